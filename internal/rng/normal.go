@@ -1,0 +1,183 @@
+package rng
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Normal and exponential numbers come from ziggurats (G. Marsaglia and W. W.
+// Tsang, "The Ziggurat Method for Generating Random Variables", J. Stat. Soft.
+// 5(8), 2000): a decreasing density on x ≥ 0 is covered by 255 rectangles and a
+// base with the tail, all of one area. A draw takes five bytes: 8 bits choose
+// the layer, 1 the sign and 31 the place in it, finer than a float32 of the
+// result. Layer, sign and place are independent, and the tail beyond the last
+// layer is exact, not truncated.
+const (
+	ziggLayers = 256
+	drawBytes  = 5
+	placeBits  = 31
+	placeMask  = 1<<placeBits - 1
+)
+
+// ziggurat is the table of one density.
+type ziggurat struct {
+	x [ziggLayers + 1]float64 // right edges, x[0] the base's virtual width, x[256] = 0
+	f [ziggLayers + 1]float64 // density at x
+	w [ziggLayers]float64     // x[i]·2^-31
+	k [ziggLayers]uint64      // below this place a draw lies under the curve
+	r float64                 // where the tail starts
+}
+
+var (
+	normalTable = newZiggurat(
+		func(x float64) float64 { return math.Exp(-0.5 * x * x) },
+		func(y float64) float64 { return math.Sqrt(-2 * math.Log(y)) },
+		func(r float64) float64 { return math.Sqrt(math.Pi/2) * math.Erfc(r/math.Sqrt2) })
+	expTable = newZiggurat(
+		func(x float64) float64 { return math.Exp(-x) },
+		func(y float64) float64 { return -math.Log(y) },
+		func(r float64) float64 { return math.Exp(-r) })
+)
+
+// newZiggurat solves for the tail start r at which the layers close at the top,
+// f(0) = 1, by bisection, given the density, its inverse and the area of its
+// tail.
+func newZiggurat(density, inverse, tail func(float64) float64) *ziggurat {
+	area := func(r float64) float64 { return r*density(r) + tail(r) }
+	// top returns where layers of the base's area, built up from r, end, minus 1.
+	top := func(r float64) float64 {
+		v, x, y := area(r), r, density(r)
+		for range ziggLayers - 2 {
+			if y += v / x; y >= 1 {
+				return math.Inf(1)
+			}
+			x = inverse(y)
+		}
+		return y + v/x - 1
+	}
+	lo, hi := 2.0, 12.0 // top(lo) > 0 > top(hi)
+	for {
+		mid := 0.5 * (lo + hi)
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if top(mid) > 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	z := &ziggurat{r: hi}
+	v := area(hi)
+	z.x[0] = v / density(hi)
+	z.x[1] = hi
+	for i := 2; i < ziggLayers; i++ {
+		z.x[i] = inverse(density(z.x[i-1]) + v/z.x[i-1])
+	}
+	for i := range z.f {
+		z.f[i] = density(z.x[i])
+	}
+	for i := range z.w {
+		z.w[i] = z.x[i] / (1 << placeBits)
+		z.k[i] = uint64(z.x[i+1] / z.x[i] * (1 << placeBits))
+	}
+	return z
+}
+
+// draw returns five bytes of the stream.
+func (s *Stream) draw() uint64 {
+	if s.pos+drawBytes > s.have {
+		s.refill(drawBytes, drawBytes)
+	}
+	u := binary.LittleEndian.Uint64(s.buf[s.pos:]) // the tag's room makes 8 bytes readable
+	s.pos += drawBytes
+	return u
+}
+
+// split returns a draw's layer, place and signed zero.
+func split(u uint64) (layer uint64, place uint64, sign uint64) {
+	return u & (ziggLayers - 1), u >> 9 & placeMask, u << 55 & (1 << 63)
+}
+
+// Normal returns a standard normal number.
+func (s *Stream) Normal() float64 {
+	z := normalTable
+	for {
+		layer, place, sign := split(s.draw())
+		y := float64(int64(place)) * z.w[layer]
+		if place >= z.k[layer] {
+			var ok bool
+			if y, ok = s.normalSlow(layer, y); !ok {
+				continue
+			}
+		}
+		return math.Float64frombits(math.Float64bits(y) | sign)
+	}
+}
+
+// normalSlow settles the draws outside the safe part of a layer.
+func (s *Stream) normalSlow(layer uint64, x float64) (float64, bool) {
+	z := normalTable
+	if layer == 0 { // Marsaglia's tail, 1964
+		for {
+			a := -math.Log(s.Float64()) / z.r
+			b := -math.Log(s.Float64())
+			if b+b > a*a {
+				return z.r + a, true
+			}
+		}
+	}
+	return x, s.underCurve(z, layer, math.Exp(-0.5*x*x))
+}
+
+// underCurve draws a height in the layer and compares it with the density.
+func (s *Stream) underCurve(z *ziggurat, layer uint64, density float64) bool {
+	return z.f[layer]+float64(s.Float64()*(z.f[layer+1]-z.f[layer])) < density
+}
+
+// Exp returns an exponential number of mean 1.
+func (s *Stream) Exp() float64 {
+	z := expTable
+	for base := 0.0; ; {
+		layer, place, _ := split(s.draw())
+		x := float64(int64(place)) * z.w[layer]
+		switch {
+		case place < z.k[layer]:
+			return base + x
+		case layer == 0: // the tail of an exponential is one again
+			base += z.r
+		case s.underCurve(z, layer, math.Exp(-x)):
+			return base + x
+		}
+	}
+}
+
+// AddNormal adds an independent N(0, sigma²) draw to every element of x, in
+// order: x[i] += sigma·Normal(). The draw and the product are float64; only
+// the sum is rounded to float32.
+func (s *Stream) AddNormal(x []float32, sigma float64) {
+	z := normalTable
+	for i := 0; i < len(x); {
+		if s.pos+drawBytes > s.have {
+			// About one draw in 80 takes some bytes more.
+			s.refill(drawBytes, drawBytes*(len(x)-i)+(len(x)-i)/8+32)
+		}
+		end := min(len(x), i+(s.have-s.pos)/drawBytes)
+		for pos := s.pos; i < end; i++ {
+			u := binary.LittleEndian.Uint64(s.buf[pos:])
+			pos += drawBytes
+			s.pos = pos
+			layer, place, sign := split(u)
+			y := float64(int64(place)) * z.w[layer]
+			if place >= z.k[layer] {
+				var ok bool
+				if y, ok = s.normalSlow(layer, y); !ok {
+					break
+				}
+				end = i + 1 // the slow path has moved the stream
+			}
+			y = math.Float64frombits(math.Float64bits(y) | sign)
+			x[i] = float32(float64(x[i]) + float64(sigma*y))
+		}
+	}
+}

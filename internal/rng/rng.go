@@ -1,0 +1,186 @@
+// Package rng gives every random draw of a run its own place: a stream is a
+// function of (seed, purpose, client, round), so scheduling cannot move a
+// draw and a run is the same bits at any number of cores.
+//
+// Streams are cryptographic: the key stream of AES-128 in counter mode, under
+// a key derived from the seed by SHA-256, at a counter block made of the place.
+// It is taken from the standard library's AES-GCM, encrypting zeros under the
+// nonce (purpose, client, round, chunk), because that is the one vectorised
+// counter mode there that can be moved to a new place without allocation.
+package rng
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	crand "crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Purpose says what a stream is for. The numbers are part of the meaning of a
+// seed: they may be added to, never changed.
+type Purpose uint8
+
+// The purposes in use.
+const (
+	Sampling     Purpose = 1 // which records a round uses
+	Noise        Purpose = 2 // the Gaussian noise of a round
+	Init         Purpose = 3 // initial parameters of a model
+	Split        Purpose = 4 // train/test split
+	Partition    Purpose = 5 // records to clients
+	ComputeTime  Purpose = 6 // how long a round takes
+	UplinkTime   Purpose = 7 // client to server latency
+	DownlinkTime Purpose = 8 // server to client latency
+	Perturbation Purpose = 9 // noise added to a trained model (utility graph)
+	Synthetic    Purpose = 10
+)
+
+// Root derives streams from one seed. It is read-only after construction and
+// safe for concurrent use.
+type Root struct {
+	stream cipher.AEAD  // bits of streams, many at a time
+	block  cipher.Block // the same bits, 16 bytes at a time
+}
+
+// New returns the root of a numbered seed, for runs that must repeat.
+func New(seed uint64) *Root {
+	return fromSecret(binary.LittleEndian.AppendUint64(nil, seed))
+}
+
+// NewFromOS returns a root keyed by the operating system's random source, for
+// runs whose noise must not be reproducible from a number.
+func NewFromOS() (*Root, error) {
+	var secret [32]byte
+	if _, err := crand.Read(secret[:]); err != nil {
+		return nil, fmt.Errorf("rng: read the system's random source: %w", err)
+	}
+	return fromSecret(secret[:]), nil
+}
+
+func fromSecret(secret []byte) *Root {
+	key := sha256.Sum256(append([]byte("proactivedp/rng/stream/v1"), secret...))
+	block, err := aes.NewCipher(key[:16])
+	if err != nil {
+		panic("rng: AES-128 refused a 16-byte key: " + err.Error())
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		panic("rng: no GCM over AES-128: " + err.Error())
+	}
+	return &Root{stream: gcm, block: block}
+}
+
+const (
+	chunkBytes = 4096
+	blockBytes = aes.BlockSize
+	tagBytes   = 16 // GCM's tag, ignored
+	// fewBytes is how far a chunk is generated block by block; beyond it a call
+	// of GCM costs less than the blocks it replaces.
+	fewBytes = 8 * blockBytes
+)
+
+var zeros [chunkBytes]byte
+
+// Stream is a sequence of random bits at one place of a Root. The zero value
+// is not usable: call Reseed first. Not safe for concurrent use.
+type Stream struct {
+	root  *Root
+	place [12]byte // GCM's nonce: client, round, purpose, chunk
+	chunk uint32   // which chunk buf holds a prefix of
+	pos   int      // next unread byte of buf
+	have  int      // bytes of the chunk generated so far
+	buf   [chunkBytes + tagBytes]byte
+}
+
+// Reseed moves s to the start of the stream at (p, client, round). It neither
+// allocates nor draws. round must be below 2^32.
+func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
+	if round < 0 || round > math.MaxUint32 {
+		panic("rng: round outside 32 bits")
+	}
+	s.root = r
+	binary.LittleEndian.PutUint32(s.place[0:], client)
+	binary.LittleEndian.PutUint32(s.place[4:], uint32(round))
+	s.place[8] = byte(p)
+	s.chunk, s.pos, s.have = 0, 0, 0
+}
+
+// Stream returns a new stream at (p, client, round).
+func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
+	s := new(Stream)
+	r.Reseed(s, p, client, round)
+	return s
+}
+
+// refill makes the next n ≤ 8 bytes available, and about want bytes if it can.
+// How much is generated at a time never changes the bits: a chunk is one key
+// stream, and GCM generates it anew from its start. Bytes at the end of a chunk
+// too few for a draw are skipped.
+func (s *Stream) refill(n, want int) {
+	if s.pos+n > chunkBytes {
+		if s.chunk++; s.chunk >= 1<<24 {
+			panic("rng: stream exhausted")
+		}
+		s.pos, s.have = 0, 0
+	}
+	s.place[9], s.place[10], s.place[11] = byte(s.chunk), byte(s.chunk>>8), byte(s.chunk>>16)
+	if s.pos+want <= fewBytes {
+		// GCM's key stream starts at counter 2 (NIST SP 800-38D, 7.1).
+		b := s.buf[s.have : s.have+blockBytes]
+		copy(b, s.place[:])
+		binary.BigEndian.PutUint32(b[12:], uint32(2+s.have/blockBytes))
+		s.root.block.Encrypt(b, b)
+		s.have += blockBytes
+		return
+	}
+	m := max(4*s.have, s.pos+want)
+	m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
+	s.root.stream.Seal(s.buf[:0], s.place[:], zeros[:m], nil)
+	s.have = m
+}
+
+// Uint64 returns 64 uniform bits.
+func (s *Stream) Uint64() uint64 {
+	if s.pos+8 > s.have {
+		s.refill(8, 8)
+	}
+	u := binary.LittleEndian.Uint64(s.buf[s.pos:])
+	s.pos += 8
+	return u
+}
+
+// openUnit maps 64 bits to the open interval (0, 1): the midpoints of 2^52
+// equal cells.
+func openUnit(u uint64) float64 {
+	return (float64(int64(u>>12)) + 0.5) * 0x1p-52
+}
+
+// Float64 returns a uniform number in the open interval (0, 1).
+func (s *Stream) Float64() float64 { return openUnit(s.Uint64()) }
+
+// IntN returns a uniform integer in [0, n), without bias (Lemire, "Fast Random
+// Integer Generation in an Interval", 2019). It panics if n < 1.
+func (s *Stream) IntN(n int) int {
+	if n < 1 {
+		panic("rng: IntN needs n ≥ 1")
+	}
+	m := uint64(n)
+	hi, lo := bits.Mul64(s.Uint64(), m)
+	if lo < m {
+		for threshold := -m % m; lo < threshold; {
+			hi, lo = bits.Mul64(s.Uint64(), m)
+		}
+	}
+	return int(hi)
+}
+
+// Shuffle permutes a uniformly in place (Fisher and Yates).
+func Shuffle[T any](s *Stream, a []T) {
+	for i := len(a) - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		a[i], a[j] = a[j], a[i]
+	}
+}
