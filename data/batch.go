@@ -1,0 +1,39 @@
+package data
+
+// Batch is a view of some rows of a data set, in an order. It owns nothing:
+// Rows is the caller's and must not change while the batch is in use.
+type Batch struct {
+	Data *Dataset
+	Rows []int32
+}
+
+// Len returns the number of examples.
+func (b Batch) Len() int { return len(b.Rows) }
+
+// Example returns example i and its label.
+func (b Batch) Example(i int) (Row, int32) {
+	r := int(b.Rows[i])
+	return b.Data.Row(r), b.Data.Label[r]
+}
+
+// Subset is the rows of a data set that somebody holds: the training rows, the
+// test rows, or one client's.
+type Subset struct {
+	Data *Dataset
+	Rows []int32 // row numbers of Data, each at most once
+}
+
+// Len returns the number of rows held.
+func (s Subset) Len() int { return len(s.Rows) }
+
+// All returns the whole of s as one batch.
+func (s Subset) All() Batch { return Batch(s) }
+
+// Batch turns positions in s (0 ≤ p < s.Len()) into a batch of s.Data, in
+// place: the batch's Rows are the slice given.
+func (s Subset) Batch(positions []int32) Batch {
+	for i, p := range positions {
+		positions[i] = s.Rows[p]
+	}
+	return Batch{Data: s.Data, Rows: positions}
+}

@@ -1,0 +1,90 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+
+	"proactivedp/internal/rng"
+)
+
+// TrainFraction is the share of rows used for training throughout: the paper's
+// model files name accuracies in 2,211ths, a fifth of phishing's 11,055 rows.
+const TrainFraction = 0.8
+
+// Split deals the rows of d at random into a training set of ⌊0.8·rows⌋ and a
+// test set of the rest, each in the order of the file. It needs at least 5
+// rows, so that neither part is empty.
+func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
+	n := d.Len()
+	if n < 5 {
+		return train, test, fmt.Errorf("data: %s has %d rows, a split needs at least 5", d.Name, n)
+	}
+	rows := sequence(n)
+	rng.Shuffle(root.Stream(rng.Split, 0, 0), rows)
+	cut := int(TrainFraction * float64(n))
+	slices.Sort(rows[:cut])
+	slices.Sort(rows[cut:])
+	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
+}
+
+func sequence(n int) []int32 {
+	rows := make([]int32, n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
+// Partition says which training rows each client holds.
+type Partition string
+
+// The partitions.
+const (
+	// Replicate gives every client the whole training set, as the paper does:
+	// each client's own data set of N_c rows is stood in for by all of it. A
+	// record is then used by every client, and its privacy pays for all.
+	Replicate Partition = "replicate"
+	// Shard deals the rows at random into disjoint parts of equal size; up to
+	// clients-1 rows are left over and used by nobody.
+	Shard Partition = "shard"
+)
+
+// ParsePartition turns a name into a Partition.
+func ParsePartition(name string) (Partition, error) {
+	switch p := Partition(name); p {
+	case Replicate, Shard:
+		return p, nil
+	}
+	return "", fmt.Errorf("data: partition = %q, must be %q or %q", name, Replicate, Shard)
+}
+
+// Deal returns the rows of each of n clients. Every client holds the same
+// number of rows, N_c, and at least one.
+func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("data: clients = %d, must be at least 1", n)
+	}
+	parts := make([]Subset, n)
+	switch p {
+	case Replicate:
+		for i := range parts {
+			parts[i] = train
+		}
+	case Shard:
+		size := train.Len() / n
+		if size == 0 {
+			return nil, fmt.Errorf("data: clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
+		}
+		rows := slices.Clone(train.Rows)
+		rng.Shuffle(root.Stream(rng.Partition, 0, 0), rows)
+		for i := range parts {
+			part := rows[i*size : (i+1)*size : (i+1)*size]
+			slices.Sort(part)
+			parts[i] = Subset{train.Data, part}
+		}
+	default:
+		_, err := ParsePartition(string(p))
+		return nil, err
+	}
+	return parts, nil
+}
