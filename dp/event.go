@@ -1,0 +1,87 @@
+// Package dp holds what differential privacy is about in this project: which
+// data sets are neighbours, what one round of a client releases, and the
+// mechanism that a client samples and noises from and an accountant accounts.
+//
+// How much a release costs is the business of the packages below it; they get
+// Events and a δ and return a Bound.
+//
+// The noise is floating-point noise from a cryptographic stream. That serves
+// simulation and study; it does not protect a release against attacks on the
+// low bits of floating-point numbers (Mironov 2012; Haney et al. 2022).
+package dp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Adjacency says when two data sets are neighbours.
+type Adjacency string
+
+// The neighbouring relations.
+const (
+	// AddOrRemove: one data set has one record more. N is the larger size.
+	AddOrRemove Adjacency = "add-or-remove"
+	// ReplaceOne: the data sets have equal sizes and differ in one record.
+	ReplaceOne Adjacency = "replace-one"
+)
+
+// Sampling says how a round chooses its records.
+type Sampling string
+
+// The sampling schemes.
+const (
+	// Poisson takes each record independently with probability q = s/N.
+	Poisson Sampling = "poisson"
+	// FixedSize takes exactly s of N records, uniformly without replacement.
+	FixedSize Sampling = "fixed"
+)
+
+// ParseSampling turns a name into a Sampling.
+func ParseSampling(name string) (Sampling, error) {
+	switch s := Sampling(name); s {
+	case Poisson, FixedSize:
+		return s, nil
+	}
+	return "", fmt.Errorf("dp: sampling = %q, must be %q or %q", name, Poisson, FixedSize)
+}
+
+// Event is what Count rounds with one setting released, each: the sum of the
+// gradients, clipped to norm C, of the sampled records, plus N(0, C²σ²I). It
+// holds all that an accountant needs.
+type Event struct {
+	Sampling        Sampling  `json:"sampling"`
+	Adjacency       Adjacency `json:"adjacency"`
+	NoiseMultiplier float64   `json:"noise_multiplier"` // σ ≥ 0
+	SampleSize      int       `json:"sample_size"`      // s, expected under Poisson sampling
+	DatasetSize     int       `json:"dataset_size"`     // N, the larger of the neighbours
+	Count           int       `json:"count"`            // rounds
+}
+
+// SampleRate returns q = s/N, the probability that a given record is used.
+func (e Event) SampleRate() float64 { return float64(e.SampleSize) / float64(e.DatasetSize) }
+
+// Validate reports every field of e that is outside its range.
+func (e Event) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dp: "+format, args...)) }
+	if _, err := ParseSampling(string(e.Sampling)); err != nil {
+		errs = append(errs, err)
+	}
+	if e.Adjacency != AddOrRemove && e.Adjacency != ReplaceOne {
+		fail("adjacency = %q, must be %q or %q", e.Adjacency, AddOrRemove, ReplaceOne)
+	}
+	if !(e.NoiseMultiplier >= 0) || math.IsInf(e.NoiseMultiplier, 0) {
+		fail("noise multiplier = %v, must be finite and not negative", e.NoiseMultiplier)
+	}
+	if e.DatasetSize < 1 {
+		fail("data set size N = %d, must be at least 1", e.DatasetSize)
+	} else if e.SampleSize < 1 || e.SampleSize > e.DatasetSize {
+		fail("sample size = %d, must be in [1, N = %d]", e.SampleSize, e.DatasetSize)
+	}
+	if e.Count < 1 {
+		fail("count of rounds = %d, must be at least 1", e.Count)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,189 @@
+package dp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/internal/rng"
+)
+
+// Mechanism is one client's private release, round after round: sample
+// records, sum their gradients clipped to ClipNorm, add Gaussian noise. What is
+// sampled and noised and what is accounted both come from this one value.
+// It is immutable and safe for concurrent use.
+type Mechanism struct {
+	Sampling        Sampling
+	Adjacency       Adjacency
+	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
+	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
+	DatasetSize     int     // N, records held
+	Sizes           Sizes   // s_i, expected under Poisson sampling
+}
+
+// NaturalAdjacency is the neighbouring relation that goes with a sampling
+// scheme: Poisson sampling does not look at N, so a record may come or go;
+// drawing exactly s of N does, so N must stay and a record is replaced.
+func NaturalAdjacency(s Sampling) Adjacency {
+	if s == FixedSize {
+		return ReplaceOne
+	}
+	return AddOrRemove
+}
+
+// Validate reports every field of m that is outside its range. Sizes are
+// checked for the first rounds rounds.
+func (m Mechanism) Validate(rounds int) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dp: "+format, args...)) }
+	if !(m.ClipNorm > 0) || math.IsInf(m.ClipNorm, 0) {
+		fail("clipping norm = %v, must be finite and above 0", m.ClipNorm)
+	}
+	if m.Sizes == nil {
+		fail("no sample sizes")
+		return errors.Join(errs...)
+	}
+	if m.Sampling == FixedSize && m.Adjacency == AddOrRemove {
+		fail("adjacency = %q with sampling = %q: a fixed sample size reveals N, use %q", m.Adjacency, m.Sampling, ReplaceOne)
+	}
+	largest := 0
+	for i := range max(rounds, 1) {
+		size := m.Sizes.At(i)
+		if size < 1 {
+			fail("sample size of round %d = %d, must be at least 1", i, size)
+			return errors.Join(errs...)
+		}
+		if largest = max(largest, size); isConstant(m.Sizes) {
+			break
+		}
+	}
+	e := m.Event(0)
+	e.SampleSize = largest
+	if err := e.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func isConstant(s Sizes) bool {
+	_, ok := s.(ConstantSizes)
+	return ok
+}
+
+// Event returns what round i releases.
+func (m Mechanism) Event(i int) Event {
+	return Event{
+		Sampling:        m.Sampling,
+		Adjacency:       m.Adjacency,
+		NoiseMultiplier: m.NoiseMultiplier,
+		SampleSize:      m.Sizes.At(i),
+		DatasetSize:     m.DatasetSize,
+		Count:           1,
+	}
+}
+
+// Events returns what the first rounds rounds release.
+func (m Mechanism) Events(rounds int) []Event {
+	var l Ledger
+	for i := range rounds {
+		l.Record(m.Event(i))
+	}
+	return l.Events()
+}
+
+// SampleScratch is the memory of Sample, owned by the caller. The zero value
+// is ready.
+type SampleScratch struct {
+	taken []uint64 // fixed size: a bit a record, all clear between calls
+	rate  float64  // Poisson: the last sample rate q
+	gap   float64  // and its mean gap, -1/ln(1-q)
+}
+
+// Sample appends to dst the positions in [0, N) that round i uses, each at
+// most once, and returns it. Poisson samples come in increasing order and may
+// be empty; fixed-size ones have exactly s_i elements. It allocates only to
+// grow dst or the scratch.
+func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
+	size := m.Sizes.At(i)
+	if m.Sampling == FixedSize {
+		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
+	}
+	return samplePoisson(dst, float64(size)/float64(m.DatasetSize), m.DatasetSize, s, scratch)
+}
+
+// samplePoisson takes each of n positions with probability q by drawing the
+// geometric gaps between them: P(gap > g) = (1-q)^g, the floor of an
+// exponential number of mean -1/ln(1-q).
+func samplePoisson(dst []int32, q float64, n int, s *rng.Stream, scratch *SampleScratch) []int32 {
+	if q >= 1 {
+		for p := range n {
+			dst = append(dst, int32(p))
+		}
+		return dst
+	}
+	if scratch.rate != q {
+		scratch.rate, scratch.gap = q, -1/math.Log1p(-q)
+	}
+	for p := -1.0; ; {
+		p += 1 + math.Floor(s.Exp()*scratch.gap)
+		if p >= float64(n) {
+			return dst
+		}
+		dst = append(dst, int32(p))
+	}
+}
+
+// sampleFixed takes size of n positions without replacement (R. W. Floyd, in
+// Bentley, "Programming Pearls", CACM 30(9), 1987).
+func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch) []int32 {
+	if words := (n + 63) / 64; len(scratch.taken) < words {
+		scratch.taken = make([]uint64, words)
+	}
+	taken := scratch.taken
+	first := len(dst)
+	for top := n - size; top < n; top++ {
+		p := s.IntN(top + 1)
+		if taken[p/64]>>(p%64)&1 != 0 {
+			p = top
+		}
+		taken[p/64] |= 1 << (p % 64)
+		dst = append(dst, int32(p))
+	}
+	for _, p := range dst[first:] {
+		taken[p/64] = 0
+	}
+	return dst
+}
+
+// AddNoise adds the round's noise N(0, C²σ²I) to the sum u.
+func (m *Mechanism) AddNoise(u []float32, s *rng.Stream) {
+	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
+		s.AddNormal(u, std)
+	}
+}
+
+// Ledger is what one client has released so far, in order, equal rounds
+// counted together. The zero value is an empty ledger.
+type Ledger struct {
+	events []Event
+}
+
+// Record adds an event.
+func (l *Ledger) Record(e Event) {
+	if n := len(l.events); n > 0 {
+		last := l.events[n-1]
+		last.Count = e.Count
+		if last == e {
+			l.events[n-1].Count += e.Count
+			return
+		}
+	}
+	l.events = append(l.events, e)
+}
+
+// Events returns a copy of what was recorded.
+func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
+
+// Clone returns an independent copy of l.
+func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
