@@ -1,0 +1,133 @@
+package logreg_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+	"proactivedp/models/logreg"
+	"proactivedp/models/modeltest"
+)
+
+// rows draws a sparse data set of two classes.
+func rows(n, features int) *data.Dataset {
+	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
+	d := &data.Dataset{Name: "drawn", Features: features, Classes: 2, Start: []int{0}}
+	for range n {
+		for c := range features {
+			if s.IntN(3) == 0 {
+				d.Index = append(d.Index, int32(c))
+				d.Value = append(d.Value, float32(s.Normal()))
+			}
+		}
+		d.Start = append(d.Start, len(d.Index))
+		d.Label = append(d.Label, int32(s.IntN(2)))
+	}
+	return d
+}
+
+func both(t *testing.T, features int) []*logreg.Model {
+	t.Helper()
+	ridge, err := logreg.NewRidge(features, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := logreg.NewPlain(features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*logreg.Model{ridge, plain}
+}
+
+func TestConform(t *testing.T) {
+	d := rows(400, 23)
+	if err := d.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range both(t, d.Features) {
+		t.Run(m.Name(), func(t *testing.T) {
+			modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 2e-4})
+		})
+	}
+}
+
+// The gradient by hand: at w̄ = 0 it is (1/2 - y)·x̄, the ridge term vanishes.
+func TestGradientAtZero(t *testing.T) {
+	d := &data.Dataset{
+		Features: 3, Classes: 2, Label: []int32{1, 0}, Start: []int{0, 2, 3},
+		Index: []int32{0, 2, 1}, Value: []float32{2, -4, 6},
+	}
+	for _, m := range both(t, 3) {
+		g := make([]float32, 4)
+		all := data.Batch{Data: d, Rows: []int32{0, 1}}
+		if err := m.ClippedGradSum(g, make([]float32, 4), all, math.Inf(1), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(g), "[-1 3 2 0]"; got != want {
+			t.Errorf("%s: gradient %s, want %s", m.Name(), got, want)
+		}
+	}
+}
+
+// λw̄ is part of each example's gradient, bias included, inside the clip.
+func TestRidgeIsInsideTheClip(t *testing.T) {
+	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{1}, Start: []int{0, 1}, Index: []int32{0}, Value: []float32{0}}
+	m, err := logreg.NewRidge(1, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := make([]float32, 2)
+	w := []float32{8, 40} // p ≈ 1 = y, so the gradient is λw̄ alone
+	b := data.Batch{Data: d, Rows: []int32{0}}
+	if err := m.ClippedGradSum(g, w, b, math.Inf(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if g[0] != 4 || g[1] != 20 {
+		t.Errorf("unclipped gradient %v, want λw̄ = [4 20]", g)
+	}
+	if err := m.ClippedGradSum(g, w, b, 0.1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := math.Hypot(float64(g[0]), float64(g[1])); n > 0.1 || n < 0.0999 {
+		t.Errorf("clipped norm %v, want just below 0.1", n)
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	for _, lambda := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if _, err := logreg.NewRidge(3, lambda); err == nil {
+			t.Errorf("λ = %v was accepted", lambda)
+		}
+	}
+	if _, err := logreg.NewPlain(0); err == nil {
+		t.Error("0 features were accepted")
+	}
+}
+
+func BenchmarkClippedGradSum(b *testing.B) {
+	d := rows(5000, 68)
+	m, err := logreg.NewRidge(68, 1e-4)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{1, 26} {
+		b.Run(fmt.Sprintf("s=%d", size), func(b *testing.B) {
+			b.ReportAllocs()
+			batch := data.Batch{Data: d, Rows: make([]int32, size)}
+			s := rng.New(1).Stream(rng.Sampling, 0, 0)
+			for i := range batch.Rows {
+				batch.Rows[i] = int32(s.IntN(d.Len()))
+			}
+			var model models.Model = m
+			sum, w := make([]float32, 69), make([]float32, 69)
+			for b.Loop() {
+				if err := model.ClippedGradSum(sum, w, batch, 0.1, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

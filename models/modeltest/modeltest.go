@@ -1,0 +1,265 @@
+// Package modeltest is the contract of models.Model as a test: every model
+// runs Conform on a data set of its kind.
+package modeltest
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+)
+
+// Case is a model with data it can be evaluated on.
+type Case struct {
+	Model models.Model
+	Data  *data.Dataset // at least 40 rows
+	// GradTolerance is the relative error allowed between the gradient and a
+	// central difference of the loss, and between a batch and the sum of its
+	// examples. Float32 parameters make about 1e-3 the best to be had.
+	GradTolerance float64
+}
+
+// Conform runs the whole contract.
+func Conform(t *testing.T, c Case) {
+	t.Helper()
+	t.Run("FiniteDifferences", c.finiteDifferences)
+	t.Run("SumOfExamplesIsBatch", c.sumOfExamples)
+	t.Run("ClipBoundHoldsForEveryExample", c.clipBound)
+	t.Run("ClippingKeepsDirection", c.clipDirection)
+	t.Run("Deterministic", c.deterministic)
+	t.Run("NoAliasing", c.noAliasing)
+	t.Run("EmptyBatchIsZero", c.emptyBatch)
+	t.Run("NoAllocation", c.noAllocation)
+	t.Run("DivergenceIsAnError", c.divergence)
+	t.Run("PredictsItsClasses", c.predicts)
+}
+
+// points returns parameter vectors to test at: the initial one and two random
+// ones, of moderate and of large size.
+func (c Case) points() [][]float32 {
+	d := c.Model.NumParams()
+	out := make([][]float32, 3)
+	for i, scale := range []float64{0, 0.3, 5} {
+		p := make([]float32, d)
+		c.Model.Init(p, rng.New(1).Stream(rng.Init, 0, 0))
+		rng.New(2).Stream(rng.Init, 1, i).AddNormal(p, scale)
+		out[i] = p
+	}
+	return out
+}
+
+func (c Case) batch(n int) data.Batch {
+	rows := make([]int32, n)
+	s := rng.New(3).Stream(rng.Sampling, 0, n)
+	for i := range rows {
+		rows[i] = int32(s.IntN(c.Data.Len()))
+	}
+	return data.Batch{Data: c.Data, Rows: rows}
+}
+
+func (c Case) grad(t *testing.T, params []float32, b data.Batch, clip float64) []float32 {
+	t.Helper()
+	g := make([]float32, c.Model.NumParams())
+	for i := range g {
+		g[i] = float32(math.NaN()) // must be overwritten
+	}
+	if err := c.Model.ClippedGradSum(g, params, b, clip, c.Model.NewScratch()); err != nil {
+		t.Fatalf("ClippedGradSum: %v", err)
+	}
+	return g
+}
+
+func norm(x []float32) float64 {
+	s := 0.0
+	for _, v := range x {
+		s += float64(v) * float64(v)
+	}
+	return math.Sqrt(s)
+}
+
+func (c Case) finiteDifferences(t *testing.T) {
+	b := c.batch(20)
+	scratch := c.Model.NewScratch()
+	for pi, p := range c.points() {
+		g := c.grad(t, p, b, math.Inf(1))
+		d := len(p)
+		// A few coordinates and a few random directions.
+		s := rng.New(4).Stream(rng.Init, 0, pi)
+		for trial := range 24 {
+			dir := make([]float32, d)
+			if trial < 12 {
+				dir[s.IntN(d)] = 1
+			} else {
+				s.AddNormal(dir, 1/math.Sqrt(float64(d)))
+			}
+			const h = 1e-2
+			at := func(sign float64) float64 {
+				q := make([]float32, d)
+				for i := range q {
+					q[i] = float32(float64(p[i]) + sign*h*float64(dir[i]))
+				}
+				return c.Model.Loss(q, b, scratch) * float64(b.Len())
+			}
+			want := (at(1) - at(-1)) / (2 * h)
+			got := 0.0
+			for i := range g {
+				got += float64(g[i]) * float64(dir[i])
+			}
+			if tol := c.GradTolerance * (1 + norm(g)); math.Abs(got-want) > tol {
+				t.Errorf("point %d, direction %d: gradient gives slope %.6g, the loss %.6g (tolerance %.2g)", pi, trial, got, want, tol)
+			}
+		}
+	}
+}
+
+func (c Case) sumOfExamples(t *testing.T) {
+	b := c.batch(33)
+	for pi, p := range c.points() {
+		for _, clip := range []float64{math.Inf(1), 0.5, 1e-3} {
+			whole := c.grad(t, p, b, clip)
+			sum := make([]float64, len(whole))
+			for i := range b.Rows {
+				for j, v := range c.grad(t, p, data.Batch{Data: b.Data, Rows: b.Rows[i : i+1]}, clip) {
+					sum[j] += float64(v)
+				}
+			}
+			for j := range sum {
+				if diff := math.Abs(sum[j] - float64(whole[j])); diff > 1e-5*(float64(b.Len())*min(clip, 1)+norm(whole)) {
+					t.Fatalf("point %d, clip %v, coordinate %d: batch %v, sum of examples %v", pi, clip, j, whole[j], sum[j])
+				}
+			}
+		}
+	}
+}
+
+func (c Case) clipBound(t *testing.T) {
+	for pi, p := range c.points() {
+		for _, clip := range []float64{10, 0.1, 1e-6} {
+			for i := range min(c.Data.Len(), 300) {
+				b := data.Batch{Data: c.Data, Rows: []int32{int32(i)}}
+				if n := norm(c.grad(t, p, b, clip)); n > clip {
+					t.Fatalf("point %d, example %d: norm %.9g above clip %v", pi, i, n, clip)
+				}
+			}
+		}
+	}
+}
+
+func (c Case) clipDirection(t *testing.T) {
+	for pi, p := range c.points() {
+		for i := range 40 {
+			b := data.Batch{Data: c.Data, Rows: []int32{int32(i)}}
+			raw := c.grad(t, p, b, math.Inf(1))
+			n := norm(raw)
+			for _, clip := range []float64{n * 2, n / 2} {
+				if clip == 0 {
+					continue
+				}
+				got := c.grad(t, p, b, clip)
+				want := min(1, clip/n)
+				for j := range raw {
+					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > 1e-5*min(n, clip) {
+						t.Fatalf("point %d, example %d, clip %.4g: coordinate %d is %v, want %v", pi, i, clip, j, got[j], want*float64(raw[j]))
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c Case) deterministic(t *testing.T) {
+	b := c.batch(30)
+	p := c.points()[1]
+	first := c.grad(t, p, b, 0.5)
+	scratch := c.Model.NewScratch()
+	again := make([]float32, len(first))
+	for range 3 { // a used scratch must not show
+		if err := c.Model.ClippedGradSum(again, p, c.batch(7), 0.1, scratch); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Model.ClippedGradSum(again, p, b, 0.5, scratch); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(first, again) {
+			t.Fatal("the same call gave different bits")
+		}
+	}
+}
+
+func (c Case) noAliasing(t *testing.T) {
+	b := c.batch(10)
+	p := c.points()[1]
+	before, rows := slices.Clone(p), slices.Clone(b.Rows)
+	hash := c.Data.Hash()
+	scratch := c.Model.NewScratch()
+	g := make([]float32, len(p))
+	if err := c.Model.ClippedGradSum(g, p, b, 0.5, scratch); err != nil {
+		t.Fatal(err)
+	}
+	kept := slices.Clone(g)
+	labels := make([]int32, b.Len())
+	c.Model.Predict(labels, p, b, scratch)
+	c.Model.Loss(p, b, scratch)
+	if err := c.Model.ClippedGradSum(make([]float32, len(p)), c.points()[2], c.batch(12), 0.5, scratch); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(g, kept) {
+		t.Error("a later call changed an earlier result")
+	}
+	if !slices.Equal(p, before) || !slices.Equal(b.Rows, rows) || c.Data.Hash() != hash {
+		t.Error("a call changed its inputs")
+	}
+}
+
+func (c Case) emptyBatch(t *testing.T) {
+	for _, p := range c.points() {
+		if n := norm(c.grad(t, p, data.Batch{Data: c.Data}, 0.5)); n != 0 {
+			t.Errorf("empty batch gives a sum of norm %v", n)
+		}
+	}
+}
+
+func (c Case) noAllocation(t *testing.T) {
+	b := c.batch(16)
+	p := c.points()[1]
+	g, labels, scratch := make([]float32, len(p)), make([]int32, b.Len()), c.Model.NewScratch()
+	step := func() {
+		if err := c.Model.ClippedGradSum(g, p, b, 0.5, scratch); err != nil {
+			t.Fatal(err)
+		}
+		c.Model.Predict(labels, p, b, scratch)
+	}
+	step()
+	if n := testing.AllocsPerRun(20, step); n != 0 {
+		t.Errorf("%v allocations a step, want 0", n)
+	}
+}
+
+func (c Case) divergence(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		p := c.points()[1]
+		for i := range p {
+			p[i] = float32(bad)
+		}
+		g := make([]float32, len(p))
+		err := c.Model.ClippedGradSum(g, p, c.batch(4), 0.5, c.Model.NewScratch())
+		if !errors.Is(err, models.ErrDiverged) {
+			t.Errorf("parameters of %v: error %v, want ErrDiverged", bad, err)
+		}
+	}
+}
+
+func (c Case) predicts(t *testing.T) {
+	b := c.batch(40)
+	labels := make([]int32, b.Len())
+	c.Model.Predict(labels, c.points()[1], b, c.Model.NewScratch())
+	for i, l := range labels {
+		if l < 0 || int(l) >= c.Data.Classes {
+			t.Errorf("example %d: class %d of %d", i, l, c.Data.Classes)
+		}
+	}
+}
