@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+)
+
+// Config is everything that decides the result of a run.
+type Config struct {
+	Model     models.Model
+	Rows      []data.Subset  // by client: the records it holds, N_c each
+	Partition data.Partition // how Rows was dealt: whether clients share records
+	Mechanism dp.Mechanism   // every client's; DatasetSize = N_c
+	GradComps int            // K, gradient computations per client; T = the whole rounds that fit
+	Delay     Delay          // Υ
+	Steps     StepSize
+	Root      *rng.Root // all randomness
+	Timing    Timing    // the virtual clock; ignored by Hogwild
+}
+
+// Perf is what decides only how fast a result comes.
+type Perf struct {
+	Workers int // goroutines computing gradients in Virtual; 0 or 1: none but the caller's
+	// MinWork is the number of parameters × expected sample size from which a
+	// round is worth handing to a worker; 0 means DefaultMinWork.
+	MinWork int
+}
+
+// DefaultMinWork is about 100 µs of gradient arithmetic.
+const DefaultMinWork = 1 << 17
+
+// Clients returns the number of clients n.
+func (c *Config) Clients() int { return len(c.Rows) }
+
+// Run returns T and what goes with it.
+func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
+
+// maxRounds keeps round numbers within a message's and a stream's 32 bits.
+const maxRounds = math.MaxInt32 - 1
+
+// Validate reports every problem of the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sim: "+format, args...)) }
+	if c.Model == nil {
+		fail("no model")
+	}
+	if c.Root == nil {
+		fail("no random source")
+	}
+	if c.Clients() < 1 {
+		fail("clients = %d, must be at least 1", c.Clients())
+	}
+	for i, r := range c.Rows {
+		if r.Len() != c.Mechanism.DatasetSize {
+			fail("client %d holds %d records, the mechanism accounts for N = %d", i, r.Len(), c.Mechanism.DatasetSize)
+			break
+		}
+	}
+	if _, err := data.ParsePartition(string(c.Partition)); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.Steps.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.Timing.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Mechanism.Sizes == nil {
+		fail("no sample sizes")
+		return errors.Join(errs...)
+	}
+	run := c.Run()
+	if err := c.Mechanism.Validate(run.Rounds); err != nil {
+		errs = append(errs, err)
+	}
+	switch {
+	case c.GradComps < 1:
+		fail("gradient computations per client = %d, must be at least 1", c.GradComps)
+	case run.Rounds < 1:
+		fail("gradient computations per client = %d, must be at least the first sample size %d, or there are no rounds", c.GradComps, c.Mechanism.Sizes.At(0))
+	case run.Rounds > maxRounds:
+		fail("rounds = %d, must be at most %d", run.Rounds, maxRounds)
+	}
+	if c.Delay == nil {
+		fail("no permissible delay")
+		return errors.Join(errs...)
+	}
+	for i := range min(run.Rounds, maxRounds) {
+		if !c.Delay.Permits(i, i) {
+			fail("delay %v forbids round %d with every earlier round in: clients would wait for ever", c.Delay, i)
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// newMachines returns the server and the clients at the start of the run.
+func (c *Config) newMachines() (*Server, []*Client, *schedule) {
+	sched := newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
+	initial := make([]float32, c.Model.NumParams())
+	c.Model.Init(initial, c.Root.Stream(rng.Init, 0, 0))
+	clients := make([]*Client, c.Clients())
+	for i := range clients {
+		clients[i] = newClient(i, c, sched, initial)
+	}
+	return newServer(len(clients), sched, initial), clients, sched
+}
+
+// Observer is shown every broadcast: its number k, the gradient computations
+// per client that v̂_k holds at least, and v̂_k itself, which it may neither keep
+// nor change.
+type Observer func(k, gradComps int, v []float32)
+
+// Result is what a finished run leaves.
+type Result struct {
+	Params  []float32 // the final global model
+	Run     dp.Run    // rounds per client, and what was left of K
+	Updates int       // applied by the server, of all clients
+	Ledgers []dp.Ledger
+	MaxLag  int  // the largest i − k with which a client computed
+	Clock   Time // virtual time at the end; 0 for Hogwild
+}
+
+// ParamsSHA256 returns the SHA-256, in hexadecimal, of the parameters'
+// little-endian float32 bits.
+func (r *Result) ParamsSHA256() string {
+	h := sha256.New()
+	buf := make([]byte, 0, 4*len(r.Params))
+	for _, p := range r.Params {
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(p))
+	}
+	h.Write(buf)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func newResult(server *Server, clients []*Client, run dp.Run, clock Time) *Result {
+	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Clock: clock}
+	for _, c := range clients {
+		r.Ledgers = append(r.Ledgers, c.state.ledger)
+		r.MaxLag = max(r.MaxLag, c.state.maxLag)
+	}
+	return r
+}

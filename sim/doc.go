@@ -1,0 +1,29 @@
+// Package sim is asynchronous mini-batch DP-SGD as in the paper's appendix
+// "Asynchronous Mini-Batch DP-SGD": clients that run ahead of each other by as
+// much as a permissible delay Υ(k, i) allows, and a server that applies updates
+// as they come.
+//
+// Server and Client are pure state machines: a message in, messages out. They
+// start no goroutine, read no clock and no channel, and draw randomness only
+// from streams that are a function of (seed, purpose, client, round). Two
+// runners drive them:
+//
+//   - Virtual is a discrete-event simulation on a virtual clock. A seed gives
+//     the same bits whatever the number of cores.
+//   - Hogwild runs a goroutine a client, free-running, over channels, as in the
+//     paper. Its result depends on how the goroutines interleave.
+//
+// # One round
+//
+// A client in round i waits until Υ(k, i) is true, k being the newest broadcast
+// it has received. It samples records, sums their clipped gradients at ŵ, adds
+// the noise, sends (i, U) and sets ŵ ← ŵ − η̄_i·U. The server sets v ← v − η̄_i·U
+// when U comes. Once all updates of rounds ≤ k−1 of all clients are in, it
+// broadcasts v as v̂_k; if one update completes several k, only the newest. A
+// broadcast that arrives during a round does not change the running sum: at the
+// end of the round ŵ ← v̂_k − η̄_i·U. One that is older than a broadcast already
+// received is dropped.
+//
+// The paper adds η̄U in Algorithm LocalSGDwithDP and subtracts it elsewhere; it
+// is subtracted here. U is a sum over the sample and is not divided by s.
+package sim

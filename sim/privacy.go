@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+)
+
+// Statement is what a run guarantees to a record, as claimed by one accountant
+// for one of two views of who it is released by.
+type Statement struct {
+	// EpsilonUpper is nil where the accountant proves nothing; Reason says why.
+	EpsilonUpper *float64     `json:"epsilon_upper"`
+	Delta        float64      `json:"delta"`
+	Kind         dp.Kind      `json:"kind,omitempty"`
+	Accountant   string       `json:"accountant"`
+	Adjacency    dp.Adjacency `json:"adjacency"`
+	Sampling     dp.Sampling  `json:"sampling"`
+	DatasetSize  int          `json:"dataset_size"` // N_c
+	Rounds       int          `json:"rounds"`       // composed
+	GradComps    int          `json:"grad_computations"`
+	Reason       string       `json:"reason,omitempty"`
+}
+
+// Privacy is both views of a run's guarantee: of a record in the data of one
+// client, whose T rounds it pays for, and of a record as it was really held. If
+// clients share records, per_record composes all rounds of all of them.
+type Privacy struct {
+	PerClient Statement
+	PerRecord Statement
+}
+
+// Account states the privacy of released ledgers, one a client, with records
+// shared as the partition says.
+func Account(acc dp.Accountant, ledgers []dp.Ledger, partition data.Partition, delta float64) Privacy {
+	var all []dp.Event
+	var worst Statement
+	for i := range ledgers {
+		events := ledgers[i].Events()
+		all = append(all, events...)
+		if s := state(acc, events, delta); i == 0 || s.worseThan(worst) {
+			worst = s
+		}
+	}
+	if partition == data.Shard {
+		return Privacy{PerClient: worst, PerRecord: worst}
+	}
+	return Privacy{PerClient: worst, PerRecord: state(acc, all, delta)}
+}
+
+// AccountPlanned states the privacy that a run of the configuration will have.
+func (c *Config) AccountPlanned(acc dp.Accountant, delta float64) Privacy {
+	events := c.Mechanism.Events(c.Run().Rounds)
+	ledgers := make([]dp.Ledger, c.Clients())
+	for i := range ledgers {
+		for _, e := range events {
+			ledgers[i].Record(e)
+		}
+	}
+	return Account(acc, ledgers, c.Partition, delta)
+}
+
+func (s Statement) worseThan(o Statement) bool {
+	if s.EpsilonUpper == nil || o.EpsilonUpper == nil {
+		return s.EpsilonUpper == nil && o.EpsilonUpper != nil
+	}
+	return *s.EpsilonUpper > *o.EpsilonUpper
+}
+
+func state(acc dp.Accountant, events []dp.Event, delta float64) Statement {
+	s := Statement{Delta: delta, Accountant: acc.Name()}
+	for _, e := range events {
+		s.Adjacency, s.Sampling, s.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
+		s.Rounds += e.Count
+		s.GradComps += e.Count * e.SampleSize
+	}
+	b, err := acc.Epsilon(events, delta)
+	if err != nil {
+		s.Reason = err.Error()
+		return s
+	}
+	s.EpsilonUpper, s.Kind = &b.Epsilon, b.Kind
+	return s
+}
+
+// String is the statement as a sentence.
+func (s Statement) String() string {
+	if s.EpsilonUpper == nil {
+		return "no ε claimed: " + s.Reason
+	}
+	return fmt.Sprintf("ε ≤ %.5g at δ = %.4g (%s, %s; %s adjacency, %s sampling, N = %d)",
+		*s.EpsilonUpper, s.Delta, s.Accountant, s.Kind, s.Adjacency, s.Sampling, s.DatasetSize)
+}

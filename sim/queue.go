@@ -1,0 +1,109 @@
+package sim
+
+// eventKind says what happens at an event.
+type eventKind uint8
+
+const (
+	roundEnds eventKind = iota
+	updateArrives
+	broadcastArrives
+)
+
+// event is one thing that happens on the virtual clock.
+type event struct {
+	at     Time
+	seq    uint64 // order of creation
+	client uint32
+	kind   eventKind
+	number int32   // the round of an update, the k of a broadcast
+	buf    *buffer // the message's vector; nil for roundEnds
+}
+
+// before is the order of events: (time, client, sequence).
+func (e *event) before(o *event) bool {
+	if e.at != o.at {
+		return e.at < o.at
+	}
+	if e.client != o.client {
+		return e.client < o.client
+	}
+	return e.seq < o.seq
+}
+
+// queue is a binary heap of events, the first on top.
+type queue []event
+
+func (q *queue) push(e event) {
+	h := append(*q, e)
+	i := len(h) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !e.before(&h[parent]) {
+			break
+		}
+		h[i] = h[parent]
+		i = parent
+	}
+	h[i] = e
+	*q = h
+}
+
+// pop removes and returns the first event. The queue must not be empty.
+func (q *queue) pop() event {
+	h := *q
+	top := h[0]
+	n := len(h) - 1
+	last := h[n]
+	h[n] = event{}
+	h = h[:n]
+	*q = h
+	if n == 0 {
+		return top
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= n {
+			break
+		}
+		if r := child + 1; r < n && h[r].before(&h[child]) {
+			child = r
+		}
+		if !h[child].before(&last) {
+			break
+		}
+		h[i] = h[child]
+		i = child
+	}
+	h[i] = last
+	return top
+}
+
+// buffer is a vector that messages share: an update's U has one reader, a
+// broadcast's v one a client. The reader that brings refs to zero frees it.
+type buffer struct {
+	x    []float32
+	refs int
+}
+
+// bufferPool recycles buffers of one length.
+type bufferPool struct {
+	length int
+	free   []*buffer
+}
+
+func (p *bufferPool) get(refs int) *buffer {
+	if n := len(p.free); n > 0 {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		b.refs = refs
+		return b
+	}
+	return &buffer{x: make([]float32, p.length), refs: refs}
+}
+
+func (p *bufferPool) release(b *buffer) {
+	if b.refs--; b.refs == 0 {
+		p.free = append(p.free, b)
+	}
+}

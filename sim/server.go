@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"proactivedp/internal/f32"
+)
+
+// Server holds the global model v and knows which updates are in (the paper's
+// server in ISRReceive). Not safe for concurrent use.
+type Server struct {
+	sched *schedule
+	state serverState
+}
+
+// serverState is everything about a server that changes.
+type serverState struct {
+	v       []float32
+	k       int        // all updates of rounds < k of all clients are in
+	applied int        // updates applied
+	clients []progress // by client
+	at      []int32    // at[r]: clients whose rounds < r, and no more in a row, are in
+}
+
+// progress is which rounds of a client are in: all below next, and those listed
+// in ahead, in increasing order.
+type progress struct {
+	next  int32
+	ahead []int32
+}
+
+func newServer(clients int, sched *schedule, initial []float32) *Server {
+	s := &Server{sched: sched, state: serverState{
+		v:       slices.Clone(initial),
+		clients: make([]progress, clients),
+		at:      make([]int32, sched.rounds+1),
+	}}
+	s.state.at[0] = int32(clients)
+	return s
+}
+
+// Receive applies an update, v ← v − η̄_i·U, unless it came before, and reports
+// whether that completed a round number: then v is to be broadcast as v̂_k, k
+// being K's answer. A message that no client of this server can have sent is an
+// error and changes nothing.
+func (s *Server) Receive(u Update) (broadcast bool, err error) {
+	st := &s.state
+	switch {
+	case u.Client < 0 || u.Client >= len(st.clients):
+		return false, fmt.Errorf("sim: update from client %d, there are %d", u.Client, len(st.clients))
+	case u.Round < 0 || u.Round >= s.sched.rounds:
+		return false, fmt.Errorf("sim: update of client %d for round %d, there are %d", u.Client, u.Round, s.sched.rounds)
+	case len(u.U) != len(st.v):
+		return false, fmt.Errorf("sim: update of client %d has %d parameters, the model has %d", u.Client, len(u.U), len(st.v))
+	}
+	p := &st.clients[u.Client]
+	before := p.next
+	if !p.add(int32(u.Round)) {
+		return false, nil
+	}
+	f32.Axpy(-s.sched.eta[u.Round], u.U, st.v)
+	st.applied++
+	if p.next == before {
+		return false, nil
+	}
+	st.at[before]--
+	st.at[p.next]++
+	old := st.k
+	for st.k < s.sched.rounds && st.at[st.k] == 0 {
+		st.k++
+	}
+	return st.k > old, nil
+}
+
+// add enters a round and reports whether it is new.
+func (p *progress) add(round int32) bool {
+	if round < p.next {
+		return false
+	}
+	if round > p.next {
+		j, found := slices.BinarySearch(p.ahead, round)
+		if !found {
+			p.ahead = slices.Insert(p.ahead, j, round)
+		}
+		return !found
+	}
+	p.next++
+	n := 0
+	for n < len(p.ahead) && p.ahead[n] == p.next {
+		p.next++
+		n++
+	}
+	p.ahead = slices.Delete(p.ahead, 0, n)
+	return true
+}
+
+// K returns the number k of the newest broadcast: every update of rounds ≤ k−1
+// is in v. It is T when training is complete.
+func (s *Server) K() int { return s.state.k }
+
+// Done reports whether all updates of all clients are in.
+func (s *Server) Done() bool { return s.state.k == s.sched.rounds }
+
+// Model returns v. It aliases the server's state: read it before the next
+// Receive and do not write it.
+func (s *Server) Model() []float32 { return s.state.v }
+
+func (s *serverState) clone() serverState {
+	out := *s
+	out.v, out.at, out.clients = slices.Clone(s.v), slices.Clone(s.at), slices.Clone(s.clients)
+	for i := range out.clients {
+		out.clients[i].ahead = slices.Clone(out.clients[i].ahead)
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"proactivedp/dp"
+	"proactivedp/internal/rng"
+)
+
+// Virtual runs a configuration on a virtual clock, event by event in the order
+// (time, client, sequence). Everything happens in the caller's goroutine but,
+// with Perf.Workers above 1, the gradients of models large enough to be worth
+// it: a round's Compute starts at its start event and is joined at its end
+// event, so clients whose rounds overlap on the virtual clock compute at the
+// same time. The result does not depend on Perf.
+type Virtual struct {
+	cfg     *Config
+	perf    Perf
+	sched   *schedule
+	server  *Server
+	clients []*Client
+	observe Observer
+
+	now     Time
+	seq     uint64
+	queue   queue
+	buffers bufferPool
+	draws   rng.Stream // of durations
+	ws      *Workspace
+	crew    *crew // nil: compute here
+}
+
+// NewVirtual prepares a run. observe may be nil.
+func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	v := &Virtual{cfg: cfg, perf: perf, observe: observe, ws: NewWorkspace(cfg.Model)}
+	v.server, v.clients, v.sched = cfg.newMachines()
+	v.buffers.length = cfg.Model.NumParams()
+	for _, c := range v.clients {
+		v.begin(c)
+	}
+	return v, nil
+}
+
+// pollEvery is how many events pass between looks at the context.
+const pollEvery = 1 << 12
+
+// Run processes events until training is complete. Cancelling the context
+// stops it between events; the run can then go on with another call.
+func (v *Virtual) Run(ctx context.Context) (*Result, error) {
+	if v.perf.Workers > 1 && v.worthSharing() {
+		v.crew = newCrew(v.perf.Workers, v.cfg.Model, len(v.clients))
+		for _, c := range v.clients {
+			if c.state.busy {
+				v.crew.start(c, v.buffers.get(1))
+			}
+		}
+		defer func() {
+			v.crew.wait()
+			v.crew = nil
+		}()
+	}
+	for n := 0; ; n++ {
+		if n%pollEvery == 0 {
+			if err := context.Cause(ctx); err != nil {
+				return nil, fmt.Errorf("sim: %w", err)
+			}
+		}
+		more, err := v.Step()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	return v.result()
+}
+
+func (v *Virtual) worthSharing() bool {
+	least := v.perf.MinWork
+	if least == 0 {
+		least = DefaultMinWork
+	}
+	return v.cfg.Model.NumParams()*v.cfg.Mechanism.Sizes.At(0) >= least
+}
+
+// ErrStalled reports that clients are left waiting and nothing is under way:
+// the permissible delay was not true for k ≥ i.
+var ErrStalled = errors.New("sim: every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
+
+func (v *Virtual) result() (*Result, error) {
+	if !v.server.Done() {
+		return nil, ErrStalled
+	}
+	return newResult(v.server, v.clients, v.cfg.Run(), v.now), nil
+}
+
+// Step processes the next event and reports whether there was one.
+func (v *Virtual) Step() (bool, error) {
+	if len(v.queue) == 0 {
+		return false, nil
+	}
+	e := v.queue.pop()
+	v.now = e.at
+	switch e.kind {
+	case roundEnds:
+		c := v.clients[e.client]
+		buf, err := v.computed(c)
+		if err != nil {
+			return false, err
+		}
+		round := c.Finish(buf.x).Round
+		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
+		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), buf: buf})
+		v.begin(c)
+	case updateArrives:
+		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.buf.x})
+		if err != nil {
+			return false, err
+		}
+		v.buffers.release(e.buf)
+		if broadcast {
+			v.broadcast()
+		}
+	case broadcastArrives:
+		c := v.clients[e.client]
+		c.Receive(int(e.number), e.buf.x)
+		v.buffers.release(e.buf)
+		v.begin(c)
+	}
+	return true, nil
+}
+
+// schedule enters an event that happens after the given time.
+func (v *Virtual) schedule(after Time, e event) {
+	e.at = v.now + after
+	e.seq = v.seq
+	v.seq++
+	v.queue.push(e)
+}
+
+// begin starts the client's next round if it may.
+func (v *Virtual) begin(c *Client) {
+	if !c.CanBegin() {
+		return
+	}
+	c.Begin()
+	if v.crew != nil {
+		v.crew.start(c, v.buffers.get(1))
+	}
+	i := c.state.i
+	took := v.cfg.Timing.Compute.sample(v.cfg.Mechanism.Sizes.At(i), v.cfg.Root, &v.draws, rng.ComputeTime, c.id, i)
+	v.schedule(took, event{client: uint32(c.id), kind: roundEnds})
+}
+
+// computed returns the round's release, waiting for the worker that has it or
+// computing it now.
+func (v *Virtual) computed(c *Client) (*buffer, error) {
+	if v.crew != nil {
+		if buf, err := v.crew.join(c); buf != nil || err != nil {
+			return buf, err
+		}
+	}
+	buf := v.buffers.get(1)
+	return buf, c.Compute(buf.x, v.ws)
+}
+
+// broadcast sends v̂_k to every client, one shared copy.
+func (v *Virtual) broadcast() {
+	k := v.server.K()
+	buf := v.buffers.get(len(v.clients))
+	copy(buf.x, v.server.Model())
+	if v.observe != nil {
+		v.observe(k, v.sched.before[k], buf.x)
+	}
+	for _, c := range v.clients {
+		latency := v.cfg.Timing.Downlink.sample(1, v.cfg.Root, &v.draws, rng.DownlinkTime, c.id, k)
+		v.schedule(latency, event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), buf: buf})
+	}
+}
+
+// Ledgers returns what each client has released so far.
+func (v *Virtual) Ledgers() []dp.Ledger {
+	out := make([]dp.Ledger, len(v.clients))
+	for i, c := range v.clients {
+		out[i] = c.state.ledger.Clone()
+	}
+	return out
+}
