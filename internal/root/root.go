@@ -1,0 +1,170 @@
+// Package root finds zeros of continuous functions of one variable.
+package root
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrNoSignChange is returned, wrapped, when an interval does not bracket a
+// zero.
+var ErrNoSignChange = errors.New("no sign change")
+
+const (
+	maxSteps    = 10000 // beyond four steps for every halving from 1e308 to 5e-324
+	maxDoubling = 1100
+)
+
+// Find returns an x in [lo, hi] within a relative distance relTol of a sign
+// change of f; relTol = 0 asks for the last bit. f(lo) and f(hi) must differ
+// in sign (a zero at either end is an answer). f may be discontinuous, then x
+// is beside the jump.
+//
+// It fails if the interval or relTol is not finite or not in order, if
+// f is not finite where it is evaluated, or with ErrNoSignChange.
+//
+// The method is Chandrupatla's (Advances in Engineering Software 28, 1997:
+// inverse quadratic interpolation where that is safe), and bisection whenever
+// three steps have not halved the bracket.
+func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
+	if err := checkInterval(lo, hi); err != nil {
+		return 0, err
+	}
+	if !(relTol >= 0 && relTol < 1) {
+		return 0, fmt.Errorf("root: relative tolerance = %v, must be in [0, 1)", relTol)
+	}
+	fa, err := eval(f, lo)
+	if err != nil {
+		return 0, err
+	}
+	fb, err := eval(f, hi)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case fa == 0:
+		return lo, nil
+	case fb == 0:
+		return hi, nil
+	case fa < 0 == (fb < 0):
+		return 0, fmt.Errorf("root: f(%v) = %v, f(%v) = %v: %w", lo, fa, hi, fb, ErrNoSignChange)
+	}
+
+	// a and b bracket the zero, a is the newest point, c the one it replaced.
+	a, b := lo, hi
+	t := 0.5
+	mark, since := math.Abs(b-a), 0
+	for range maxSteps {
+		x := a + t*(b-a)
+		if x == a || x == b {
+			x = a + (b-a)/2
+		}
+		if x == a || x == b { // neighbouring numbers
+			return nearer(a, fa, b, fb), nil
+		}
+		fx, err := eval(f, x)
+		if err != nil {
+			return 0, err
+		}
+		if fx == 0 {
+			return x, nil
+		}
+		var c, fc float64
+		if fx < 0 == (fa < 0) {
+			c, fc = a, fa
+		} else {
+			c, fc = b, fb
+			b, fb = a, fa
+		}
+		a, fa = x, fx
+
+		best, width := nearer(a, fa, b, fb), math.Abs(b-a)
+		if width <= relTol*math.Abs(best) {
+			return best, nil
+		}
+		least := 0.5 * relTol * math.Abs(best) / width
+		if since++; width <= mark/2 {
+			mark, since = width, 0
+		}
+		t = 0.5
+		if since < 3 {
+			xi, phi := (a-b)/(c-b), (fa-fb)/(fc-fb)
+			if phi*phi < xi && (1-phi)*(1-phi) < 1-xi {
+				t = fa/(fb-fa)*(fc/(fb-fc)) + (c-a)/(b-a)*(fa/(fc-fa))*(fb/(fc-fb))
+			}
+			if math.IsNaN(t) { // differences that overflowed
+				t = 0.5
+			}
+			t = min(max(t, least), 1-least)
+		}
+	}
+	return 0, fmt.Errorf("root: no convergence in [%v, %v]", lo, hi)
+}
+
+// Bracket widens [lo, hi], lo < hi, by doubling on the side where |f| is
+// smaller, until f changes sign in it; for a monotone f that is the side where
+// the zero lies. It fails with ErrNoSignChange if there is none in the range
+// of float64, or if f is not finite where it is evaluated.
+func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) {
+	if err := checkInterval(lo, hi); err != nil {
+		return 0, 0, err
+	}
+	if lo == hi {
+		return 0, 0, fmt.Errorf("root: interval [%v, %v] is a point", lo, hi)
+	}
+	fl, err := eval(f, lo)
+	if err != nil {
+		return 0, 0, err
+	}
+	fh, err := eval(f, hi)
+	if err != nil {
+		return 0, 0, err
+	}
+	for range maxDoubling {
+		if fl == 0 || fh == 0 || fl < 0 != (fh < 0) {
+			return lo, hi, nil
+		}
+		width := hi - lo
+		if math.Abs(fl) < math.Abs(fh) {
+			lo -= width
+			if checkInterval(lo, hi) != nil {
+				break
+			}
+			fl, err = eval(f, lo)
+		} else {
+			hi += width
+			if checkInterval(lo, hi) != nil {
+				break
+			}
+			fh, err = eval(f, hi)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return 0, 0, fmt.Errorf("root: f(%v) = %v, f(%v) = %v: %w", lo, fl, hi, fh, ErrNoSignChange)
+}
+
+func checkInterval(lo, hi float64) error {
+	// hi-lo is NaN or infinite if either end is, or if the width overflows.
+	if w := hi - lo; !(w >= 0) || math.IsInf(w, 0) {
+		return fmt.Errorf("root: interval [%v, %v], must be finite, of finite width and in order", lo, hi)
+	}
+	return nil
+}
+
+func eval(f func(float64) float64, x float64) (float64, error) {
+	y := f(x)
+	if math.IsNaN(y) || math.IsInf(y, 0) {
+		return 0, fmt.Errorf("root: f(%v) = %v is not finite", x, y)
+	}
+	return y, nil
+}
+
+func nearer(a, fa, b, fb float64) float64 {
+	if math.Abs(fa) <= math.Abs(fb) {
+		return a
+	}
+	return b
+}
