@@ -1,0 +1,125 @@
+// Package closedform is the paper's closed-form differential privacy: what
+// Theorem Main and its general form, Theorem simpleF, say about a client's
+// rounds of Algorithm LocalSGDwithDP, and the planning formulas that follow.
+//
+// Both theorems hold for add-or-remove adjacency and Poisson sampling only:
+// under replace-one adjacency there are settings that meet all their
+// conditions and cost more than ε. They are upper bounds, loose by about 2 to
+// 7 times in ε, and their merit is that they can be solved by hand for any of
+// the parameters.
+//
+// # Notation
+//
+//	N       size of the data set, the larger of the neighbours
+//	K       gradient computations Σ s_i of the client;  k = K/N epochs
+//	T       rounds;  s̄ = K/T,  s_max = max s_i,  θ = s_max/s̄ ≥ 1
+//	σ       noise multiplier;  σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε)
+//	ᾱ       ε/(γk)
+//
+// # Where the paper is corrected
+//
+//   - γ has an algebra error in the paper; see [Form].
+//   - "The smallest solution γ" has spurious readings; see [Gamma].
+//   - γ, g and h are taken at σ_eq(ε, δ), and any larger σ is accepted. The
+//     proof bounds α at the real σ but states it at σ_eq, and γ is not
+//     monotone in σ; at σ_eq both agree, and more noise on the same release
+//     is post-processing.
+//
+// # Rounding
+//
+// Computations are in float64 and err on the side of privacy: σ, ε, γ and T
+// are rounded up and sizes down, by a relative 1e-13 at most (ε: see
+// [Epsilon]), so that a condition met with equality by construction is met.
+package closedform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+const (
+	ulp = 0x1p-52
+	// slack is what γ, g and T are rounded by: well above the rounding errors
+	// of their computation, well below any digit that is printed.
+	slack = 5e-14
+	// minDelta is the smallest normal number, so that 1/δ is finite.
+	minDelta = 0x1p-1022
+)
+
+// Sigma returns σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), the least noise multiplier
+// that Theorem simpleF, (treq4), allows for (ε, δ), rounded up by a few units
+// in the last place. ε must be finite and positive, δ in (0, 1).
+func Sigma(eps, delta float64) (float64, error) {
+	if err := errors.Join(checkPositive("epsilon", eps), CheckDelta(delta)); err != nil {
+		return 0, err
+	}
+	s := sigmaEq(eps, -math.Log(delta))
+	if math.IsInf(s, 0) {
+		return 0, fmt.Errorf("closedform: epsilon = %v is too small: sigma is not finite", eps)
+	}
+	return s, nil
+}
+
+// sigmaEq is Sigma with l = ln(1/δ).
+func sigmaEq(eps, l float64) float64 {
+	return math.Sqrt(2+2*(l/eps)) * (1 + 4*ulp)
+}
+
+// Epsilon returns the ε of (treq4) with equality, 2 ln(1/δ)/(σ² - 2), rounded
+// up such that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64. The relative rounding
+// is about 1e-15·σ²/(σ²-2). σ must be finite and more than √2 (there the
+// theorem gives no ε at all), δ in (0, 1).
+func Epsilon(sigma, delta float64) (float64, error) {
+	err := errors.Join(checkPositive("sigma", sigma), CheckDelta(delta))
+	if err == nil && !(math.FMA(sigma, sigma, -2) > 0) {
+		err = fmt.Errorf("closedform: sigma = %v, must be more than √2", sigma)
+	}
+	if err != nil {
+		return 0, err
+	}
+	l := -math.Log(delta)
+	exact := 2 * l / math.FMA(sigma, sigma, -2)
+	for up := 2 * ulp; ; up *= 1.5 {
+		eps := exact * (1 + up)
+		if eps == 0 || math.IsInf(eps, 0) {
+			return 0, fmt.Errorf("closedform: sigma = %v leaves the range of float64: epsilon = %v", sigma, eps)
+		}
+		if sigmaEq(eps, l) <= sigma {
+			return eps, nil
+		}
+	}
+}
+
+// H returns h(x) = (√(1+(e/x)²) - e/x)² for x > 0 (Theorem simpleF): ᾱ = h(σ)
+// is where σ(1-ᾱ) = 2e√ᾱ. It increases from 0 to 1.
+func H(x float64) float64 {
+	r := rootH(x)
+	return r * r
+}
+
+// rootH is √h(x), without the cancellation of the printed form.
+func rootH(x float64) float64 {
+	c := math.E / x
+	return 1 / (math.Hypot(1, c) + c)
+}
+
+// G returns g(x) = min{1/(ex), h(x)} for x > 0 (Theorem simpleF). It is h(x)
+// for x < 2.467 and 1/(ex) above.
+func G(x float64) float64 { return min(1/(math.E*x), H(x)) }
+
+// CheckDelta returns an error unless δ is in (0, 1). Below the smallest normal
+// number, 2.3e-308, δ is refused as well.
+func CheckDelta(delta float64) error {
+	if !(delta >= minDelta && delta < 1) {
+		return fmt.Errorf("closedform: delta = %v, must be in (0, 1)", delta)
+	}
+	return nil
+}
+
+func checkPositive(name string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("closedform: %s = %v, must be finite and positive", name, v)
+	}
+	return nil
+}

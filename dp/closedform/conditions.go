@@ -1,0 +1,149 @@
+package closedform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// The theorems' names in conditions.
+const (
+	Main    = "Main"
+	SimpleF = "simpleF"
+)
+
+// Condition is one requirement of a theorem.
+//
+// Margin is the relative slack, without unit: (what there is)/(what is needed)
+// - 1 where more is needed, the inverse quotient - 1 where less is. Positive
+// means met, 0.1 by a tenth; at 0 the condition is just met, except ε < 0.5,
+// which is strict.
+type Condition struct {
+	Theorem string  `json:"theorem"`
+	Name    string  `json:"name"`
+	Met     bool    `json:"met"`
+	Margin  float64 `json:"margin"`
+}
+
+// Holds reports whether all conditions of the theorem among cs are met, and
+// there is one.
+func Holds(cs []Condition, theorem string) bool {
+	found := false
+	for _, c := range cs {
+		if c.Theorem == theorem {
+			if !c.Met {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+// Setting is a run and the guarantee wanted for it. Rounds, Computed and
+// MaxSize are whole numbers in a real run; a planner's may be real-valued.
+type Setting struct {
+	N        int     // size of the data set, ≥ 1
+	Rounds   float64 // T > 0
+	Computed float64 // K = Σ s_i > 0
+	MaxSize  float64 // s_max in [K/T, N]
+	Sigma    float64 // noise multiplier > 0
+	Epsilon  float64 // > 0
+	Delta    float64 // in (0, 1)
+}
+
+// Epochs returns k = K/N.
+func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
+
+// Theta returns θ = s_max/s̄; below 1 by rounding counts as 1.
+func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
+
+// Validate reports every field of s that is outside its range.
+func (s Setting) Validate() error {
+	return errors.Join(s.validateRun(),
+		checkPositive("sigma", s.Sigma), checkPositive("epsilon", s.Epsilon), CheckDelta(s.Delta))
+}
+
+func (s Setting) validateRun() error {
+	var errs []error
+	if s.N < 1 {
+		errs = append(errs, fmt.Errorf("closedform: data set size N = %d, must be at least 1", s.N))
+	}
+	errs = append(errs, checkPositive("rounds", s.Rounds), checkPositive("computed", s.Computed), checkPositive("largest size", s.MaxSize))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if mean := s.Computed / s.Rounds; s.MaxSize < mean*(1-slack) || s.MaxSize > float64(s.N) {
+		return fmt.Errorf("closedform: largest size = %v, must be in [K/T = %v, N = %d]", s.MaxSize, mean, s.N)
+	}
+	return nil
+}
+
+// Conditions evaluates, each on its own, the requirements of Theorem Main and
+// of Theorem simpleF, with γ of the form given, at σ_eq = σ_eq(ε, δ):
+//
+//	Main     sigma    σ ≥ σ_eq
+//	         delta    δ ≤ 1/N
+//	         epsilon  ε < 0.5
+//	         N        N ≥ 10000
+//	         theta    θ ≤ 6.85
+//	         minK     (2/e)²k² ≥ 1/2 + ln(1/δ)
+//	         minT     T ≥ γθ²k²/ε
+//	simpleF  treq1    s_max = θs̄ ≤ g(σ_eq)·N
+//	         treq2    ᾱ = ε/(γk) ≤ MaxAlphaBar(σ_eq): h(σ_eq), and for Corrected 3-2√2
+//	         treq3    ε ≥ γθ²·k·s̄/N
+//	         treq4    σ ≥ σ_eq
+//
+// treq2 holds by the choice of γ. Either theorem's conditions together imply
+// (ε, δ)-differential privacy under add-or-remove adjacency and Poisson
+// sampling if the form is Corrected. The error is of invalid arguments, all at
+// once, or of a number that leaves the range of float64.
+func Conditions(form Form, s Setting) ([]Condition, error) {
+	if err := errors.Join(form.check(), s.Validate()); err != nil {
+		return nil, err
+	}
+	return conditions(form, s)
+}
+
+// conditions is Conditions for valid arguments and, besides, σ = ∞.
+func conditions(form Form, s Setting) ([]Condition, error) {
+	sigmaEq, err := Sigma(s.Epsilon, s.Delta)
+	if err != nil {
+		return nil, err
+	}
+	k, theta, n := s.Epochs(), s.Theta(), float64(s.N)
+	gamma, err := GammaAt(form, sigmaEq, s.Epsilon/k)
+	if err != nil {
+		return nil, err
+	}
+	pole := newCurve(form, sigmaEq).pole
+	minT := gamma * (theta * k) * (theta * k) / s.Epsilon
+	cs := []Condition{
+		atLeast(Main, "sigma", s.Sigma, sigmaEq),
+		atLeast(Main, "delta", 1/n, s.Delta),
+		atLeast(Main, "epsilon", 0.5, s.Epsilon),
+		atLeast(Main, "N", n, 10000),
+		atLeast(Main, "theta", 6.85, theta),
+		atLeast(Main, "minK", 4/(math.E*math.E)*k*k, 0.5-math.Log(s.Delta)),
+		atLeast(Main, "minT", s.Rounds, minT),
+		atLeast(SimpleF, "treq1", safeG(sigmaEq)*n, s.MaxSize),
+		atLeast(SimpleF, "treq2", pole*pole*(gamma*k), s.Epsilon),
+		atLeast(SimpleF, "treq3", s.Rounds, minT), // s̄ = kN/T: (minT) and (treq3) are one
+		atLeast(SimpleF, "treq4", s.Sigma, sigmaEq),
+	}
+	cs[2].Met = cs[2].Margin > 0
+	for _, c := range cs {
+		if math.IsNaN(c.Margin) || math.IsInf(c.Margin, 0) && !math.IsInf(s.Sigma, 0) {
+			return nil, fmt.Errorf("closedform: condition %s of Theorem %s leaves the range of float64", c.Name, c.Theorem)
+		}
+	}
+	return cs, nil
+}
+
+func atLeast(theorem, name string, have, need float64) Condition {
+	margin := have/need - 1
+	return Condition{theorem, name, margin >= 0, margin}
+}
+
+// safeG is g(σ), rounded down.
+func safeG(sigma float64) float64 { return G(sigma) * (1 - slack) }

@@ -1,0 +1,161 @@
+package closedform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/internal/root"
+)
+
+// Form says which right-hand side defines γ.
+//
+// The paper substitutes r₀ = ασ into 1/(1-u₀), u₀ = 2√(r₀σ)/(σ-r₀), which is
+// (1-α)/(1-α-2√α); it prints (1-√α)² = 1-2√α+α in the place of 1-α-2√α. With
+// the printed form γ is too small, by 0.2 to 1.4 % in the paper's settings.
+type Form string
+
+// The two forms. A guarantee is claimed with Corrected only; Printed is there
+// to compare with the paper's numbers.
+const (
+	Corrected Form = "corrected"
+	Printed   Form = "printed"
+)
+
+func (f Form) check() error {
+	if f != Corrected && f != Printed {
+		return fmt.Errorf("closedform: form = %q, must be %q or %q", string(f), Corrected, Printed)
+	}
+	return nil
+}
+
+// firstPole is √ᾱ where the denominator of the form's first term vanishes:
+// 1-ᾱ-2√ᾱ at ᾱ = 3-2√2, (1-√ᾱ)² at 1.
+func (f Form) firstPole() float64 {
+	if f == Printed {
+		return 1
+	}
+	return math.Sqrt2 - 1
+}
+
+// curve is rhs(σ, ·) for one σ. It is evaluated at a = √ᾱ with the distance
+// d = pole - a given as well: all denominators factor into d and terms without
+// cancellation, so the values are good to rounding right up to the pole.
+type curve struct {
+	form     Form
+	sigma    float64
+	pole     float64 // the largest a: √h(σ) or the first term's pole
+	gap1     float64 // the first term's pole, less pole
+	gap2     float64 // √h(σ), less pole
+	rootH    float64
+	exponent float64 // e^{3/σ²}
+}
+
+func newCurve(form Form, sigma float64) curve {
+	first, second := form.firstPole(), rootH(sigma)
+	pole := min(first, second)
+	return curve{
+		form: form, sigma: sigma, pole: pole, gap1: first - pole, gap2: second - pole,
+		rootH: second, exponent: math.Exp(3 / (sigma * sigma)),
+	}
+}
+
+func (c *curve) rhs(a, d float64) float64 {
+	one := 1 - c.pole + d                              // 1-√ᾱ
+	all := one * (1 + a)                               // 1-ᾱ
+	first := one * one                                 // (1-√ᾱ)²
+	second := c.sigma * (c.gap2 + d) * (1/c.rootH + a) // σ(1-ᾱ)-2e√ᾱ
+	if c.form == Corrected {
+		first = (c.gap1 + d) * (math.Sqrt2 + 1 + a) // 1-ᾱ-2√ᾱ
+	}
+	const e3 = math.E * math.E * math.E
+	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
+}
+
+// MaxAlphaBar returns the supremum of the ᾱ at which all denominators of the
+// form's right-hand side are positive: h(σ) for Printed, min{h(σ), 3-2√2} for
+// Corrected.
+func MaxAlphaBar(form Form, sigma float64) (float64, error) {
+	if err := errors.Join(form.check(), checkPositive("sigma", sigma)); err != nil {
+		return 0, err
+	}
+	p := newCurve(form, sigma).pole
+	return p * p, nil
+}
+
+// RHS returns the right-hand side of the inequality that defines γ in Theorems
+// Main and simpleF, with D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed:
+//
+//	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
+//
+// σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases
+// strictly with ᾱ, from 2 to infinity.
+func RHS(form Form, sigma, alphaBar float64) (float64, error) {
+	if err := errors.Join(form.check(), checkPositive("sigma", sigma)); err != nil {
+		return 0, err
+	}
+	c := newCurve(form, sigma)
+	a := math.Sqrt(alphaBar)
+	if !(alphaBar >= 0 && a < c.pole) {
+		return 0, fmt.Errorf("closedform: alphaBar = %v, must be in [0, %v)", alphaBar, c.pole*c.pole)
+	}
+	v := c.rhs(a, c.pole-a)
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, fmt.Errorf("closedform: rhs(%v, %v) is not finite", sigma, alphaBar)
+	}
+	return v, nil
+}
+
+// Gamma returns γ(σ_eq(ε, δ), ε/k) as [GammaAt] does. ε and k must be finite
+// and positive, δ in (0, 1).
+func Gamma(form Form, eps, delta, k float64) (float64, error) {
+	sigma, err := Sigma(eps, delta)
+	if err := errors.Join(form.check(), err, checkPositive("k", k)); err != nil {
+		return 0, err
+	}
+	return GammaAt(form, sigma, eps/k)
+}
+
+// GammaAt returns γ(σ, x) of Theorem simpleF, x = εN/K = ε/k: the root of
+//
+//	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
+//
+// rounded up, with a relative error of at most 1e-13. There is exactly one for
+// every σ > 0 and x > 0. The paper's "smallest solution" must not be taken
+// literally: for ᾱ > h(σ), where denominators are negative and the proof does
+// not hold, there are always smaller ones.
+//
+// An error means that an argument is out of range or the result is not in the
+// range of float64.
+func GammaAt(form Form, sigma, x float64) (float64, error) {
+	if err := errors.Join(form.check(), checkPositive("sigma", sigma), checkPositive("epsilon/k", x)); err != nil {
+		return 0, err
+	}
+	c := newCurve(form, sigma)
+	// With a = pole·z/(1+z) and d = pole/(1+z) the equation a²·rhs = x, whose
+	// left side increases with z from 0 to infinity, keeps its relative
+	// precision at both ends, and its logarithm is almost linear in ln z.
+	at := func(z float64) (a, d float64) { return c.pole * (z / (1 + z)), c.pole / (1 + z) }
+	logExcess := func(t float64) float64 {
+		a, d := at(math.Exp(t))
+		return 2*math.Log(a) + math.Log(c.rhs(a, d)) - math.Log(x)
+	}
+	lo, hi, err := root.Bracket(logExcess, -1, 1)
+	if err != nil {
+		return 0, fmt.Errorf("closedform: gamma(%v, %v): %w", sigma, x, err)
+	}
+	t, err := root.Find(logExcess, lo, hi, ulp)
+	if err != nil {
+		return 0, fmt.Errorf("closedform: gamma(%v, %v): %w", sigma, x, err)
+	}
+	a, d := at(math.Exp(t))
+	gamma := x / (a * a)
+	if a < d {
+		gamma = c.rhs(a, d) // hardly depends on a here
+	}
+	gamma *= 1 + slack
+	if math.IsInf(gamma, 0) || math.IsNaN(gamma) {
+		return 0, fmt.Errorf("closedform: gamma(%v, %v) is not in the range of float64", sigma, x)
+	}
+	return gamma, nil
+}

@@ -1,0 +1,64 @@
+package closedform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Limits says how few rounds, of how large a mean sample size, K = kN gradient
+// computations may be spread over.
+type Limits struct {
+	Gamma float64 // γ, rounded up
+	// TTreq3 and TTreq1 are the T at which (treq3) and (treq1) of Theorem
+	// simpleF hold with equality: γθ²k²/ε and θk/g(σ_eq).
+	TTreq3, TTreq1 float64
+	// TMin is the larger of them, Binding the name of its condition.
+	TMin    float64
+	Binding string
+	// SMax = kN/TMin is the largest mean sample size s̄; the sizes themselves
+	// may go up to θ·s̄.
+	SMax float64
+	// TMinAsym = θ²k²/(2ε) and its SMaxAsym are as the paper prints them. They
+	// are not bounds: no guarantee holds for them, and a tight accountant may
+	// allow fewer rounds still.
+	TMinAsym, SMaxAsym float64
+}
+
+// Limit returns the limits that Theorem simpleF, with γ of the given form,
+// sets to k epochs over N records with sizes of quotient θ = s_max/s̄ and noise
+// σ ≥ σ_eq(ε, δ). N must be at least 1, k and ε finite and positive, θ finite
+// and at least 1, δ in (0, 1). T is rounded up and sizes down, by a relative
+// 2e-13 at most; neither is a whole number.
+func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
+	var errs []error
+	if n < 1 {
+		errs = append(errs, fmt.Errorf("closedform: data set size N = %d, must be at least 1", n))
+	}
+	if !(theta >= 1) || math.IsInf(theta, 0) {
+		errs = append(errs, fmt.Errorf("closedform: theta = %v, must be finite and at least 1", theta))
+	}
+	gamma, err := Gamma(form, eps, delta, k)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return Limits{}, err
+	}
+	x := theta * k
+	computed := k * float64(n)
+	l := Limits{
+		Gamma:    gamma,
+		TTreq3:   gamma * x * x / eps * (1 + slack),
+		TTreq1:   x / safeG(sigmaEq(eps, -math.Log(delta))) * (1 + slack),
+		TMinAsym: x * x / (2 * eps),
+	}
+	l.TMin, l.Binding = l.TTreq3, "treq3"
+	if l.TTreq1 > l.TMin {
+		l.TMin, l.Binding = l.TTreq1, "treq1"
+	}
+	l.SMax, l.SMaxAsym = computed/l.TMin*(1-slack), computed/l.TMinAsym
+	for _, v := range []float64{l.TMin, l.SMax, l.TMinAsym, l.SMaxAsym} {
+		if err := checkPositive("limit", v); err != nil {
+			return Limits{}, err
+		}
+	}
+	return l, nil
+}
