@@ -1,0 +1,184 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func put(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+// holds checks that the folder has just the one file, with this content.
+func holds(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s holds %q, want %q", path, got, want)
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 {
+		t.Errorf("the folder has %v, want only %s", entries, filepath.Base(path))
+	}
+}
+
+func TestWriteCreatesAndReplaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table.csv")
+	long := strings.Repeat("0123456789", 50_000) // many buffers
+	for _, text := range []string{"first", long, ""} {
+		if err := Write(path, put(text)); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, path, text)
+	}
+}
+
+func TestWriteGivesTheModeOfOsCreate(t *testing.T) {
+	dir := t.TempDir()
+	plain, err := os.Create(filepath.Join(dir, "plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain.Close()
+	path := filepath.Join(dir, "atomic")
+	if err := Write(path, put("x")); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := os.Stat(plain.Name())
+	got, _ := os.Stat(path)
+	if got.Mode() != want.Mode() {
+		t.Errorf("mode %v, want %v", got.Mode(), want.Mode())
+	}
+}
+
+func TestWriteFailureKeepsTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := Write(path, put("old")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	err := Write(path, func(w io.Writer) error {
+		if err := put(strings.Repeat("new", 100_000))(w); err != nil {
+			t.Error(err)
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want one that wraps %q and names %s", err, broken, path)
+	}
+	holds(t, path, "old")
+}
+
+func TestWritePanicKeepsTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := Write(path, put("old")); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = Write(path, func(io.Writer) error { panic("writer") })
+	}()
+	holds(t, path, "old")
+}
+
+func TestWriteWithoutAFolder(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("a file"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		filepath.Join(dir, "no such folder", "x"),
+		filepath.Join(file, "x"),
+		dir + string(filepath.Separator),
+		"",
+		filepath.Join(dir) + "/..",
+	} {
+		called := false
+		err := Write(path, func(io.Writer) error { called = true; return nil })
+		if err == nil || called {
+			t.Errorf("Write(%q): error %v, writer called %v; want an error before writing", path, err, called)
+		}
+	}
+	holds(t, file, "a file")
+}
+
+func TestWriteOverAFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, put("x")); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestFileShowsItselfBeforeCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	if err := put("whole")(f); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(f.Name()); err != nil || string(got) != "whole" {
+		t.Errorf("temporary file holds %q, %v", got, err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file is in place before Commit")
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, path, "whole")
+}
+
+func TestFileEndsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	end := map[string]func(*File){
+		"Commit": func(f *File) {
+			if err := f.Commit(); err != nil {
+				t.Error(err)
+			}
+		},
+		"Discard": func(f *File) { f.Discard() },
+	}
+	for name, end := range end {
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(f)
+		f.Discard()
+		if err := f.Commit(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Commit after %s: %v, want os.ErrClosed", name, err)
+		}
+		if _, err := f.Write([]byte("x")); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Write after %s: %v, want os.ErrClosed", name, err)
+		}
+	}
+	holds(t, path, "")
+}
