@@ -1,0 +1,161 @@
+//go:build unix
+
+// Command bench measures ProactiveDP on this machine and prints the table of
+// results/bench.md. It runs the program itself, several times a row, and reports
+// medians: of the client rounds per second in the training loop, and of the
+// largest resident memory of the whole process.
+//
+// It needs the real phishing and mushrooms sets (PROACTIVEDP_DATA, or the
+// cache).
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"proactivedp/internal/cpu"
+)
+
+func main() {
+	runs := flag.Int("runs", 5, "runs of each row; the median is printed")
+	flag.Parse()
+	if err := bench(os.Stdout, *runs); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func bench(w io.Writer, runs int) error {
+	if runs < 1 {
+		return fmt.Errorf("runs = %d, must be at least 1", runs)
+	}
+	dir, err := os.MkdirTemp("", "proactivedp-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bencher{runs: runs, dir: dir, program: filepath.Join(dir, "proactivedp")}
+	build := exec.Command("go", "build", "-o", b.program, "./cmd/proactivedp")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s, %s, %d processors, %s; medians of %d runs.\n\n",
+		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs)
+	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 round behind, the paper's other parameters. A client round is\n"+
+		"sampling, the clipped gradient, noise, the local update and both messages. Heap allocation per round is none: `TestNoAllocationPerRound` of package `sim`.\n\n"+
+		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak memory, MiB |\n|---|---|---|---|---|---|---|\n")
+	for _, row := range []struct {
+		runner         string
+		clients, procs int
+	}{
+		{"virtual", 5, 1}, {"virtual", 100, 1}, {"virtual", 1000, 1}, {"virtual", 10_000, 1},
+		{"hogwild", 5, 2}, {"hogwild", 100, 2}, {"hogwild", 10_000, 2},
+	} {
+		// About 500,000 client rounds each, so that the loop is what is timed.
+		rounds := max(50, 500_000/row.clients)
+		rate, memory, err := b.train(row.procs, "--runner", row.runner, "--clients", strconv.Itoa(row.clients),
+			"--sample-size", "1", "--grad-computations", strconv.Itoa(rounds))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | %s | %.0f | %.0f | %.0f |\n", row.runner, row.clients, row.procs,
+			thousands(rate), 1e9/rate, 1e9/rate/math.Log2(float64(row.clients)), memory)
+	}
+	fmt.Fprint(w, "\n## All logistic-regression figures\n\nBoth data sets, both models, 5 seeds, the paper's size, nothing computed before.\n\n"+
+		"| processors | seconds | peak memory, MiB |\n|---|---|---|\n")
+	seconds, memory, err := b.figures()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "| %d | %.1f | %.0f |\n", runtime.NumCPU(), seconds, memory)
+	return nil
+}
+
+type bencher struct {
+	runs         int
+	dir, program string
+}
+
+// train returns the median rate and peak memory of a training.
+func (b *bencher) train(procs int, args ...string) (rate, memory float64, err error) {
+	var rates, memories []float64
+	for range b.runs {
+		out, peak, err := b.run(procs, append([]string{"train", "--json"}, args...))
+		if err != nil {
+			return 0, 0, err
+		}
+		var report struct {
+			Updates int     `json:"updates"`
+			Seconds float64 `json:"seconds"`
+		}
+		if err := json.Unmarshal(out, &report); err != nil {
+			return 0, 0, fmt.Errorf("train %v: %w", args, err)
+		}
+		rates = append(rates, float64(report.Updates)/report.Seconds)
+		memories = append(memories, peak)
+	}
+	return median(rates), median(memories), nil
+}
+
+// figures returns the median time and peak memory of making every figure.
+func (b *bencher) figures() (seconds, memory float64, err error) {
+	var times, memories []float64
+	for i := range min(b.runs, 3) {
+		start := time.Now()
+		_, peak, err := b.run(runtime.NumCPU(), []string{"figures", "--out", filepath.Join(b.dir, "out"+strconv.Itoa(i))})
+		if err != nil {
+			return 0, 0, err
+		}
+		times = append(times, time.Since(start).Seconds())
+		memories = append(memories, peak)
+	}
+	return median(times), median(memories), nil
+}
+
+// run runs the program and returns what it printed and its peak memory in MiB.
+func (b *bencher) run(procs int, args []string) (stdout []byte, memory float64, err error) {
+	cmd := exec.Command(b.program, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(procs))
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil, 0, fmt.Errorf("%v: %w: %s", args, err, exit.Stderr)
+		}
+		return nil, 0, fmt.Errorf("%v: %w", args, err)
+	}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		memory = float64(usage.Maxrss) / 1024 // kibibytes on Linux
+	}
+	return out, memory, nil
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	if n := len(x); n%2 == 0 {
+		return (x[n/2-1] + x[n/2]) / 2
+	}
+	return x[len(x)/2]
+}
+
+// thousands writes a count with separators.
+func thousands(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

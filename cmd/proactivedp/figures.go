@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/data"
+	"proactivedp/experiments"
+	"proactivedp/internal/fetch"
+)
+
+func newFigures(where *dataFlags) *cobra.Command {
+	o := experiments.MakeOptions{Out: "out", Seeds: 5, Workers: runtime.GOMAXPROCS(0)}
+	var list, standIn bool
+	cmd := &cobra.Command{
+		Use:   "figures [name…]",
+		Short: "Make the paper's figures: picture, data and manifest",
+		Long: `Make figures from training runs: utility graphs, sample-size sweeps and ε sweeps.
+Each gets a folder with figure.png, data.csv and manifest.json. Names may be globs;
+without any, all figures are made.
+
+An interrupted command keeps its finished runs below --out and goes on from there.`,
+		Example: `  proactivedp figures --list
+  proactivedp figures 'phishing-logreg-*' --quick
+  proactivedp figures --out out --seeds 5`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			figures, err := experiments.Select(args)
+			if err != nil {
+				return usage(err)
+			}
+			if list {
+				for _, f := range figures {
+					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", f.Name, f.Title); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if o.Seeds < 1 {
+				return usage(fmt.Errorf("--seeds = %d, must be at least 1", o.Seeds))
+			}
+			o.Progress = cmd.ErrOrStderr()
+			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
+				d, err := where.load(cmd, name)
+				if standIn && errors.Is(err, fetch.ErrUnavailable) {
+					name := "synth-" + name
+					fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it says so\n", err, name)
+					return where.load(cmd, name)
+				}
+				return d, err
+			}
+			if err := experiments.Make(cmd.Context(), figures, o); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d figures in %s\n", len(figures), o.Out)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Out, "out", o.Out, "folder to write to")
+	f.IntVar(&o.Seeds, "seeds", o.Seeds, "seeds, from 1")
+	f.BoolVar(&o.Quick, "quick", false, "a twentieth of the gradient computations, stamped on the plots")
+	f.BoolVar(&list, "list", false, "list the figures and stop")
+	f.BoolVar(&standIn, "allow-stand-in", false, "if a data set can be had nowhere, use its synthetic stand-in and say so")
+	f.IntVar(&o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	return cmd
+}

@@ -1,0 +1,101 @@
+// Command proactivedp plans private training before it runs and simulates
+// asynchronous DP-SGD to show what the plan gives.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitFailure = 1 // the request was understood and could not be carried out
+	exitUsage   = 2 // the request itself is wrong
+)
+
+// usageError marks an error of the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usage marks err, if there is one, as an error of the command line.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// run is the whole program but for the process.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "proactivedp: %v\n", err)
+	var bad usageError
+	if errors.As(err, &bad) {
+		fmt.Fprintln(stderr, "See proactivedp --help, or --help after a command.")
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "proactivedp",
+		Short: "Plan private training before it runs, and simulate it",
+		Long: `ProactiveDP tells you, before you train, which noise, sample size and number of
+rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
+accuracy that the plan keeps.
+
+Results go to stdout and everything else to stderr. The exit status is 0, 1 if
+the request could not be carried out, and 2 if the request is wrong.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	var where dataFlags
+	where.add(root)
+	root.AddCommand(
+		newPlan(),
+		newTrain(&where),
+		newUtility(&where),
+		newFigures(&where),
+		newData(&where),
+	)
+	return root
+}
+
+// noArgs refuses arguments, and names of commands that do not exist.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		return usage(fmt.Errorf("unknown command %q of %q", args[0], cmd.CommandPath()))
+	}
+	return usage(fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args))
+}

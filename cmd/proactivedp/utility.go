@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+	"proactivedp/sim"
+)
+
+func newUtility(where *dataFlags) *cobra.Command {
+	spec := experiments.UtilitySpec{Train: experiments.DefaultTrainSpec(), Draws: 20}
+	spec.Train.NoiseMultiplier = 0
+	spec.Train.GradComps = 700_000
+	clips := []float64{0.05, 0.075, 0.1, 0.15, 0.2}
+	sigmas := []float64{0, 5, 10, 15, 18, 20, 22, 25, 30}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "utility",
+		Short: "How much accuracy a trained model keeps under noise, against σ and C",
+		Long: `Train w* with clipping and without noise, add n ~ N(0, C²σ²I) to every coordinate,
+and print the test accuracy of w* + n over that of w*: the paper's utility graph,
+which tells which (σ, C) cannot work before any private training. It looks at the
+data without noise and is itself covered by no (ε, δ).`,
+		Example: `  proactivedp utility
+  proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := spec.Validate(); err != nil {
+				return usage(err)
+			}
+			d, err := where.load(cmd, spec.Train.Data)
+			if err != nil {
+				return err
+			}
+			slices.Sort(clips)
+			var out []*experiments.Utility
+			for _, clip := range clips {
+				s := spec
+				s.Train.Clip = clip
+				if _, err := s.Train.Prepare(d, nil); err != nil {
+					return usage(err)
+				}
+				u, err := s.Run(cmd.Context(), d, sim.Perf{Workers: runtime.GOMAXPROCS(0)})
+				if err != nil {
+					return err
+				}
+				out = append(out, u)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), out)
+			}
+			return printUtility(cmd.OutOrStdout(), out)
+		},
+	}
+	addTrainFlags(cmd, &spec.Train)
+	f := cmd.Flags()
+	f.Float64SliceVar(&clips, "clip", clips, "clipping norms C")
+	f.Float64SliceVar(&sigmas, "sigma", sigmas, "noise multipliers σ")
+	f.IntVar(&spec.Draws, "draws", spec.Draws, "draws of n per point")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.PreRun = func(*cobra.Command, []string) { spec.Sigmas = sigmas }
+	return cmd
+}
+
+func printUtility(w io.Writer, us []*experiments.Utility) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "σ\t")
+	for _, u := range us {
+		fmt.Fprintf(t, "C = %g\t", u.Clip)
+	}
+	fmt.Fprint(t, "\n")
+	for i, p := range us[0].Points {
+		fmt.Fprintf(t, "%g\t", p.Sigma)
+		for _, u := range us {
+			fmt.Fprintf(t, "%.4f\t", u.Points[i].Fraction)
+		}
+		fmt.Fprint(t, "\n")
+	}
+	row := func(name string, value func(*experiments.Utility) float64) {
+		fmt.Fprintf(t, "%s\t", name)
+		for _, u := range us {
+			fmt.Fprintf(t, "%.4f\t", value(u))
+		}
+		fmt.Fprint(t, "\n")
+	}
+	row("accuracy of w*", func(u *experiments.Utility) float64 { return u.Accuracy })
+	row("‖w*‖", func(u *experiments.Utility) float64 { return u.Norm })
+	return t.Flush()
+}

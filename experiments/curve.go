@@ -1,0 +1,68 @@
+package experiments
+
+import (
+	"context"
+
+	"proactivedp/data"
+	"proactivedp/sim"
+)
+
+// curveSpec is a training run watched at a number of evenly spaced points.
+type curveSpec struct {
+	Kind   string    `json:"kind"`
+	Train  TrainSpec `json:"train"`
+	Data   string    `json:"data_sha256"`
+	Points int       `json:"points"`
+}
+
+// curve is the test accuracy of broadcast models on the way. Point j is the
+// first broadcast that holds at least Target[j] gradient computations of every
+// client; At[j] is what it holds.
+type curve struct {
+	Target   []int         `json:"target"`
+	At       []int         `json:"at"`
+	Accuracy []float64     `json:"accuracy"`
+	Privacy  PrivacyReport `json:"privacy"`
+	Rounds   int           `json:"rounds"`
+}
+
+func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
+	return cell{
+		spec: curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
+		run: func(ctx context.Context) (any, error) {
+			p, err := spec.Prepare(d, nil)
+			if err != nil {
+				return nil, err
+			}
+			return p.watch(ctx, points)
+		},
+	}
+}
+
+// watch trains and evaluates broadcasts at evenly spaced points from 0 to the
+// gradient computations that will be done.
+func (p *Problem) watch(ctx context.Context, points int) (*curve, error) {
+	run := p.Config.Run()
+	judge := p.Judge()
+	c := &curve{Privacy: p.PlannedPrivacy(), Rounds: run.Rounds}
+	initial := make([]float32, p.Config.Model.NumParams())
+	p.Config.Model.Init(initial, p.Config.InitStream())
+	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
+	next := 0
+	show := func(_, gradComps int, v []float32) {
+		if next > points || gradComps < target(next) {
+			return
+		}
+		accuracy := judge(v)
+		for ; next <= points && target(next) <= gradComps; next++ {
+			c.Target = append(c.Target, target(next))
+			c.At = append(c.At, gradComps)
+			c.Accuracy = append(c.Accuracy, accuracy)
+		}
+	}
+	show(0, 0, initial)
+	if _, err := p.Run(ctx, sim.Perf{}, show); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,164 @@
+package experiments
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/cpu"
+)
+
+// MakeOptions says how figures are made.
+type MakeOptions struct {
+	Out      string // folder for the figures, one folder each
+	Seeds    int    // ≥ 1
+	Quick    bool   // a fraction of K, for a look
+	Workers  int    // cells computed at the same time
+	Progress io.Writer
+	// Load returns a data set by name. A stand-in it returns must be marked
+	// Synthetic.
+	Load func(ctx context.Context, name string) (*data.Dataset, error)
+}
+
+// Manifest is how a figure was made, beside the figure.
+type Manifest struct {
+	Figure  string       `json:"figure"`
+	Title   string       `json:"title"`
+	Command string       `json:"command"`
+	Config  any          `json:"config"`
+	Seeds   int          `json:"seeds"` // 1 to this
+	Quick   bool         `json:"quick"`
+	Data    ManifestData `json:"data"`
+	Version string       `json:"version"`
+	Go      string       `json:"go"`
+	Machine string       `json:"machine"`
+	CPUs    int          `json:"cpus"`
+	Made    string       `json:"made"`    // date, UTC
+	Seconds float64      `json:"seconds"` // of this command, all its figures
+	Files   []string     `json:"files"`
+}
+
+// ManifestData says what data a figure was made from.
+type ManifestData struct {
+	Name      string `json:"name"`
+	SHA256    string `json:"sha256"` // of the parsed content
+	Rows      int    `json:"rows"`
+	Features  int    `json:"features"`
+	Synthetic bool   `json:"synthetic"`
+}
+
+// Make computes and writes the figures. Finished cells are kept in Out/.cells,
+// so an interrupted call goes on where it was; a figure's files appear whole.
+func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
+	if o.Seeds < 1 {
+		return fmt.Errorf("experiments: seeds = %d, must be at least 1", o.Seeds)
+	}
+	start := time.Now()
+	frames := map[string]*frame{}
+	var cells []cell
+	from := make([]int, len(figures)+1)
+	for i, fig := range figures {
+		f := frames[fig.Data]
+		if f == nil {
+			d, err := o.Load(ctx, fig.Data)
+			if err != nil {
+				return err
+			}
+			f = &frame{data: d, hash: d.Hash(), seeds: o.Seeds, quick: o.Quick}
+			frames[fig.Data] = f
+		}
+		cells = append(cells, fig.cells(f)...)
+		from[i+1] = len(cells)
+	}
+	g := grid{store: store{filepath.Join(o.Out, ".cells")}, workers: o.Workers, progress: o.Progress}
+	results, err := g.run(ctx, cells)
+	if err != nil {
+		return err
+	}
+	for i, fig := range figures {
+		f := frames[fig.Data]
+		out, err := fig.finish(f, results[from[i]:from[i+1]])
+		if err != nil {
+			return fmt.Errorf("%s: %w", fig.Name, err)
+		}
+		if err := write(filepath.Join(o.Out, fig.Name), out, manifest(fig, f, o, out.config, time.Since(start))); err != nil {
+			return fmt.Errorf("%s: %w", fig.Name, err)
+		}
+	}
+	return writeIndex(o.Out)
+}
+
+// The files of a figure's folder.
+const (
+	pictureFile  = "figure.png"
+	tableFile    = "data.csv"
+	manifestFile = "manifest.json"
+)
+
+func write(dir string, out *outcome, m Manifest) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("experiments: %w", err)
+	}
+	if err := atomicfile.Write(filepath.Join(dir, pictureFile), out.picture.writePNG); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(filepath.Join(dir, tableFile), func(w io.Writer) error {
+		return csv.NewWriter(w).WriteAll(out.table)
+	}); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(m)
+	})
+}
+
+func manifest(fig Figure, f *frame, o MakeOptions, config any, took time.Duration) Manifest {
+	return Manifest{
+		Figure: fig.Name, Title: fig.Title, Command: command(fig, o), Config: config,
+		Seeds: f.seeds, Quick: f.quick,
+		Data:    ManifestData{f.data.Name, f.hash, f.data.Len(), f.data.Features, f.data.Synthetic},
+		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), CPUs: runtime.GOMAXPROCS(0),
+		Made: time.Now().UTC().Format(time.DateOnly), Seconds: took.Seconds(),
+		Files: []string{pictureFile, tableFile, manifestFile},
+	}
+}
+
+// command makes the figure again.
+func command(fig Figure, o MakeOptions) string {
+	text := fmt.Sprintf("proactivedp figures %s --seeds %d", fig.Name, o.Seeds)
+	if o.Quick {
+		text += " --quick"
+	}
+	return text
+}
+
+// Version is the module's version and, where the build recorded it, revision.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v += " modified"
+		}
+	}
+	return strings.TrimSpace(v)
+}

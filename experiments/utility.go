@@ -1,0 +1,119 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+	"proactivedp/sim"
+)
+
+// UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"):
+// w* is trained with clipping norm C and without noise, then n ~ N(0, C²σ²I) is
+// added to every coordinate, unscaled, and the test accuracy of w* + n is
+// compared with that of w*.
+type UtilitySpec struct {
+	Train  TrainSpec `json:"train"`  // σ is 0 in it
+	Sigmas []float64 `json:"sigmas"` // noise multipliers σ ≥ 0 to try
+	Draws  int       `json:"draws"`  // of n for each σ
+}
+
+// Validate reports every problem of what the training spec does not cover.
+func (s UtilitySpec) Validate() error {
+	var errs []error
+	if len(s.Sigmas) == 0 {
+		errs = append(errs, errors.New("experiments: sigmas: none given, must be at least one"))
+	}
+	for _, sigma := range s.Sigmas {
+		if !(sigma >= 0) || math.IsInf(sigma, 0) {
+			errs = append(errs, fmt.Errorf("experiments: sigma = %v, must be finite and not negative", sigma))
+		}
+	}
+	if s.Draws < 1 {
+		errs = append(errs, fmt.Errorf("experiments: draws = %d, must be at least 1", s.Draws))
+	}
+	return errors.Join(errs...)
+}
+
+// Utility is one line of a utility graph.
+type Utility struct {
+	Clip     float64        `json:"clip"`
+	Accuracy float64        `json:"accuracy"`    // of w*, on the test set
+	Norm     float64        `json:"params_norm"` // ‖w*‖
+	Points   []UtilityPoint `json:"points"`
+}
+
+// UtilityPoint is the accuracy of w* + n at one σ, over the draws of n.
+type UtilityPoint struct {
+	Sigma        float64 `json:"sigma"`
+	Fraction     float64 `json:"fraction"`      // mean accuracy over that of w*
+	FractionSD   float64 `json:"fraction_sd"`   // over the draws; 0 for one
+	MeanAccuracy float64 `json:"test_accuracy"` // mean
+}
+
+// Run trains w* and adds the noise.
+func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*Utility, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	spec := s.Train
+	spec.NoiseMultiplier = 0
+	p, err := spec.Prepare(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Run(ctx, perf, nil)
+	if err != nil {
+		return nil, err
+	}
+	judge := p.Judge()
+	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
+	noisy := make([]float32, len(r.Params))
+	var stream rng.Stream
+	for i, sigma := range s.Sigmas {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		accuracy := make([]float64, s.Draws)
+		for draw := range accuracy {
+			copy(noisy, r.Params)
+			p.Config.Root.Reseed(&stream, rng.Perturbation, uint32(draw), i)
+			stream.AddNormal(noisy, spec.Clip*sigma)
+			accuracy[draw] = judge(noisy)
+		}
+		mean, sd := meanSD(accuracy)
+		u.Points = append(u.Points, UtilityPoint{
+			Sigma: sigma, Fraction: mean / u.Accuracy, FractionSD: sd / u.Accuracy, MeanAccuracy: mean,
+		})
+	}
+	return u, nil
+}
+
+// meanSD returns the mean and the standard deviation, 0 for a single value.
+func meanSD(x []float64) (mean, sd float64) {
+	if len(x) == 1 {
+		return x[0], 0
+	}
+	return stat.MeanStdDev(x, nil)
+}
+
+type utilityCellSpec struct {
+	Kind string      `json:"kind"`
+	Spec UtilitySpec `json:"spec"`
+	Data string      `json:"data_sha256"`
+}
+
+func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
+	spec.Sigmas = slices.Clone(spec.Sigmas)
+	return cell{
+		spec: utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
+		run:  func(ctx context.Context) (any, error) { return spec.Run(ctx, d, sim.Perf{}) },
+	}
+}

@@ -1,0 +1,41 @@
+// Package cpu says what machine a result was made on.
+package cpu
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Describe names the system, the architecture, the processor where the system
+// tells its name, and the widest vector instructions it has.
+func Describe() string {
+	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
+	if name := model(); name != "" {
+		parts = append(parts, name)
+	}
+	switch {
+	case cpu.X86.HasAVX512F:
+		parts = append(parts, "AVX-512")
+	case cpu.X86.HasAVX2:
+		parts = append(parts, "AVX2")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// model reads the processor's name from where Linux keeps it.
+func model() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, found := strings.CutPrefix(line, "model name"); found {
+			_, name, _ = strings.Cut(name, ":")
+			return strings.TrimSpace(name)
+		}
+	}
+	return ""
+}
