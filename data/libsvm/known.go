@@ -1,0 +1,136 @@
+package libsvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/fetch"
+)
+
+// Known describes a published data set: what it must be, and where it is from.
+type Known struct {
+	Name        string
+	Rows        int
+	Features    int
+	LabelCounts []int  // rows of class 0 and class 1
+	Hash        string // data.Dataset.Hash of the content
+	SHA256      string // of LIBSVM's own file; "" where only the content is certain
+	Sources     []string
+	Citation    string
+	Licence     string
+}
+
+// catalogue returns the known sets. The counts are LIBSVM's and UCI's.
+func catalogue() []Known {
+	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
+	return []Known{
+		{
+			// Class 1 is UCI's Result 1, class 0 its Result -1.
+			Name:        "phishing",
+			Rows:        11055,
+			Features:    68,
+			LabelCounts: []int{4898, 6157},
+			Hash:        "702035b0da5e1f2dca5a8069ca4444ff048ad8a33348e2973b77960b515bd9b1",
+			Sources: []string{
+				site + "phishing",
+				"https://raw.githubusercontent.com/Rustem-Islamov/FedNL-Public/ac72ee934bb7248e6f76eab7a444ab84218403bf/Datasets/phishing.txt",
+				"https://raw.githubusercontent.com/bokunwang1/P-norm-Push/a2993349a1261bee45754a99cae9be6efbea1b23/data/phishing",
+			},
+			Citation: "R. Mohammad, F. Thabtah and L. McCluskey, An assessment of features related to phishing websites using an automated technique, ICITST 2012; UCI Machine Learning Repository, Phishing Websites; coded by C.-C. Chang and C.-J. Lin, LIBSVM data sets",
+			Licence:  "CC BY 4.0",
+		},
+		{
+			// Class 0 (label 1) is poisonous, class 1 (label 2) edible.
+			Name:        "mushrooms",
+			Rows:        8124,
+			Features:    112,
+			LabelCounts: []int{3916, 4208},
+			Hash:        "7fe2387bb7c201eff317d23fb6908840f6a217b7bc59946798cfbf51a4ed4719",
+			SHA256:      "f39a4eb628dc61a7d43760815b061c9e497aa728ce1ad8bde57a09ef6043b538",
+			Sources: []string{
+				site + "mushrooms",
+				"https://raw.githubusercontent.com/konstmish/opt_methods/8a3ae3ab666d916abaa5a61132fb60bb2a059088/optmethods/datasets/mushrooms",
+			},
+			Citation: "J. Schlimmer, Mushroom, 1987, from the Audubon Society Field Guide to North American Mushrooms, 1981; UCI Machine Learning Repository, Mushroom; coded by C.-C. Chang and C.-J. Lin, LIBSVM data sets",
+			Licence:  "CC BY 4.0",
+		},
+	}
+}
+
+// Names returns the names of the known data sets.
+func Names() []string {
+	var names []string
+	for _, k := range catalogue() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Lookup returns the known data set of this name; an unknown one is an error
+// that lists the names.
+func Lookup(name string) (Known, error) {
+	for _, k := range catalogue() {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return Known{}, fmt.Errorf("libsvm: data set = %q, must be one of %q", name, Names())
+}
+
+// Load finds the known data set of this name as libsvm/<name>, parses and
+// verifies it. The locator says where to look, and its errors (of fetch, such
+// as fetch.ErrUnavailable) can be told apart with errors.Is.
+func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
+	k, err := Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	return k.load(ctx, locator)
+}
+
+func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
+	var set *data.Dataset // of the file last checked: the one that is located
+	_, err := locator.Locate(ctx, fetch.File{
+		Rel:     "libsvm/" + k.Name,
+		Sources: k.Sources,
+		SHA256:  k.SHA256,
+		Check: func(path string) (err error) {
+			if set, err = ParseFile(path, k.Features); err != nil {
+				return err
+			}
+			set.Name = k.Name // a download has no name of its own yet
+			return k.Verify(set)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("libsvm: load %s: %w", k.Name, err)
+	}
+	return set, nil
+}
+
+// Verify reports in what ways d is not the data set k: rows, features and
+// label counts, and the hash of the content if those agree.
+func (k Known) Verify(d *data.Dataset) error {
+	var errs []error
+	differ := func(field string, found, expected any) {
+		errs = append(errs, fmt.Errorf("libsvm: %s: %s = %v, expected %v", k.Name, field, found, expected))
+	}
+	if d.Len() != k.Rows {
+		differ("rows", d.Len(), k.Rows)
+	}
+	if d.Features != k.Features {
+		differ("features", d.Features, k.Features)
+	}
+	if counts := d.LabelCounts(); !slices.Equal(counts, k.LabelCounts) {
+		differ("label counts", counts, k.LabelCounts)
+	}
+	if len(errs) == 0 {
+		if h := d.Hash(); h != k.Hash {
+			differ("content hash", h, k.Hash)
+		}
+	}
+	return errors.Join(errs...)
+}

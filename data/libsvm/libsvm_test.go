@@ -1,0 +1,475 @@
+package libsvm
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"proactivedp/data"
+)
+
+const small = "1 1:0.5 3:-2\n-1 2:1e-3\n"
+
+// smallBzip2 is small through bzip2, which the standard library cannot write.
+const smallBzip2 = "QlpoOTFBWSZTWQ/sjnkAAAVZAAAQQAN6EAIAIAAxANNNBTyTTT9KdzNe4SOgptKBF8XckU4UJAP7I55A"
+
+func mustParse(t testing.TB, text string) *data.Dataset {
+	t.Helper()
+	d, err := Parse("toy", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestParse(t *testing.T) {
+	d := mustParse(t, small)
+	want := &data.Dataset{
+		Name: "toy", Features: 3, Classes: 2,
+		Label: []int32{1, 0},
+		Start: []int{0, 2, 3},
+		Index: []int32{0, 2, 1},
+		Value: []float32{0.5, -2, 1e-3},
+	}
+	if err := d.Validate(); err != nil {
+		t.Error(err)
+	}
+	if fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got %+v\nwant %+v", d, want)
+	}
+}
+
+func TestParseFormsOfTheSame(t *testing.T) {
+	want := mustParse(t, small).Hash()
+	for name, text := range map[string]string{
+		"no final newline":    "1 1:0.5 3:-2\n-1 2:1e-3",
+		"CRLF":                "1 1:0.5 3:-2\r\n-1 2:1e-3\r\n",
+		"CR at the end":       "1 1:0.5 3:-2\r\n-1 2:1e-3\r",
+		"blanks and tabs":     " \t1  1:0.5\t3:-2 \t\n\t-1\t2:1e-3\t\n",
+		"blank lines":         "\n \t\n1 1:0.5 3:-2\n\r\n-1 2:1e-3\n\n\n",
+		"comments":            "# 3 features: 1:x\n1 1:0.5 3:-2 # first\n  # none\n-1 2:1e-3#second\r\n#",
+		"labels 0 and 1":      "1 1:0.5 3:-2\n0 2:1e-3\n",
+		"labels 1 and 2":      "2 1:0.5 3:-2\n1 2:1e-3\n",
+		"labels +1 and -1":    "+1 1:0.5 3:-2\n-1 2:1e-3\n",
+		"labels with a point": "1.0 1:0.5 3:-2\n-0.000 2:1e-3\n",
+		"labels with zeros":   "02 1:0.5 3:-2\n+001. 2:1e-3\n",
+		"other numbers":       "1 1:.5 3:-2.\n-1 2:+1000.00E-6\n",
+		"indices with zeros":  "1 001:0.5 03:-2\n-1 2:1e-3\n",
+		"explicit zeros":      "1 1:0.5 2:0 3:-2\n-1 1:-0.0 2:1e-3 3:1e-99\n",
+	} {
+		d, err := Parse("toy", strings.NewReader(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := d.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d.Hash() != want {
+			t.Errorf("%s: %q is read as %+v", name, text, d)
+		}
+	}
+}
+
+func TestParseEmptyRowAndWidth(t *testing.T) {
+	d := mustParse(t, "1\n0 2:1 5:0\n")
+	if d.Features != 5 || d.Len() != 2 || len(d.Row(0).Index) != 0 || len(d.Row(1).Index) != 1 {
+		t.Errorf("got %+v, want 5 features (the last by an explicit zero) and one stored entry", d)
+	}
+	d = mustParse(t, fmt.Sprintf("1 %d:1\n0\n", MaxIndex))
+	if err := d.Validate(); err != nil || d.Features != MaxIndex {
+		t.Errorf("largest index: %d features, %v", d.Features, err)
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	const indexRange = "must be a whole number from 1 to 2147483646"
+	long := strings.Repeat("9", 100)
+	for _, c := range []struct{ text, want string }{
+		// Entries.
+		{"1 7:1 5:1", "f:1:7: index 5 after 7: indices must increase"},
+		{"1 5:1\n0 2:1 2:1", "f:2:7: index 2 after 2: indices must increase"},
+		{"1 5:0 5:1", "f:1:7: index 5 after 5: indices must increase"},
+		{"1 0:1", `f:1:3: index "0": ` + indexRange},
+		{"1 -3:1", `f:1:3: index "-3": ` + indexRange},
+		{"1 +3:1", `f:1:3: index "+3": ` + indexRange},
+		{"1 1.0:1", `f:1:3: index "1.0": ` + indexRange},
+		{"1 qid:1", `f:1:3: index "qid": ` + indexRange},
+		{"1 2147483647:1", `f:1:3: index "2147483647": ` + indexRange},
+		{"1 " + long + ":1", `f:1:3: index "` + long[:40] + `": ` + indexRange},
+		{"1 :1", `f:1:3: index missing in ":1": entries are index:value`},
+		{"1 5", `f:1:3: "5" has no colon: entries are index:value`},
+		{"1 1:1 x", `f:1:7: "x" has no colon: entries are index:value`},
+		{"1 1 :1", `f:1:3: "1" has no colon: entries are index:value`},
+		{"1 1:", `f:1:5: value "": must be a finite decimal number`},
+		{"1 1: 2", `f:1:5: value "": must be a finite decimal number`},
+		{"1 1:2:3", `f:1:5: value "2:3": must be a finite decimal number`},
+		{"1 1:NaN", `f:1:5: value "NaN": must be a finite decimal number`},
+		{"1 1:-Inf", `f:1:5: value "-Inf": must be a finite decimal number`},
+		{"1 1:infinity", `f:1:5: value "infinity": must be a finite decimal number`},
+		{"1 1:0x1p-2", `f:1:5: value "0x1p-2": must be a finite decimal number`},
+		{"1 1:1_000", `f:1:5: value "1_000": must be a finite decimal number`},
+		{"1 1:1,5", `f:1:5: value "1,5": must be a finite decimal number`},
+		{"1 1:.", `f:1:5: value ".": must be a finite decimal number`},
+		{"1 1:1.2.3", `f:1:5: value "1.2.3": must be a finite decimal number`},
+		{"1 1:--1", `f:1:5: value "--1": must be a finite decimal number`},
+		{"1 1:1e", `f:1:5: value "1e": must be a finite decimal number`},
+		{"1 1:1e39", `f:1:5: value "1e39": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1 1:-" + long, `f:1:5: value "-` + long[:39] + `": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1 1:1\r 2:1", `f:1:5: value "1\r": must be a finite decimal number`},
+		{"1 1:1\n\n \t0\t 3:bad # x", `f:3:8: value "bad": must be a finite decimal number`},
+		// Labels.
+		{"1:1 2:1", `f:1:1: label missing: the line starts with "1:1"`},
+		{"1 1:1\n  2:1", `f:2:3: label missing: the line starts with "2:1"`},
+		{"one 1:1", `f:1:1: label "one": must be a finite decimal number`},
+		{"\ufeff1 1:1", `f:1:1: label "\ufeff1": must be a finite decimal number`},
+		{"nan 1:1", `f:1:1: label "nan": must be a finite decimal number`},
+		{"- 1:1", `f:1:1: label "-": must be a finite decimal number`},
+		{"1e99 1:1", `f:1:1: label "1e99": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"3 1:1", "f:1:1: label 3: " + pairs},
+		{"10 1:1", "f:1:1: label 10: " + pairs},
+		{"0.5 1:1", "f:1:1: label 0.5: " + pairs},
+		{"0.99999999999999999999 1:1", "f:1:1: label 0.99999999999999999999: " + pairs},
+		{"1 1:1\n\n 3 1:1", "f:3:2: label 3 after 1: " + pairs},
+		{"0 1:1\n2 1:1", "f:2:1: label 2 after 0: " + pairs},
+		{"-1 1:1\n0 1:1", "f:2:1: label 0 after -1: " + pairs},
+		{"-1 1:1\n+2 1:1", "f:2:1: label 2 after -1: " + pairs},
+		{"1 1:1\n0 1:1\n1 1:1\n2 1:1", "f:4:1: label 2 after 1 and 0: " + pairs},
+		{"1 1:1\n-1 1:1\n0.25 1:1", "f:3:1: label 0.25 after 1 and -1: " + pairs},
+		// The whole.
+		{"", "f: no rows"},
+		{"\n# nothing\n  \r\n", "f: no rows"},
+		{"1 1:1\n1 2:1\n", "f: all 2 rows have label 1: " + pairs},
+		{"1\n0\n", "f: no entries, so the number of features is not known"},
+	} {
+		_, err := Parse("f", strings.NewReader(c.text))
+		if err == nil || err.Error() != "libsvm: "+c.want {
+			t.Errorf("Parse(%q): %v\nwant libsvm: %s", c.text, err, c.want)
+			continue
+		}
+		if _, ok := errors.AsType[*ParseError](err); !ok {
+			t.Errorf("Parse(%q): error of type %T, want *ParseError", c.text, err)
+		}
+	}
+}
+
+func TestParseErrorFields(t *testing.T) {
+	_, err := Parse("phishing", strings.NewReader("1 1:1\n0 7:1 5:1\n"))
+	got, ok := errors.AsType[*ParseError](err)
+	if want := (ParseError{"phishing", 2, 7, "index 5 after 7: indices must increase"}); !ok || *got != want {
+		t.Errorf("error %#v, want %#v", err, want)
+	}
+}
+
+func compressed(t testing.TB, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func bzip2ed(t testing.TB) []byte {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(smallBzip2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestCompressed(t *testing.T) {
+	want := mustParse(t, small).Hash()
+	for name, packed := range map[string][]byte{
+		"gzip":         compressed(t, small),
+		"gzip, joined": slices.Concat(compressed(t, small[:9]), compressed(t, small[9:])),
+		"bzip2":        bzip2ed(t),
+	} {
+		d, err := Parse("toy", iotest.OneByteReader(bytes.NewReader(packed)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d.Hash() != want {
+			t.Errorf("%s: read as %+v", name, d)
+		}
+	}
+}
+
+// However a compressed file is cut or changed, it is an error of the file, not
+// a shorter data set.
+func TestDamagedCompression(t *testing.T) {
+	for name, packed := range map[string][]byte{"gzip": compressed(t, small), "bzip2": bzip2ed(t)} {
+		check := func(what string, damaged []byte) {
+			_, err := Parse("toy", bytes.NewReader(damaged))
+			if err == nil || !strings.HasPrefix(err.Error(), "libsvm: read toy: ") {
+				t.Errorf("%s %s: %v, want an error that names the file", name, what, err)
+			}
+		}
+		for n := 3; n < len(packed); n++ {
+			check(fmt.Sprintf("cut to %d bytes", n), packed[:n])
+		}
+		middle := slices.Clone(packed)
+		middle[len(middle)/2] ^= 0x10
+		check("changed in the middle", middle)
+		if name == "gzip" {
+			check("with a tail", append(slices.Clone(packed), "tail"...))
+		}
+	}
+}
+
+func TestReaderFails(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for _, before := range []string{"", "1", "1 1:0.5\n0 2:no"} {
+		_, err := Parse("toy", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
+		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "toy") {
+			t.Errorf("after %q: %v, want one that wraps %q and names the file", before, err, broken)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("1")
+	const n = 100_000 // about 1 MB, many buffers
+	for i := range n {
+		fmt.Fprintf(&text, " %d:0.5", i+1)
+	}
+	text.WriteString("\n0 1:1" + strings.Repeat(" ", 3*bufferSize) + "\n1\n")
+	d := mustParse(t, text.String())
+	if d.Features != n || d.Len() != 3 || len(d.Index) != n+1 {
+		t.Errorf("%d features, %d rows, %d entries; want %d, 3, %d", d.Features, d.Len(), len(d.Index), n, n+1)
+	}
+	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*bufferSize)+"x"))
+	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value", 2*bufferSize+2); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	endless := func(text string) io.Reader { return iotest.DataErrReader(&repeater{text: text}) }
+
+	p := newParser("f", "f", 0)
+	p.maxLine = 4 * bufferSize
+	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")), bufferSize))
+	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*bufferSize); err == nil || err.Error() != want {
+		t.Errorf("endless line: %v, want %s", err, want)
+	}
+	if cap(p.spill) > 16*bufferSize {
+		t.Errorf("an endless line took %d bytes", cap(p.spill))
+	}
+
+	p = newParser("f", "f", 0)
+	p.maxSize = 1000
+	_, err = p.parse(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
+	if want := "libsvm: f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
+		t.Errorf("endless file: %v, want %s", err, want)
+	}
+}
+
+type repeater struct{ text, rest string }
+
+func (r *repeater) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func TestParseFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "toy")
+	if err := os.WriteFile(path, []byte(small), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for features, want := range map[int]int{0: 3, 3: 3, 10: 10} {
+		d, err := ParseFile(path, features)
+		if err != nil || d.Features != want || d.Name != "toy" {
+			t.Errorf("ParseFile with %d features: %+v, %v; want %d", features, d, err, want)
+		}
+	}
+	for features, want := range map[int]string{
+		2:            "libsvm: " + path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features`,
+		-1:           "libsvm: " + path + ": features = -1, must be in [0, 2147483646]",
+		MaxIndex + 1: "libsvm: " + path + ": features = 2147483647, must be in [0, 2147483646]",
+	} {
+		if _, err := ParseFile(path, features); err == nil || err.Error() != want {
+			t.Errorf("ParseFile with %d features: %v\nwant %s", features, err, want)
+		}
+	}
+	if _, err := ParseFile(path+"x", 0); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such file: %v", err)
+	}
+}
+
+// The short parser, where it answers, is strconv's.
+func TestNumbersAreRoundedOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := []string{
+		"0", "-0", "+0.0", "1", "0.18257", "16777217", "16777219", "33554433.0", // half-way
+		"1.00000005960464", "1.00000017881393", "0.000000000000001", "999999999999999",
+		"9007199254740993", "123456789012345678901234567890", "1e-45", "1e-46", "3.4028235e38",
+		"1.17549435e-38", "0.1e-37", "1e10", "1E+2",
+	}
+	for range 20_000 {
+		v := math.Float32frombits(random.Uint32())
+		if v != v || math.IsInf(float64(v), 0) {
+			continue
+		}
+		next := math.Nextafter32(v, 0)
+		texts = append(texts,
+			strconv.FormatFloat(float64(v), 'g', -1, 32),
+			strconv.FormatFloat((float64(v)+float64(next))/2, 'g', 9+random.IntN(9), 64),
+			strconv.FormatFloat(random.NormFloat64(), 'f', random.IntN(15), 64),
+			strconv.FormatFloat(float64(1<<24+random.IntN(1<<24))+0.5, 'f', 1+random.IntN(6), 64))
+	}
+	short := 0
+	for _, text := range texts {
+		want, err := strconv.ParseFloat(text, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := parseShort([]byte(text))
+		if ok {
+			short++
+		} else if got, err = parseFloat([]byte(text)); err != nil {
+			t.Error(err)
+		}
+		if math.Float32bits(got) != math.Float32bits(float32(want)) {
+			t.Errorf("%s is read as %v (short: %v), want %v", text, got, ok, float32(want))
+		}
+	}
+	if short < len(texts)/4 {
+		t.Errorf("only %d of %d numbers took the short way", short, len(texts))
+	}
+}
+
+func TestWriteKeepsTheHash(t *testing.T) {
+	for _, text := range []string{
+		small,
+		"1\n0 2:1 5:0\n",        // the last column has no entry
+		"0 1:1 9:0\n1\n1 2:1\n", // nor has the first row one after it
+		"1 1:3.4028235e38 2:1e-45 3:0.18257\n-1 1:-1.1754944e-38\n",
+	} {
+		d := mustParse(t, text)
+		var out bytes.Buffer
+		if err := Write(&out, d); err != nil {
+			t.Fatal(err)
+		}
+		if back := mustParse(t, out.String()); back.Hash() != d.Hash() {
+			t.Errorf("%q written as %q is %+v, was %+v", text, out.String(), back, d)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteRefuses(t *testing.T) {
+	d := mustParse(t, small)
+	three := *d
+	three.Classes = 3
+	broken := *d
+	broken.Features = 1
+	for want, d := range map[string]*data.Dataset{
+		"libsvm: write toy: classes = 3, must be 2": &three,
+		"libsvm: write toy: data: row 0: column 2":  &broken,
+		"libsvm: write toy: disk full":              d,
+		"libsvm: write big: disk full":              mustBig(t),
+	} {
+		if err := Write(fullDisk{}, d); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s…", err, want)
+		}
+	}
+}
+
+// mustBig is more than a buffer of text.
+func mustBig(t *testing.T) *data.Dataset {
+	d := mustParse(t, strings.Repeat("1 1:1\n0 2:1\n", bufferSize/8))
+	d.Name = "big"
+	return d
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		small, "", "1\n0 2:1 5:0\n", "1 7:1 5:1", "# c\n\r\n+1 1:.5\t2:1e-9 \r\n2 1:16777217", "1 1:NaN",
+		"1 2147483646:1\n0", "0 1:1e99",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Add(compressed(f, small))
+	f.Add(bzip2ed(f))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Parse("fuzz", bytes.NewReader(text))
+		if err != nil {
+			if d != nil || !strings.HasPrefix(err.Error(), "libsvm: ") {
+				t.Errorf("data set %v with error %v", d, err)
+			}
+			return
+		}
+		if err := d.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := Write(&out, d); err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse("back", &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.Hash() != d.Hash() {
+			t.Errorf("%q: written and parsed is %+v, was %+v", text, back, d)
+		}
+	})
+}
+
+// The shapes of the real files, so that speed can be seen without them.
+func BenchmarkParse(b *testing.B) {
+	var phishing, mushrooms, decimals bytes.Buffer
+	for i := range 11055 {
+		for out, n := range map[*bytes.Buffer]int{&phishing: 30, &mushrooms: 21, &decimals: 30} {
+			fmt.Fprint(out, i%2)
+			for j := range n {
+				switch out {
+				case &phishing:
+					fmt.Fprintf(out, " %d:0.18257", 2*j+1+i%2)
+				case &mushrooms:
+					fmt.Fprintf(out, " %d:1", 5*j+1+i%5)
+				default:
+					fmt.Fprintf(out, " %d:%v", j+1, math.Sqrt(float64(i*n+j)))
+				}
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	for name, text := range map[string][]byte{"phishing": phishing.Bytes(), "mushrooms": mushrooms.Bytes(), "decimals": decimals.Bytes()} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(name, bytes.NewReader(text)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package libsvm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parseShort parses [+-]digits[.digits] of at most 15 digits, as nearly all
+// values are. It returns false for anything that parseFloat must see to.
+//
+// Digits and power of ten are exact in float64, so their quotient q is rounded
+// once; rounding q to float32 rounds twice, which differs from rounding once
+// only if q lies just half-way between two float32s. Those go to parseFloat,
+// as do q outside the normal float32s.
+func parseShort(text []byte) (float32, bool) {
+	i, negative := 0, false
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		i, negative = 1, text[0] == '-'
+	}
+	var mantissa uint64
+	digits, places, point := 0, 0, false
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case c-'0' <= 9:
+			mantissa = 10*mantissa + uint64(c-'0')
+			digits++
+			if point {
+				places++
+			}
+		case c == '.' && !point:
+			point = true
+		default:
+			return 0, false
+		}
+		if digits > 15 {
+			return 0, false
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	q := float64(mantissa)
+	if places > 0 {
+		q /= pow10[places]
+	}
+	const (
+		extra    = 52 - 23 // bits of a float64 that a float32 has not
+		halfWay  = 1 << (extra - 1)
+		smallest = 0x1p-126
+	)
+	if mantissa != 0 && q < smallest || math.Float64bits(q)&(1<<extra-1) == halfWay {
+		return 0, false
+	}
+	if negative {
+		q = -q
+	}
+	return float32(q), true
+}
+
+// parseFloat parses any finite decimal number to the nearest float32. Its
+// error starts with the text, quoted.
+func parseFloat(text []byte) (float32, error) {
+	for _, c := range text {
+		switch {
+		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
+		default: // hexadecimal, underscores, infinities and NaN, too
+			return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
+		}
+	}
+	v, err := strconv.ParseFloat(string(text), 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%.40q: must be at most %v in size, the range of float32", text, float32(math.MaxFloat32))
+	case err != nil:
+		return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
+	}
+	return float32(v), nil
+}

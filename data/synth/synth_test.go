@@ -1,0 +1,213 @@
+package synth
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/rng"
+)
+
+func TestShape(t *testing.T) {
+	for _, c := range []struct {
+		make                          func(*rng.Root) *data.Dataset
+		name                          string
+		rows, features, entries, ones int
+		value                         float32
+	}{
+		{Phishing, "synth-phishing", 11055, 68, 30, 6157, 0.18257},
+		{Mushrooms, "synth-mushrooms", 8124, 112, 21, 4208, 1},
+	} {
+		for seed := range uint64(3) {
+			d := c.make(rng.New(seed))
+			if err := d.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			if d.Name != c.name || !d.Synthetic || d.Classes != 2 || d.Len() != c.rows || d.Features != c.features {
+				t.Errorf("seed %d: %s, synthetic %v, %d classes, %d rows, %d features; want %+v",
+					seed, d.Name, d.Synthetic, d.Classes, d.Len(), d.Features, c)
+			}
+			seen := make([]int, d.Features)
+			for i := range d.Len() {
+				row := d.Row(i)
+				if len(row.Index) != c.entries {
+					t.Fatalf("seed %d: row %d has %d entries, want %d", seed, i, len(row.Index), c.entries)
+				}
+				for j, column := range row.Index {
+					seen[column]++
+					if row.Value[j] != c.value {
+						t.Fatalf("seed %d: row %d has value %v, want %v", seed, i, row.Value[j], c.value)
+					}
+				}
+			}
+			for column, n := range seen {
+				if n == 0 {
+					t.Errorf("seed %d: column %d has no entry", seed, column)
+				}
+			}
+			got, want := float64(d.LabelCounts()[1])/float64(c.rows), float64(c.ones)/float64(c.rows)
+			if math.Abs(got-want) > 0.02 {
+				t.Errorf("%s, seed %d: %.3f of the rows in class 1, want about %.3f", c.name, seed, got, want)
+			}
+		}
+	}
+}
+
+// Each row has one level of each attribute.
+func TestRowsAreOneHot(t *testing.T) {
+	for _, s := range shapes() {
+		d, _ := s.draw(rng.New(1))
+		for i := range d.Len() {
+			first := 0
+			for j, levels := range s.levels {
+				if c := int(d.Row(i).Index[j]); c < first || c >= first+levels {
+					t.Fatalf("%s: row %d: entry %d in column %d, want [%d, %d)", s.name, i, j, c, first, first+levels)
+				}
+				first += levels
+			}
+		}
+	}
+}
+
+// Golden: a change here changes every result on a stand-in.
+func TestSeedMeansTheseRows(t *testing.T) {
+	want := map[string]string{
+		"synth-phishing":  "18c4b523b6f550867481a1fdc37642a4cf41bbe51b892780888d681b58e24935",
+		"synth-mushrooms": "74f9740768306100451d0ffb2ef09b57c97fcdf73b163836303ed092c87ed218",
+	}
+	seen := map[string]bool{}
+	for _, name := range Names() {
+		for seed := range uint64(3) {
+			d, err := Make(name, rng.New(seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _ := Make(name, rng.New(seed))
+			h := d.Hash()
+			if d.Name != name || again.Hash() != h || seen[h] {
+				t.Errorf("%s, seed %d: named %s, repeats itself %v, is another %v; want it to be a function of name and seed",
+					name, seed, d.Name, again.Hash() == h, seen[h])
+			}
+			seen[h] = true
+			if seed == 1 && h != want[name] {
+				t.Errorf("%s, seed 1: hash %s, want %s", name, h, want[name])
+			}
+		}
+	}
+}
+
+func TestMakeUnknown(t *testing.T) {
+	want := `synth: data set = "phishing", must be one of ["synth-phishing" "synth-mushrooms"]`
+	if _, err := Make("phishing", rng.New(1)); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestTeacher(t *testing.T) {
+	for _, s := range shapes() {
+		for seed := range uint64(3) {
+			d, p := s.draw(rng.New(seed))
+			if got := bayes(p); math.Abs(got-s.bayes) > 1e-9 {
+				t.Errorf("%s, seed %d: the teacher's accuracy is %v, want %v", s.name, seed, got, s.bayes)
+			}
+			right := 0
+			for i, v := range p {
+				if (v > 0.5) == (d.Label[i] == 1) {
+					right++
+				}
+			}
+			n := float64(d.Len())
+			if got, slack := float64(right)/n, 4*math.Sqrt(s.bayes*(1-s.bayes)/n); math.Abs(got-s.bayes) > slack {
+				t.Errorf("%s, seed %d: the teacher is right on %v of the labels, want %v ± %.4f", s.name, seed, got, s.bayes, slack)
+			}
+		}
+	}
+}
+
+func TestTeacherNeedsScores(t *testing.T) {
+	defer func() {
+		if msg, _ := recover().(string); !strings.HasPrefix(msg, "synth: flat: root: ") {
+			t.Errorf("panic %q, want one that names the set", msg)
+		}
+	}()
+	shape{name: "flat", positive: 0.5, bayes: 0.9}.teach(make([]float64, 10))
+}
+
+// Plain logistic regression finds the teacher.
+func TestLearnable(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps int
+		least float64
+	}{
+		"synth-phishing":  {100, 0.93},
+		"synth-mushrooms": {250, 0.97},
+	} {
+		root := rng.New(1)
+		d, err := Make(name, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, test, err := data.Split(d, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := accuracy(fit(train.All(), c.steps), test.All()); got < c.least {
+			t.Errorf("%s: accuracy %.4f on rows not learned from, want at least %v", name, got, c.least)
+		}
+	}
+}
+
+// fit returns weights, the last the bias, after some steps of accelerated
+// gradient descent (Nesterov), of the length that suits the rows' norm.
+func fit(b data.Batch, steps int) []float64 {
+	w := make([]float64, b.Data.Features+1)
+	ahead, gradient := make([]float64, len(w)), make([]float64, len(w))
+	row, _ := b.Example(0)
+	norm2 := 1.0
+	for _, v := range row.Value {
+		norm2 += float64(v * v)
+	}
+	for step := range steps {
+		clear(gradient)
+		for i := range b.Len() {
+			row, label := b.Example(i)
+			residual := 1/(1+math.Exp(-score(ahead, row))) - float64(label)
+			for j, c := range row.Index {
+				gradient[c] += residual * float64(row.Value[j])
+			}
+			gradient[len(w)-1] += residual
+		}
+		for i, g := range gradient {
+			next := ahead[i] - 4/norm2*g/float64(b.Len())
+			ahead[i] = next + float64(step)/float64(step+3)*(next-w[i])
+			w[i] = next
+		}
+	}
+	return w
+}
+
+func accuracy(w []float64, b data.Batch) float64 {
+	right := 0
+	for i := range b.Len() {
+		if row, label := b.Example(i); (score(w, row) > 0) == (label == 1) {
+			right++
+		}
+	}
+	return float64(right) / float64(b.Len())
+}
+
+func score(w []float64, row data.Row) float64 {
+	sum := w[len(w)-1]
+	for j, c := range row.Index {
+		sum += w[c] * float64(row.Value[j])
+	}
+	return sum
+}
+
+func BenchmarkPhishing(b *testing.B) {
+	root := rng.New(1)
+	for b.Loop() {
+		Phishing(root)
+	}
+}

@@ -1,0 +1,238 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/schollz/progressbar/v3"
+
+	"proactivedp/internal/atomicfile"
+)
+
+const (
+	maxTries  = 3 // of one source
+	userAgent = "proactivedp (data set download)"
+)
+
+// errNoConnection marks failures before a connection stood (name not found,
+// refused, timed out). They are not retried: on a machine without a network
+// each costs at most timing.connect, and usually nothing.
+var errNoConnection = errors.New("no connection")
+
+// download gets f from the first source that has it and puts it at path. The
+// error joins one error a source.
+func (l Locator) download(ctx context.Context, f File, path string) error {
+	switch {
+	case l.Offline:
+		return errors.New("\toffline: no download was tried")
+	case len(f.Sources) == 0:
+		return errors.New("\tno source is known")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("\tcache folder: %w", err)
+	}
+	l.timing = l.timing.orDefault()
+	var failures []error
+	unreachable := map[string]bool{} // by host
+	for _, source := range f.Sources {
+		err := l.fromSource(ctx, f, source, path, unreachable)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		failures = append(failures, fmt.Errorf("\t%s: %w", source, err))
+	}
+	return errors.Join(failures...)
+}
+
+// fromSource gets f from one source, trying again after transient failures.
+func (l Locator) fromSource(ctx context.Context, f File, source, path string, unreachable map[string]bool) error {
+	address, err := url.Parse(source)
+	if err != nil {
+		return err
+	}
+	if unreachable[address.Host] {
+		return fmt.Errorf("%w to this host for an earlier source", errNoConnection)
+	}
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.Multiplier = l.timing.pause, 2
+	n, err := backoff.Retry(ctx,
+		func() (int64, error) { return l.attempt(ctx, f, source, path) },
+		backoff.WithBackOff(pauses), backoff.WithMaxTries(maxTries))
+	if err != nil {
+		unreachable[address.Host] = errors.Is(err, errNoConnection)
+		return err
+	}
+	l.say("fetch: %s: %d bytes from %s", f.Rel, n, source)
+	return nil
+}
+
+// attempt makes one request and, if the body verifies, puts it at path. It
+// returns the size. Errors that a retry cannot mend are marked permanent.
+func (l Locator) attempt(ctx context.Context, f File, source, path string) (int64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dog := watch(cancel, l.timing)
+	defer dog.timer.Stop()
+	// cause prefers why ctx ended to the "context canceled" that it makes.
+	cause := func(err error) error {
+		if c := context.Cause(ctx); c != nil {
+			return c
+		}
+		return err
+	}
+
+	request, err := http.NewRequestWithContext(dog.trace(ctx), http.MethodGet, source, nil)
+	if err != nil {
+		return 0, backoff.Permanent(err)
+	}
+	request.Header.Set("User-Agent", userAgent)
+	// The file's own bytes, with their length, so that a cut shows.
+	request.Header.Set("Accept-Encoding", "identity")
+	client := l.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // the URL is named with the source
+		}
+		if err = cause(err); !dog.connected.Load() {
+			return 0, backoff.Permanent(fmt.Errorf("%w: %w", errNoConnection, err))
+		}
+		return 0, err
+	}
+	defer response.Body.Close()
+	dog.life()
+	if err := statusError(response); err != nil {
+		return 0, err
+	}
+
+	limit := f.MaxBytes
+	if limit == 0 {
+		limit = DefaultMaxBytes
+	}
+	if n := response.ContentLength; n > limit {
+		return 0, backoff.Permanent(fmt.Errorf("%d bytes, more than the limit of %d", n, limit))
+	}
+	temp, err := atomicfile.Create(path)
+	if err != nil {
+		return 0, backoff.Permanent(err)
+	}
+	defer temp.Discard()
+	bar := l.bar(f.Rel, response.ContentLength)
+	n, err := io.Copy(temp, io.LimitReader(&observed{response.Body, dog, bar}, limit+1))
+	if bar != nil {
+		bar.Clear()
+	}
+	if err != nil {
+		if _, local := errors.AsType[*fs.PathError](err); local {
+			return 0, backoff.Permanent(err)
+		}
+		return 0, fmt.Errorf("after %d bytes: %w", n, cause(err))
+	}
+	if n > limit {
+		return 0, backoff.Permanent(fmt.Errorf("more than the limit of %d bytes", limit))
+	}
+	if err := f.verify(temp.Name()); err != nil {
+		return 0, backoff.Permanent(fmt.Errorf("%d bytes were sent but: %w", n, err))
+	}
+	if err := temp.Commit(); err != nil {
+		return 0, backoff.Permanent(err)
+	}
+	return n, nil
+}
+
+// statusError returns nil for 200 OK, and a permanent error for a status that
+// will not change soon.
+func statusError(r *http.Response) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	err := errors.New(r.Status)
+	switch {
+	case r.StatusCode >= 500, r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout:
+		return err
+	}
+	return backoff.Permanent(err)
+}
+
+// watchdog ends a request that shows no life.
+type watchdog struct {
+	timer     *time.Timer
+	stall     time.Duration
+	connected atomic.Bool
+}
+
+func watch(cancel context.CancelCauseFunc, t timing) *watchdog {
+	d := &watchdog{stall: t.stall}
+	d.timer = time.AfterFunc(t.connect, func() {
+		if d.connected.Load() {
+			cancel(fmt.Errorf("nothing received for %v", t.stall))
+		} else {
+			cancel(fmt.Errorf("timed out after %v", t.connect))
+		}
+	})
+	return d
+}
+
+// trace returns a context whose request tells d of its connection.
+func (d *watchdog) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { d.life() },
+	})
+}
+
+func (d *watchdog) life() {
+	d.connected.Store(true)
+	d.timer.Reset(d.stall)
+}
+
+// observed tells the watchdog and the bar of what is read.
+type observed struct {
+	io.Reader
+	dog *watchdog
+	bar *progressbar.ProgressBar // may be nil
+}
+
+func (o *observed) Read(p []byte) (int, error) {
+	n, err := o.Reader.Read(p)
+	if n > 0 {
+		o.dog.life()
+		if o.bar != nil {
+			o.bar.Add(n)
+		}
+	}
+	return n, err
+}
+
+// bar returns a progress bar for size bytes (-1: unknown), or nil if Progress
+// is not a terminal.
+func (l Locator) bar(title string, size int64) *progressbar.ProgressBar {
+	screen, ok := l.Progress.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := screen.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		return nil
+	}
+	return progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(screen),
+		progressbar.OptionSetDescription(title),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+	)
+}

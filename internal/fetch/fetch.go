@@ -1,0 +1,204 @@
+// Package fetch finds the files of data sets: in a folder the user names, else
+// in a cache, else by download from a list of sources into that cache. A file
+// is handed out, and put into the cache, only once it is verified.
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The ways in which a file is not found. They exclude each other; an error
+// that is none of them is a cancelled context or a malformed File.
+var (
+	// ErrUnavailable: the file is not in the cache and could not be obtained
+	// (offline, no source gave it whole, or the cache cannot be written).
+	ErrUnavailable = errors.New("not available")
+	// ErrMissing: the user named a folder and the file is not in it.
+	ErrMissing = errors.New("missing from the folder given")
+	// ErrDamaged: there is such a file but it fails verification. In the cache
+	// it also means that it could not be fetched anew.
+	ErrDamaged = errors.New("damaged")
+)
+
+// DefaultMaxBytes bounds a download whose File sets no bound: room for the
+// largest data set in use, CIFAR-10's 170 MB.
+const DefaultMaxBytes = 256 << 20
+
+// File says what a file is and where it comes from.
+type File struct {
+	// Rel is its place below the folder, slash-separated and local:
+	// "libsvm/phishing".
+	Rel string
+	// Sources are URLs, tried in this order.
+	Sources []string
+	// SHA256 of the whole file, 64 hexadecimal digits; "" if not known.
+	SHA256 string
+	// MaxBytes bounds a download; 0 means DefaultMaxBytes.
+	MaxBytes int64
+	// Check verifies the content of the file at path; nil checks nothing more
+	// than SHA256. The file may not be at its final place yet.
+	Check func(path string) error
+}
+
+// Locator says where to look. The zero value looks in the user's cache and
+// downloads in silence.
+type Locator struct {
+	// Dir is a folder named by the user. If set, it alone is looked in and
+	// nothing is ever downloaded.
+	Dir string
+	// Cache is where downloads are kept; "" means proactivedp below
+	// os.UserCacheDir.
+	Cache string
+	// Offline forbids downloads.
+	Offline bool
+	// Progress gets a line for each download and, if it is a terminal, a
+	// progress bar; nil is silent.
+	Progress io.Writer
+	// Client makes the requests; nil means http.DefaultClient, which honours
+	// HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+	Client *http.Client
+
+	timing timing
+}
+
+// timing is how long a download waits; zero fields mean the defaults.
+type timing struct {
+	connect time.Duration // until a connection stands
+	stall   time.Duration // between one sign of life and the next
+	pause   time.Duration // before the first retry, then growing
+}
+
+func (t timing) orDefault() timing {
+	// connect is short because a run without a network must soon go on without
+	// the file; the rest is for networks that are merely slow.
+	if t.connect == 0 {
+		t.connect = 3 * time.Second
+	}
+	if t.stall == 0 {
+		t.stall = 20 * time.Second
+	}
+	if t.pause == 0 {
+		t.pause = 250 * time.Millisecond
+	}
+	return t
+}
+
+// Locate returns the path of a verified copy of f. It may download f, but not
+// if l.Dir is set. A damaged file in the cache is fetched anew, once. The error
+// is one of ErrUnavailable, ErrMissing and ErrDamaged where they apply, and the
+// cause of ctx if that is done.
+func (l Locator) Locate(ctx context.Context, f File) (string, error) {
+	rel, err := f.local()
+	if err != nil {
+		return "", err
+	}
+	if l.Dir != "" {
+		return f.in(filepath.Join(l.Dir, rel))
+	}
+	cache, err := l.cache()
+	if err != nil {
+		return "", fmt.Errorf("fetch: %s: %w: %w", f.Rel, ErrUnavailable, err)
+	}
+	path := filepath.Join(cache, rel)
+	var damage error
+	if _, err := os.Stat(path); err == nil {
+		if damage = f.verify(path); damage == nil {
+			return path, nil
+		}
+		l.say("fetch: %s is damaged (%v), fetching it anew", path, damage)
+	}
+	err = l.download(ctx, f, path)
+	switch {
+	case err == nil:
+		return path, nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("fetch: %s: %w", f.Rel, context.Cause(ctx))
+	case damage != nil:
+		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy there by hand", path, ErrDamaged, damage, err)
+	default:
+		return "", fmt.Errorf("fetch: %s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable, err, path)
+	}
+}
+
+// local checks f and returns its place in the form of this system.
+func (f File) local() (string, error) {
+	rel, err := filepath.Localize(f.Rel)
+	if err != nil || rel == "." {
+		return "", fmt.Errorf("fetch: file = %q, must be a slash-separated path below a folder", f.Rel)
+	}
+	if _, err := hex.DecodeString(f.SHA256); err != nil || len(f.SHA256) != 0 && len(f.SHA256) != hex.EncodedLen(sha256.Size) {
+		return "", fmt.Errorf("fetch: %s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
+	}
+	if f.MaxBytes < 0 {
+		return "", fmt.Errorf("fetch: %s: MaxBytes = %d, must be at least 0", f.Rel, f.MaxBytes)
+	}
+	return rel, nil
+}
+
+// in finds f at path, in the folder the user named.
+func (f File) in(path string) (string, error) {
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("fetch: %s: %w: %w", f.Rel, ErrMissing, err)
+	}
+	if err := f.verify(path); err != nil {
+		return "", fmt.Errorf("fetch: %s: %w: %w", path, ErrDamaged, err)
+	}
+	return path, nil
+}
+
+// verify reports in what way the file at path is not f.
+func (f File) verify(path string) error {
+	if f.SHA256 != "" {
+		sum, err := hashFile(path)
+		if err != nil {
+			return err
+		}
+		if want, _ := hex.DecodeString(f.SHA256); string(sum) != string(want) {
+			return fmt.Errorf("SHA-256 is %x, expected %x", sum, want)
+		}
+	}
+	if f.Check != nil {
+		return f.Check(path)
+	}
+	return nil
+}
+
+func hashFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+func (l Locator) cache() (string, error) {
+	if l.Cache != "" {
+		return l.Cache, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache folder: %w", err)
+	}
+	return filepath.Join(dir, "proactivedp"), nil
+}
+
+// say writes a line to Progress. That it is shown is not worth failing for.
+func (l Locator) say(format string, args ...any) {
+	if l.Progress != nil {
+		fmt.Fprintf(l.Progress, format+"\n", args...)
+	}
+}
