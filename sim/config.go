@@ -104,11 +104,14 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// InitStream returns the stream that draws the default global model v̂_0.
+func (c *Config) InitStream() *rng.Stream { return c.Root.Stream(rng.Init, 0, 0) }
+
 // newMachines returns the server and the clients at the start of the run.
 func (c *Config) newMachines() (*Server, []*Client, *schedule) {
 	sched := newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 	initial := make([]float32, c.Model.NumParams())
-	c.Model.Init(initial, c.Root.Stream(rng.Init, 0, 0))
+	c.Model.Init(initial, c.InitStream())
 	clients := make([]*Client, c.Clients())
 	for i := range clients {
 		clients[i] = newClient(i, c, sched, initial)

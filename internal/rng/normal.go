@@ -153,31 +153,39 @@ func (s *Stream) Exp() float64 {
 }
 
 // AddNormal adds an independent N(0, sigma²) draw to every element of x, in
-// order: x[i] += sigma·Normal(). The draw and the product are float64; only
-// the sum is rounded to float32.
+// order: x[i] += float32(sigma·Normal()).
 func (s *Stream) AddNormal(x []float32, sigma float64) {
 	z := normalTable
-	for i := 0; i < len(x); {
+	for len(x) > 0 {
 		if s.pos+drawBytes > s.have {
 			// About one draw in 80 takes some bytes more.
-			s.refill(drawBytes, drawBytes*(len(x)-i)+(len(x)-i)/8+32)
+			s.refill(drawBytes, drawBytes*len(x)+len(x)/8+32)
 		}
-		end := min(len(x), i+(s.have-s.pos)/drawBytes)
-		for pos := s.pos; i < end; i++ {
+		pos, ready := s.pos, min(len(x), (s.have-s.pos)/drawBytes)
+		for i := range x[:ready] {
 			u := binary.LittleEndian.Uint64(s.buf[pos:])
 			pos += drawBytes
-			s.pos = pos
 			layer, place, sign := split(u)
 			y := float64(int64(place)) * z.w[layer]
 			if place >= z.k[layer] {
+				s.pos = pos
 				var ok bool
-				if y, ok = s.normalSlow(layer, y); !ok {
-					break
+				if y, ok = s.normalSlow(layer, y); ok {
+					x[i] += signed(sigma*y, sign)
+					i++
 				}
-				end = i + 1 // the slow path has moved the stream
+				x, ready = x[i:], -1 // the slow path has moved the stream
+				break
 			}
-			y = math.Float64frombits(math.Float64bits(y) | sign)
-			x[i] = float32(float64(x[i]) + float64(sigma*y))
+			x[i] += signed(sigma*y, sign)
+		}
+		if ready >= 0 {
+			s.pos, x = pos, x[ready:]
 		}
 	}
+}
+
+// signed returns y with the sign bit set as in sign, as a float32.
+func signed(y float64, sign uint64) float32 {
+	return float32(math.Float64frombits(math.Float64bits(y) ^ sign))
 }
