@@ -7,6 +7,9 @@ const (
 	roundEnds eventKind = iota
 	updateArrives
 	broadcastArrives
+	// broadcastArrivesAtAll is broadcastArrives at the event's client and, at
+	// the same time, at all clients after it.
+	broadcastArrivesAtAll
 )
 
 // event is one thing that happens on the virtual clock.

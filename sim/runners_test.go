@@ -87,6 +87,48 @@ func constantTiming(c *Config) {
 	}
 }
 
+// exponentialTiming lets messages overtake each other.
+func exponentialTiming(c *Config) {
+	d := Duration{ExponentialDuration, time.Millisecond}
+	c.Timing = Timing{Compute: d, Uplink: d, Downlink: d}
+}
+
+// A broadcast that reaches all clients at one time is one event, but delivered
+// as n would be: with a latency that is constant by chance, not by kind, the
+// order of everything else is the same.
+func TestBroadcastToAllIsOneToEach(t *testing.T) {
+	for name, timing := range map[string]option{"default": func(*Config) {}, "constant": constantTiming} {
+		cfg := small(t, timing)
+		want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
+		v, err := NewVirtual(cfg, Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(v.queue) > 0 {
+			// Split every such event into one a client before it happens.
+			for i := range v.queue {
+				if e := v.queue[i]; e.kind == broadcastArrivesAtAll {
+					v.queue[i].kind = broadcastArrives
+					for c := e.client + 1; int(c) < len(v.clients); c++ {
+						e.client, e.kind = c, broadcastArrives
+						v.queue.push(e)
+					}
+				}
+			}
+			if _, err := v.Step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := v.result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.ParamsSHA256() != want {
+			t.Errorf("%s: other bits", name)
+		}
+	}
+}
+
 func withClients(n int) option {
 	return func(c *Config) { c.Rows = slices.Repeat(c.Rows[:1], n) }
 }
@@ -184,7 +226,18 @@ func TestVirtualDoesNotDependOnPerformanceSettings(t *testing.T) {
 // A snapshot at any event, restored into a fresh run and into the one it came
 // from, gives the bits of a run never stopped.
 func TestSnapshotRestoreAtAnyEvent(t *testing.T) {
-	cfg := small(t, func(c *Config) { c.GradComps = 80 })
+	for name, timing := range map[string]option{
+		"default":     func(*Config) {},
+		"constant":    constantTiming,
+		"exponential": exponentialTiming,
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshotAtAnyEvent(t, small(t, timing, func(c *Config) { c.GradComps = 80 }))
+		})
+	}
+}
+
+func snapshotAtAnyEvent(t *testing.T, cfg *Config) {
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
 	v, err := NewVirtual(cfg, Perf{}, nil)
 	if err != nil {
@@ -218,7 +271,7 @@ func TestSnapshotRestoreAtAnyEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !more {
-			if events < 100 {
+			if events < 80 {
 				t.Errorf("only %d events", events)
 			}
 			return

@@ -12,6 +12,7 @@ type Snapshot struct {
 	seq     uint64
 	events  []event // without their vectors
 	vectors [][]float32
+	refs    []int // by vector: readers left
 	vector  []int // by event: index into vectors, -1 for none
 }
 
@@ -39,6 +40,7 @@ func (v *Virtual) Snapshot() *Snapshot {
 			j = len(s.vectors)
 			index[e.buf] = j
 			s.vectors = append(s.vectors, slices.Clone(e.buf.x))
+			s.refs = append(s.refs, e.buf.refs)
 		}
 		s.vector[i] = j
 	}
@@ -55,13 +57,12 @@ func (v *Virtual) Restore(s *Snapshot) {
 	v.now, v.seq = s.now, s.seq
 	shared := make([]*buffer, len(s.vectors))
 	for j, x := range s.vectors {
-		shared[j] = &buffer{x: slices.Clone(x)}
+		shared[j] = &buffer{x: slices.Clone(x), refs: s.refs[j]}
 	}
 	v.queue = slices.Clone(s.events)
 	for i, j := range s.vector {
 		if j >= 0 {
 			v.queue[i].buf = shared[j]
-			shared[j].refs++
 		}
 	}
 }

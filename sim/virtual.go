@@ -128,12 +128,33 @@ func (v *Virtual) Step() (bool, error) {
 			v.broadcast()
 		}
 	case broadcastArrives:
-		c := v.clients[e.client]
-		c.Receive(int(e.number), e.buf.x)
-		v.buffers.release(e.buf)
-		v.begin(c)
+		v.deliver(e)
+	case broadcastArrivesAtAll:
+		v.deliverToAll(e)
 	}
 	return true, nil
+}
+
+func (v *Virtual) deliver(e event) {
+	c := v.clients[e.client]
+	c.Receive(int(e.number), e.buf.x)
+	v.buffers.release(e.buf)
+	v.begin(c)
+}
+
+// deliverToAll delivers a broadcast to its client and goes on to the next ones
+// as long as theirs is the first event; the rest waits its turn in the queue.
+func (v *Virtual) deliverToAll(e event) {
+	for {
+		v.deliver(e)
+		if e.client++; int(e.client) == len(v.clients) {
+			return
+		}
+		if len(v.queue) > 0 && !e.before(&v.queue[0]) {
+			v.queue.push(e)
+			return
+		}
+	}
 }
 
 // schedule enters an event that happens after the given time.
@@ -177,6 +198,11 @@ func (v *Virtual) broadcast() {
 	copy(buf.x, v.server.Model())
 	if v.observe != nil {
 		v.observe(k, v.sched.before[k], buf.x)
+	}
+	if v.cfg.Timing.Downlink.Kind == ConstantDuration {
+		// One event stands for the n that would happen at one time.
+		v.schedule(Time(v.cfg.Timing.Downlink.Mean), event{kind: broadcastArrivesAtAll, number: int32(k), buf: buf})
+		return
 	}
 	for _, c := range v.clients {
 		latency := v.cfg.Timing.Downlink.sample(1, v.cfg.Root, &v.draws, rng.DownlinkTime, c.id, k)
