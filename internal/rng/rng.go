@@ -82,8 +82,6 @@ const (
 	fewBytes = 8 * blockBytes
 )
 
-var zeros [chunkBytes]byte
-
 // Stream is a sequence of random bits at one place of a Root. The zero value
 // is not usable: call Reseed first. Not safe for concurrent use.
 type Stream struct {
@@ -138,7 +136,8 @@ func (s *Stream) refill(n, want int) {
 	}
 	m := max(4*s.have, s.pos+want)
 	m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
-	s.root.stream.Seal(s.buf[:0], s.place[:], zeros[:m], nil)
+	clear(s.buf[:m])
+	s.root.stream.Seal(s.buf[:0], s.place[:], s.buf[:m], nil)
 	s.have = m
 }
 
