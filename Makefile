@@ -3,19 +3,22 @@ GO          ?= go
 SEEDS       ?= 5
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
-PROACTIVEDP  = $(GO) run ./cmd/proactivedp
+BIN          = bin/proactivedp
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test race lint fuzz-short bench results clean
+.PHONY: help build run quick test race lint fuzz-short bench results clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## Make the logistic-regression figures at the paper's size, into out/.
-	$(PROACTIVEDP) figures --out out --seeds $(SEEDS) --allow-stand-in
+build: ## Build bin/proactivedp, stamped with the revision it is built from.
+	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
 
-quick: ## The same at a twentieth of the size, for a look.
-	$(PROACTIVEDP) figures --out out/quick --seeds 2 --quick --allow-stand-in
+run: build ## Make the logistic-regression figures at the paper's size, into out/.
+	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
+
+quick: build ## The same at a twentieth of the size, for a look.
+	$(BIN) figures --out out/quick --seeds 2 --quick --allow-stand-in
 
 test: ## Pass the tests.
 	$(GO) test ./...
@@ -34,10 +37,10 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
 
 bench: ## Measure, and write results/bench.md.
-	$(GO) run ./cmd/bench > results/bench.md.tmp && mv results/bench.md.tmp results/bench.md
+	$(GO) run ./cmd/bench -out results/bench.md
 
-results: ## Make the committed figures anew, from the real data only.
-	$(PROACTIVEDP) figures --out results --seeds $(SEEDS)
+results: build ## Make the committed figures anew, from the real data only.
+	$(BIN) figures --out results --seeds $(SEEDS)
 
 clean: ## Remove local figures and finished cells.
-	rm -rf out results/.cells
+	rm -rf bin out results/.cells

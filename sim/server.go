@@ -86,6 +86,9 @@ func (p *progress) add(round int32) bool {
 		return !found
 	}
 	p.next++
+	if len(p.ahead) == 0 {
+		return true
+	}
 	n := 0
 	for n < len(p.ahead) && p.ahead[n] == p.next {
 		p.next++

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Command bench measures ProactiveDP on this machine and prints the table of
+// Command bench measures ProactiveDP on this machine and writes the tables of
 // results/bench.md. It runs the program itself, several times a row, and reports
 // medians: of the client rounds per second in the training loop, and of the
 // largest resident memory of the whole process.
@@ -25,13 +25,15 @@ import (
 	"syscall"
 	"time"
 
+	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
 )
 
 func main() {
-	runs := flag.Int("runs", 5, "runs of each row; the median is printed")
+	runs := flag.Int("runs", 5, "runs of each row; the median is reported")
+	out := flag.String("out", "bench.md", "file to write")
 	flag.Parse()
-	if err := bench(os.Stdout, *runs); err != nil {
+	if err := atomicfile.Write(*out, func(w io.Writer) error { return bench(w, *runs) }); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}

@@ -15,23 +15,33 @@ func fill(n int, scale float64) []float32 {
 	return x
 }
 
-// Axpy is its loop, bit for bit, at every length, and writes nothing else.
+// Axpy is its portable loop, bit for bit, at every length and alignment, and
+// writes nothing else.
 func TestAxpy(t *testing.T) {
-	for n := range 100 {
-		x, y := fill(n, 2), fill(n+2, 5)
-		want := slices.Clone(y)
-		for i, v := range x {
-			want[i+1] += float32(-0.37 * v)
-		}
-		Axpy(-0.37, x, y[1:n+1])
-		if !slices.Equal(y, want) {
-			t.Fatalf("length %d: %v, want %v", n, y, want)
+	for n := range 200 {
+		for shift := range 4 {
+			x, y := fill(n+shift, 2)[shift:], fill(n+8, 5)
+			want := slices.Clone(y)
+			axpyPortable(-0.37, x, want[shift+1:n+shift+1])
+			Axpy(-0.37, x, y[shift+1:n+shift+1])
+			if !slices.Equal(y, want) {
+				t.Fatalf("length %d, shift %d: %v, want %v", n, shift, y, want)
+			}
 		}
 	}
-	y := []float32{1, 2}
-	Axpy(1, []float32{float32(math.NaN()), float32(math.Inf(1))}, y)
-	if y[0] == y[0] || !math.IsInf(float64(y[1]), 1) {
-		t.Errorf("NaN and Inf were lost: %v", y)
+	for n := 1; n < 20; n++ {
+		for at := range n {
+			x, y := fill(n, 1), fill(n, 1)
+			x[at] = float32(math.NaN())
+			if Axpy(1, x, y); y[at] == y[at] {
+				t.Errorf("length %d: NaN at %d was lost", n, at)
+			}
+			x[at] = float32(math.Inf(-1))
+			y = fill(n, 1)
+			if Axpy(1, x, y); !math.IsInf(float64(y[at]), -1) {
+				t.Errorf("length %d: -Inf at %d gave %v", n, at, y[at])
+			}
+		}
 	}
 }
 
@@ -44,10 +54,11 @@ func TestAxpyPanicsOnUnequalLengths(t *testing.T) {
 	Axpy(1, make([]float32, 3), make([]float32, 4))
 }
 
-// SumSquares has a relative error below 1e-13 at every length.
+// SumSquares is its portable loop, bit for bit, and accurate to 1e-13, at every
+// length and alignment.
 func TestSumSquares(t *testing.T) {
-	for n := range 100 {
-		x := fill(n, 100)
+	for n := range 200 {
+		x := fill(n+3, 100)[3:]
 		want := 0.0
 		for _, v := range x {
 			want += float64(v) * float64(v)
@@ -55,9 +66,16 @@ func TestSumSquares(t *testing.T) {
 		if got := SumSquares(x); math.Abs(got-want) > 1e-13*want {
 			t.Fatalf("length %d: %v, want %v", n, got, want)
 		}
+		if whole := x[:n&^3]; sumSquares4(whole) != sumSquares4Portable(whole) {
+			t.Fatalf("length %d: %v, portable %v", n, sumSquares4(whole), sumSquares4Portable(whole))
+		}
 	}
-	if got := SumSquares([]float32{1, float32(math.NaN())}); got == got {
-		t.Errorf("NaN was lost: %v", got)
+	for at := range 9 {
+		x := fill(9, 1)
+		x[at] = float32(math.NaN())
+		if got := SumSquares(x); got == got {
+			t.Errorf("NaN at %d was lost: %v", at, got)
+		}
 	}
 }
 

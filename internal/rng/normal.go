@@ -24,7 +24,7 @@ type ziggurat struct {
 	x [ziggLayers + 1]float64 // right edges, x[0] the base's virtual width, x[256] = 0
 	f [ziggLayers + 1]float64 // density at x
 	w [ziggLayers]float64     // x[i]·2^-31
-	k [ziggLayers]uint64      // below this place a draw lies under the curve
+	k [ziggLayers]uint32      // below this place a draw lies under the curve
 	r float64                 // where the tail starts
 }
 
@@ -79,7 +79,7 @@ func newZiggurat(density, inverse, tail func(float64) float64) *ziggurat {
 	}
 	for i := range z.w {
 		z.w[i] = z.x[i] / (1 << placeBits)
-		z.k[i] = uint64(z.x[i+1] / z.x[i] * (1 << placeBits))
+		z.k[i] = uint32(z.x[i+1] / z.x[i] * (1 << placeBits))
 	}
 	return z
 }
@@ -94,55 +94,60 @@ func (s *Stream) draw() uint64 {
 	return u
 }
 
-// split returns a draw's layer, place and signed zero.
-func split(u uint64) (layer uint64, place uint64, sign uint64) {
-	return u & (ziggLayers - 1), u >> 9 & placeMask, u << 55 & (1 << 63)
-}
-
 // Normal returns a standard normal number.
 func (s *Stream) Normal() float64 {
 	z := normalTable
 	for {
-		layer, place, sign := split(s.draw())
-		y := float64(int64(place)) * z.w[layer]
-		if place >= z.k[layer] {
-			var ok bool
-			if y, ok = s.normalSlow(layer, y); !ok {
-				continue
-			}
+		layer, place := signedPlace(s.draw())
+		y := float64(place) * z.w[layer]
+		if magnitude(place) < z.k[layer] {
+			return y
 		}
-		return math.Float64frombits(math.Float64bits(y) | sign)
+		if y, ok := s.normalSlow(layer, y); ok {
+			return y
+		}
 	}
 }
 
+// signedPlace splits a draw into a layer and a place with its sign.
+func signedPlace(u uint64) (layer uint8, place int32) {
+	return uint8(u), int32(u >> 8)
+}
+
+// magnitude returns |place|, 2^31 for the one that has no positive twin.
+func magnitude(place int32) uint32 {
+	sign := place >> 31
+	return uint32((place ^ sign) - sign)
+}
+
 // normalSlow settles the draws outside the safe part of a layer.
-func (s *Stream) normalSlow(layer uint64, x float64) (float64, bool) {
+func (s *Stream) normalSlow(layer uint8, y float64) (float64, bool) {
 	z := normalTable
 	if layer == 0 { // Marsaglia's tail, 1964
 		for {
 			a := -math.Log(s.Float64()) / z.r
 			b := -math.Log(s.Float64())
 			if b+b > a*a {
-				return z.r + a, true
+				return math.Copysign(z.r+a, y), true
 			}
 		}
 	}
-	return x, s.underCurve(z, layer, math.Exp(-0.5*x*x))
+	return y, s.underCurve(z, layer, math.Exp(-0.5*y*y))
 }
 
 // underCurve draws a height in the layer and compares it with the density.
-func (s *Stream) underCurve(z *ziggurat, layer uint64, density float64) bool {
-	return z.f[layer]+float64(s.Float64()*(z.f[layer+1]-z.f[layer])) < density
+func (s *Stream) underCurve(z *ziggurat, layer uint8, density float64) bool {
+	return z.f[layer]+float64(s.Float64()*(z.f[int(layer)+1]-z.f[layer])) < density
 }
 
 // Exp returns an exponential number of mean 1.
 func (s *Stream) Exp() float64 {
 	z := expTable
 	for base := 0.0; ; {
-		layer, place, _ := split(s.draw())
-		x := float64(int64(place)) * z.w[layer]
+		layer, place := signedPlace(s.draw())
+		x := float64(place&placeMask) * z.w[layer]
 		switch {
-		case place < z.k[layer]:
+		case uint32(place&placeMask) < z.k[layer]:
 			return base + x
 		case layer == 0: // the tail of an exponential is one again
 			base += z.r
@@ -163,29 +168,23 @@ func (s *Stream) AddNormal(x []float32, sigma float64) {
 		}
 		pos, ready := s.pos, min(len(x), (s.have-s.pos)/drawBytes)
 		for i := range x[:ready] {
-			u := binary.LittleEndian.Uint64(s.buf[pos:])
+			layer, place := signedPlace(binary.LittleEndian.Uint64(s.buf[pos:]))
 			pos += drawBytes
-			layer, place, sign := split(u)
-			y := float64(int64(place)) * z.w[layer]
-			if place >= z.k[layer] {
+			y := float64(place) * z.w[layer]
+			if magnitude(place) >= z.k[layer] {
 				s.pos = pos
 				var ok bool
 				if y, ok = s.normalSlow(layer, y); ok {
-					x[i] += signed(sigma*y, sign)
+					x[i] += float32(sigma * y)
 					i++
 				}
 				x, ready = x[i:], -1 // the slow path has moved the stream
 				break
 			}
-			x[i] += signed(sigma*y, sign)
+			x[i] += float32(sigma * y)
 		}
 		if ready >= 0 {
 			s.pos, x = pos, x[ready:]
 		}
 	}
-}
-
-// signed returns y with the sign bit set as in sign, as a float32.
-func signed(y float64, sign uint64) float32 {
-	return float32(math.Float64frombits(math.Float64bits(y) ^ sign))
 }
