@@ -149,3 +149,24 @@ func TestLabelCounts(t *testing.T) {
 		t.Errorf("label counts %v, want [6 5]", got)
 	}
 }
+
+func TestCheckFindsSharedRecords(t *testing.T) {
+	d := tiny(10)
+	a, b := Subset{d, []int32{0, 1, 2}}, Subset{d, []int32{2, 3, 4}}
+	if err := Replicate.Check([]Subset{a, a, b}); err != nil {
+		t.Error(err)
+	}
+	if err := Shard.Check([]Subset{a, {d, []int32{3, 4}}}); err != nil {
+		t.Error(err)
+	}
+	for name, err := range map[string]error{
+		"shards that overlap":     Shard.Check([]Subset{a, b}),
+		"one shard for two":       Shard.Check([]Subset{a, a}),
+		"a record twice":          Replicate.Check([]Subset{{d, []int32{5, 5}}}),
+		"a record that is not in": Replicate.Check([]Subset{{d, []int32{10}}}),
+	} {
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

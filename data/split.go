@@ -58,11 +58,14 @@ func ParsePartition(name string) (Partition, error) {
 	return "", fmt.Errorf("data: partition = %q, must be %q or %q", name, Replicate, Shard)
 }
 
+// MaxParts bounds the clients that rows are dealt to.
+const MaxParts = 1_000_000
+
 // Deal returns the rows of each of n clients. Every client holds the same
 // number of rows, N_c, and at least one.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("data: clients = %d, must be at least 1", n)
+	if n < 1 || n > MaxParts {
+		return nil, fmt.Errorf("data: clients = %d, must be in [1, %d]", n, MaxParts)
 	}
 	parts := make([]Subset, n)
 	switch p {
@@ -87,4 +90,40 @@ func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 		return nil, err
 	}
 	return parts, nil
+}
+
+// Check reports in what way parts were not dealt as p says: a client that holds
+// a record twice, or shards that share one. What is claimed per record rests on
+// it.
+func (p Partition) Check(parts []Subset) error {
+	holder := map[*Dataset][]int32{} // by record: 1 + the last client that holds it
+	for i, part := range parts {
+		if i > 0 && p == Replicate && same(part, parts[i-1]) {
+			continue
+		}
+		held := holder[part.Data]
+		if held == nil {
+			held = make([]int32, part.Data.Len())
+			holder[part.Data] = held
+		}
+		for _, r := range part.Rows {
+			if r < 0 || int(r) >= len(held) {
+				return fmt.Errorf("data: client %d holds row %d of a data set of %d rows", i, r, len(held))
+			}
+			last := int(held[r]) - 1
+			if last == i {
+				return fmt.Errorf("data: client %d holds row %d twice", i, r)
+			}
+			if last >= 0 && p == Shard {
+				return fmt.Errorf("data: partition = %q, but clients %d and %d both hold row %d", p, last, i, r)
+			}
+			held[r] = int32(i) + 1
+		}
+	}
+	return nil
+}
+
+// same reports whether two subsets are one slice of one data set.
+func same(a, b Subset) bool {
+	return a.Data == b.Data && len(a.Rows) == len(b.Rows) && (len(a.Rows) == 0 || &a.Rows[0] == &b.Rows[0])
 }

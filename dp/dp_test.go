@@ -139,6 +139,24 @@ func TestMechanismReportsEveryProblem(t *testing.T) {
 	}
 }
 
+// What vanishes when it is rounded to float32 would be released without noise.
+func TestScalesThatFloat32CannotHold(t *testing.T) {
+	for _, c := range []struct{ clip, sigma float64 }{{1e-40, 1}, {1e40, 1}, {1e-20, 1e-20}, {1e20, 1e20}} {
+		m := mechanism(Poisson, 1, 10)
+		m.ClipNorm, m.NoiseMultiplier = c.clip, c.sigma
+		if m.Validate(1) == nil {
+			t.Errorf("C = %v with σ = %v was accepted", c.clip, c.sigma)
+		}
+	}
+}
+
+// A sequence that never fills K is not followed for ever.
+func TestCutStopsAtMaxRounds(t *testing.T) {
+	if r := Cut(ListSizes{1}, math.MaxInt); r.Rounds != MaxRounds+1 {
+		t.Errorf("%d rounds, want to stop at %d", r.Rounds, MaxRounds+1)
+	}
+}
+
 func TestLedgerCountsEqualRoundsTogether(t *testing.T) {
 	m := mechanism(Poisson, 2, 10)
 	m.Sizes = ListSizes{2, 2, 3, 2}
@@ -159,8 +177,7 @@ func TestLedgerCountsEqualRoundsTogether(t *testing.T) {
 	}
 }
 
-// θ = s_max/s̄ of Theorem Main; for s_i = i+1 it is 2T/(T+1) (CHECK of the
-// linear sequence, θ → 2).
+// θ = s_max/s̄ of Theorem Main; for s_i = i+1 it is 2T/(T+1).
 func TestTheta(t *testing.T) {
 	if r := Cut(ConstantSizes(26), 50_000); r != (Run{Rounds: 1923, Computed: 49_998, Remainder: 2, Max: 26}) || r.Theta() != 1 {
 		t.Errorf("constant 26 of 50000: %+v, θ = %v", r, r.Theta())

@@ -32,13 +32,23 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return AddOrRemove
 }
 
+// MinScale and MaxScale bound the numbers that scale a release, C and C·σ: well
+// inside the range of a normal float32, so that neither the gradients nor the
+// noise vanish or overflow when they are rounded.
+const (
+	MinScale = 1e-30
+	MaxScale = 1e30
+)
+
 // Validate reports every field of m that is outside its range. Sizes are
 // checked for the first rounds rounds.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dp: "+format, args...)) }
-	if !(m.ClipNorm > 0) || math.IsInf(m.ClipNorm, 0) {
-		fail("clipping norm = %v, must be finite and above 0", m.ClipNorm)
+	if !(m.ClipNorm >= MinScale && m.ClipNorm <= MaxScale) {
+		fail("clipping norm = %v, must be above 0, in [%g, %g]", m.ClipNorm, MinScale, MaxScale)
+	} else if std := m.ClipNorm * m.NoiseMultiplier; m.NoiseMultiplier > 0 && !(std >= MinScale && std <= MaxScale) {
+		fail("clipping norm %v × noise multiplier %v = %v, must be 0 or in [%g, %g]", m.ClipNorm, m.NoiseMultiplier, std, MinScale, MaxScale)
 	}
 	if m.Sizes == nil {
 		fail("no sample sizes")

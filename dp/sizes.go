@@ -104,6 +104,10 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
+// MaxRounds bounds the rounds of one client: what is kept for each round of a
+// run (step sizes, the server's counts) then stays below 200 MB.
+const MaxRounds = 10_000_000
+
 // Run is a sequence cut to a number of gradient computations.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
@@ -112,14 +116,15 @@ type Run struct {
 	Max       int // largest s_i used
 }
 
-// Cut returns how many whole rounds of s fit into k gradient computations.
+// Cut returns how many whole rounds of s fit into k gradient computations. It
+// stops looking above MaxRounds, which no run may have.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok {
 		r = Run{Rounds: k / int(c), Max: int(c)}
 		r.Computed = r.Rounds * int(c)
 	} else {
-		for {
+		for r.Rounds <= MaxRounds {
 			size := s.At(r.Rounds)
 			if size > k-r.Computed {
 				break

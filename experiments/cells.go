@@ -21,15 +21,17 @@ import (
 )
 
 // cellVersion is part of every cell's identity. Raise it when a change of the
-// code changes what a seed means (the golden test of package sim shows that).
-const cellVersion = 1
+// code changes what a cell's spec gives (the golden tests of packages sim and
+// experiments show that).
+const cellVersion = 2
 
 // cell is one piece of work of a grid: its spec says all that its result
 // depends on, so equal specs are computed once and a finished cell is found
 // again by a later run.
 type cell struct {
-	spec any // JSON-able
-	run  func(context.Context) (any, error)
+	spec  any // JSON-able
+	run   func(context.Context) (any, error)
+	check func(json.RawMessage) error // of a result read from the store
 }
 
 // key returns the cell's identity.
@@ -50,9 +52,9 @@ type store struct{ dir string }
 
 func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
 
-// load returns a finished cell, or nil if there is none that can be read: then
-// it is computed again.
-func (s store) load(key string) (json.RawMessage, error) {
+// load returns a finished cell, or nil if there is none that is whole: then it
+// is computed again.
+func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
 	text, err := os.ReadFile(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -60,7 +62,7 @@ func (s store) load(key string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("experiments: finished cell: %w", err)
 	}
-	if !json.Valid(text) {
+	if check(text) != nil {
 		return nil, nil
 	}
 	return text, nil
@@ -85,12 +87,12 @@ type grid struct {
 	progress io.Writer // nil: silent
 }
 
-// run returns the result of every cell, in order. Cells found in the store are
-// not computed. When the context is cancelled or a cell fails, those under way
+// run returns the result of every cell, in order, and how many were computed.
+// Cells found in the store are not. When the context is cancelled or a cell fails, those under way
 // stop, the finished ones stay in the store, and run fails.
-func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, error) {
+func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, error) {
 	if err := os.MkdirAll(g.store.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("experiments: %w", err)
+		return nil, 0, fmt.Errorf("experiments: %w", err)
 	}
 	keys := make([]string, len(cells))
 	first := map[string]int{} // where a key is computed
@@ -99,27 +101,27 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, error) 
 	for i, c := range cells {
 		key, err := c.key()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		keys[i] = key
 		if _, seen := first[key]; seen {
 			continue
 		}
 		first[key] = i
-		if results[i], err = g.store.load(key); err != nil {
-			return nil, err
+		if results[i], err = g.store.load(key, c.check); err != nil {
+			return nil, 0, err
 		}
 		if results[i] == nil {
 			todo = append(todo, i)
 		}
 	}
 	if err := g.compute(ctx, cells, keys, todo, results); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, key := range keys {
 		results[i] = results[first[key]]
 	}
-	return results, nil
+	return results, len(todo), nil
 }
 
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {

@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"proactivedp/data"
 	"proactivedp/sim"
@@ -19,11 +21,9 @@ type curveSpec struct {
 // first broadcast that holds at least Target[j] gradient computations of every
 // client; At[j] is what it holds.
 type curve struct {
-	Target   []int         `json:"target"`
-	At       []int         `json:"at"`
-	Accuracy []float64     `json:"accuracy"`
-	Privacy  PrivacyReport `json:"privacy"`
-	Rounds   int           `json:"rounds"`
+	Target   []int     `json:"target"`
+	At       []int     `json:"at"`
+	Accuracy []float64 `json:"accuracy"`
 }
 
 func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
@@ -36,6 +36,16 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 			}
 			return p.watch(ctx, points)
 		},
+		check: func(text json.RawMessage) error {
+			c, err := decode[curve](text)
+			if err != nil {
+				return err
+			}
+			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
+				return fmt.Errorf("experiments: finished cell: %d, %d and %d points, must be %d", len(c.Target), len(c.At), len(c.Accuracy), n)
+			}
+			return nil
+		},
 	}
 }
 
@@ -44,7 +54,7 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 func (p *Problem) watch(ctx context.Context, points int) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
-	c := &curve{Privacy: p.PlannedPrivacy(), Rounds: run.Rounds}
+	c := &curve{}
 	initial := make([]float32, p.Config.Model.NumParams())
 	p.Config.Model.Init(initial, p.Config.InitStream())
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }

@@ -16,6 +16,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/rng"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -135,14 +136,97 @@ func TestPrepareReportsEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner", "duration = \"x\"", "duration = \"y\"", "delta = 2"} {
+	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner", "duration = \"x\"", "duration = \"y\"",
+		"delta = 2", "clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "beta = -1", "schedule", "gradient computations per client = 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
 	}
-	s.Clients = 2
-	if _, err := s.Prepare(drawn(), nil); err == nil || !strings.Contains(err.Error(), "clipping norm = -1") || !strings.Contains(err.Error(), "eta0 = 0") {
-		t.Errorf("error lacks the training parameters:\n%v", err)
+}
+
+// Numbers that would fill the memory or never end are refused at once.
+func TestHugeNumbersAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*TrainSpec){
+		"rounds":         func(s *TrainSpec) { s.GradComps, s.SampleSize = math.MaxInt, "1" },
+		"rounds, listed": func(s *TrainSpec) { s.GradComps, s.SampleSize = math.MaxInt, "list:1" },
+		"clients":        func(s *TrainSpec) { s.Clients = math.MaxInt },
+		"clock":          func(s *TrainSpec) { s.Compute, s.GradComps = "constant:1h", 3_000_000 },
+		"clip":           func(s *TrainSpec) { s.Clip = 1e-300 },
+		"eta0":           func(s *TrainSpec) { s.Eta0 = 1e300 },
+	} {
+		s := smallSpec()
+		change(&s)
+		if _, err := s.Prepare(drawn(), nil); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if (UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
+		t.Error("draws: accepted")
+	}
+	if (MakeOptions{Out: "x", Seeds: math.MaxInt}).Validate() == nil {
+		t.Error("seeds: accepted")
+	}
+}
+
+// A run whose parameters end up infinite has failed; no report is made of it.
+func TestDivergenceIsAnError(t *testing.T) {
+	s := smallSpec()
+	s.GradComps, s.NoiseMultiplier, s.Clip, s.Eta0 = 6, 1e15, 1e14, 1e10
+	p, err := s.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Train(context.Background(), sim.Perf{}); !errors.Is(err, models.ErrDiverged) {
+		t.Errorf("error %v, want ErrDiverged", err)
+	}
+}
+
+// Golden: what these specs mean. Where a change moves them, raise cellVersion
+// and make the results anew.
+func TestSpecsMeanTheseBits(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*TrainSpec)
+		want   string
+	}{
+		"default":     {func(*TrainSpec) {}, "df5b31429fdbfcec"},
+		"plain":       {func(s *TrainSpec) { s.Model, s.Schedule = Plain, "sqrt" }, "678376550c6db7f3"},
+		"fixed":       {func(s *TrainSpec) { s.Sampling = "fixed" }, "9914463f69c9600a"},
+		"linear":      {func(s *TrainSpec) { s.SampleSize = "linear:2,0.5" }, "0285a0883248d7fa"},
+		"shard":       {func(s *TrainSpec) { s.Partition = "shard" }, "18b25bc7408272a0"},
+		"exponential": {func(s *TrainSpec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "57cfa9b5bfa78f33"},
+	} {
+		s := smallSpec()
+		c.change(&s)
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(context.Background(), sim.Perf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.ParamsSHA256[:16]; got != c.want {
+			t.Errorf("%s: parameters hash to %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A README.md that somebody wrote is not taken for the index.
+func TestIndexReplacesNobodysFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, indexFile)
+	if err := os.WriteFile(path, []byte("# Mine\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	figures, err := Select([]string{"phishing-logreg-sample-size"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Make(context.Background(), figures, options(t, dir)); err == nil {
+		t.Error("accepted")
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "# Mine\n" {
+		t.Errorf("the file is now %q, error %v", text, err)
 	}
 }
 
@@ -231,22 +315,22 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 					ctx()
 				}
 				return i / 2 * 2 * 10, nil
-			}})
+			}, check: checkInt})
 		}
 		return out
 	}
 	g := grid{store: store{dir}, workers: 1}
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := g.run(ctx, cells(cancel, 4)); !errors.Is(err, context.Canceled) {
+	if _, _, err := g.run(ctx, cells(cancel, 4)); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
 	}
 	kept, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(kept) != 4 {
 		t.Fatalf("%d cells kept, error %v; want 4", len(kept), err)
 	}
-	results, err := g.run(context.Background(), cells(func() {}, -1))
-	if err != nil {
-		t.Fatal(err)
+	results, again, err := g.run(context.Background(), cells(func() {}, -1))
+	if err != nil || again != 6 {
+		t.Fatalf("%d cells computed, error %v; want the 6 that were left", again, err)
 	}
 	if got := computed.Load(); got != 10 {
 		t.Errorf("%d cells computed in both runs, want each of the 10 once", got)
@@ -258,26 +342,58 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	}
 }
 
+func checkInt(text json.RawMessage) error {
+	_, err := decode[int](text)
+	return err
+}
+
 func TestDamagedCellIsComputedAgain(t *testing.T) {
-	dir := t.TempDir()
-	c := cell{spec: "x", run: func(context.Context) (any, error) { return 7, nil }}
-	key, err := c.key()
-	if err != nil {
-		t.Fatal(err)
+	for _, damage := range []string{`{"half`, `"text"`, ``} {
+		dir := t.TempDir()
+		c := cell{spec: "x", run: func(context.Context) (any, error) { return 7, nil }, check: checkInt}
+		key, err := c.key()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte(damage), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		results, _, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []cell{c})
+		if err != nil || string(results[0]) != "7" {
+			t.Errorf("%q: result %s, error %v", damage, results, err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte(`{"half`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	results, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []cell{c})
-	if err != nil || string(results[0]) != "7" {
-		t.Errorf("result %s, error %v", results, err)
+}
+
+// Cells of figures are refused unless they have every point.
+func TestFigureCellsAreChecked(t *testing.T) {
+	d := drawn()
+	curve := curveCell(smallSpec(), 10, d, d.Hash())
+	utility := utilityCell(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d, d.Hash())
+	for name, c := range map[string]cell{"curve": curve, "utility": utility} {
+		for _, text := range []string{`null`, `{}`, `5`, `{"target":[1]}`, `{"points":[]}`} {
+			if c.check(json.RawMessage(text)) == nil {
+				t.Errorf("%s: %s was taken for a result", name, text)
+			}
+		}
+		result, err := c.run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, run: func(context.Context) (any, error) { return nil, fault }}
-	if _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
+	c := cell{spec: 1, run: func(context.Context) (any, error) { return nil, fault }, check: checkInt}
+	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
 		t.Errorf("error %v, want the fault", err)
 	}
 }

@@ -84,6 +84,12 @@ func curveFigure(model, dataset, kind, title string, members func(*frame) []memb
 			var config []TrainSpec
 			var privacy []PrivacyReport
 			for i, m := range all {
+				p, err := m.spec.Prepare(f.data, nil)
+				if err != nil {
+					return nil, err
+				}
+				report := p.PlannedPrivacy()
+				privacy = append(privacy, report)
 				curves := make([]*curve, f.seeds)
 				for s := range curves {
 					c, err := decode[*curve](results[i*f.seeds+s])
@@ -93,15 +99,14 @@ func curveFigure(model, dataset, kind, title string, members func(*frame) []memb
 					curves[s] = c
 					for j, target := range c.Target {
 						table = append(table, []string{f.data.Name, model, m.name, strconv.Itoa(s + 1), m.spec.SampleSize,
-							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(c.Rounds),
+							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(report.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), number(c.Accuracy[j]),
-							number(c.Privacy.Delta), epsilonText(c.Privacy.PerClient.EpsilonUpper), epsilonText(c.Privacy.PerRecord.EpsilonUpper),
+							number(report.Delta), epsilonText(report.PerClient.EpsilonUpper), epsilonText(report.PerRecord.EpsilonUpper),
 							statedText(m.stated)})
 					}
 				}
 				lines = append(lines, averageCurves(m, curves))
 				config = append(config, m.spec)
-				privacy = append(privacy, curves[0].Privacy)
 			}
 			return &outcome{
 				picture: picture{

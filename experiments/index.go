@@ -8,12 +8,33 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"proactivedp/internal/atomicfile"
 )
 
-// indexFile lists the figures of a folder.
-const indexFile = "README.md"
+// indexFile lists the figures of a folder. Its first line tells it from a file
+// that somebody wrote.
+const (
+	indexFile = "README.md"
+	indexMark = "<!-- Written by proactivedp figures. -->\n"
+)
+
+// checkIndex refuses a folder whose README.md is somebody's own.
+func checkIndex(dir string) error {
+	path := filepath.Join(dir, indexFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("experiments: index: %w", err)
+	}
+	if !strings.HasPrefix(string(text), indexMark) {
+		return fmt.Errorf("experiments: out = %q holds a %s that is not an index of figures: name another folder", dir, indexFile)
+	}
+	return nil
+}
 
 // writeIndex lists every figure that has a manifest in dir, in the order of the
 // registry.
@@ -34,7 +55,7 @@ func writeIndex(dir string) error {
 		made = append(made, m)
 	}
 	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
-		if _, err := fmt.Fprint(w, "# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it was made.\n\n"+
+		if _, err := fmt.Fprint(w, indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it was made.\n\n"+
 			"| figure | shows | data | command | files |\n|---|---|---|---|---|\n"); err != nil {
 			return err
 		}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"proactivedp/data"
@@ -32,20 +33,22 @@ type MakeOptions struct {
 
 // Manifest is how a figure was made, beside the figure.
 type Manifest struct {
-	Figure  string       `json:"figure"`
-	Title   string       `json:"title"`
-	Command string       `json:"command"`
-	Config  any          `json:"config"`
-	Seeds   int          `json:"seeds"` // 1 to this
-	Quick   bool         `json:"quick"`
-	Data    ManifestData `json:"data"`
-	Version string       `json:"version"`
-	Go      string       `json:"go"`
-	Machine string       `json:"machine"`
-	CPUs    int          `json:"cpus"`
-	Made    string       `json:"made"`    // date, UTC
-	Seconds float64      `json:"seconds"` // of this command, all its figures
-	Files   []string     `json:"files"`
+	Figure   string       `json:"figure"`
+	Title    string       `json:"title"`
+	Command  string       `json:"command"`
+	Config   any          `json:"config"`
+	Seeds    int          `json:"seeds"` // 1 to this
+	Quick    bool         `json:"quick"`
+	Data     ManifestData `json:"data"`
+	Version  string       `json:"version"`
+	Go       string       `json:"go"`
+	Machine  string       `json:"machine"`
+	CPUs     int          `json:"cpus"`
+	Made     string       `json:"made"`           // date, UTC
+	Cells    int          `json:"cells"`          // training runs of this command, all its figures
+	Computed int          `json:"cells_computed"` // of them; the rest was found finished
+	Seconds  float64      `json:"seconds"`        // that computing them took
+	Files    []string     `json:"files"`
 }
 
 // ManifestData says what data a figure was made from.
@@ -57,11 +60,29 @@ type ManifestData struct {
 	Synthetic bool   `json:"synthetic"`
 }
 
+// maxSeeds bounds the seeds of a figure.
+const maxSeeds = 10_000
+
+// Validate reports every option outside its range.
+func (o MakeOptions) Validate() error {
+	var errs []error
+	if o.Out == "" {
+		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
+	}
+	if o.Seeds < 1 || o.Seeds > maxSeeds {
+		errs = append(errs, fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", o.Seeds, maxSeeds))
+	}
+	return errors.Join(errs...)
+}
+
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
 // so an interrupted call goes on where it was; a figure's files appear whole.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
-	if o.Seeds < 1 {
-		return fmt.Errorf("experiments: seeds = %d, must be at least 1", o.Seeds)
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := checkIndex(o.Out); err != nil {
+		return err
 	}
 	start := time.Now()
 	frames := map[string]*frame{}
@@ -81,17 +102,21 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 		from[i+1] = len(cells)
 	}
 	g := grid{store: store{filepath.Join(o.Out, ".cells")}, workers: o.Workers, progress: o.Progress}
-	results, err := g.run(ctx, cells)
+	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err
 	}
+	work := work{cells: len(cells), computed: computed, took: time.Since(start)}
 	for i, fig := range figures {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
+		}
 		f := frames[fig.Data]
 		out, err := fig.finish(f, results[from[i]:from[i+1]])
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		if err := write(filepath.Join(o.Out, fig.Name), out, manifest(fig, f, o, out.config, time.Since(start))); err != nil {
+		if err := write(filepath.Join(o.Out, fig.Name), out, manifest(fig, f, o, out.config, work)); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 	}
@@ -107,6 +132,11 @@ const (
 
 func write(dir string, out *outcome, m Manifest) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("experiments: %w", err)
+	}
+	// A manifest must not speak of another picture than the one beside it: the
+	// old one goes first, the new one comes last.
+	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("experiments: %w", err)
 	}
 	if err := atomicfile.Write(filepath.Join(dir, pictureFile), out.picture.writePNG); err != nil {
@@ -125,40 +155,50 @@ func write(dir string, out *outcome, m Manifest) error {
 	})
 }
 
-func manifest(fig Figure, f *frame, o MakeOptions, config any, took time.Duration) Manifest {
+// work is what a call of Make computed, for all its figures together.
+type work struct {
+	cells, computed int
+	took            time.Duration
+}
+
+func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest {
 	return Manifest{
-		Figure: fig.Name, Title: fig.Title, Command: command(fig, o), Config: config,
+		Figure: fig.Name, Title: fig.Title, Command: command(fig, f, o), Config: config,
 		Seeds: f.seeds, Quick: f.quick,
 		Data:    ManifestData{f.data.Name, f.hash, f.data.Len(), f.data.Features, f.data.Synthetic},
 		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), CPUs: runtime.GOMAXPROCS(0),
-		Made: time.Now().UTC().Format(time.DateOnly), Seconds: took.Seconds(),
+		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
 		Files: []string{pictureFile, tableFile, manifestFile},
 	}
 }
 
 // command makes the figure again.
-func command(fig Figure, o MakeOptions) string {
+func command(fig Figure, f *frame, o MakeOptions) string {
 	text := fmt.Sprintf("proactivedp figures %s --seeds %d", fig.Name, o.Seeds)
 	if o.Quick {
 		text += " --quick"
 	}
+	if f.data.Synthetic {
+		text += " --allow-stand-in"
+	}
 	return text
 }
 
-// Version is the module's version and, where the build recorded it, revision.
+// Version is the revision the program was built from, or the module's version
+// where the build did not record one.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	v := info.Main.Version
+	version, changed := info.Main.Version, ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			v += " " + s.Value
+			version = s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			v += " modified"
+			changed = ", with changes"
 		}
 	}
-	return strings.TrimSpace(v)
+	return version + changed
 }

@@ -1,6 +1,10 @@
 package experiments
 
-import "proactivedp/sim"
+import (
+	"slices"
+
+	"proactivedp/sim"
+)
 
 // Table "Basic parameter setting for strongly and plain convex problems" and
 // Table "Different privacy budget settings for strongly and plain convex
@@ -56,4 +60,14 @@ func convexSpec(model, dataset string) TrainSpec {
 		s.Beta, s.Schedule = 0.01, string(sim.SqrtDecay)
 	}
 	return s
+}
+
+// DefaultUtilitySpec is the paper's utility graph of ridge logistic regression
+// on phishing: what each line needs but its clipping norm, and the clipping
+// norms.
+func DefaultUtilitySpec() (spec UtilitySpec, clips []float64) {
+	train := convexSpec(Ridge, "phishing")
+	train.NoiseMultiplier = 0
+	train.GradComps = utilityGradComps / train.Clients
+	return UtilitySpec{Train: train, Sigmas: slices.Clone(utilitySigmas), Draws: utilityDraws}, slices.Clone(utilityClips)
 }

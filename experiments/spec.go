@@ -59,6 +59,7 @@ type TrainSpec struct {
 	Latency         string  `json:"latency"`
 	Delta           float64 `json:"delta"` // 0: 1/N_c
 	Seed            uint64  `json:"seed"`
+	SeedFromOS      bool    `json:"seed_from_os,omitempty"` // Seed is then not used
 }
 
 // DefaultTrainSpec is the paper's strongly convex setting on phishing.
@@ -82,95 +83,124 @@ type Problem struct {
 	Delta  float64 // δ of every statement
 }
 
-// Prepare checks every field of the spec and builds the run on the data set.
-// root nil means the spec's seed. All problems are reported together.
-func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
+// parsed is a spec with its texts read.
+type parsed struct {
+	sizes            dp.Sizes
+	delay            sim.Delay
+	sampling         dp.Sampling
+	partition        data.Partition
+	compute, latency sim.Duration
+	steps            sim.StepSize
+}
+
+// parse reads the texts of the spec and checks what stands by itself. What could
+// not be read has its default in the result, so that the rest can be checked
+// too.
+func (s TrainSpec) parse() (parsed, error) {
+	timing := sim.DefaultTiming()
+	p := parsed{
+		sizes: dp.ConstantSizes(1), delay: sim.AtMost(1), sampling: dp.Poisson, partition: data.Replicate,
+		compute: timing.Compute, latency: timing.Uplink,
+		steps: sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
+	}
 	var errs []error
-	keep := func(err error) {
-		if err != nil {
+	read(&errs, &p.sizes, s.SampleSize, dp.ParseSizes)
+	read(&errs, &p.delay, s.Delay, sim.ParseDelay)
+	read(&errs, &p.sampling, s.Sampling, dp.ParseSampling)
+	read(&errs, &p.partition, s.Partition, data.ParsePartition)
+	read(&errs, &p.compute, s.Compute, sim.ParseDuration)
+	read(&errs, &p.latency, s.Latency, sim.ParseDuration)
+	if !slices.Contains(modelNames, s.Model) {
+		errs = append(errs, fmt.Errorf("experiments: model = %q, must be one of %s", s.Model, strings.Join(modelNames, ", ")))
+	}
+	if s.Runner != VirtualRunner && s.Runner != HogwildRunner {
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
+	}
+	if s.Delta != 0 {
+		if err := closedform.CheckDelta(s.Delta); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	return p, errors.Join(errs...)
+}
+
+// read sets *to to what parse makes of text, or keeps the error.
+func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error)) {
+	v, err := parse(text)
+	if err != nil {
+		*errs = append(*errs, err)
+		return
+	}
+	*to = v
+}
+
+// Validate reports every problem of the spec that shows without the data: all
+// but what depends on how many records there are.
+func (s TrainSpec) Validate() error {
+	p, err := s.parse()
+	errs := []error{err, p.steps.Validate()}
+	if s.Clients < 1 || s.Clients > sim.MaxClients {
+		errs = append(errs, fmt.Errorf("experiments: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
+	}
+	if s.GradComps < 1 {
+		errs = append(errs, fmt.Errorf("experiments: gradient computations per client = %d, must be at least 1", s.GradComps))
+	}
+	m := s.mechanism(p, math.MaxInt32)
+	return errors.Join(append(errs, m.Validate(1))...)
+}
+
+// mechanism is the spec's for clients of n records.
+func (s TrainSpec) mechanism(p parsed, n int) dp.Mechanism {
+	return dp.Mechanism{
+		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
+		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes,
+	}
+}
+
+// Prepare checks the spec and builds the run on the data set. root nil means the
+// spec's seed. All problems are reported together.
+func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	in, err := s.parse()
+	if err != nil {
+		return nil, err
 	}
 	if root == nil {
 		root = rng.New(s.Seed)
 	}
-	sizes, err := dp.ParseSizes(s.SampleSize)
-	keep(err)
-	delay, err := sim.ParseDelay(s.Delay)
-	keep(err)
-	sampling, err := dp.ParseSampling(s.Sampling)
-	keep(err)
-	partition, err := data.ParsePartition(s.Partition)
-	keep(err)
-	compute, err := sim.ParseDuration(s.Compute)
-	keep(err)
-	latency, err := sim.ParseDuration(s.Latency)
-	keep(err)
-	if !slices.Contains(modelNames, s.Model) {
-		keep(fmt.Errorf("experiments: model = %q, must be one of %s", s.Model, strings.Join(modelNames, ", ")))
-	}
-	if s.Runner != VirtualRunner && s.Runner != HogwildRunner {
-		keep(fmt.Errorf("experiments: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
-	}
-	if s.Delta != 0 && !(s.Delta > 0 && s.Delta < 1) {
-		keep(fmt.Errorf("experiments: delta = %v, must be in (0, 1), or 0 for 1/N", s.Delta))
-	}
-	// What could not be read is replaced by a default here only so that the
-	// rest is checked too; the errors kept above still end the run.
-	if sizes == nil {
-		sizes = dp.ConstantSizes(1)
-	}
-	if delay == nil {
-		delay = sim.AtMost(1)
-	}
-	if partition == "" {
-		partition = data.Replicate
-	}
-	if sampling == "" {
-		sampling = dp.Poisson
-	}
-	if compute.Kind == "" || latency.Kind == "" {
-		compute, latency = sim.DefaultTiming().Compute, sim.DefaultTiming().Uplink
-	}
-
 	train, test, err := data.Split(d, root)
 	if err != nil {
-		return nil, errors.Join(append(errs, err)...)
+		return nil, err
 	}
-	rows, err := partition.Deal(train, s.Clients, root)
-	keep(err)
-	n := train.Len()
-	if len(rows) > 0 {
-		n = rows[0].Len()
+	rows, err := in.partition.Deal(train, s.Clients, root)
+	if err != nil {
+		return nil, err
 	}
+	n := rows[0].Len()
 	var model models.Model
 	if s.Model == Plain {
 		model, err = logreg.NewPlain(d.Features)
 	} else {
 		model, err = logreg.NewRidge(d.Features, 1/float64(n))
 	}
-	keep(err)
-	p := &Problem{Spec: s, Test: test, Delta: s.Delta, Config: &sim.Config{
-		Model: model, Rows: rows, Partition: partition,
-		Mechanism: dp.Mechanism{
-			Sampling: sampling, Adjacency: dp.NaturalAdjacency(sampling),
-			ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: sizes,
-		},
-		GradComps: s.GradComps, Delay: delay,
-		Steps:  sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
-		Root:   root,
-		Timing: sim.Timing{Compute: compute, Uplink: latency, Downlink: latency},
-	}}
-	if len(rows) > 0 {
-		keep(p.Config.Validate())
+	if err != nil {
+		return nil, err
 	}
+	p := &Problem{Spec: s, Test: test, Delta: s.Delta, Config: &sim.Config{
+		Model: model, Rows: rows, Partition: in.partition, Mechanism: s.mechanism(in, n),
+		GradComps: s.GradComps, Delay: in.delay, Steps: in.steps, Root: root,
+		Timing: sim.Timing{Compute: in.compute, Uplink: in.latency, Downlink: in.latency},
+	}}
+	err = p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			keep(fmt.Errorf("experiments: delta = 1/N = 1 for N = %d, must be below 1: give a δ or more records", n))
+			err = errors.Join(err, fmt.Errorf("experiments: delta = 1/N = 1 for N = %d, must be below 1: give a δ or more records", n))
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -214,7 +244,7 @@ type PrivacyReport struct {
 	Delta           float64      `json:"delta"`
 	NoiseMultiplier float64      `json:"noise_multiplier"`
 	Accountant      string       `json:"accountant"`
-	Kind            dp.Kind      `json:"kind"`
+	Kind            dp.Kind      `json:"kind,omitempty"` // absent where no ε is claimed
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	Sampling        dp.Sampling  `json:"sampling"`
 	Reason          string       `json:"reason,omitempty"`
@@ -234,7 +264,7 @@ func view(s sim.Statement) View {
 func (p *Problem) report(priv sim.Privacy) PrivacyReport {
 	r := priv.PerRecord
 	return PrivacyReport{
-		EpsilonUpper: r.EpsilonUpper, Delta: r.Delta, Accountant: r.Accountant, Kind: dp.Upper,
+		EpsilonUpper: r.EpsilonUpper, Delta: r.Delta, Accountant: r.Accountant, Kind: r.Kind,
 		NoiseMultiplier: p.Config.Mechanism.NoiseMultiplier,
 		Adjacency:       r.Adjacency, Sampling: r.Sampling, Reason: r.Reason,
 		PerClient: view(priv.PerClient), PerRecord: view(priv.PerRecord),
@@ -272,13 +302,16 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf) (*Report, error) {
 		return nil, err
 	}
 	seconds := time.Since(start).Seconds()
-	set := p.Test.Data
+	set, spec := p.Test.Data, p.Spec
+	if spec.SeedFromOS {
+		spec.Seed = 0
+	}
 	return &Report{
 		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
 		Privacy:   p.report(sim.Account(closedform.Accountant{}, result.Ledgers, p.Config.Partition, p.Delta)),
-		Synthetic: set.Synthetic, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec,
+		Synthetic: set.Synthetic, DataSHA256: set.Hash(), Seconds: seconds, Spec: spec,
 	}, nil
 }

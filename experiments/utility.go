@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -25,6 +26,9 @@ type UtilitySpec struct {
 	Draws  int       `json:"draws"`  // of n for each σ
 }
 
+// maxDraws bounds the draws of one point.
+const maxDraws = 1_000_000
+
 // Validate reports every problem of what the training spec does not cover.
 func (s UtilitySpec) Validate() error {
 	var errs []error
@@ -36,8 +40,8 @@ func (s UtilitySpec) Validate() error {
 			errs = append(errs, fmt.Errorf("experiments: sigma = %v, must be finite and not negative", sigma))
 		}
 	}
-	if s.Draws < 1 {
-		errs = append(errs, fmt.Errorf("experiments: draws = %d, must be at least 1", s.Draws))
+	if s.Draws < 1 || s.Draws > maxDraws {
+		errs = append(errs, fmt.Errorf("experiments: draws = %d, must be in [1, %d]", s.Draws, maxDraws))
 	}
 	return errors.Join(errs...)
 }
@@ -75,6 +79,9 @@ func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*
 	}
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
+	if u.Accuracy == 0 {
+		return nil, fmt.Errorf("experiments: w* labels none of the %d test rows rightly: there is no fraction of its accuracy", p.Test.Len())
+	}
 	noisy := make([]float32, len(r.Params))
 	var stream rng.Stream
 	for i, sigma := range s.Sigmas {
@@ -115,5 +122,12 @@ func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
 	return cell{
 		spec: utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
 		run:  func(ctx context.Context) (any, error) { return spec.Run(ctx, d, sim.Perf{}) },
+		check: func(text json.RawMessage) error {
+			u, err := decode[Utility](text)
+			if err == nil && len(u.Points) != len(spec.Sigmas) {
+				err = fmt.Errorf("experiments: finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+			}
+			return err
+		},
 	}
 }

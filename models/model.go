@@ -5,6 +5,7 @@ package models
 
 import (
 	"errors"
+	"fmt"
 
 	"proactivedp/data"
 	"proactivedp/internal/rng"
@@ -40,9 +41,9 @@ type Model interface {
 	Predict(labels []int32, params []float32, b data.Batch, scratch Scratch)
 }
 
-// ErrDiverged reports a gradient that is not finite: the parameters have left
+// ErrDiverged reports gradients or parameters that are not finite: they have left
 // the range in which the model can be evaluated.
-var ErrDiverged = errors.New("models: gradient is not finite: training has diverged")
+var ErrDiverged = errors.New("training has diverged: not finite")
 
 // roundingMargin keeps a clipped gradient's norm at or below C although its
 // coordinates are rounded to float32 after scaling: each is off by at most a
@@ -64,6 +65,16 @@ func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 
 // maxNorm is the largest norm whose square is finite.
 const maxNorm = 1.3e154
+
+// CheckFinite fails with ErrDiverged if any parameter is not finite.
+func CheckFinite(params []float32) error {
+	for i, p := range params {
+		if p-p != 0 {
+			return fmt.Errorf("models: parameter %d is %v: %w", i, p, ErrDiverged)
+		}
+	}
+	return nil
+}
 
 // Accuracy returns the fraction of the batch that the model labels rightly;
 // labels is working memory of at least the batch's length.

@@ -44,8 +44,17 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // Run returns T and what goes with it.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
-// maxRounds keeps round numbers within a message's and a stream's 32 bits.
-const maxRounds = math.MaxInt32 - 1
+// Limits of a run. MaxClientParams bounds the parameters of all clients' models
+// together, of which each client keeps two.
+const (
+	MaxClients      = data.MaxParts
+	MaxClientParams = 1 << 30
+)
+
+// maxClock bounds the expected length of a run on the virtual clock, in
+// nanoseconds (some three years): a hundredth of what the clock can hold, far
+// beyond what exponential times can add to it.
+const maxClock = 1e17
 
 // Validate reports every problem of the configuration.
 func (c *Config) Validate() error {
@@ -57,8 +66,10 @@ func (c *Config) Validate() error {
 	if c.Root == nil {
 		fail("no random source")
 	}
-	if c.Clients() < 1 {
-		fail("clients = %d, must be at least 1", c.Clients())
+	if n := c.Clients(); n < 1 || n > MaxClients {
+		fail("clients = %d, must be in [1, %d]", n, MaxClients)
+	} else if c.Model != nil && c.Model.NumParams() > MaxClientParams/n {
+		fail("parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(), n, MaxClientParams)
 	}
 	for i, r := range c.Rows {
 		if r.Len() != c.Mechanism.DatasetSize {
@@ -67,6 +78,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	if _, err := data.ParsePartition(string(c.Partition)); err != nil {
+		errs = append(errs, err)
+	} else if err := c.Partition.Check(c.Rows); err != nil {
 		errs = append(errs, err)
 	}
 	if err := c.Steps.Validate(); err != nil {
@@ -80,7 +93,7 @@ func (c *Config) Validate() error {
 		return errors.Join(errs...)
 	}
 	run := c.Run()
-	if err := c.Mechanism.Validate(run.Rounds); err != nil {
+	if err := c.Mechanism.Validate(min(run.Rounds, dp.MaxRounds)); err != nil {
 		errs = append(errs, err)
 	}
 	switch {
@@ -88,20 +101,33 @@ func (c *Config) Validate() error {
 		fail("gradient computations per client = %d, must be at least 1", c.GradComps)
 	case run.Rounds < 1:
 		fail("gradient computations per client = %d, must be at least the first sample size %d, or there are no rounds", c.GradComps, c.Mechanism.Sizes.At(0))
-	case run.Rounds > maxRounds:
-		fail("rounds = %d, must be at most %d", run.Rounds, maxRounds)
-	}
-	if c.Delay == nil {
-		fail("no permissible delay")
+	case run.Rounds > dp.MaxRounds:
+		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps, dp.MaxRounds, c.Mechanism.Sizes)
 		return errors.Join(errs...)
 	}
-	for i := range min(run.Rounds, maxRounds) {
-		if !c.Delay.Permits(i, i) {
-			fail("delay %v forbids round %d with every earlier round in: clients would wait for ever", c.Delay, i)
-			break
-		}
+	if took := c.Timing.expected(run); took > maxClock {
+		fail("expected virtual time = %.3g ns, must be at most %.3g", took, maxClock)
+	}
+	if err := checkDelay(c.Delay, run.Rounds); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkDelay tests that no client can wait for ever.
+func checkDelay(d Delay, rounds int) error {
+	switch d.(type) {
+	case nil:
+		return errors.New("sim: no permissible delay")
+	case AtMost, Unlimited:
+		return nil
+	}
+	for i := range rounds {
+		if !d.Permits(i, i) {
+			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever", d, i)
+		}
+	}
+	return nil
 }
 
 // InitStream returns the stream that draws the default global model v̂_0.
@@ -146,11 +172,14 @@ func (r *Result) ParamsSHA256() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func newResult(server *Server, clients []*Client, run dp.Run, clock Time) *Result {
+func newResult(server *Server, clients []*Client, run dp.Run, clock Time) (*Result, error) {
+	if err := models.CheckFinite(server.Model()); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
 	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Clock: clock}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.state.ledger)
 		r.MaxLag = max(r.MaxLag, c.state.maxLag)
 	}
-	return r
+	return r, nil
 }

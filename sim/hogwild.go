@@ -36,7 +36,8 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	h := &hogwild{
 		server: server, sched: sched, observe: observe,
 		updates: make(chan Update, len(clients)),
-		// No more broadcasts exist than mailboxes, readers and the server hold.
+		// A broadcast exists while it is in a mailbox, with a reader or with the
+		// server, so no more than this are ever waiting to be used again.
 		returned: make(chan *broadcast, 2*len(clients)+1),
 	}
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
@@ -54,7 +55,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	if err := goroutines.Wait(); err != nil {
 		return nil, err
 	}
-	return newResult(server, clients, cfg.Run(), 0), nil
+	return newResult(server, clients, cfg.Run(), 0)
 }
 
 // guard turns a panic of a goroutine into an error that names it.
@@ -105,10 +106,7 @@ func (h *hogwild) release(b *broadcast) {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
-	select {
-	case h.returned <- b:
-	default: // more in flight than the channel remembers: leave it to the collector
-	}
+	h.returned <- b
 }
 
 // errStopped is why a goroutine ends early; the cause is the context's.

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"fmt"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -34,31 +34,47 @@ type Privacy struct {
 // Account states the privacy of released ledgers, one a client, with records
 // shared as the partition says.
 func Account(acc dp.Accountant, ledgers []dp.Ledger, partition data.Partition, delta float64) Privacy {
-	var all []dp.Event
-	var worst Statement
+	var kinds []release
 	for i := range ledgers {
 		events := ledgers[i].Events()
-		all = append(all, events...)
-		if s := state(acc, events, delta); i == 0 || s.worseThan(worst) {
+		if n := len(kinds); n > 0 && slices.Equal(kinds[n-1].events, events) {
+			kinds[n-1].clients++
+			continue
+		}
+		kinds = append(kinds, release{events, 1})
+	}
+	return account(acc, kinds, partition, delta)
+}
+
+// AccountPlanned states the privacy that a run of the configuration will have.
+func (c *Config) AccountPlanned(acc dp.Accountant, delta float64) Privacy {
+	planned := release{c.Mechanism.Events(c.Run().Rounds), c.Clients()}
+	return account(acc, []release{planned}, c.Partition, delta)
+}
+
+// release is what each of a number of clients released.
+type release struct {
+	events  []dp.Event
+	clients int
+}
+
+func account(acc dp.Accountant, kinds []release, partition data.Partition, delta float64) Privacy {
+	var all []dp.Event
+	var worst Statement
+	for i, r := range kinds {
+		if s := state(acc, r.events, delta); i == 0 || s.worseThan(worst) {
 			worst = s
+		}
+		// Composition does not depend on the order of the rounds.
+		for _, e := range r.events {
+			e.Count *= r.clients
+			all = append(all, e)
 		}
 	}
 	if partition == data.Shard {
 		return Privacy{PerClient: worst, PerRecord: worst}
 	}
 	return Privacy{PerClient: worst, PerRecord: state(acc, all, delta)}
-}
-
-// AccountPlanned states the privacy that a run of the configuration will have.
-func (c *Config) AccountPlanned(acc dp.Accountant, delta float64) Privacy {
-	events := c.Mechanism.Events(c.Run().Rounds)
-	ledgers := make([]dp.Ledger, c.Clients())
-	for i := range ledgers {
-		for _, e := range events {
-			ledgers[i].Record(e)
-		}
-	}
-	return Account(acc, ledgers, c.Partition, delta)
 }
 
 func (s Statement) worseThan(o Statement) bool {
@@ -82,13 +98,4 @@ func state(acc dp.Accountant, events []dp.Event, delta float64) Statement {
 	}
 	s.EpsilonUpper, s.Kind = &b.Epsilon, b.Kind
 	return s
-}
-
-// String is the statement as a sentence.
-func (s Statement) String() string {
-	if s.EpsilonUpper == nil {
-		return "no ε claimed: " + s.Reason
-	}
-	return fmt.Sprintf("ε ≤ %.5g at δ = %.4g (%s, %s; %s adjacency, %s sampling, N = %d)",
-		*s.EpsilonUpper, s.Delta, s.Accountant, s.Kind, s.Adjacency, s.Sampling, s.DatasetSize)
 }

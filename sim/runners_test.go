@@ -280,16 +280,22 @@ func snapshotAtAnyEvent(t *testing.T, cfg *Config) {
 }
 
 func TestVirtualStopsAndGoesOn(t *testing.T) {
-	cfg := small(t)
+	cfg := small(t, func(c *Config) { c.GradComps = 8 * 40_000 })
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
-	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, func(k, _ int, _ []float32) {
+		if k >= 100 {
+			cancel() // in the middle of the run, with rounds under way
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
 	if _, err := v.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
+	}
+	if v.server.K() < 100 || v.server.Done() {
+		t.Fatalf("stopped at k = %d", v.server.K())
 	}
 	r, err := v.Run(context.Background())
 	if err != nil {
@@ -402,8 +408,10 @@ func TestFailuresStopTheRunAndItsGoroutines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := v.Run(context.Background()); err == nil {
-				t.Error("virtual: the fault was lost")
+			for range 2 { // a failed run fails again
+				if _, err := v.Run(context.Background()); err == nil || errors.Is(err, ErrStalled) {
+					t.Errorf("virtual: error %v, want the fault", err)
+				}
 			}
 			expectGoroutines(t, before)
 		})

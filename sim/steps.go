@@ -29,11 +29,11 @@ type StepSize struct {
 // Validate reports every field outside its range.
 func (s StepSize) Validate() error {
 	var errs []error
-	if !(s.Eta0 > 0) || math.IsInf(s.Eta0, 0) {
-		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be finite and above 0", s.Eta0))
+	if !(s.Eta0 >= dp.MinScale && s.Eta0 <= dp.MaxScale) {
+		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale, dp.MaxScale))
 	}
-	if !(s.Beta >= 0) || math.IsInf(s.Beta, 0) {
-		errs = append(errs, fmt.Errorf("sim: beta = %v, must be finite and not negative", s.Beta))
+	if !(s.Beta >= 0 && s.Beta <= dp.MaxScale) {
+		errs = append(errs, fmt.Errorf("sim: beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
 	}
 	switch s.Decay {
 	case LinearDecay, SqrtDecay, NoDecay:

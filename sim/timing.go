@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"proactivedp/dp"
 	"proactivedp/internal/rng"
 )
 
@@ -41,7 +42,7 @@ func ParseDuration(text string) (Duration, error) {
 
 func (d Duration) String() string { return string(d.Kind) + ":" + d.Mean.String() }
 
-// maxMean keeps sums of durations far from the end of the clock.
+// maxMean is the longest mean of one duration.
 const maxMean = time.Hour
 
 // Validate reports a field outside its range.
@@ -71,6 +72,12 @@ type Timing struct {
 	Compute  Duration // one gradient; a round takes s_i times one draw
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
+}
+
+// expected returns about how long a client's run takes, in nanoseconds.
+func (t Timing) expected(run dp.Run) float64 {
+	messages := float64(t.Uplink.Mean) + float64(t.Downlink.Mean)
+	return float64(run.Computed)*float64(t.Compute.Mean) + float64(run.Rounds)*messages
 }
 
 // DefaultTiming makes clients of one expected speed that drift apart by chance:

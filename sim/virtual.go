@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"proactivedp/dp"
 	"proactivedp/internal/rng"
 )
 
@@ -29,6 +28,7 @@ type Virtual struct {
 	buffers bufferPool
 	draws   rng.Stream // of durations
 	ws      *Workspace
+	failed  error // why the run cannot go on
 	crew    *crew // nil: compute here
 }
 
@@ -46,8 +46,12 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	return v, nil
 }
 
-// pollEvery is how many events pass between looks at the context.
-const pollEvery = 1 << 12
+// pollWork is about how much gradient arithmetic passes between looks at the
+// context.
+const pollWork = 1 << 22
+
+// work is about the arithmetic of one round.
+func (v *Virtual) work() int { return v.cfg.Model.NumParams() * v.cfg.Mechanism.Sizes.At(0) }
 
 // Run processes events until training is complete. Cancelling the context
 // stops it between events; the run can then go on with another call.
@@ -64,6 +68,7 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 			v.crew = nil
 		}()
 	}
+	pollEvery := max(1, pollWork/v.work())
 	for n := 0; ; n++ {
 		if n%pollEvery == 0 {
 			if err := context.Cause(ctx); err != nil {
@@ -86,7 +91,7 @@ func (v *Virtual) worthSharing() bool {
 	if least == 0 {
 		least = DefaultMinWork
 	}
-	return v.cfg.Model.NumParams()*v.cfg.Mechanism.Sizes.At(0) >= least
+	return v.work() >= least
 }
 
 // ErrStalled reports that clients are left waiting and nothing is under way:
@@ -97,22 +102,28 @@ func (v *Virtual) result() (*Result, error) {
 	if !v.server.Done() {
 		return nil, ErrStalled
 	}
-	return newResult(v.server, v.clients, v.cfg.Run(), v.now), nil
+	return newResult(v.server, v.clients, v.cfg.Run(), v.now)
 }
 
-// Step processes the next event and reports whether there was one.
+// Step processes the next event and reports whether there was one. A run that
+// has failed fails again.
 func (v *Virtual) Step() (bool, error) {
-	if len(v.queue) == 0 {
-		return false, nil
+	if v.failed != nil || len(v.queue) == 0 {
+		return false, v.failed
 	}
 	e := v.queue.pop()
 	v.now = e.at
+	v.failed = v.happen(e)
+	return v.failed == nil, v.failed
+}
+
+func (v *Virtual) happen(e event) error {
 	switch e.kind {
 	case roundEnds:
 		c := v.clients[e.client]
 		buf, err := v.computed(c)
 		if err != nil {
-			return false, err
+			return err
 		}
 		round := c.Finish(buf.x).Round
 		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
@@ -121,7 +132,7 @@ func (v *Virtual) Step() (bool, error) {
 	case updateArrives:
 		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.buf.x})
 		if err != nil {
-			return false, err
+			return err
 		}
 		v.buffers.release(e.buf)
 		if broadcast {
@@ -132,7 +143,7 @@ func (v *Virtual) Step() (bool, error) {
 	case broadcastArrivesAtAll:
 		v.deliverToAll(e)
 	}
-	return true, nil
+	return nil
 }
 
 func (v *Virtual) deliver(e event) {
@@ -208,13 +219,4 @@ func (v *Virtual) broadcast() {
 		latency := v.cfg.Timing.Downlink.sample(1, v.cfg.Root, &v.draws, rng.DownlinkTime, c.id, k)
 		v.schedule(latency, event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), buf: buf})
 	}
-}
-
-// Ledgers returns what each client has released so far.
-func (v *Virtual) Ledgers() []dp.Ledger {
-	out := make([]dp.Ledger, len(v.clients))
-	for i, c := range v.clients {
-		out[i] = c.state.ledger.Clone()
-	}
-	return out
 }

@@ -27,37 +27,63 @@ const standInSeed = 1
 // dataFlags says where data sets are found.
 type dataFlags struct{ dir string }
 
+// add gives cmd the flag --data-dir.
 func (f *dataFlags) add(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&f.dir, "data-dir", "",
+	cmd.Flags().StringVar(&f.dir, "data-dir", "",
 		"folder of the data sets, with libsvm/phishing and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
 }
 
 // locator returns where to look. Messages and progress go to stderr.
-func (f *dataFlags) locator(cmd *cobra.Command) fetch.Locator {
+func (f *dataFlags) locator(cmd *cobra.Command) (fetch.Locator, error) {
 	l := fetch.Locator{Dir: f.dir, Progress: cmd.ErrOrStderr()}
-	if l.Dir == "" {
-		l.Dir = os.Getenv(dataEnv)
+	if cmd.Flags().Changed("data-dir") {
+		if l.Dir == "" {
+			return l, usage(errors.New(`--data-dir = "", must name a folder`))
+		}
+		return l, nil
 	}
-	return l
+	l.Dir = os.Getenv(dataEnv)
+	return l, nil
+}
+
+// obtainable reports whether data sets come from the cache or a download, not
+// from a folder that the user names.
+func (f *dataFlags) obtainable(cmd *cobra.Command) bool {
+	l, err := f.locator(cmd)
+	return err == nil && l.Dir == ""
 }
 
 // load returns a data set: a known one by name, a synthetic one by name, or a
 // LIBSVM file by path.
 func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
+	l, err := f.locator(cmd)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case slices.Contains(libsvm.Names(), name):
-		return libsvm.Load(cmd.Context(), name, f.locator(cmd))
+		return libsvm.Load(cmd.Context(), name, l)
 	case slices.Contains(synth.Names(), name):
 		return synth.Make(name, rng.New(standInSeed))
-	}
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file", name,
-			strings.Join(slices.Concat(libsvm.Names(), synth.Names()), ", ")))
 	}
 	return libsvm.ParseFile(name, 0)
 }
 
-func newData(where *dataFlags) *cobra.Command {
+// checkData refuses a name that is neither a data set nor a file, before
+// anything is loaded.
+func checkData(name string) error {
+	known := slices.Concat(libsvm.Names(), synth.Names())
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file", name, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func newData() *cobra.Command {
+	var where dataFlags
 	cmd := &cobra.Command{
 		Use:   "data",
 		Short: "List, fetch and verify the data sets",
@@ -90,13 +116,17 @@ func newData(where *dataFlags) *cobra.Command {
 		Example: "  proactivedp data verify --data-dir DIR",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return each(cmd, names, func(ctx context.Context, name string) error {
-				l := where.locator(cmd)
+				l, err := where.locator(cmd)
+				if err != nil {
+					return err
+				}
 				l.Offline = true
 				d, err := libsvm.Load(ctx, name, l)
 				return describe(cmd, d, err)
 			})
 		},
 	}
+	where.add(verify)
 	cmd.AddCommand(list, fetchCmd, verify)
 	return cmd
 }

@@ -13,7 +13,8 @@ import (
 	"proactivedp/internal/fetch"
 )
 
-func newFigures(where *dataFlags) *cobra.Command {
+func newFigures() *cobra.Command {
+	var where dataFlags
 	o := experiments.MakeOptions{Out: "out", Seeds: 5, Workers: runtime.GOMAXPROCS(0)}
 	var list, standIn bool
 	cmd := &cobra.Command{
@@ -40,13 +41,13 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 				return nil
 			}
-			if o.Seeds < 1 {
-				return usage(fmt.Errorf("--seeds = %d, must be at least 1", o.Seeds))
+			if err := errors.Join(o.Validate(), checkWorkers(o.Workers)); err != nil {
+				return usage(err)
 			}
 			o.Progress = cmd.ErrOrStderr()
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
-				if standIn && errors.Is(err, fetch.ErrUnavailable) {
+				if standIn && where.obtainable(cmd) && (errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)) {
 					name := "synth-" + name
 					fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it says so\n", err, name)
 					return where.load(cmd, name)
@@ -60,6 +61,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 			return nil
 		},
 	}
+	where.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", o.Out, "folder to write to")
 	f.IntVar(&o.Seeds, "seeds", o.Seeds, "seeds, from 1")

@@ -16,6 +16,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks; after it the next one ends the process at once.
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -77,15 +79,7 @@ the request could not be carried out, and 2 if the request is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	var where dataFlags
-	where.add(root)
-	root.AddCommand(
-		newPlan(),
-		newTrain(&where),
-		newUtility(&where),
-		newFigures(&where),
-		newData(&where),
-	)
+	root.AddCommand(newPlan(), newTrain(), newUtility(), newFigures(), newData())
 	return root
 }
 

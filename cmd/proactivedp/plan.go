@@ -9,6 +9,9 @@ import (
 	"proactivedp/plan"
 )
 
+// defaultSigma, with the other defaults, is the paper's setting on LIBSVM data.
+const defaultSigma = 19.29962
+
 func newPlan() *cobra.Command {
 	var req plan.Request
 	var asJSON bool
@@ -18,6 +21,7 @@ func newPlan() *cobra.Command {
 		Long: `Plan a training of one client by the closed form (Theorem simpleF; corrected γ):
 N records, k epochs of gradient computations, and either the noise multiplier σ
 or the target ε. δ is 1/N unless given.
+Without options it plans the paper's setting on LIBSVM data.
 
 The guarantee is for add-or-remove adjacency and Poisson sampling, an upper bound.`,
 		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
@@ -40,6 +44,9 @@ The guarantee is for add-or-remove adjacency and Poisson sampling, an upper boun
 			if len(errs) > 0 {
 				return usage(errors.Join(errs...))
 			}
+			if req.Sigma == 0 && req.Epsilon == 0 {
+				req.Sigma = defaultSigma
+			}
 			if err := req.Validate(); err != nil {
 				return usage(err)
 			}
@@ -57,9 +64,9 @@ The guarantee is for add-or-remove adjacency and Poisson sampling, an upper boun
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&req.N, "n", 0, "records N of the client (required)")
-	f.Float64Var(&req.Epochs, "epochs", 0, "gradient computations in epochs, k = K/N (required)")
-	f.Float64Var(&req.Sigma, "sigma", 0, "noise multiplier σ; gives ε")
+	f.IntVar(&req.N, "n", 10_000, "records N of the client")
+	f.Float64Var(&req.Epochs, "epochs", 5, "gradient computations in epochs, k = K/N")
+	f.Float64Var(&req.Sigma, "sigma", 0, fmt.Sprintf("noise multiplier σ; gives ε (default %g, unless --epsilon is given)", defaultSigma))
 	f.Float64Var(&req.Epsilon, "epsilon", 0, "target ε; gives σ")
 	f.Float64Var(&req.Delta, "delta", 0, "δ (default 1/N)")
 	f.Float64Var(&req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence")

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,9 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"proactivedp": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
-	})
+	testscript.Main(m, map[string]func(){"proactivedp": main})
 }
 
 // TestScripts runs testdata/*.txtar: the program as a user runs it, without

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -33,9 +34,10 @@ func addTrainFlags(cmd *cobra.Command, s *experiments.TrainSpec) {
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of all randomness")
 }
 
-func newTrain(where *dataFlags) *cobra.Command {
+func newTrain() *cobra.Command {
+	var where dataFlags
 	spec := experiments.DefaultTrainSpec()
-	var asJSON, osSeed bool
+	var asJSON bool
 	workers := runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -50,12 +52,15 @@ The defaults are the paper's strongly convex setting on phishing.`,
   proactivedp train --data my.libsvm --partition shard --runner hogwild`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if spec.Delta == 0 && cmd.Flags().Changed("delta") {
-				return usage(fmt.Errorf("--delta = 0, must be in (0, 1)"))
-			}
-			root, err := randomness(spec.Seed, osSeed)
-			if err != nil {
+			if err := checkTrain(cmd, spec, spec.Validate(), workers); err != nil {
 				return err
+			}
+			var root *rng.Root
+			if spec.SeedFromOS {
+				var err error
+				if root, err = rng.NewFromOS(); err != nil {
+					return err
+				}
 			}
 			d, err := where.load(cmd, spec.Data)
 			if err != nil {
@@ -75,23 +80,36 @@ The defaults are the paper's strongly convex setting on phishing.`,
 			return printReport(cmd.OutOrStdout(), r)
 		},
 	}
+	where.add(cmd)
 	addTrainFlags(cmd, &spec)
 	f := cmd.Flags()
 	f.Float64Var(&spec.NoiseMultiplier, "sigma", spec.NoiseMultiplier, "noise multiplier σ; 0 trains without noise")
 	f.Float64Var(&spec.Clip, "clip", spec.Clip, "clipping norm C (max grad norm)")
 	f.Float64Var(&spec.Delta, "delta", 0, "δ of the privacy statement (default 1/N)")
-	f.BoolVar(&osSeed, "seed-from-os", false, "take all randomness from the operating system; --seed is then ignored")
+	f.BoolVar(&spec.SeedFromOS, "seed-from-os", false, "take all randomness from the operating system instead of a seed")
 	f.IntVar(&workers, "workers", workers, "goroutines for gradients of large models; never changes the result")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// randomness returns the root of a run's streams.
-func randomness(seed uint64, fromOS bool) (*rng.Root, error) {
-	if fromOS {
-		return rng.NewFromOS()
+// checkTrain reports, together, what is wrong with a request to train: what the
+// spec's own check found, the flags, and the name of the data.
+func checkTrain(cmd *cobra.Command, s experiments.TrainSpec, found error, workers int) error {
+	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
+	if s.Delta == 0 && cmd.Flags().Changed("delta") {
+		errs = append(errs, errors.New("--delta = 0, must be in (0, 1)"))
 	}
-	return rng.New(seed), nil
+	if s.SeedFromOS && cmd.Flags().Changed("seed") {
+		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
+	}
+	return usage(errors.Join(errs...))
+}
+
+func checkWorkers(n int) error {
+	if n < 1 {
+		return fmt.Errorf("--workers = %d, must be at least 1", n)
+	}
+	return nil
 }
 
 func printReport(w io.Writer, r *experiments.Report) error {
@@ -105,7 +123,7 @@ rounds          %d per client, %d updates in all, at most %d behind
 computations    %d gradients per client, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.0f client rounds per second)
-privacy         σ = %g, %s adjacency, %s sampling, accountant %s, an upper bound
+privacy         σ = %g, %s adjacency, %s sampling, accountant %s
   per record    %s
   per client    %s
 `,
@@ -123,6 +141,6 @@ func viewText(v experiments.View) string {
 	if v.EpsilonUpper == nil {
 		return "no ε claimed: " + v.Reason
 	}
-	return fmt.Sprintf("ε ≤ %.5g at δ = %.4g (N = %d, %d rounds at mean sample rate %.4g)",
+	return fmt.Sprintf("ε ≤ %.5g at δ = %.4g, an upper bound (N = %d, %d rounds at mean sample rate %.4g)",
 		*v.EpsilonUpper, v.Delta, v.DatasetSize, v.Rounds, v.SampleRate)
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,12 +15,9 @@ import (
 	"proactivedp/sim"
 )
 
-func newUtility(where *dataFlags) *cobra.Command {
-	spec := experiments.UtilitySpec{Train: experiments.DefaultTrainSpec(), Draws: 20}
-	spec.Train.NoiseMultiplier = 0
-	spec.Train.GradComps = 700_000
-	clips := []float64{0.05, 0.075, 0.1, 0.15, 0.2}
-	sigmas := []float64{0, 5, 10, 15, 18, 20, 22, 25, 30}
+func newUtility() *cobra.Command {
+	var where dataFlags
+	spec, clips := experiments.DefaultUtilitySpec()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "utility",
@@ -31,21 +30,30 @@ data without noise and is itself covered by no (ε, δ).`,
   proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := spec.Validate(); err != nil {
-				return usage(err)
+			slices.Sort(clips)
+			errs := []error{spec.Validate()}
+			for _, clip := range clips {
+				one := spec.Train
+				one.Clip = clip
+				errs = append(errs, one.Validate())
+			}
+			if len(clips) == 0 {
+				errs = append(errs, errors.New("--clip: none given, must be at least one"))
+			}
+			if err := checkTrain(cmd, spec.Train, distinct(errs), 1); err != nil {
+				return err
 			}
 			d, err := where.load(cmd, spec.Train.Data)
 			if err != nil {
 				return err
 			}
-			slices.Sort(clips)
+			if _, err := spec.Train.Prepare(d, nil); err != nil {
+				return usage(err)
+			}
 			var out []*experiments.Utility
 			for _, clip := range clips {
 				s := spec
 				s.Train.Clip = clip
-				if _, err := s.Train.Prepare(d, nil); err != nil {
-					return usage(err)
-				}
 				u, err := s.Run(cmd.Context(), d, sim.Perf{Workers: runtime.GOMAXPROCS(0)})
 				if err != nil {
 					return err
@@ -58,14 +66,33 @@ data without noise and is itself covered by no (ε, δ).`,
 			return printUtility(cmd.OutOrStdout(), out)
 		},
 	}
+	where.add(cmd)
 	addTrainFlags(cmd, &spec.Train)
 	f := cmd.Flags()
 	f.Float64SliceVar(&clips, "clip", clips, "clipping norms C")
-	f.Float64SliceVar(&sigmas, "sigma", sigmas, "noise multipliers σ")
+	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ")
 	f.IntVar(&spec.Draws, "draws", spec.Draws, "draws of n per point")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.PreRun = func(*cobra.Command, []string) { spec.Sigmas = sigmas }
 	return cmd
+}
+
+// distinct joins errors, each message once: the lines of a utility graph share
+// all settings but one.
+func distinct(errs []error) error {
+	seen := map[string]bool{}
+	var out []error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if !seen[line] {
+				seen[line] = true
+				out = append(out, errors.New(line))
+			}
+		}
+	}
+	return errors.Join(out...)
 }
 
 func printUtility(w io.Writer, us []*experiments.Utility) error {

@@ -1,0 +1,100 @@
+package experiments
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/libsvm"
+	"proactivedp/internal/fetch"
+	"proactivedp/sim"
+)
+
+// realData loads a set from the folder that PROACTIVEDP_DATA names.
+func realData(t *testing.T, name string) *data.Dataset {
+	t.Helper()
+	dir := os.Getenv("PROACTIVEDP_DATA")
+	if dir == "" {
+		t.Skipf("PROACTIVEDP_DATA is not set: the real %s is not there to test on", name)
+	}
+	d, err := libsvm.Load(t.Context(), name, fetch.Locator{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const realSeeds = 5
+
+func meanAccuracy(t *testing.T, d *data.Dataset, spec TrainSpec) float64 {
+	t.Helper()
+	sum := 0.0
+	for seed := range realSeeds {
+		spec.Seed = uint64(seed + 1)
+		p, err := spec.Prepare(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(t.Context(), sim.Perf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += r.TestAccuracy
+	}
+	return sum / realSeeds
+}
+
+// The paper's pattern on phishing (Figures 1b, 1c, 2c), mean of 5 seeds: no
+// noise 0.93, ε 0.1 0.91, ε 0.05 0.86, and accuracy that grows with s. The
+// intervals are those that independent prototypes reached.
+func TestPhishingFollowsThePaper(t *testing.T) {
+	d := realData(t, "phishing")
+	accuracy := map[string]float64{}
+	for _, c := range []struct {
+		name, model, size string
+		sigma, lo, hi     float64
+	}{
+		{"no noise", Ridge, "26", 0, 0.905, 1},
+		{"s 26", Ridge, "26", 19.29962, 0.84, 0.90},
+		{"s 55", Ridge, "55", 13.06742, 0.895, 1},
+		{"s 5", Ridge, "5", 19.29962, 0, 1},
+		{"s 1", Ridge, "1", 19.29962, 0, 0.70},
+		{"plain, s 26", Plain, "26", 19.29962, 0.865, 1},
+	} {
+		spec := convexSpec(c.model, "phishing")
+		spec.SampleSize, spec.NoiseMultiplier = c.size, c.sigma
+		got := meanAccuracy(t, d, spec)
+		accuracy[c.name] = got
+		t.Logf("%-12s %.4f", c.name, got)
+		if got < c.lo || got > c.hi {
+			t.Errorf("%s: test accuracy %.4f, want it in [%v, %v]", c.name, got, c.lo, c.hi)
+		}
+	}
+	if !(accuracy["s 1"] < accuracy["s 5"] && accuracy["s 5"] < accuracy["s 26"]) {
+		t.Errorf("accuracy does not grow with s: %v", accuracy)
+	}
+}
+
+// The paper's utility graph: σ up to about 20 costs at most about a tenth of
+// the accuracy at C = 0.1 (Figure 1a).
+func TestPhishingUtilityFollowsThePaper(t *testing.T) {
+	d := realData(t, "phishing")
+	sums := map[float64]float64{}
+	for seed := range realSeeds {
+		spec := UtilitySpec{Train: convexSpec(Ridge, "phishing"), Sigmas: []float64{5, 18}, Draws: utilityDraws}
+		spec.Train.GradComps = utilityGradComps / spec.Train.Clients
+		spec.Train.Seed = uint64(seed + 1)
+		u, err := spec.Run(context.Background(), d, sim.Perf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range u.Points {
+			sums[p.Sigma] += p.Fraction / realSeeds
+		}
+	}
+	t.Logf("fraction of accuracy at C = 0.1: %v", sums)
+	if sums[5] < 0.98 || sums[18] < 0.85 || sums[18] > 0.95 {
+		t.Errorf("fractions %v, want at least 0.98 at σ = 5 and 0.85 to 0.95 at σ = 18", sums)
+	}
+}

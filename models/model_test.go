@@ -1,0 +1,36 @@
+package models
+
+import (
+	"errors"
+	"math"
+	"testing"
+)
+
+func TestClipFactor(t *testing.T) {
+	for _, c := range []struct {
+		norm, clip float64
+		ok         bool
+	}{
+		{0, 1, true}, {0.5, 1, true}, {2, 1, true}, {1e100, 1e-10, true}, {3, math.Inf(1), true},
+		{math.NaN(), 1, false}, {math.Inf(1), 1, false}, {1e200, 1, false},
+	} {
+		f, ok := ClipFactor(c.norm, c.clip)
+		if ok != c.ok {
+			t.Errorf("norm %v, clip %v: ok = %v", c.norm, c.clip, ok)
+		}
+		if ok && (c.norm*f > c.clip || f > 1 || f < min(1, c.clip/c.norm)*(1-1e-6)) {
+			t.Errorf("norm %v, clip %v: factor %v", c.norm, c.clip, f)
+		}
+	}
+}
+
+func TestCheckFinite(t *testing.T) {
+	if err := CheckFinite([]float32{0, -1, math.MaxFloat32}); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if err := CheckFinite([]float32{1, float32(bad)}); !errors.Is(err, ErrDiverged) {
+			t.Errorf("%v: error %v, want ErrDiverged", bad, err)
+		}
+	}
+}
