@@ -18,29 +18,42 @@ import (
 // maxCount is up to where float64 counts by ones.
 const maxCount = 1 << 53
 
+// The ranges of a Request, ends included: within them there is always a plan,
+// feasible or not. σ and δ have those of package closedform.
+const (
+	minEpsilon, maxEpsilon = 1e-8, 1e4
+	minEpochs, maxEpochs   = 1e-6, 1e9
+	maxTheta               = 1e6
+)
+
 // Request is what a client wants. Exactly one of Sigma and Epsilon is given;
 // the other follows from (treq4) with equality. A zero Sigma, Epsilon, Delta
 // or Theta means that it is not given.
 type Request struct {
-	N       int     `json:"n"`                 // size of the client's data set, ≥ 1; of neighbours, the larger
-	Epochs  float64 `json:"epochs"`            // k = K/N > 0: gradient computations over N
-	Sigma   float64 `json:"sigma,omitempty"`   // noise multiplier, more than √2
-	Epsilon float64 `json:"epsilon,omitempty"` // ε > 0
-	Delta   float64 `json:"delta,omitempty"`   // δ in (0, 1); not given: 1/N
-	Theta   float64 `json:"theta,omitempty"`   // θ = s_max/s̄ ≥ 1; not given: 1, constant sizes
+	N       int     `json:"n"`                 // size of the client's data set, in [1, 2^53]; of neighbours, the larger
+	Epochs  float64 `json:"epochs"`            // k = K/N in [1e-6, 1e9]: gradient computations over N; K ≤ 2^53
+	Sigma   float64 `json:"sigma,omitempty"`   // noise multiplier, in [1.4142136, 1e6]: more than √2
+	Epsilon float64 `json:"epsilon,omitempty"` // ε in [1e-8, 1e4]
+	Delta   float64 `json:"delta,omitempty"`   // δ in [1e-300, 1); not given: 1/N
+	Theta   float64 `json:"theta,omitempty"`   // θ = s_max/s̄ in [1, 1e6]; not given: 1, constant sizes
 }
 
 // Validate reports every field of r that is outside its range.
 func (r Request) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plan: "+format, args...)) }
-	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-	if r.N < 1 {
-		fail("data set size N = %d, must be at least 1", r.N)
+	within := func(name string, v, lo, hi float64, why string) bool {
+		ok := v >= lo && v <= hi
+		if !ok {
+			fail("%s = %v, must be in [%v, %v]%s", name, v, lo, hi, why)
+		}
+		return ok
 	}
-	if !positive(r.Epochs) {
-		fail("epochs k = %v, must be finite and positive", r.Epochs)
-	} else if r.N >= 1 && r.Epochs*float64(r.N) > maxCount {
+	goodN := r.N >= 1 && int64(r.N) <= maxCount
+	if !goodN {
+		fail("data set size N = %d, must be in [1, 2^53 = %d]", r.N, int64(maxCount))
+	}
+	if within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodN && r.Epochs*float64(r.N) > maxCount {
 		fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations", r.Epochs, r.N)
 	}
 	switch {
@@ -49,20 +62,20 @@ func (r Request) Validate() error {
 	case r.Sigma != 0 && r.Epsilon != 0:
 		fail("sigma = %v and epsilon = %v, only one may be given", r.Sigma, r.Epsilon)
 	}
-	if r.Sigma != 0 && !(positive(r.Sigma) && r.Sigma > math.Sqrt2) {
-		fail("sigma = %v, must be finite and more than √2: below, the theorem has no ε", r.Sigma)
+	if r.Sigma != 0 {
+		within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, ": the theorem needs more than √2")
 	}
-	if r.Epsilon != 0 && !positive(r.Epsilon) {
-		fail("epsilon = %v, must be finite and positive", r.Epsilon)
+	if r.Epsilon != 0 {
+		within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
 	}
 	switch {
 	case r.Delta == 0 && r.N == 1:
-		fail("delta is missing and 1/N = 1, must be in (0, 1)")
+		fail("delta is missing and 1/N = 1, must be in [%v, 1)", closedform.MinDelta)
 	case r.Delta != 0 && closedform.CheckDelta(r.Delta) != nil:
-		fail("delta = %v, must be in (0, 1)", r.Delta)
+		fail("delta = %v, must be in [%v, 1)", r.Delta, closedform.MinDelta)
 	}
-	if r.Theta != 0 && (!(r.Theta >= 1) || math.IsInf(r.Theta, 0)) {
-		fail("theta = %v, must be finite and at least 1", r.Theta)
+	if r.Theta != 0 {
+		within("theta", r.Theta, 1, maxTheta, "")
 	}
 	return errors.Join(errs...)
 }
@@ -84,14 +97,14 @@ type Plan struct {
 	Gamma        float64 `json:"gamma"`         // corrected, for k; every bound of the plan uses it
 	GammaPrinted float64 `json:"gamma_printed"` // as the paper prints it, to compare only
 
-	TMin     int     `json:"t_min"`      // least number of rounds
+	TMin     int     `json:"t_min"`      // least number of rounds; 2^53 if more, then there is no run
 	TMinReal float64 `json:"t_min_real"` // what the theorem gives
 	SMax     int     `json:"s_max"`      // largest (mean) sample size, at most K
 	SMaxReal float64 `json:"s_max_real"` // K/TMinReal
 	Binding  string  `json:"binding"`    // the condition that sets TMin: "treq1" or "treq3"
 
-	// T = θ²k²/(2ε) as the paper prints it, and its size, at most K. It is not
-	// a bound: no guarantee holds at it.
+	// T = θ²k²/(2ε) as the paper prints it, at most 2^53, and its size, at most
+	// K. It is not a bound: no guarantee holds at it.
 	TMinAsym int `json:"t_min_asym"`
 	SMaxAsym int `json:"s_max_asym"`
 
@@ -125,8 +138,7 @@ type Run struct {
 
 // Solve returns the plan with the fewest rounds, that is the largest sample
 // size, for the budget and the gradient computations of r. That no such run
-// exists is no error: then Plan.Feasible is false. Errors are invalid requests
-// and numbers outside the range of the plan's types.
+// exists is no error: then Plan.Feasible is false. Errors are invalid requests.
 func Solve(r Request) (*Plan, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -161,16 +173,14 @@ func Solve(r Request) (*Plan, error) {
 	p.Gamma, p.GammaPrinted = limits.Gamma, printed
 	p.TMinReal, p.SMaxReal, p.Binding = limits.TMin, limits.SMax, limits.Binding
 	computations := count(p.Epochs * float64(p.N))
-	if err := errors.Join(
-		round(&p.TMin, "t_min", math.Ceil(limits.TMin)),
-		round(&p.TMinAsym, "t_min_asym", math.Ceil(limits.TMinAsym)),
-	); err != nil {
-		return nil, err
-	}
+	p.TMin, p.TMinAsym = rounds(limits.TMin), rounds(limits.TMinAsym)
 	p.SMax = int(min(limits.SMax, float64(computations)))
 	p.SMaxAsym = int(min(limits.SMaxAsym, float64(computations)))
 
-	return p, p.choose(computations)
+	if err := p.choose(computations); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // choose fills in what is run, or why nothing is, and the conditions there.
@@ -214,10 +224,6 @@ func count(kn float64) int {
 	return int(kn)
 }
 
-func round(to *int, name string, v float64) error {
-	if v > maxCount {
-		return fmt.Errorf("plan: %s = %v is more than 2^53 rounds: allow a larger epsilon, or fewer epochs", name, v)
-	}
-	*to = int(v)
-	return nil
-}
+// rounds is T rounded up. As K ≤ 2^53, sizes are below 1 from 2^53 rounds on, so
+// nothing is run that the limit is wrong for; TMinReal has the number.
+func rounds(t float64) int { return int(min(math.Ceil(t), maxCount)) }

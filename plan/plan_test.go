@@ -127,8 +127,8 @@ func TestRequestRefusals(t *testing.T) {
 		{func(r *Request) { *r = Request{} }, []string{"N = 0", "k = 0", "both missing"}},
 		{func(r *Request) { *r = Request{-1, nan, 1, nan, 2, 0.5} }, []string{"N = -1", "k = NaN", "only one", "sigma = 1,", "epsilon = NaN", "delta = 2", "theta = 0.5"}},
 		{func(r *Request) { r.Epochs = inf }, []string{"k = +Inf"}},
-		{func(r *Request) { r.Epochs = 1e15 }, []string{"2^53"}},
-		{func(r *Request) { r.Sigma = math.Sqrt2 }, []string{"more than √2"}},
+		{func(r *Request) { r.N, r.Epochs = 1e10, 1e6 }, []string{"2^53"}},
+		{func(r *Request) { r.Sigma = math.Sqrt2 }, []string{"sigma = 1.4142135623730951, must be in [1.4142136, 1e+06]: the theorem needs more than √2"}},
 		{func(r *Request) { r.Sigma = -5 }, []string{"sigma = -5"}},
 		{func(r *Request) { r.Sigma = inf }, []string{"sigma = +Inf"}},
 		{func(r *Request) { r.Sigma, r.Epsilon = 0, -1 }, []string{"epsilon = -1"}},
@@ -138,9 +138,16 @@ func TestRequestRefusals(t *testing.T) {
 		{func(r *Request) { r.N = 1 }, []string{"1/N = 1"}},
 		{func(r *Request) { r.Theta = nan }, []string{"theta = NaN"}},
 		{func(r *Request) { r.Theta = inf }, []string{"theta = +Inf"}},
-		{func(r *Request) { r.Sigma, r.Epsilon, r.Epochs = 0, 1e-8, 1e8 }, []string{"t_min", "t_min_asym"}},
-		{func(r *Request) { r.Sigma, r.Epsilon = 0, 1e-308 }, []string{"epsilon = 1e-308"}},
-		{func(r *Request) { r.Theta = 1e200 }, []string{"limit"}},
+		{func(r *Request) { r.Sigma, r.Epsilon = 0, 1e300 }, []string{"epsilon = 1e+300, must be in [1e-08, 10000]"}},
+		{func(r *Request) { r.Sigma, r.Epsilon = 0, 1e-308 }, []string{"epsilon = 1e-308, must be in [1e-08, 10000]"}},
+		{func(r *Request) { r.Sigma, r.Epsilon = 0, inf }, []string{"epsilon = +Inf, must be in"}},
+		{func(r *Request) { r.Epochs = 1e-300 }, []string{"k = 1e-300, must be in [1e-06, 1e+09]"}},
+		{func(r *Request) { r.Epochs = 1e15 }, []string{"k = 1e+15, must be in [1e-06, 1e+09]"}},
+		{func(r *Request) { r.Theta = 1e300 }, []string{"theta = 1e+300, must be in [1, 1e+06]"}},
+		{func(r *Request) { r.Sigma = 1e308 }, []string{"sigma = 1e+308, must be in [1.4142136, 1e+06]"}},
+		{func(r *Request) { r.Delta = 1e-320 }, []string{"delta = 1e-320, must be in [1e-300, 1)"}},
+		{func(r *Request) { r.Delta = inf }, []string{"delta = +Inf, must be in [1e-300, 1)"}},
+		{func(r *Request) { r.N = 1<<53 + 1 }, []string{"N = 9007199254740993, must be in [1, 2^53 = 9007199254740992]"}},
 	}
 	for i, tt := range tests {
 		r := good
@@ -154,6 +161,62 @@ func TestRequestRefusals(t *testing.T) {
 	}
 	if p := solve(t, Request{N: 1, Epochs: 0.5, Sigma: 10, Delta: 0.1}); p.Feasible || !strings.Contains(p.Reason, "gradient computation") {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Within the ranges there is always a plan. Half the numbers are ends of the
+// ranges, or next to the pole at √2 and to δ = 1.
+func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 4))
+	pick := func(lo, hi float64) float64 {
+		switch r.IntN(4) {
+		case 0:
+			return lo
+		case 1:
+			return hi
+		}
+		return min(max(logUniform(r, lo, hi), lo), hi)
+	}
+	feasible, saturated := 0, 0
+	for range 30000 {
+		req := Request{N: int(pick(1, maxCount)), Theta: pick(1, maxTheta)}
+		req.Epochs = min(pick(minEpochs, maxEpochs), maxCount/float64(req.N))
+		switch r.IntN(4) {
+		case 0:
+			req.Sigma = pick(closedform.MinSigma, closedform.MaxSigma)
+		case 1:
+			req.Sigma = math.Sqrt2 + pick(4e-8, 1)
+		default:
+			req.Epsilon = pick(minEpsilon, maxEpsilon)
+		}
+		switch r.IntN(3) {
+		case 0:
+			req.Delta = pick(closedform.MinDelta, math.Nextafter(1, 0))
+		case 1:
+			req.Delta = 1 - pick(0x1p-53, 0.5)
+		default:
+			if req.N == 1 {
+				req.Delta = 0.5
+			}
+		}
+		p := solve(t, req)
+		if _, err := json.Marshal(p); err != nil {
+			t.Fatalf("%+v: %v", req, err)
+		}
+		if p.Feasible != (p.SMax >= 1) || p.Feasible != (p.Reason == "") || p.Feasible && !closedform.Holds(p.Conditions, closedform.SimpleF) {
+			t.Fatalf("%+v: %+v", req, p)
+		}
+		if p.Feasible {
+			feasible++
+		}
+		if p.TMinReal > maxCount {
+			if saturated++; p.TMin != maxCount || p.Feasible {
+				t.Fatalf("%+v: %+v", req, p)
+			}
+		}
+	}
+	if feasible < 3000 || saturated < 1000 {
+		t.Errorf("%d feasible, %d of more than 2^53 rounds: not the variety wanted", feasible, saturated)
 	}
 }
 
@@ -308,6 +371,10 @@ func TestWriteText(t *testing.T) {
 	got = text(Request{N: 100, Epochs: 5, Epsilon: 0.01})
 	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") || strings.Contains(got, "Privacy,") {
 		t.Errorf("an infeasible plan reads\n%s", got)
+	}
+	got = text(Request{N: 100, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})
+	if !strings.Contains(got, "at least T = 2e+26, set") || !strings.Contains(got, "T ≥ 2^53") || strings.Contains(got, "9007199254740992") {
+		t.Errorf("more rounds than can be counted read\n%s", got)
 	}
 	if err := solve(t, Request{N: 100, Epochs: 5, Epsilon: 1}).WriteText(broken{}); err == nil {
 		t.Error("the writer's error is lost")

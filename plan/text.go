@@ -27,9 +27,17 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Theta > 1 {
 		mean = ", mean"
 	}
-	row("rounds", "at least T = %d (%.6g), set by (%s)", p.TMin, p.TMinReal, p.Binding)
+	if p.TMinReal > maxCount {
+		row("rounds", "at least T = %.6g, set by (%s)", p.TMinReal, p.Binding)
+	} else {
+		row("rounds", "at least T = %d (%.6g), set by (%s)", p.TMin, p.TMinReal, p.Binding)
+	}
 	row("sample size", "at most s = %d (%.6g)%s", p.SMax, p.SMaxReal, mean)
-	row("as the paper prints", "T = %d, s = %d at θ²k²/(2ε): not a bound, no guarantee", p.TMinAsym, p.SMaxAsym)
+	asym := fmt.Sprintf("T = %d", p.TMinAsym)
+	if p.TMinAsym == maxCount {
+		asym = "T ≥ 2^53"
+	}
+	row("as the paper prints", "%s, s = %d at θ²k²/(2ε): not a bound, no guarantee", asym, p.SMaxAsym)
 	if r := p.Run; r != nil {
 		row("run", "%d rounds of s = %d%s, rate %.6g: %d gradient computations, %d left over", r.Rounds, r.SampleSize, mean, r.SampleRate, r.Computations, r.Remainder)
 		if p.Theta > 1 {

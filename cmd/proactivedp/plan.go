@@ -34,7 +34,7 @@ The guarantee is for add-or-remove adjacency and Poisson sampling, an upper boun
 				name, allowed string
 				value         float64
 			}{
-				{"sigma", "above √2", req.Sigma}, {"epsilon", "above 0", req.Epsilon},
+				{"sigma", "above √2", req.Sigma}, {"epsilon", "above 0, in [1e-8, 1e4]", req.Epsilon},
 				{"delta", "in (0, 1)", req.Delta}, {"theta", "at least 1", req.Theta},
 			} {
 				if cmd.Flags().Changed(flag.name) && flag.value == 0 {

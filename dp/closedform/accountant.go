@@ -18,7 +18,8 @@ import (
 // is used for all events, since more noise is post-processing. Rounds of
 // several clients that use the same record are covered by concatenating their
 // events. Everything else, and noise too small or rates too large for the
-// theorem, is dp.ErrNotCovered.
+// theorem, is dp.ErrNotCovered, and so is what is outside the ranges: N up to
+// 2^53, K/N up to 1e20, σ in [MinSigma, MaxSigma], δ from MinDelta.
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}
@@ -44,8 +45,8 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 
 // settingOf sums events up into a Setting without ε.
 func settingOf(events []dp.Event, delta float64) (Setting, error) {
-	invalid := []error{CheckDelta(delta)}
 	var uncovered []error
+	invalid := []error{faultyDelta(delta)}
 	refuse := func(format string, args ...any) {
 		uncovered = append(uncovered, fmt.Errorf("closedform: "+format+": %w", append(args, dp.ErrNotCovered)...))
 	}
@@ -77,6 +78,9 @@ func settingOf(events []dp.Event, delta float64) (Setting, error) {
 	if err := errors.Join(invalid...); err != nil {
 		return Setting{}, err
 	}
+	if len(events) > 0 {
+		uncovered = append(uncovered, s.uncovered())
+	}
 	return s, errors.Join(uncovered...)
 }
 
@@ -85,13 +89,17 @@ func settingOf(events []dp.Event, delta float64) (Setting, error) {
 // ε returned. The rounding is a relative 1e-7 at most, but for rates so near
 // to the pole of γ that float64 cannot tell its conditions apart: 1e-3 there.
 // s.Epsilon is ignored; s.Sigma may be +Inf: the noise is then free to be σ_eq
-// of the ε returned. The error wraps dp.ErrNotCovered if there is no such ε.
+// of the ε returned. The error wraps dp.ErrNotCovered if there is no such ε, or
+// if s is a run but outside the ranges of [Accountant].
 func MinEpsilon(form Form, s Setting) (float64, error) {
-	errs := []error{form.check(), s.validateRun(), CheckDelta(s.Delta)}
+	errs := []error{form.check(), s.validateRun(), faultyDelta(s.Delta)}
 	if !(s.Sigma >= 0) {
 		errs = append(errs, fmt.Errorf("closedform: sigma = %v, must not be negative", s.Sigma))
 	}
 	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	if err := s.uncovered(); err != nil {
 		return 0, err
 	}
 	q := newQuotient(form, s)
@@ -103,10 +111,8 @@ func MinEpsilon(form Form, s Setting) (float64, error) {
 	switch {
 	case q.root >= form.firstPole():
 		return 0, fmt.Errorf("closedform: no epsilon: θ²s̄/N = %v, must be below %v: %w", q.root*q.root, square(form.firstPole()), dp.ErrNotCovered)
-	case !(math.FMA(top, top, -2) > 0) && top < s.Sigma:
+	case top < MinSigma:
 		return 0, fmt.Errorf("closedform: no epsilon: s_max/N = %v, must be below 1/(e√2) = 0.2601: %w", s.MaxSize/float64(s.N), dp.ErrNotCovered)
-	case !(math.FMA(top, top, -2) > 0):
-		return 0, fmt.Errorf("closedform: no epsilon: sigma = %v, must be more than √2: %w", s.Sigma, dp.ErrNotCovered)
 	}
 	least, err := Epsilon(top, s.Delta)
 	if err != nil {
@@ -117,6 +123,25 @@ func MinEpsilon(form Form, s Setting) (float64, error) {
 		return 0, err
 	}
 	return certify(form, s, eps)
+}
+
+// faultyDelta returns an error if δ is none; one that is just too small is not
+// covered instead.
+func faultyDelta(delta float64) error {
+	if delta > 0 && delta < 1 {
+		return nil
+	}
+	return CheckDelta(delta)
+}
+
+// uncovered reports, as dp.ErrNotCovered, every number of a valid s that is
+// outside the accountant's ranges.
+func (s Setting) uncovered() error {
+	var noise error
+	if !math.IsInf(s.Sigma, 1) {
+		noise = checkRange("sigma", s.Sigma, MinSigma, MaxSigma)
+	}
+	return notCovered(noise, s.checkRun(), CheckDelta(s.Delta))
 }
 
 // safeTop is the largest σ_eq that (treq1) allows, N/(e·s_max), rounded down.

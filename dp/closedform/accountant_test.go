@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,8 +98,11 @@ func TestAccountantNotCovered(t *testing.T) {
 		{"fixed size", with(func(e *dp.Event) { e.Sampling = dp.FixedSize }), `event 1: sampling is "fixed"`},
 		{"replace one", with(func(e *dp.Event) { e.Adjacency = dp.ReplaceOne }), `event 1: adjacency is "replace-one"`},
 		{"another N", with(func(e *dp.Event) { e.DatasetSize = 20000 }), "N = 20000 differs"},
-		{"no noise", with(func(e *dp.Event) { e.NoiseMultiplier = 0 }), "sigma = 0, must be more than √2"},
-		{"σ² < 2", with(func(e *dp.Event) { e.NoiseMultiplier = 1.4 }), "more than √2"},
+		{"no noise", with(func(e *dp.Event) { e.NoiseMultiplier = 0 }), "sigma = 0, must be in [1.4142136, 1e+06]"},
+		{"σ² < 2", with(func(e *dp.Event) { e.NoiseMultiplier = 1.4 }), "sigma = 1.4, must be in [1.4142136, 1e+06]"},
+		{"σ too large", []dp.Event{event(10000, 26, 1923, 1e300)}, "sigma = 1e+300, must be in [1.4142136, 1e+06]"},
+		{"N too large", []dp.Event{event(1<<53+1, 26, 1923, 20)}, "N = 9007199254740993, must be in [1, 2^53"},
+		{"k too large", runs(event(100, 1, math.MaxInt, 20), 1200), "e+20, must be in [1e-20, 1e+20]"},
 		{"q = 1", []dp.Event{event(10000, 10000, 1, 5)}, "θ²s̄/N = 1"},
 		{"q beyond 3-2√2", []dp.Event{event(10000, 1717, 1, 5)}, "must be below 0.17157"},
 		// ln(1/δ) = 9.2, k = 1: two roots at q = 0.066, none for q ≥ 0.0985.
@@ -111,14 +115,19 @@ func TestAccountantNotCovered(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want dp.ErrNotCovered with %q", tt.name, b, err, tt.want)
 		}
 	}
-	two := with(func(e *dp.Event) { e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne })
-	if _, err := (Accountant{}).Epsilon(two, 1e-4); err == nil || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") {
+	if _, err := (Accountant{}).Epsilon([]dp.Event{good}, 1e-310); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "delta = 1e-310, must be in [1e-300, 1)") {
+		t.Errorf("δ too small: %v", err)
+	}
+	two := with(func(e *dp.Event) { e.Sampling, e.Adjacency, e.NoiseMultiplier = dp.FixedSize, dp.ReplaceOne, 1 })
+	if _, err := (Accountant{}).Epsilon(two, 1e-4); err == nil || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") || !strings.Contains(err.Error(), "sigma = 1,") {
 		t.Errorf("all problems at once: %v", err)
 	}
 
 	// What is invalid is a fault, not an answer.
 	for name, f := range map[string]func() ([]dp.Event, float64){
 		"delta = 0":        func() ([]dp.Event, float64) { return []dp.Event{good}, 0 },
+		"delta = 1":        func() ([]dp.Event, float64) { return []dp.Event{good}, 1 },
+		"delta = NaN":      func() ([]dp.Event, float64) { return []dp.Event{good}, math.NaN() },
 		"sample size = -1": func() ([]dp.Event, float64) { return with(func(e *dp.Event) { e.SampleSize = -1 }), 1e-4 },
 	} {
 		events, delta := f()
@@ -132,6 +141,66 @@ func TestAccountantNotCovered(t *testing.T) {
 	s := setting(10000, 5, 1600, -1, 0, 1e-4)
 	if _, err := MinEpsilon(Corrected, s); err == nil || errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("negative noise: %v", err)
+	}
+}
+
+func runs(e dp.Event, times int) []dp.Event { return slices.Repeat([]dp.Event{e}, times) }
+
+// Long runs with much noise, composed of events of several sizes and noises,
+// are never beyond the arithmetic: either there is an ε, or the rate is too
+// large for the theorem, and below a rate that is safe there is one.
+func TestAccountantCoversItsRanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 3))
+	pick := func(lo, hi float64) float64 {
+		switch r.IntN(4) {
+		case 0:
+			return lo
+		case 1:
+			return hi
+		}
+		return min(max(logUniform(r, lo, hi), lo), hi)
+	}
+	found, none := 0, 0
+	for range 20000 {
+		n := int(pick(1, MaxN))
+		delta := pick(MinDelta, math.Nextafter(1, 0))
+		if r.IntN(3) == 0 {
+			delta = 1 - pick(0x1p-53, 0.5)
+		}
+		var events []dp.Event
+		for range 1 + r.IntN(3) {
+			s := max(1, int(float64(n)*pick(0x1p-53, 0.2)))
+			count := max(1, int(min(1<<62, pick(1e-3, 1e7)*float64(n)/float64(s))))
+			events = append(events, event(n, s, count, pick(MinSigma, MaxSigma)))
+		}
+		s := must[Setting](t)(settingOf(events, delta))
+		q := s.Theta() * s.MaxSize / float64(n)
+		_, err := Accountant{}.Epsilon(events, delta)
+		switch {
+		case err == nil:
+			found++
+		case !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "θ²s̄/N") || strings.Contains(err.Error(), "root") || q < 0.0598:
+			t.Fatalf("q = %v, %+v, δ = %v: %v", q, events, delta, err)
+		default:
+			none++
+		}
+	}
+	if found < 2000 || none < 2000 {
+		t.Errorf("%d found, %d without ε: not the variety wanted", found, none)
+	}
+}
+
+// The ranges of K/N and of free noise, all of them.
+func TestMinEpsilonCoversTheRanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 4))
+	for range 20000 {
+		n, k, q := int(logUniform(r, 1e3, MaxN)), logUniform(r, 2e-20, 5e19), logUniform(r, 1e-15, 0.0597)
+		s := setting(n, k, k/q, math.Inf(1), 0, logUniform(r, 1e-299, 0.999))
+		for _, s.Sigma = range []float64{MinSigma, MaxSigma, math.Inf(1)} {
+			if _, err := MinEpsilon(Corrected, s); err != nil {
+				t.Fatalf("%+v: %v", s, err)
+			}
+		}
 	}
 }
 

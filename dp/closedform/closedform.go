@@ -34,7 +34,6 @@ package closedform
 
 import (
 	"errors"
-	"fmt"
 	"math"
 )
 
@@ -43,22 +42,16 @@ const (
 	// slack is what γ, g and T are rounded by: well above the rounding errors
 	// of their computation, well below any digit that is printed.
 	slack = 5e-14
-	// minDelta is the smallest normal number, so that 1/δ is finite.
-	minDelta = 0x1p-1022
 )
 
 // Sigma returns σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), the least noise multiplier
 // that Theorem simpleF, (treq4), allows for (ε, δ), rounded up by a few units
-// in the last place. ε must be finite and positive, δ in (0, 1).
+// in the last place. ε must be in [1e-60, 1e30], δ in [MinDelta, 1).
 func Sigma(eps, delta float64) (float64, error) {
-	if err := errors.Join(checkPositive("epsilon", eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(checkEpsilon(eps), CheckDelta(delta)); err != nil {
 		return 0, err
 	}
-	s := sigmaEq(eps, -math.Log(delta))
-	if math.IsInf(s, 0) {
-		return 0, fmt.Errorf("closedform: epsilon = %v is too small: sigma is not finite", eps)
-	}
-	return s, nil
+	return sigmaEq(eps, -math.Log(delta)), nil
 }
 
 // sigmaEq is Sigma with l = ln(1/δ).
@@ -68,23 +61,16 @@ func sigmaEq(eps, l float64) float64 {
 
 // Epsilon returns the ε of (treq4) with equality, 2 ln(1/δ)/(σ² - 2), rounded
 // up such that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64. The relative rounding
-// is about 1e-15·σ²/(σ²-2). σ must be finite and more than √2 (there the
-// theorem gives no ε at all), δ in (0, 1).
+// is about 1e-15·σ²/(σ²-2). σ must be in [MinSigma, 1e20] (at √2 and below the
+// theorem gives no ε at all), δ in [MinDelta, 1).
 func Epsilon(sigma, delta float64) (float64, error) {
-	err := errors.Join(checkPositive("sigma", sigma), CheckDelta(delta))
-	if err == nil && !(math.FMA(sigma, sigma, -2) > 0) {
-		err = fmt.Errorf("closedform: sigma = %v, must be more than √2", sigma)
-	}
-	if err != nil {
+	if err := errors.Join(checkRange("sigma", sigma, MinSigma, maxFreeSigma), CheckDelta(delta)); err != nil {
 		return 0, err
 	}
 	l := -math.Log(delta)
 	exact := 2 * l / math.FMA(sigma, sigma, -2)
 	for up := 2 * ulp; ; up *= 1.5 {
 		eps := exact * (1 + up)
-		if eps == 0 || math.IsInf(eps, 0) {
-			return 0, fmt.Errorf("closedform: sigma = %v leaves the range of float64: epsilon = %v", sigma, eps)
-		}
 		if sigmaEq(eps, l) <= sigma {
 			return eps, nil
 		}
@@ -107,19 +93,3 @@ func rootH(x float64) float64 {
 // G returns g(x) = min{1/(ex), h(x)} for x > 0 (Theorem simpleF). It is h(x)
 // for x < 2.467 and 1/(ex) above.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }
-
-// CheckDelta returns an error unless δ is in (0, 1). Below the smallest normal
-// number, 2.3e-308, δ is refused as well.
-func CheckDelta(delta float64) error {
-	if !(delta >= minDelta && delta < 1) {
-		return fmt.Errorf("closedform: delta = %v, must be in (0, 1)", delta)
-	}
-	return nil
-}
-
-func checkPositive(name string, v float64) error {
-	if !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("closedform: %s = %v, must be finite and positive", name, v)
-	}
-	return nil
-}

@@ -110,7 +110,7 @@ func TestEpsilonIsTheInverseOfSigma(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	num := must[float64](t)
 	for range 50000 {
-		sigma := math.Sqrt(2 + logUniform(r, 1e-9, 1e12))
+		sigma := math.Sqrt(2 + logUniform(r, 2e-7, 1e12))
 		delta := logUniform(r, 1e-300, 0.999)
 		eps := num(Epsilon(sigma, delta))
 		if s := num(Sigma(eps, delta)); s > sigma {
@@ -129,6 +129,13 @@ func TestEpsilonIsTheInverseOfSigma(t *testing.T) {
 	// The first number above √2: no float64 ε has so small a σ_eq.
 	if eps, err := Epsilon(math.Nextafter(math.Sqrt2, 2), 1e-5); err == nil {
 		t.Errorf("ε = %v, want an error", eps)
+	}
+	for _, sigma := range []float64{MinSigma, maxFreeSigma} {
+		for _, delta := range []float64{MinDelta, math.Nextafter(1, 0)} {
+			if eps := num(Epsilon(sigma, delta)); num(Sigma(eps, delta)) > sigma {
+				t.Errorf("σ = %v, δ = %v: ε = %v", sigma, delta, eps)
+			}
+		}
 	}
 	_, err := Sigma(math.NaN(), 1)
 	if err == nil || !strings.Contains(err.Error(), "epsilon = NaN") || !strings.Contains(err.Error(), "delta = 1") {
@@ -288,24 +295,68 @@ func TestRHS(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for name, f := range map[string]func() error{
-		"sigma = 0":          func() error { _, err := RHS(Corrected, 0, 0.1); return err },
-		"form = \"other\"":   func() error { _, err := RHS("other", 1, 0.1); return err },
-		"form = \"\"":        func() error { _, err := Gamma("", 1, 0.1, 1); return err },
-		"k = -1":             func() error { _, err := Gamma(Corrected, 1, 0.1, -1); return err },
-		"epsilon = +Inf":     func() error { _, err := Gamma(Corrected, inf, 0.1, 1); return err },
-		"delta = 0":          func() error { _, err := Gamma(Corrected, 1, 0, 1); return err },
-		"delta = 5e-324":     func() error { return CheckDelta(5e-324) },
-		"sigma = NaN":        func() error { _, err := MaxAlphaBar(Corrected, nan); return err },
-		"epsilon/k = 0":      func() error { _, err := GammaAt(Corrected, 1, 0); return err },
-		"is not finite":      func() error { _, err := GammaAt(Corrected, 1e-3, 1e308); return err },
-		"theta = 0.5":        func() error { _, err := Limit(Corrected, 10, 1, 0.5, 1, 0.1); return err },
-		"N = 0":              func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
-		"k = NaN":            func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
-		"theta = +Inf":       func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
-		"closedform: limit ": func() error { _, err := Limit(Corrected, 10, 1e200, 1, 1, 0.1); return err },
+		"sigma = 0":                              func() error { _, err := RHS(Corrected, 0, 0.1); return err },
+		"form = \"other\"":                       func() error { _, err := RHS("other", 1, 0.1); return err },
+		"form = \"\"":                            func() error { _, err := Gamma("", 1, 0.1, 1); return err },
+		"k = -1":                                 func() error { _, err := Gamma(Corrected, 1, 0.1, -1); return err },
+		"epsilon = +Inf":                         func() error { _, err := Gamma(Corrected, inf, 0.1, 1); return err },
+		"delta = 0":                              func() error { _, err := Gamma(Corrected, 1, 0, 1); return err },
+		"delta = 5e-324, must be in [1e-300, 1)": func() error { return CheckDelta(5e-324) },
+		"sigma = NaN":                            func() error { _, err := MaxAlphaBar(Corrected, nan); return err },
+		"epsilon/k = 0":                          func() error { _, err := GammaAt(Corrected, 1, 0); return err },
+		"sigma = 0.001, must be in [0.1, 1e+35]": func() error { _, err := GammaAt(Corrected, 1e-3, 1e308); return err },
+		"epsilon/k = 1e+308, must be in [1e-250, 1e+100]": func() error { _, err := GammaAt(Corrected, 1e-3, 1e308); return err },
+		"epsilon = 1e+300, must be in [1e-60, 1e+30]":     func() error { _, err := Gamma(Corrected, 1e300, 0.1, 1); return err },
+		"theta = 0.5":  func() error { _, err := Limit(Corrected, 10, 1, 0.5, 1, 0.1); return err },
+		"N = 0":        func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
+		"k = NaN":      func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
+		"theta = +Inf": func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
+		"epochs k = 1e+200, must be in [1e-20, 1e+20]": func() error { _, err := Limit(Corrected, 10, 1e200, 1, 1, 0.1); return err },
+		"theta = 1e+200, must be in [1, 1e+10]":        func() error { _, err := Limit(Corrected, 10, 1, 1e200, 1, 0.1); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want an error with %q, got %v", name, err)
+		}
+	}
+}
+
+// At every corner of the ranges, and between, γ and the limits are numbers that
+// meet the conditions.
+func TestRangesAreCovered(t *testing.T) {
+	for _, form := range []Form{Corrected, Printed} {
+		for _, sigma := range []float64{minGammaSigma, MinSigma, MaxSigma, maxGammaSigma} {
+			for _, x := range []float64{minX, 1e-100, 1, 1e50, maxX} {
+				if g, err := GammaAt(form, sigma, x); err != nil || !(g > 2) || math.IsInf(g, 0) {
+					t.Errorf("%s: γ(%v, %v) = %v, %v", form, sigma, x, g, err)
+				}
+			}
+		}
+		for _, eps := range []float64{minEpsilon, 1e-8, 1, 1e4, maxEpsilon} {
+			for _, k := range []float64{minEpochs, 1e-6, 1, 1e9, maxEpochs} {
+				for _, theta := range []float64{1, 1e6, maxTheta} {
+					for _, delta := range []float64{MinDelta, 1e-5, math.Nextafter(1, 0)} {
+						for _, n := range []int{1, MaxN} {
+							l, err := Limit(form, n, k, theta, eps, delta)
+							if err != nil {
+								t.Fatalf("%s: %v", form, err)
+							}
+							for _, v := range []float64{l.Gamma, l.TTreq3, l.TTreq1, l.SMax, l.TMinAsym, l.SMaxAsym} {
+								if !(v > 0) || math.IsInf(v, 0) {
+									t.Fatalf("%s: %d, %v, %v, %v, %v: %+v", form, n, k, theta, eps, delta, l)
+								}
+							}
+							computed := k * float64(n)
+							s := Setting{n, computed / l.SMax, computed, theta * l.SMax, MaxSigma, eps, delta}
+							if s.Sigma, err = Sigma(eps, delta); err != nil {
+								t.Fatal(err)
+							}
+							if cs := must[[]Condition](t)(Conditions(form, s)); !Holds(cs, SimpleF) {
+								t.Fatalf("%s: %+v: %+v", form, s, cs)
+							}
+						}
+					}
+				}
+			}
 		}
 	}
 }

@@ -43,13 +43,13 @@ func Holds(cs []Condition, theorem string) bool {
 // Setting is a run and the guarantee wanted for it. Rounds, Computed and
 // MaxSize are whole numbers in a real run; a planner's may be real-valued.
 type Setting struct {
-	N        int     // size of the data set, ≥ 1
+	N        int     // size of the data set, in [1, MaxN]
 	Rounds   float64 // T > 0
-	Computed float64 // K = Σ s_i > 0
+	Computed float64 // K = Σ s_i > 0, K/N in [1e-20, 1e20]
 	MaxSize  float64 // s_max in [K/T, N]
 	Sigma    float64 // noise multiplier > 0
-	Epsilon  float64 // > 0
-	Delta    float64 // in (0, 1)
+	Epsilon  float64 // in [1e-60, 1e30]
+	Delta    float64 // in [MinDelta, 1)
 }
 
 // Epochs returns k = K/N.
@@ -60,10 +60,17 @@ func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) 
 
 // Validate reports every field of s that is outside its range.
 func (s Setting) Validate() error {
-	return errors.Join(s.validateRun(),
-		checkPositive("sigma", s.Sigma), checkPositive("epsilon", s.Epsilon), CheckDelta(s.Delta))
+	err := s.validateRun()
+	if err == nil {
+		err = s.checkRun()
+	}
+	return errors.Join(err, checkPositive("sigma", s.Sigma), checkEpsilon(s.Epsilon), CheckDelta(s.Delta))
 }
 
+// checkRun reports what of a valid run is outside the package's ranges.
+func (s Setting) checkRun() error { return errors.Join(checkN(s.N), checkEpochs(s.Epochs())) }
+
+// validateRun reports what makes s no run at all.
 func (s Setting) validateRun() error {
 	var errs []error
 	if s.N < 1 {

@@ -106,11 +106,11 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns γ(σ_eq(ε, δ), ε/k) as [GammaAt] does. ε and k must be finite
-// and positive, δ in (0, 1).
+// Gamma returns γ(σ_eq(ε, δ), ε/k) as [GammaAt] does. ε must be in
+// [1e-60, 1e30], δ in [MinDelta, 1), k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
-	if err := errors.Join(form.check(), err, checkPositive("k", k)); err != nil {
+	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {
 		return 0, err
 	}
 	return GammaAt(form, sigma, eps/k)
@@ -121,14 +121,13 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
 // rounded up, with a relative error of at most 1e-13. There is exactly one for
-// every σ > 0 and x > 0. The paper's "smallest solution" must not be taken
+// every σ > 0 and x > 0; here σ must be in [0.1, 1e35], x in [1e-250, 1e100]. The paper's "smallest solution" must not be taken
 // literally: for ᾱ > h(σ), where denominators are negative and the proof does
 // not hold, there are always smaller ones.
 //
-// An error means that an argument is out of range or the result is not in the
-// range of float64.
+// An error means that an argument is out of its range.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
-	if err := errors.Join(form.check(), checkPositive("sigma", sigma), checkPositive("epsilon/k", x)); err != nil {
+	if err := errors.Join(form.check(), checkRange("sigma", sigma, minGammaSigma, maxGammaSigma), checkRange("epsilon/k", x, minX, maxX)); err != nil {
 		return 0, err
 	}
 	c := newCurve(form, sigma)
@@ -153,9 +152,5 @@ func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if a < d {
 		gamma = c.rhs(a, d) // hardly depends on a here
 	}
-	gamma *= 1 + slack
-	if math.IsInf(gamma, 0) || math.IsNaN(gamma) {
-		return 0, fmt.Errorf("closedform: gamma(%v, %v) is not in the range of float64", sigma, x)
-	}
-	return gamma, nil
+	return gamma * (1 + slack), nil
 }

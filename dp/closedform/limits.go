@@ -2,7 +2,6 @@ package closedform
 
 import (
 	"errors"
-	"fmt"
 	"math"
 )
 
@@ -27,19 +26,12 @@ type Limits struct {
 
 // Limit returns the limits that Theorem simpleF, with γ of the given form,
 // sets to k epochs over N records with sizes of quotient θ = s_max/s̄ and noise
-// σ ≥ σ_eq(ε, δ). N must be at least 1, k and ε finite and positive, θ finite
-// and at least 1, δ in (0, 1). T is rounded up and sizes down, by a relative
+// σ ≥ σ_eq(ε, δ). N must be in [1, MaxN], θ in [1, 1e10], k, ε and δ as for
+// [Gamma]. T is rounded up and sizes down, by a relative
 // 2e-13 at most; neither is a whole number.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
-	var errs []error
-	if n < 1 {
-		errs = append(errs, fmt.Errorf("closedform: data set size N = %d, must be at least 1", n))
-	}
-	if !(theta >= 1) || math.IsInf(theta, 0) {
-		errs = append(errs, fmt.Errorf("closedform: theta = %v, must be finite and at least 1", theta))
-	}
 	gamma, err := Gamma(form, eps, delta, k)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(checkN(n), checkRange("theta", theta, 1, maxTheta), err); err != nil {
 		return Limits{}, err
 	}
 	x := theta * k
@@ -55,10 +47,5 @@ func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 		l.TMin, l.Binding = l.TTreq1, "treq1"
 	}
 	l.SMax, l.SMaxAsym = computed/l.TMin*(1-slack), computed/l.TMinAsym
-	for _, v := range []float64{l.TMin, l.SMax, l.TMinAsym, l.SMaxAsym} {
-		if err := checkPositive("limit", v); err != nil {
-			return Limits{}, err
-		}
-	}
 	return l, nil
 }

@@ -3,9 +3,12 @@ package lint
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -46,8 +49,8 @@ var sameFloor = map[[2]string]bool{
 	{"internal/fetch", "internal/atomicfile"}: true,
 }
 
-// runnersOnly lists the files of sim that may import conc: the state machines
-// know no goroutine.
+// runnersOnly lists the files of sim that may run goroutines and use channels:
+// the state machines know none.
 var runnersOnly = []string{"hogwild.go", "crew.go"}
 
 func floorOf(t *testing.T, pkg string) (floor, bool) {
@@ -153,12 +156,87 @@ func TestOnlyRunnersKnowGoroutines(t *testing.T) {
 			if slices.Contains(runnersOnly, file) {
 				continue
 			}
-			for _, imported := range fileImports(t, filepath.Join(p.Dir, file)) {
-				if within(imported, "github.com/sourcegraph/conc") || imported == "sync" || imported == "time" && file != "timing.go" {
-					t.Errorf("sim/%s imports %s: only %v run anything", file, imported, runnersOnly)
-				}
+			source, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range concurrency(t, file, string(source)) {
+				t.Errorf("sim/%s: only %v run anything", found, runnersOnly)
 			}
 		}
+	}
+}
+
+// concurrency lists what runs, waits or shares in a source file, with its line:
+// goroutines, channels, and the imports that are for them.
+func concurrency(t *testing.T, file, source string) []string {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		what := ""
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			imported := strings.Trim(n.Path.Value, "\"`")
+			if within(imported, "github.com/sourcegraph/conc") || within(imported, "sync") || imported == "time" && file != "timing.go" {
+				what = "import of " + imported
+			}
+		case *ast.GoStmt:
+			what = "go statement"
+		case *ast.ChanType:
+			what = "channel type"
+		case *ast.SendStmt:
+			what = "send"
+		case *ast.SelectStmt:
+			what = "select"
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				what = "receive"
+			}
+		}
+		if what != "" {
+			found = append(found, fmt.Sprintf("%s:%d: %s", file, fset.Position(n.Pos()).Line, what))
+		}
+		return true
+	})
+	return found
+}
+
+func TestConcurrencyIsFound(t *testing.T) {
+	const planted = `package sim
+
+import (
+	"slices"
+	"sync/atomic"
+	"sync"
+	"time"
+	"github.com/sourcegraph/conc/pool"
+)
+
+type box struct{ ch chan int }
+
+func f(b box) {
+	go f(b)
+	b.ch <- 1
+	x := <-b.ch
+	select {
+	default:
+	}
+}
+`
+	want := []string{
+		"a.go:5: import of sync/atomic", "a.go:6: import of sync", "a.go:7: import of time", "a.go:8: import of github.com/sourcegraph/conc/pool",
+		"a.go:11: channel type", "a.go:14: go statement", "a.go:15: send", "a.go:16: receive", "a.go:17: select",
+	}
+	if got := concurrency(t, "a.go", planted); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if got := concurrency(t, "timing.go", "package sim\n\nimport \"time\"\n\n// go chan <-\nvar going = -time.Second\n"); len(got) != 0 {
+		t.Errorf("found %q where there is nothing", got)
 	}
 }
 
@@ -167,28 +245,46 @@ func TestOnlyRunnersKnowGoroutines(t *testing.T) {
 func TestNoGlobalRandomness(t *testing.T) {
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			switch {
-			case imported == "math/rand":
-				t.Errorf("%s imports math/rand", name)
-			case imported == "math/rand/v2" && !slices.Contains(p.TestImports, imported) && !slices.Contains(p.XTestImports, imported):
-				t.Errorf("%s imports math/rand/v2", name)
-			case imported == "crypto/rand" && name != "internal/rng" && name != "internal/atomicfile":
-				t.Errorf("%s imports crypto/rand", name)
+		for _, imported := range p.Imports {
+			if globalRandomness(name, imported, false) {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			if globalRandomness(name, imported, true) {
+				t.Errorf("tests of %s import %s", name, imported)
 			}
 		}
 	}
 }
 
-func fileImports(t *testing.T, file string) []string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
+// globalRandomness reports whether a package, or its tests, must not import
+// what they do. Tests may have math/rand/v2, for sources with a seed.
+func globalRandomness(name, imported string, inTest bool) bool {
+	switch imported {
+	case "math/rand":
+		return true
+	case "math/rand/v2":
+		return !inTest
+	case "crypto/rand":
+		return name != "internal/rng" && name != "internal/atomicfile"
 	}
-	var out []string
-	for _, spec := range f.Imports {
-		out = append(out, strings.Trim(spec.Path.Value, `"`))
+	return false
+}
+
+func TestGlobalRandomnessIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name, imported string
+		inTest, bad    bool
+	}{
+		{"dp/closedform", "math/rand/v2", false, true}, // its tests import it as well
+		{"dp/closedform", "math/rand/v2", true, false},
+		{"sim", "math/rand", true, true},
+		{"sim", "crypto/rand", true, true},
+		{"internal/rng", "crypto/rand", false, false},
+	} {
+		if got := globalRandomness(c.name, c.imported, c.inTest); got != c.bad {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
-	return out
 }

@@ -1,0 +1,73 @@
+package closedform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+)
+
+// The ranges of the arguments, ends included, at which the package's functions
+// are tested, corners and all. Within them nothing leaves the range of float64.
+// They are far wider than any use; what is outside is refused by name.
+const (
+	MinDelta = 1e-300 // and δ < 1
+	MaxN     = 1 << 53
+	// MinSigma is √2, at and below which the theorem has no ε, and a little:
+	// closer to it the rounding of ε is not small.
+	MinSigma = 1.4142136
+	// MaxSigma is up to where noise is accounted and planned.
+	MaxSigma = 1e6
+
+	minEpsilon, maxEpsilon = 1e-60, 1e30
+	minEpochs, maxEpochs   = 1e-20, 1e20
+	maxTheta               = 1e10
+	maxFreeSigma           = 1e20 // of Epsilon: the noise of a Setting may be free
+	// Of γ(σ, x): all σ_eq(ε, δ) and ε/k of the ranges above, and below √2 for
+	// the functions' own sake.
+	minGammaSigma, maxGammaSigma = 0.1, 1e35
+	minX, maxX                   = 1e-250, 1e100
+)
+
+// checkRange returns an error unless v is in [lo, hi].
+func checkRange(name string, v, lo, hi float64) error {
+	if !(v >= lo && v <= hi) {
+		return fmt.Errorf("closedform: %s = %v, must be in [%v, %v]", name, v, lo, hi)
+	}
+	return nil
+}
+
+func checkEpsilon(eps float64) error { return checkRange("epsilon", eps, minEpsilon, maxEpsilon) }
+
+func checkEpochs(k float64) error { return checkRange("epochs k", k, minEpochs, maxEpochs) }
+
+// CheckDelta returns an error unless δ is in [MinDelta, 1).
+func CheckDelta(delta float64) error {
+	if !(delta >= MinDelta && delta < 1) {
+		return fmt.Errorf("closedform: delta = %v, must be in [%v, 1)", delta, MinDelta)
+	}
+	return nil
+}
+
+func checkN(n int) error {
+	if n < 1 || int64(n) > MaxN {
+		return fmt.Errorf("closedform: data set size N = %d, must be in [1, 2^53 = %d]", n, int64(MaxN))
+	}
+	return nil
+}
+
+func checkPositive(name string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("closedform: %s = %v, must be finite and positive", name, v)
+	}
+	return nil
+}
+
+// notCovered marks errors, if any, as outside what the accountant covers.
+func notCovered(errs ...error) error {
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
+	}
+	return nil
+}
