@@ -207,14 +207,23 @@ func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 
 // Run trains. observe may be nil.
 func (p *Problem) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
+	train, err := p.ready(perf, observe)
+	if err != nil {
+		return nil, err
+	}
+	return train(ctx)
+}
+
+// ready sets up the run and returns the training itself.
+func (p *Problem) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
 	if p.Spec.Runner == HogwildRunner {
-		return sim.Hogwild(ctx, p.Config, observe)
+		return func(ctx context.Context) (*sim.Result, error) { return sim.Hogwild(ctx, p.Config, observe) }, nil
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
 		return nil, err
 	}
-	return v.Run(ctx)
+	return v.Run, nil
 }
 
 // Judge returns a function that gives the test accuracy of parameters.
@@ -296,8 +305,12 @@ type Report struct {
 
 // Train runs the problem and reports.
 func (p *Problem) Train(ctx context.Context, perf sim.Perf) (*Report, error) {
+	train, err := p.ready(perf, nil)
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
-	result, err := p.Run(ctx, perf, nil)
+	result, err := train(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -58,13 +58,12 @@ func (d Duration) Validate() error {
 
 // sample returns scale times the draw at the given place, in whole nanoseconds
 // so that the order of events does not hang on the last bits of a float64.
-func (d Duration) sample(scale int, root *rng.Root, s *rng.Stream, p rng.Purpose, client, at int) Time {
-	mean := float64(d.Mean) * float64(scale)
-	if d.Kind == ExponentialDuration {
-		root.Reseed(s, p, uint32(client), at)
-		mean *= s.Exp()
+func (d *Duration) sample(scale int, root *rng.Root, s *rng.Stream, p rng.Purpose, client, at int) Time {
+	if d.Kind == ConstantDuration {
+		return Time(d.Mean) * Time(scale)
 	}
-	return Time(math.Round(mean))
+	root.Reseed(s, p, uint32(client), at)
+	return Time(math.Round(float64(d.Mean) * float64(scale) * s.Exp()))
 }
 
 // Timing is how long things take on the virtual clock.

@@ -71,17 +71,17 @@ func (m *Model) margin(params []float32, row data.Row) (z, norm2 float64) {
 	index, value := row.Index, row.Value[:len(row.Index)]
 	var z1, n1 float64
 	z, norm2 = float64(params[m.features]), 1
-	for len(index) >= 2 && len(value) >= 2 {
-		v0, v1 := float64(value[0]), float64(value[1])
-		z += float64(v0 * float64(params[index[0]]))
-		z1 += float64(v1 * float64(params[index[1]]))
+	j := 0
+	for ; j < len(index)-1; j += 2 {
+		v0, v1 := float64(value[j]), float64(value[j+1])
+		z += float64(v0 * float64(params[index[j]]))
+		z1 += float64(v1 * float64(params[index[j+1]]))
 		norm2 += float64(v0 * v0)
 		n1 += float64(v1 * v1)
-		index, value = index[2:], value[2:]
 	}
-	if len(index) == 1 {
-		v := float64(value[0])
-		z += float64(v * float64(params[index[0]]))
+	if j < len(index) {
+		v := float64(value[j])
+		z += float64(v * float64(params[index[j]]))
 		norm2 += float64(v * v)
 	}
 	return z + z1, norm2 + n1
