@@ -37,7 +37,7 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
 
 bench: ## Measure, and write results/bench.md.
-	$(GO) run ./cmd/bench -out results/bench.md
+	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
 
 results: build ## Make the committed figures anew, from the real data only.
 	$(BIN) figures --out results --seeds $(SEEDS)
