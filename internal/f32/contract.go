@@ -1,0 +1,182 @@
+package f32
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Lanes is how many examples lie side by side: activations are
+// [channel][y][x][lane], and every kernel below works on whole vectors of Lanes
+// floats, whatever the width of the machine's registers.
+const Lanes = 16
+
+// Term is one term of a contraction: where its factors start, in floats.
+type Term struct{ A, B int32 }
+
+// Terms is a list of terms, checked once so that a kernel need not. It is
+// read-only and may be shared.
+type Terms struct {
+	list       []Term
+	maxA, maxB int
+}
+
+// NewTerms keeps a copy of the list. Offsets below zero panic.
+func NewTerms(list []Term) *Terms {
+	t := &Terms{list: slices.Clone(list)}
+	for _, x := range list {
+		if x.A < 0 || x.B < 0 {
+			panic(fmt.Sprintf("f32: a term at offsets %d, %d", x.A, x.B))
+		}
+		t.maxA, t.maxB = max(t.maxA, int(x.A)), max(t.maxB, int(x.B))
+	}
+	return t
+}
+
+// Len returns the number of terms.
+func (t *Terms) Len() int { return len(t.list) }
+
+// Largest tiles that stay in registers.
+const (
+	TileRows, TileCols         = 6, 4
+	LaneTileRows, LaneTileCols = 5, 5
+)
+
+// Tile is a block of a product of scalars with vectors of lanes, the shape of
+// every convolution and matrix product here:
+//
+//	for m < Rows, j < Cols, l < Lanes:
+//	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA] · B[t.B + ColB[j] + l]
+//
+// where start is Bias[m] if Bias is not nil, else what C holds if Accumulate,
+// else 0. Terms are added in order; the accelerated kernels fuse the
+// multiplication with the addition and are within 1e-5 of the portable one,
+// relative to Σ|A·B|. C must overlap neither A nor B.
+type Tile struct {
+	Rows, Cols int // in [1, TileRows], [1, TileCols]
+	RowA, RowC int // floats from a row to the next, ≥ 0
+	ColB, ColC [TileCols]int
+	A, B, C    []float32
+	Bias       []float32 // nil, or Rows floats
+	Accumulate bool
+}
+
+// Mul computes the tile over the terms.
+func (t *Tile) Mul(terms *Terms) {
+	r, c := t.Rows, t.Cols
+	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
+		panic("f32: a tile out of range")
+	}
+	lastB, lastC := maxColumn(t.ColB[:c]), maxColumn(t.ColC[:c])
+	if len(terms.list) > 0 {
+		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+lastB+Lanes-1]
+	}
+	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
+	kernels.tile(t, terms.list)
+}
+
+// LaneTile is a block of products of vectors of lanes with vectors of lanes,
+// summed over the terms and not over the lanes: per-example weight gradients
+// and Gram matrices.
+//
+//	for m < Rows, j < Cols, l < Lanes:
+//	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]
+//
+// with start what C holds if Accumulate, else 0; order and tolerance as in Tile.
+type LaneTile struct {
+	Rows, Cols int // in [1, LaneTileRows], [1, LaneTileCols]
+	RowA, RowC int
+	ColB, ColC [LaneTileCols]int
+	A, B, C    []float32
+	Accumulate bool
+}
+
+// Mul computes the tile over the terms.
+func (t *LaneTile) Mul(terms *Terms) {
+	r, c := t.Rows, t.Cols
+	if r < 1 || r > LaneTileRows || c < 1 || c > LaneTileCols || t.RowA < 0 || t.RowC < 0 {
+		panic("f32: a tile out of range")
+	}
+	lastB, lastC := maxColumn(t.ColB[:c]), maxColumn(t.ColC[:c])
+	if len(terms.list) > 0 {
+		_, _ = t.A[terms.maxA+(r-1)*t.RowA+Lanes-1], t.B[terms.maxB+lastB+Lanes-1]
+	}
+	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
+	kernels.laneTile(t, terms.list)
+}
+
+// maxColumn returns the largest offset; one below zero panics.
+func maxColumn(columns []int) int {
+	most := 0
+	for _, c := range columns {
+		if c < 0 {
+			panic("f32: a column before the start")
+		}
+		most = max(most, c)
+	}
+	return most
+}
+
+// tilePortable is the specification of Tile.Mul.
+func tilePortable(t *Tile, terms []Term) {
+	for m := range t.Rows {
+		for j := range t.Cols {
+			c := (*[Lanes]float32)(t.C[m*t.RowC+t.ColC[j]:])
+			acc := [Lanes]float32{}
+			if t.Bias != nil {
+				for l := range acc {
+					acc[l] = t.Bias[m]
+				}
+			} else if t.Accumulate {
+				acc = *c
+			}
+			for _, x := range terms {
+				a := t.A[int(x.A)+m*t.RowA]
+				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
+				for l := range acc {
+					acc[l] += a * b[l]
+				}
+			}
+			*c = acc
+		}
+	}
+}
+
+// laneTilePortable is the specification of LaneTile.Mul.
+func laneTilePortable(t *LaneTile, terms []Term) {
+	for m := range t.Rows {
+		for j := range t.Cols {
+			c := (*[Lanes]float32)(t.C[m*t.RowC+t.ColC[j]:])
+			acc := [Lanes]float32{}
+			if t.Accumulate {
+				acc = *c
+			}
+			for _, x := range terms {
+				a := (*[Lanes]float32)(t.A[int(x.A)+m*t.RowA:])
+				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
+				for l := range acc {
+					acc[l] += a[l] * b[l]
+				}
+			}
+			*c = acc
+		}
+	}
+}
+
+// Transpose sets the 16×16 block dst to the transpose of the block src, whose
+// rows are dstRow and srcRow floats apart: dst[j·dstRow+i] = src[i·srcRow+j].
+func Transpose(dst []float32, dstRow int, src []float32, srcRow int) {
+	if dstRow < Lanes || srcRow < Lanes {
+		panic("f32: a row of a block shorter than the block")
+	}
+	_, _ = dst[(Lanes-1)*dstRow+Lanes-1], src[(Lanes-1)*srcRow+Lanes-1]
+	kernels.transpose(dst, dstRow, src, srcRow)
+}
+
+// transposePortable is the specification of Transpose.
+func transposePortable(dst []float32, dstRow int, src []float32, srcRow int) {
+	for i := range Lanes {
+		for j := range Lanes {
+			dst[j*dstRow+i] = src[i*srcRow+j]
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package f32
+
+import "math"
+
+// The kernels of this file work on vectors of Lanes floats, element by element.
+// Slices must be whole vectors, and as long as the comment says; a shorter one
+// panics.
+
+// vectors returns how many vectors x is made of.
+func vectors(x []float32) int {
+	if len(x)%Lanes != 0 {
+		panic("f32: not a whole number of vectors")
+	}
+	return len(x) / Lanes
+}
+
+// Relu sets x to max(x, 0), NaN staying NaN.
+func Relu(x []float32) {
+	vectors(x)
+	kernels.relu(x)
+}
+
+func reluPortable(x []float32) {
+	for i, v := range x {
+		if v <= 0 {
+			x[i] = 0
+		}
+	}
+}
+
+// ReluBack takes d, the loss's derivative by y = max(z, 0), to that by z: d is
+// set to 0 where y ≤ 0.
+func ReluBack(d, y []float32) {
+	if len(d) != len(y) {
+		panic("f32: ReluBack of unequal lengths")
+	}
+	vectors(d)
+	kernels.reluBack(d, y)
+}
+
+func reluBackPortable(d, y []float32) {
+	for i, v := range y {
+		if v <= 0 {
+			d[i] = 0
+		}
+	}
+}
+
+// Tanh sets x to tanh x, to 3e-7 absolute and relative.
+func Tanh(x []float32) {
+	vectors(x)
+	kernels.tanh(x)
+}
+
+func tanhPortable(x []float32) {
+	for i, v := range x {
+		x[i] = float32(math.Tanh(float64(v)))
+	}
+}
+
+// TanhBack takes d, the loss's derivative by y = tanh z, to that by z:
+// d ← d·(1 − y²).
+func TanhBack(d, y []float32) {
+	if len(d) != len(y) {
+		panic("f32: TanhBack of unequal lengths")
+	}
+	vectors(d)
+	kernels.tanhBack(d, y)
+}
+
+func tanhBackPortable(d, y []float32) {
+	for i, v := range y {
+		d[i] *= 1 - v*v
+	}
+}
+
+// Exp sets x to e^x, to 3e-7 relative; below -87 it may give 0.
+func Exp(x []float32) {
+	vectors(x)
+	kernels.exp(x)
+}
+
+func expPortable(x []float32) {
+	for i, v := range x {
+		x[i] = float32(math.Exp(float64(v)))
+	}
+}
+
+// Plane is the place of a map in memory: H×W vectors, rows Row floats apart
+// (Row ≥ W·Lanes), so that it may lie inside a border.
+type Plane struct{ H, W, Row int }
+
+func (p Plane) check(x []float32) {
+	if p.H < 1 || p.W < 1 || p.Row < p.W*Lanes {
+		panic("f32: a plane out of range")
+	}
+	_ = x[(p.H-1)*p.Row+p.W*Lanes-1]
+}
+
+// MaxPool sets dst to the largest of each 2×2 window of src, a plane of twice
+// the height and width, and which to that window's place of it (0, 1, 2, 3, row
+// by row, the first of equals), H·W·Lanes numbers without a border.
+func MaxPool(dst []float32, p Plane, src []float32, srcRow int, which []int32) {
+	p.check(dst)
+	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
+	_ = which[p.H*p.W*Lanes-1]
+	kernels.maxPool(dst, p, src, srcRow, which)
+}
+
+func maxPoolPortable(dst []float32, p Plane, src []float32, srcRow int, which []int32) {
+	for y := range p.H {
+		for x := range p.W {
+			at, out, w := 2*y*srcRow+2*x*Lanes, dst[y*p.Row+x*Lanes:], which[(y*p.W+x)*Lanes:]
+			for l := range Lanes {
+				best, arg := src[at+l], int32(0)
+				for k, v := range [...]float32{src[at+Lanes+l], src[at+srcRow+l], src[at+srcRow+Lanes+l]} {
+					if !(v <= best) { // a NaN comes through
+						best, arg = v, int32(k+1)
+					}
+				}
+				out[l], w[l] = best, arg
+			}
+		}
+	}
+}
+
+// MaxPoolBack sets dst, a plane of twice p's height and width, to d at the
+// places that which names and to 0 elsewhere.
+func MaxPoolBack(dst []float32, dstRow int, d []float32, p Plane, which []int32) {
+	p.check(d)
+	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
+	_ = which[p.H*p.W*Lanes-1]
+	kernels.maxPoolBack(dst, dstRow, d, p, which)
+}
+
+func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which []int32) {
+	for y := range p.H {
+		for x := range p.W {
+			at, in, w := 2*y*dstRow+2*x*Lanes, d[y*p.Row+x*Lanes:], which[(y*p.W+x)*Lanes:]
+			for l := range Lanes {
+				for k, place := range [...]int{0, Lanes, dstRow, dstRow + Lanes} {
+					v := float32(0)
+					if w[l] == int32(k) {
+						v = in[l]
+					}
+					dst[at+place+l] = v
+				}
+			}
+		}
+	}
+}
+
+// AvgPool sets dst to the mean of each 2×2 window of src, a plane of twice the
+// height and width.
+func AvgPool(dst []float32, p Plane, src []float32, srcRow int) {
+	p.check(dst)
+	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
+	kernels.avgPool(dst, p, src, srcRow)
+}
+
+func avgPoolPortable(dst []float32, p Plane, src []float32, srcRow int) {
+	for y := range p.H {
+		for x := range p.W {
+			at, out := 2*y*srcRow+2*x*Lanes, dst[y*p.Row+x*Lanes:]
+			for l := range Lanes {
+				out[l] = 0.25 * ((src[at+l] + src[at+Lanes+l]) + (src[at+srcRow+l] + src[at+srcRow+Lanes+l]))
+			}
+		}
+	}
+}
+
+// AvgPoolBack sets each 2×2 window of dst, a plane of twice p's height and
+// width, to a quarter of d.
+func AvgPoolBack(dst []float32, dstRow int, d []float32, p Plane) {
+	p.check(d)
+	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
+	kernels.avgPoolBack(dst, dstRow, d, p)
+}
+
+func avgPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane) {
+	for y := range p.H {
+		for x := range p.W {
+			at, in := 2*y*dstRow+2*x*Lanes, d[y*p.Row+x*Lanes:]
+			for l := range Lanes {
+				v := 0.25 * in[l]
+				dst[at+l], dst[at+Lanes+l], dst[at+dstRow+l], dst[at+dstRow+Lanes+l] = v, v, v, v
+			}
+		}
+	}
+}
+
+// LaneSumSquares adds to acc[l] the sum over the vectors of x of the square of
+// lane l, in float64.
+func LaneSumSquares(acc *[Lanes]float64, x []float32) {
+	vectors(x)
+	kernels.laneSumSquares(acc, x)
+}
+
+func laneSumSquaresPortable(acc *[Lanes]float64, x []float32) {
+	for ; len(x) >= Lanes; x = x[Lanes:] {
+		for l := range acc {
+			v := float64(x[l])
+			acc[l] += v * v
+		}
+	}
+}
+
+// LaneSum sets acc[l] to the sum over the vectors of x of lane l.
+func LaneSum(acc *[Lanes]float32, x []float32) {
+	vectors(x)
+	kernels.laneSum(acc, x)
+}
+
+func laneSumPortable(acc *[Lanes]float32, x []float32) {
+	*acc = [Lanes]float32{}
+	for ; len(x) >= Lanes; x = x[Lanes:] {
+		for l := range acc {
+			acc[l] += x[l]
+		}
+	}
+}
+
+// LaneScale sets dst to the vectors of x, dstRow floats apart (dstRow ≥ Lanes),
+// lane l times f[l]. dst may be x if dstRow is Lanes.
+func LaneScale(dst []float32, dstRow int, f *[Lanes]float32, x []float32) {
+	n := vectors(x)
+	if dstRow < Lanes {
+		panic("f32: rows overlap")
+	}
+	if n > 0 {
+		_ = dst[(n-1)*dstRow+Lanes-1]
+		kernels.laneScale(dst, dstRow, f, x)
+	}
+}
+
+func laneScalePortable(dst []float32, dstRow int, f *[Lanes]float32, x []float32) {
+	for i := 0; i < len(x); i += Lanes {
+		at := i / Lanes * dstRow
+		for l := range f {
+			dst[at+l] = f[l] * x[i+l]
+		}
+	}
+}
+
+// LaneAxpy adds to every vector of y that of x, lane l times f[l].
+func LaneAxpy(f *[Lanes]float32, x, y []float32) {
+	if len(x) != len(y) {
+		panic("f32: LaneAxpy of unequal lengths")
+	}
+	vectors(x)
+	kernels.laneAxpy(f, x, y)
+}
+
+func laneAxpyPortable(f *[Lanes]float32, x, y []float32) {
+	for i := 0; i < len(x); i += Lanes {
+		for l := range f {
+			y[i+l] += f[l] * x[i+l]
+		}
+	}
+}
+
+// SumLanes adds to dst[i] the sum of the lanes of vector i of x, halves first:
+// ((l, l+8), l+4), l+2, l+1. dst has one float a vector.
+func SumLanes(dst, x []float32) {
+	if vectors(x) != len(dst) {
+		panic("f32: SumLanes needs a float for every vector")
+	}
+	kernels.sumLanes(dst, x)
+}
+
+func sumLanesPortable(dst, x []float32) {
+	for i := range dst {
+		v := *(*[Lanes]float32)(x[i*Lanes:])
+		for half := Lanes / 2; half > 0; half /= 2 {
+			for l := range half {
+				v[l] += v[l+half]
+			}
+		}
+		dst[i] += v[0]
+	}
+}
+
+// FromBytes sets dst[i] to scale·src[i] + shift; any equal lengths.
+func FromBytes(dst []float32, src []byte, scale, shift float32) {
+	if len(dst) != len(src) {
+		panic("f32: FromBytes of unequal lengths")
+	}
+	kernels.fromBytes(dst, src, scale, shift)
+}
+
+func fromBytesPortable(dst []float32, src []byte, scale, shift float32) {
+	for i, b := range src {
+		dst[i] = float32(scale*float32(b)) + shift
+	}
+}
