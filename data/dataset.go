@@ -13,10 +13,10 @@ import (
 	"math"
 )
 
-// Dataset is a labelled data set in compressed sparse rows: the entries of row
-// i are Index[Start[i]:Start[i+1]] (strictly increasing columns, from 0) and
-// the Value of the same places. It is read-only once built, and then safe for
-// concurrent use.
+// Dataset is a labelled data set, of images or of compressed sparse rows: the
+// entries of row i are Index[Start[i]:Start[i+1]] (strictly increasing columns,
+// from 0) and the Value of the same places. It is read-only once built, and then
+// safe for concurrent use.
 type Dataset struct {
 	Name     string
 	Features int // columns
@@ -25,6 +25,10 @@ type Dataset struct {
 	Start    []int   // len(Label)+1 offsets
 	Index    []int32
 	Value    []float32
+
+	// Images holds the content of a set of images, which has no sparse rows: Start,
+	// Index and Value are nil and Features is Images.Size().
+	Images *Images
 
 	// Synthetic says that the rows were drawn, not observed. Every result made
 	// from them must repeat it.
