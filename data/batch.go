@@ -10,11 +10,14 @@ type Batch struct {
 // Len returns the number of examples.
 func (b Batch) Len() int { return len(b.Rows) }
 
-// Example returns example i and its label.
-func (b Batch) Example(i int) (Row, int32) {
-	r := int(b.Rows[i])
-	return b.Data.Row(r), b.Data.Label[r]
-}
+// Example returns example i of sparse rows and its label.
+func (b Batch) Example(i int) (Row, int32) { return b.Data.Row(int(b.Rows[i])), b.Label(i) }
+
+// Image returns the pixels of example i of images; see Images.Image.
+func (b Batch) Image(i int) []byte { return b.Data.Images.Image(int(b.Rows[i])) }
+
+// Label returns the label of example i.
+func (b Batch) Label(i int) int32 { return b.Data.Label[b.Rows[i]] }
 
 // Subset is the rows of a data set that somebody holds: the training rows, the
 // test rows, or one client's.

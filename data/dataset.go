@@ -30,6 +30,14 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
+	// Train is how many rows, the first ones, were published as the training set;
+	// the rest is the test set. 0: published as one.
+	Train int
+
+	// Note is what a reader of a result must know of the rows, such as that some
+	// are missing; "" if there is nothing.
+	Note string
+
 	// Synthetic says that the rows were drawn, not observed. Every result made
 	// from them must repeat it.
 	Synthetic bool
@@ -44,10 +52,19 @@ type Row struct {
 // Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.Label) }
 
-// Row returns row i; its slices alias the data set and must not be written.
+// Row returns row i; its slices alias the data set and must not be written. It
+// panics for a set of images, which has none.
 func (d *Dataset) Row(i int) Row {
 	a, b := d.Start[i], d.Start[i+1]
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
+}
+
+// Shape says in words what an example is made of.
+func (d *Dataset) Shape() string {
+	if m := d.Images; m != nil {
+		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
+	}
+	return fmt.Sprintf("%d features", d.Features)
 }
 
 // LabelCounts returns how many rows each class has.
@@ -70,21 +87,37 @@ func (d *Dataset) Validate() error {
 	if d.Classes < 2 {
 		fail("classes = %d, must be at least 2", d.Classes)
 	}
+	if d.Train != 0 && (d.Train < 0 || d.Train >= n) {
+		fail("training rows = %d, must be in [1, %d), or 0 where the set was published as one", d.Train, n)
+	}
+	for i, l := range d.Label {
+		if l < 0 || int(l) >= d.Classes {
+			fail("row %d: label %d, must be in [0, %d)", i, l, d.Classes)
+		}
+	}
+	if d.Images != nil {
+		d.validateImages(fail)
+	} else {
+		d.validateRows(fail)
+	}
+	return errors.Join(errs...)
+}
+
+// validateRows calls fail for every problem of the sparse rows.
+func (d *Dataset) validateRows(fail func(format string, args ...any)) {
+	n := d.Len()
 	if len(d.Start) != n+1 || len(d.Index) != len(d.Value) {
 		fail("%d offsets for %d rows, %d columns for %d values", len(d.Start), n, len(d.Index), len(d.Value))
-		return errors.Join(errs...)
+		return
 	}
 	if d.Start[0] != 0 || d.Start[n] != len(d.Index) {
 		fail("row offsets run from %d to %d, must be 0 to %d", d.Start[0], d.Start[n], len(d.Index))
-		return errors.Join(errs...)
+		return
 	}
 	for i := range n {
-		if l := d.Label[i]; l < 0 || int(l) >= d.Classes {
-			fail("row %d: label %d, must be in [0, %d)", i, l, d.Classes)
-		}
 		if d.Start[i] > d.Start[i+1] {
 			fail("row %d: offsets decrease", i)
-			return errors.Join(errs...)
+			return
 		}
 		prev := int32(-1)
 		r := d.Row(i)
@@ -94,16 +127,18 @@ func (d *Dataset) Validate() error {
 				break
 			}
 			prev = c
-			if v := float64(r.Value[j]); math.IsNaN(v) || math.IsInf(v, 0) {
-				fail("row %d: column %d: value %v is not finite", i, c, v)
+			if !finite(r.Value[j]) {
+				fail("row %d: column %d: value %v is not finite", i, c, r.Value[j])
 			}
 		}
 	}
-	return errors.Join(errs...)
 }
 
+func finite(v float32) bool { return v-v == 0 }
+
 // Hash returns the SHA-256, in hexadecimal, of the content of d (features,
-// classes, labels and entries; not its name), so that the same rows read from
+// classes, labels, entries or images with what normalises them, and which rows
+// are for training; not its name or note), so that the same rows read from
 // differently formatted files compare equal.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
@@ -111,6 +146,19 @@ func (d *Dataset) Hash() string {
 	put.uint64(uint64(d.Features))
 	put.uint64(uint64(d.Classes))
 	put.uint64(uint64(d.Len()))
+	if d.Images != nil {
+		d.hashImages(&put)
+	} else {
+		d.hashRows(&put)
+	}
+	if d.Train > 0 {
+		put.uint64(uint64(d.Train))
+	}
+	put.flush()
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (d *Dataset) hashRows(put *hasher) {
 	for i, l := range d.Label {
 		r := d.Row(i)
 		put.uint32(uint32(l))
@@ -120,8 +168,6 @@ func (d *Dataset) Hash() string {
 			put.uint32(math.Float32bits(r.Value[j]))
 		}
 	}
-	put.flush()
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // hasher feeds integers to a hash through a buffer.
@@ -139,6 +185,17 @@ func (p *hasher) uint32(v uint32) {
 func (p *hasher) uint64(v uint64) {
 	p.uint32(uint32(v))
 	p.uint32(uint32(v >> 32))
+}
+
+func (p *hasher) float32s(v []float32) {
+	for _, x := range v {
+		p.uint32(math.Float32bits(x))
+	}
+}
+
+func (p *hasher) bytes(b []byte) {
+	p.flush()
+	p.h.Write(b)
 }
 
 func (p *hasher) flush() {

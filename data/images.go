@@ -1,5 +1,9 @@
 package data
 
+import (
+	"math"
+)
+
 // Images is the content of a Dataset of pictures, all of one size.
 type Images struct {
 	Channels, Height, Width int
@@ -18,3 +22,75 @@ func (m *Images) Image(i int) []byte {
 	n := m.Size()
 	return m.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
+
+// Moments returns the mean and the standard deviation of p/255 over the first n
+// ≥ 1 images, by channel: what would normalise them to 0 and 1.
+func (m *Images) Moments(n int) (mean, std []float64) {
+	area := m.Height * m.Width
+	for c := range m.Channels {
+		var sum, squares uint64
+		for i := range n {
+			for _, p := range m.Image(i)[c*area : (c+1)*area] {
+				sum += uint64(p)
+				squares += uint64(p) * uint64(p)
+			}
+		}
+		count := float64(n * area)
+		mu := float64(sum) / count
+		mean = append(mean, mu/255)
+		std = append(std, math.Sqrt(float64(squares)/count-mu*mu)/255)
+	}
+	return mean, std
+}
+
+// validateImages calls fail for every problem of the images.
+func (d *Dataset) validateImages(fail func(format string, args ...any)) {
+	m := d.Images
+	if d.Start != nil || d.Index != nil || d.Value != nil {
+		fail("images and sparse rows, must be one of them")
+	}
+	if min(m.Channels, m.Height, m.Width) < 1 || max(m.Channels, m.Height, m.Width) > maxSide {
+		fail("images of %s, each must be in [1, %d]", d.Shape(), maxSide)
+		return
+	}
+	if d.Features != m.Size() {
+		fail("features = %d, must be %d as the images are %s", d.Features, m.Size(), d.Shape())
+	}
+	if len(m.Pixels)/m.Size() != d.Len() || len(m.Pixels)%m.Size() != 0 {
+		fail("%d bytes of pixels for %d images of %d", len(m.Pixels), d.Len(), m.Size())
+	}
+	if len(m.Mean) != m.Channels || len(m.Std) != m.Channels {
+		fail("%d means and %d standard deviations for %d channels", len(m.Mean), len(m.Std), m.Channels)
+	}
+	for c, v := range m.Mean {
+		if !finite(v) {
+			fail("channel %d: mean %v is not finite", c, v)
+		}
+	}
+	for c, v := range m.Std {
+		if !finite(v) || v <= 0 {
+			fail("channel %d: standard deviation = %v, must be positive", c, v)
+		}
+	}
+}
+
+// maxSide bounds channels, height and width, so that their product fits an int.
+const maxSide = 1 << 16
+
+func (d *Dataset) hashImages(put *hasher) {
+	m := d.Images
+	put.uint32(notALabel)
+	for _, n := range []int{m.Channels, m.Height, m.Width} {
+		put.uint64(uint64(n))
+	}
+	put.float32s(m.Mean)
+	put.float32s(m.Std)
+	for _, l := range d.Label {
+		put.uint32(uint32(l))
+	}
+	put.bytes(m.Pixels)
+}
+
+// notALabel stands where sparse rows would begin with a label, so that images
+// and rows never hash alike.
+const notALabel = math.MaxUint32

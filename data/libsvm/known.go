@@ -23,8 +23,8 @@ type Known struct {
 	Licence     string
 }
 
-// catalogue returns the known sets. The counts are LIBSVM's and UCI's.
-func catalogue() []Known {
+// Catalogue returns the known sets. The counts are LIBSVM's and UCI's.
+func Catalogue() []Known {
 	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	return []Known{
 		{
@@ -63,7 +63,7 @@ func catalogue() []Known {
 // Names returns the names of the known data sets.
 func Names() []string {
 	var names []string
-	for _, k := range catalogue() {
+	for _, k := range Catalogue() {
 		names = append(names, k.Name)
 	}
 	return names
@@ -72,7 +72,7 @@ func Names() []string {
 // Lookup returns the known data set of this name; an unknown one is an error
 // that lists the names.
 func Lookup(name string) (Known, error) {
-	for _, k := range catalogue() {
+	for _, k := range Catalogue() {
 		if k.Name == name {
 			return k, nil
 		}

@@ -17,8 +17,6 @@ package libsvm
 import (
 	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +26,7 @@ import (
 	"strconv"
 
 	"proactivedp/data"
+	"proactivedp/internal/unpack"
 )
 
 // Limits of what is read, so that a damaged file cannot take all memory.
@@ -86,33 +85,11 @@ func parse(name, file string, r io.Reader, features int) (*data.Dataset, error) 
 	if features < 0 || features > MaxIndex {
 		return nil, fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", file, features, MaxIndex)
 	}
-	in, err := unpack(r)
+	in, err := unpack.Reader(r)
 	if err != nil {
 		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
 	}
 	return newParser(name, file, features).parse(in)
-}
-
-const bufferSize = 1 << 16
-
-// unpack returns r without its compression.
-func unpack(r io.Reader) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(r, bufferSize)
-	magic, err := in.Peek(3)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	switch {
-	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		return bufio.NewReaderSize(z, bufferSize), nil
-	case bytes.HasPrefix(magic, []byte("BZh")):
-		return bufio.NewReaderSize(bzip2.NewReader(in), bufferSize), nil
-	}
-	return in, nil
 }
 
 type parser struct {
@@ -367,10 +344,14 @@ func (p *parser) finish() (*data.Dataset, error) {
 // Write writes d as Parse reads it, classes 0 and 1 as labels, so that parsing
 // gives the same Hash, provided that both classes occur and no stored entry is
 // zero. If no entry is in the last column, the first row gets an explicit zero
-// there, to keep the width. It fails if d is not valid or has not two classes.
+// there, to keep the width. It fails if d is not valid, has not two classes or
+// is of images.
 func Write(w io.Writer, d *data.Dataset) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+	}
+	if d.Images != nil {
+		return fmt.Errorf("libsvm: write %s: it is a set of images, must be of sparse rows", d.Name)
 	}
 	if d.Classes != 2 {
 		return fmt.Errorf("libsvm: write %s: classes = %d, must be 2", d.Name, d.Classes)
@@ -379,7 +360,7 @@ func Write(w io.Writer, d *data.Dataset) error {
 	for _, c := range d.Index {
 		width = max(width, int(c)+1)
 	}
-	out := bufio.NewWriterSize(w, bufferSize)
+	out := bufio.NewWriterSize(w, unpack.BufferSize)
 	var line []byte
 	for i := range d.Len() {
 		row := d.Row(i)

@@ -19,6 +19,7 @@ import (
 	"testing/iotest"
 
 	"proactivedp/data"
+	"proactivedp/internal/unpack"
 )
 
 const small = "1 1:0.5 3:-2\n-1 2:1e-3\n"
@@ -251,13 +252,13 @@ func TestLongLines(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, " %d:0.5", i+1)
 	}
-	text.WriteString("\n0 1:1" + strings.Repeat(" ", 3*bufferSize) + "\n1\n")
+	text.WriteString("\n0 1:1" + strings.Repeat(" ", 3*unpack.BufferSize) + "\n1\n")
 	d := mustParse(t, text.String())
 	if d.Features != n || d.Len() != 3 || len(d.Index) != n+1 {
 		t.Errorf("%d features, %d rows, %d entries; want %d, 3, %d", d.Features, d.Len(), len(d.Index), n, n+1)
 	}
-	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*bufferSize)+"x"))
-	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value", 2*bufferSize+2); err == nil || err.Error() != want {
+	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*unpack.BufferSize)+"x"))
+	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value", 2*unpack.BufferSize+2); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -266,12 +267,12 @@ func TestLimits(t *testing.T) {
 	endless := func(text string) io.Reader { return iotest.DataErrReader(&repeater{text: text}) }
 
 	p := newParser("f", "f", 0)
-	p.maxLine = 4 * bufferSize
-	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")), bufferSize))
-	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*bufferSize); err == nil || err.Error() != want {
+	p.maxLine = 4 * unpack.BufferSize
+	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")), unpack.BufferSize))
+	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil || err.Error() != want {
 		t.Errorf("endless line: %v, want %s", err, want)
 	}
-	if cap(p.spill) > 16*bufferSize {
+	if cap(p.spill) > 16*unpack.BufferSize {
 		t.Errorf("an endless line took %d bytes", cap(p.spill))
 	}
 
@@ -389,9 +390,13 @@ func TestWriteRefuses(t *testing.T) {
 	three.Classes = 3
 	broken := *d
 	broken.Features = 1
+	images := data.Dataset{Name: "toy", Features: 1, Classes: 2, Label: []int32{0}, Images: &data.Images{
+		Channels: 1, Height: 1, Width: 1, Pixels: []byte{7}, Mean: []float32{0}, Std: []float32{1},
+	}}
 	for want, d := range map[string]*data.Dataset{
 		"libsvm: write toy: classes = 3, must be 2": &three,
 		"libsvm: write toy: data: row 0: column 2":  &broken,
+		"libsvm: write toy: it is a set of images":  &images,
 		"libsvm: write toy: disk full":              d,
 		"libsvm: write big: disk full":              mustBig(t),
 	} {
@@ -403,7 +408,7 @@ func TestWriteRefuses(t *testing.T) {
 
 // mustBig is more than a buffer of text.
 func mustBig(t *testing.T) *data.Dataset {
-	d := mustParse(t, strings.Repeat("1 1:1\n0 2:1\n", bufferSize/8))
+	d := mustParse(t, strings.Repeat("1 1:1\n0 2:1\n", unpack.BufferSize/8))
 	d.Name = "big"
 	return d
 }

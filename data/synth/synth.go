@@ -2,7 +2,7 @@
 // use where those cannot be had. They are nobody's data: whatever is computed
 // from one is marked by Dataset.Synthetic.
 //
-// A row is a number of categorical attributes with skewed frequencies, one-hot
+// A sparse row is a number of categorical attributes with skewed frequencies, one-hot
 // coded. They depend on each other, as those of the real sets do: an attribute
 // takes, with some probability, the level at a quantile that the whole row
 // shares. Its label is drawn from a logistic teacher,
@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/rng"
@@ -82,17 +84,64 @@ func Names() []string {
 	for _, s := range shapes() {
 		names = append(names, s.name)
 	}
+	for _, p := range pictures() {
+		names = append(names, p.name)
+	}
 	return names
 }
 
-// Make returns the stand-in of this name; an unknown one is an error that
-// lists the names.
+// Is reports whether a name is that of a stand-in, with a number of rows or
+// without, right or wrong.
+func Is(name string) bool {
+	base, _, _ := strings.Cut(name, ":")
+	return slices.Contains(Names(), base)
+}
+
+// Check reports what is wrong with a name given to Make, without drawing.
+func Check(name string) error {
+	_, err := find(name)
+	return err
+}
+
+// Make returns the stand-in of this name. Those of images have as many rows as
+// the real set, or the number that follows the name and a colon, as in
+// "synth-mnist:7000". An unknown name is an error that lists the names.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
+	draw, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	d := draw(root)
+	d.Name = name
+	return d, nil
+}
+
+// find returns how the stand-in of this name is drawn.
+func find(name string) (func(*rng.Root) *data.Dataset, error) {
+	base, count, sized := strings.Cut(name, ":")
 	for _, s := range shapes() {
 		if s.name == name {
-			d, _ := s.draw(root)
-			return d, nil
+			return func(root *rng.Root) *data.Dataset {
+				d, _ := s.draw(root)
+				return d
+			}, nil
 		}
+		if s.name == base {
+			return nil, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name, base)
+		}
+	}
+	for _, p := range pictures() {
+		if p.name != base {
+			continue
+		}
+		rows := p.rows
+		if sized {
+			// What is not a number reads as one that is too small.
+			if rows, _ = strconv.Atoi(count); rows < MinRows || rows > MaxRows {
+				return nil, fmt.Errorf("synth: %s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
+			}
+		}
+		return func(root *rng.Root) *data.Dataset { return p.make(root, rows) }, nil
 	}
 	return nil, fmt.Errorf("synth: data set = %q, must be one of %q", name, Names())
 }

@@ -73,11 +73,13 @@ func TestRowsAreOneHot(t *testing.T) {
 // Golden: a change here changes every result on a stand-in.
 func TestSeedMeansTheseRows(t *testing.T) {
 	want := map[string]string{
-		"synth-phishing":  "dcdc5211df5fafffd45698e1dfb83b766093f7a34a4659d090caa9e04701cde3",
-		"synth-mushrooms": "8b0bcfc90e4d0835e8dbd41c7eed66fd038e17f47bc6e25839ad1b8bb04fa752",
+		"synth-phishing":    "dcdc5211df5fafffd45698e1dfb83b766093f7a34a4659d090caa9e04701cde3",
+		"synth-mushrooms":   "8b0bcfc90e4d0835e8dbd41c7eed66fd038e17f47bc6e25839ad1b8bb04fa752",
+		"synth-mnist:700":   "2bf1786cb4f8ff1c056763d35ff0c499dc3064f78ab90ab1d26e67b043217ca2",
+		"synth-cifar10:600": "07af48482c1c3b72a4f5ee227ac8e1717b010748bdd570f547fec2a3ea915eb9",
 	}
 	seen := map[string]bool{}
-	for _, name := range Names() {
+	for name, golden := range want {
 		for seed := range uint64(3) {
 			d, err := Make(name, rng.New(seed))
 			if err != nil {
@@ -90,17 +92,34 @@ func TestSeedMeansTheseRows(t *testing.T) {
 					name, seed, d.Name, again.Hash() == h, seen[h])
 			}
 			seen[h] = true
-			if seed == 1 && h != want[name] {
-				t.Errorf("%s, seed 1: hash %s, want %s", name, h, want[name])
+			if seed == 1 && h != golden {
+				t.Errorf("%s, seed 1: hash %s, want %s", name, h, golden)
 			}
 		}
 	}
 }
 
-func TestMakeUnknown(t *testing.T) {
-	want := `synth: data set = "phishing", must be one of ["synth-phishing" "synth-mushrooms"]`
-	if _, err := Make("phishing", rng.New(1)); err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+func TestNames(t *testing.T) {
+	for _, name := range Names() {
+		if err := Check(name); !Is(name) || err != nil {
+			t.Errorf("%s: a stand-in: %v, %v", name, Is(name), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"phishing":           `synth: data set = "phishing", must be one of ["synth-phishing" "synth-mushrooms" "synth-mnist" "synth-cifar10"]`,
+		"synth-phishing:10":  `synth: data set = "synth-phishing:10", must be "synth-phishing", which has as many rows as the real one`,
+		"synth-mnist:19":     `synth: synth-mnist: rows = "19", must be in [20, 100000]`,
+		"synth-mnist:100001": `synth: synth-mnist: rows = "100001", must be in [20, 100000]`,
+		"synth-cifar10:few":  `synth: synth-cifar10: rows = "few", must be in [20, 100000]`,
+		"synth-cifar10:":     `synth: synth-cifar10: rows = "", must be in [20, 100000]`,
+	} {
+		_, err := Make(name, rng.New(1))
+		if checked := Check(name); err == nil || checked == nil || err.Error() != want || checked.Error() != want {
+			t.Errorf("errors %v and %v, want %s", err, checked, want)
+		}
+		if Is(name) != strings.HasPrefix(name, "synth-") {
+			t.Errorf("%q is a stand-in: %v", name, Is(name))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,6 +39,9 @@ type File struct {
 	// Rel is its place below the folder, slash-separated and local:
 	// "libsvm/phishing".
 	Rel string
+	// Also lists other places, of the same form, where the file may be if Rel is
+	// not there: under another name, say, or not compressed. A download goes to Rel.
+	Also []string
 	// Sources are URLs, tried in this order.
 	Sources []string
 	// SHA256 of the whole file, 64 hexadecimal digits; "" if not known.
@@ -97,25 +101,26 @@ func (t timing) orDefault() timing {
 // is one of ErrUnavailable, ErrMissing and ErrDamaged where they apply, and the
 // cause of ctx if that is done.
 func (l Locator) Locate(ctx context.Context, f File) (string, error) {
-	rel, err := f.local()
+	places, err := f.places()
 	if err != nil {
 		return "", err
 	}
 	if l.Dir != "" {
-		return f.in(filepath.Join(l.Dir, rel))
+		return f.in(l.Dir, places)
 	}
 	cache, err := l.cache()
 	if err != nil {
 		return "", fmt.Errorf("fetch: %s: %w: %w", f.Rel, ErrUnavailable, err)
 	}
-	path := filepath.Join(cache, rel)
 	var damage error
-	if _, err := os.Stat(path); err == nil {
-		if damage = f.verify(path); damage == nil {
-			return path, nil
+	found, err := first(cache, places)
+	if err == nil {
+		if damage = f.verify(found); damage == nil {
+			return found, nil
 		}
-		l.say("fetch: %s is damaged (%v), fetching it anew", path, damage)
+		l.say("fetch: %s is damaged (%v), fetching it anew", found, damage)
 	}
+	path := filepath.Join(cache, places[0])
 	err = l.download(ctx, f, path)
 	switch {
 	case err == nil:
@@ -123,31 +128,55 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("fetch: %s: %w", f.Rel, context.Cause(ctx))
 	case damage != nil:
-		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy there by hand", path, ErrDamaged, damage, err)
+		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy there by hand", found, ErrDamaged, damage, err)
 	default:
 		return "", fmt.Errorf("fetch: %s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable, err, path)
 	}
 }
 
-// local checks f and returns its place in the form of this system.
-func (f File) local() (string, error) {
-	rel, err := filepath.Localize(f.Rel)
-	if err != nil || rel == "." {
-		return "", fmt.Errorf("fetch: file = %q, must be a slash-separated path below a folder", f.Rel)
+// places checks f and returns where it may be, in the form of this system.
+func (f File) places() ([]string, error) {
+	var places []string
+	for _, rel := range append([]string{f.Rel}, f.Also...) {
+		place, err := filepath.Localize(rel)
+		if err != nil || place == "." {
+			return nil, fmt.Errorf("fetch: file = %q, must be a slash-separated path below a folder", rel)
+		}
+		places = append(places, place)
 	}
 	if _, err := hex.DecodeString(f.SHA256); err != nil || len(f.SHA256) != 0 && len(f.SHA256) != hex.EncodedLen(sha256.Size) {
-		return "", fmt.Errorf("fetch: %s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
+		return nil, fmt.Errorf("fetch: %s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
 	}
 	if f.MaxBytes < 0 {
-		return "", fmt.Errorf("fetch: %s: MaxBytes = %d, must be at least 0", f.Rel, f.MaxBytes)
+		return nil, fmt.Errorf("fetch: %s: MaxBytes = %d, must be at least 0", f.Rel, f.MaxBytes)
 	}
-	return rel, nil
+	return places, nil
 }
 
-// in finds f at path, in the folder the user named.
-func (f File) in(path string) (string, error) {
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("fetch: %s: %w: %w", f.Rel, ErrMissing, err)
+// first returns the path of the first place below the folder at which there is a
+// file; without one, the error is that of the first place.
+func first(folder string, places []string) (string, error) {
+	var missing error
+	for _, place := range places {
+		path := filepath.Join(folder, place)
+		_, err := os.Stat(path)
+		if err == nil {
+			return path, nil
+		}
+		missing = cmp.Or(missing, err)
+	}
+	return "", missing
+}
+
+// in finds f in the folder the user named.
+func (f File) in(folder string, places []string) (string, error) {
+	path, err := first(folder, places)
+	if err != nil {
+		also := ""
+		if len(f.Also) > 0 {
+			also = fmt.Sprintf(" (nor is any of %q)", f.Also)
+		}
+		return "", fmt.Errorf("fetch: %s: %w%s: %w", f.Rel, ErrMissing, also, err)
 	}
 	if err := f.verify(path); err != nil {
 		return "", fmt.Errorf("fetch: %s: %w: %w", path, ErrDamaged, err)

@@ -408,6 +408,34 @@ func TestExplicitFolder(t *testing.T) {
 	}
 }
 
+func TestOtherPlaces(t *testing.T) {
+	url, requests := source(t, serve(content))
+	f := toy(url)
+	f.Also = []string{"set/other/toy", "set/toy.old"}
+	l := locator(t)
+	old := plant(t, l.Cache, "set/toy.old", content)
+	path, err := l.Locate(t.Context(), f)
+	if err != nil || path != old {
+		t.Errorf("found %s, %v, want %s", path, err, old)
+	}
+	other := plant(t, l.Cache, "set/other/toy", "bad") // it comes first
+	l.Offline = true
+	_, err = l.Locate(t.Context(), f)
+	wantKind(t, err, ErrDamaged, other, "offline")
+	l.Offline = false
+	if path, err = l.Locate(t.Context(), f); err != nil || path != l.toyPath() || requests.Load() != 1 {
+		t.Errorf("found %s, %v, after %d requests, want a download to %s", path, err, requests.Load(), l.toyPath())
+	}
+
+	l.Dir = t.TempDir()
+	_, err = l.Locate(t.Context(), f)
+	wantKind(t, err, ErrMissing, filepath.Join(l.Dir, "set", "toy"), `nor is any of ["set/other/toy" "set/toy.old"]`)
+	other = plant(t, l.Dir, "set/other/toy", content)
+	if path, err = l.Locate(t.Context(), f); err != nil || path != other {
+		t.Errorf("found %s, %v, want %s", path, err, other)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	refusal := errors.New("two rows expected")
 	check := func(path string) error {
@@ -452,7 +480,7 @@ func TestMalformedFile(t *testing.T) {
 	for _, f := range []File{
 		{Rel: ""}, {Rel: "."}, {Rel: "/etc/passwd"}, {Rel: "../toy"}, {Rel: "a/../../b"},
 		{Rel: "toy", SHA256: "abc"}, {Rel: "toy", SHA256: strings.Repeat("g", 64)}, {Rel: "toy", SHA256: "abcd"},
-		{Rel: "toy", MaxBytes: -1},
+		{Rel: "toy", MaxBytes: -1}, {Rel: "toy", Also: []string{"../toy"}},
 	} {
 		l := locator(t)
 		_, err := l.Locate(t.Context(), f)

@@ -1,0 +1,84 @@
+// Package cifar10 reads the binary version of CIFAR-10 (A. Krizhevsky, "Learning
+// Multiple Layers of Features from Tiny Images", 2009), and knows where to find
+// it.
+//
+// A file is a sequence of records of 3,073 bytes: the label, then the image of 32
+// × 32 pixels, row by row, first in red, then in green, then in blue. See
+// https://www.cs.toronto.edu/~kriz/cifar.html.
+package cifar10
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"proactivedp/data"
+	"proactivedp/internal/unpack"
+)
+
+const (
+	// Classes is the number of kinds of things shown.
+	Classes = 10
+	// MaxRecords bounds a file, so that a damaged one cannot take all memory.
+	MaxRecords = 100_000
+
+	side        = 32
+	channels    = 3
+	pixels      = channels * side * side
+	recordBytes = 1 + pixels
+)
+
+// Mean and Std return the mean and the standard deviation of p/255 over all
+// pixels p of the training set, for red, green and blue, to the four digits that
+// are in wide use.
+func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
+
+// Std belongs to Mean.
+func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
+
+// Parse reads a file, plain or compressed by gzip or bzip2. It fails if a record
+// is cut, if a label is above 9, if there are no records or more than
+// MaxRecords; and with the reader's error if that fails.
+func Parse(name string, r io.Reader) (*data.Dataset, error) {
+	d := newSet(name)
+	in, err := unpack.Reader(r)
+	if err == nil {
+		_, err = readRecords(in, MaxRecords, func(_ int, label int32, image []byte) {
+			d.Label = append(d.Label, label)
+			d.Images.Pixels = append(d.Images.Pixels, image...)
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cifar10: %s: %w", name, err)
+	}
+	return d, nil
+}
+
+func newSet(name string) *data.Dataset {
+	return &data.Dataset{Name: name, Features: pixels, Classes: Classes, Images: &data.Images{
+		Channels: channels, Height: side, Width: side, Mean: Mean(), Std: Std(),
+	}}
+}
+
+// readRecords calls put for the records of r, from 1 to most of them, and returns
+// how many there were. The image is only lent.
+func readRecords(r io.Reader, most int, put func(i int, label int32, image []byte)) (int, error) {
+	record := make([]byte, recordBytes)
+	for i := 0; ; i++ {
+		switch n, err := io.ReadFull(r, record); {
+		case err == io.EOF && i > 0:
+			return i, nil
+		case err == io.EOF:
+			return 0, fmt.Errorf("no records: %w", io.ErrUnexpectedEOF)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return i, fmt.Errorf("record %d has %d bytes, must have %d: %w", i, n, recordBytes, err)
+		case err != nil:
+			return i, err
+		case i == most:
+			return i, fmt.Errorf("more than %d records", most)
+		case record[0] >= Classes:
+			return i, fmt.Errorf("record %d: label %d, must be in [0, %d)", i, record[0], Classes)
+		}
+		put(i, int32(record[0]), record[1:])
+	}
+}

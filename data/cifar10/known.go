@@ -1,0 +1,206 @@
+package cifar10
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/fetch"
+	"proactivedp/internal/unpack"
+)
+
+// What is said of the data set.
+const (
+	Name     = "cifar10"
+	Train    = 50_000
+	Test     = 10_000
+	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, University of Toronto, 2009"
+	Licence  = "none stated by the author, who asks for the citation"
+)
+
+// Sources returns the URLs of the archive of all files.
+func Sources() []string {
+	return []string{
+		"https://www.cs.toronto.edu/~kriz/" + archive,
+		"https://mindspore-website.obs.cn-north-4.myhuaweicloud.com/notebook/datasets/" + archive,
+	}
+}
+
+const (
+	archive = "cifar-10-binary.tar.gz"
+	// unpacked is the folder that the archive makes.
+	unpacked = "cifar-10-batches-bin"
+)
+
+// original is the data set as published. The checksums of the batches are those
+// that public loaders check after unpacking the archive (such as
+// rai-project/dldataset, vision/cifar10.go); that of the part is of such a file,
+// as none is published.
+func original() database {
+	return database{
+		rows: Test,
+		batches: []batch{
+			{"data_batch_1.bin", "5dd7e06a14cb22eb9f671a540d1b7c25"},
+			{"data_batch_2.bin", "5ea93a67294ea407fff1d09f752e9692"},
+			{"data_batch_3.bin", "942cd6a4bcdd0dd3c604fbe906cb4421"},
+			{"data_batch_4.bin", "ae636b3ba5c66a11e91e8cb52e771fcb"},
+			{"data_batch_5.bin", "53f37980c15c3d472c316c40844f3f0d"},
+			{"test_batch.bin", "803d5f7f4d78ea53de84dbe85f74fb6d"},
+		},
+		partRows: 1_000,
+		part:     batch{"test_batch_first1000.bin", "371f65da31ad652f5e24b3699a3e6515"},
+		sources:  Sources(),
+	}
+}
+
+// Load finds the data set below cifar10/, verifies it and returns the training
+// batches in their order followed by the test batch. A folder named by the user
+// has the batches (data_batch_1.bin and so on, or the same as .bin.gz, or in
+// cifar-10-batches-bin/) or the archive; a cache has the archive, which is read
+// without being unpacked. Instead of test_batch.bin a folder may have
+// test_batch_first1000.bin, its first 1,000 records: the Note then says so. The
+// locator's errors can be told apart with errors.Is.
+func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
+	return original().load(ctx, locator)
+}
+
+// database is a data set in files of equally many rows, the last of which is the
+// test set, or only its first partRows.
+type database struct {
+	rows     int
+	batches  []batch
+	partRows int
+	part     batch
+	sources  []string
+}
+
+type batch struct{ name, md5 string }
+
+func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
+	// Room for all of it, as the batches of the archive come in any order.
+	n := len(b.batches) * b.rows
+	d := newSet(Name)
+	d.Train = n - b.rows
+	d.Label = make([]int32, n)
+	d.Images.Pixels = make([]byte, n*pixels)
+
+	var err error
+	if locator.Dir != "" {
+		err = b.fromFolder(ctx, locator, d)
+	}
+	if locator.Dir == "" || errors.Is(err, fetch.ErrMissing) {
+		if other := b.fromArchive(ctx, locator, d); !errors.Is(other, fetch.ErrMissing) {
+			err = other
+		} else {
+			err = fmt.Errorf("%w\nand instead of the batches, %w", err, other)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cifar10: load: %w", err)
+	}
+	if d.Len() < n {
+		d.Note = fmt.Sprintf("the test set is the first %d of its %d images", b.partRows, b.rows)
+	}
+	return d, nil
+}
+
+// fromFolder reads the files of the batches.
+func (b database) fromFolder(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
+	n := 0 // rows of the last batch
+	for i, k := range b.batches {
+		file := fetch.File{
+			Rel:  Name + "/" + k.name + ".gz",
+			Also: []string{Name + "/" + k.name, Name + "/" + unpacked + "/" + k.name},
+			Check: func(path string) error {
+				return unpack.File(path, func(r io.Reader) (err error) {
+					n, err = b.read(d, i, r)
+					return err
+				})
+			},
+		}
+		if b.last(i) {
+			file.Also = append(file.Also, Name+"/"+b.part.name+".gz", Name+"/"+b.part.name)
+		}
+		if _, err := locator.Locate(ctx, file); err != nil {
+			return err
+		}
+	}
+	d.Label = d.Label[:d.Train+n]
+	d.Images.Pixels = d.Images.Pixels[:len(d.Label)*pixels]
+	return nil
+}
+
+func (b database) last(i int) bool { return i == len(b.batches)-1 }
+
+// fromArchive reads the batches out of the archive.
+func (b database) fromArchive(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
+	_, err := locator.Locate(ctx, fetch.File{
+		Rel: Name + "/" + archive, Sources: b.sources,
+		Check: func(path string) error {
+			return unpack.File(path, func(r io.Reader) error { return b.readArchive(d, r) })
+		},
+	})
+	return err
+}
+
+func (b database) readArchive(d *data.Dataset, r io.Reader) error {
+	missing := slices.Clone(b.batches)
+	for in := tar.NewReader(r); ; {
+		header, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name := path.Base(header.Name)
+		i := slices.IndexFunc(b.batches, func(k batch) bool { return k.name == name })
+		if i < 0 {
+			continue
+		}
+		n, err := b.read(d, i, in)
+		if err == nil && n < b.rows {
+			err = fmt.Errorf("%d records, expected %d", n, b.rows)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", header.Name, err)
+		}
+		missing = slices.DeleteFunc(missing, func(k batch) bool { return k.name == name })
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s is not in the archive", missing[0].name)
+	}
+	return nil
+}
+
+// read puts batch i, or the part of the last one, in its place, verifies it and
+// returns how many rows it has.
+func (b database) read(d *data.Dataset, i int, r io.Reader) (int, error) {
+	sum := md5.New()
+	n, err := readRecords(io.TeeReader(r, sum), b.rows, func(j int, label int32, image []byte) {
+		row := i*b.rows + j
+		d.Label[row] = label
+		copy(d.Images.Image(row), image)
+	})
+	if err != nil {
+		return 0, err
+	}
+	want := b.batches[i]
+	if n < b.rows {
+		if !b.last(i) || n != b.partRows {
+			return 0, fmt.Errorf("%d records, expected %d", n, b.rows)
+		}
+		want = b.part
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want.md5 {
+		return 0, fmt.Errorf("MD5 of the %d records is %s, expected %s", n, got, want.md5)
+	}
+	return n, nil
+}

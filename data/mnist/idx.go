@@ -1,0 +1,176 @@
+// Package mnist reads images and labels in the idx format of the MNIST database
+// of handwritten digits (Y. LeCun, C. Cortes and C. Burges, 1998), and knows
+// where to find that database.
+//
+// A file of images is four big-endian words of 32 bits (the magic number 2051,
+// how many images, their height and their width) and then one byte a pixel, 0
+// for the background, row by row, image after image. A file of labels is two
+// words (2049 and how many) and one byte a label. Nothing follows.
+package mnist
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/unpack"
+)
+
+// Classes is the number of digits.
+const Classes = 10
+
+// The mean and standard deviation of p/255 over all pixels p of MNIST's training
+// set, to the four digits that are in use everywhere (as in PyTorch's own
+// example, pytorch/examples, mnist/main.py).
+const (
+	Mean = 0.1307
+	Std  = 0.3081
+)
+
+// Limits of what is read, so that a damaged file cannot take all memory.
+const (
+	// MaxSide is the largest height and width.
+	MaxSide = 1 << 12
+	// MaxBytes bounds the pixels of a file, and its labels.
+	MaxBytes = 1 << 30
+)
+
+const (
+	imagesMagic = 2051 // unsigned bytes in 3 dimensions
+	labelsMagic = 2049 // unsigned bytes in 1 dimension
+)
+
+// Parse reads a data set of ten classes from a file of images and one of labels,
+// each plain or compressed by gzip or bzip2, normalised as MNIST is. It fails if
+// a file breaks the format of the package comment or the limits, if a label is
+// above 9, if there are no images, or if there are more of one than of the
+// other; and with the reader's error if that fails.
+func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
+	d := newSet(name)
+	for _, part := range []struct {
+		what string
+		file io.Reader
+		add  func(*data.Dataset, io.Reader) error
+	}{{"images", images, addImages}, {"labels", labels, addLabels}} {
+		in, err := unpack.Reader(part.file)
+		if err == nil {
+			err = part.add(d, in)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mnist: %s: %s: %w", name, part.what, err)
+		}
+	}
+	if err := finish(d); err != nil {
+		return nil, fmt.Errorf("mnist: %s: %w", name, err)
+	}
+	return d, nil
+}
+
+func newSet(name string) *data.Dataset {
+	return &data.Dataset{Name: name, Classes: Classes, Images: &data.Images{
+		Channels: 1, Mean: []float32{Mean}, Std: []float32{Std},
+	}}
+}
+
+// finish checks that images and labels belong together.
+func finish(d *data.Dataset) error {
+	if n := len(d.Images.Pixels) / d.Features; n != d.Len() {
+		return fmt.Errorf("%d images and %d labels, must be as many", n, d.Len())
+	}
+	return nil
+}
+
+// addImages appends a file of images to d.
+func addImages(d *data.Dataset, r io.Reader) error {
+	var header [3]uint32
+	if err := readHeader(r, imagesMagic, header[:]); err != nil {
+		return err
+	}
+	count, height, width := int(header[0]), int(header[1]), int(header[2])
+	if height < 1 || height > MaxSide || width < 1 || width > MaxSide {
+		return fmt.Errorf("images of %d×%d pixels, each must be in [1, %d]", height, width, MaxSide)
+	}
+	if most := MaxBytes / (height * width); count < 1 || count > most {
+		return fmt.Errorf("%d images of %d×%d pixels, must be in [1, %d]", count, height, width, most)
+	}
+	m := d.Images
+	if d.Features > 0 && (height != m.Height || width != m.Width) {
+		return fmt.Errorf("images of %d×%d pixels, must be %d×%d as those before", height, width, m.Height, m.Width)
+	}
+	pixels, err := readBytes(m.Pixels, r, count*height*width)
+	if err != nil {
+		return err
+	}
+	m.Height, m.Width, m.Pixels = height, width, pixels
+	d.Features = m.Size()
+	return nil
+}
+
+// addLabels appends a file of labels to d.
+func addLabels(d *data.Dataset, r io.Reader) error {
+	var header [1]uint32
+	if err := readHeader(r, labelsMagic, header[:]); err != nil {
+		return err
+	}
+	count := int(header[0])
+	if count < 1 || count > MaxBytes {
+		return fmt.Errorf("%d labels, must be in [1, %d]", count, MaxBytes)
+	}
+	text, err := readBytes(nil, r, count)
+	if err != nil {
+		return err
+	}
+	labels := slices.Grow(d.Label, count)
+	for i, l := range text {
+		if l >= Classes {
+			return fmt.Errorf("label %d is %d, must be in [0, %d)", i, l, Classes)
+		}
+		labels = append(labels, int32(l))
+	}
+	d.Label = labels
+	return nil
+}
+
+// readHeader reads the magic number and the sizes that follow.
+func readHeader(r io.Reader, magic uint32, sizes []uint32) error {
+	words := make([]uint32, 1+len(sizes))
+	switch err := binary.Read(r, binary.BigEndian, words); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the file ends within the header of %d bytes: %w", 4*len(words), io.ErrUnexpectedEOF)
+	case err != nil:
+		return err
+	case words[0] != magic:
+		return fmt.Errorf("magic number = %d, must be %d", words[0], magic)
+	}
+	copy(sizes, words[1:])
+	return nil
+}
+
+// readBytes appends the n bytes that r must have left, neither fewer nor more.
+// Memory grows with what is there, not with what a header promises.
+func readBytes(to []byte, r io.Reader, n int) ([]byte, error) {
+	for need := n; need > 0; {
+		step := min(need, max(len(to), 1<<20))
+		start := len(to)
+		to = slices.Grow(to, step)[:start+step]
+		got, err := io.ReadFull(r, to[start:])
+		need -= got
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, fmt.Errorf("the file ends after %d bytes of content, expected %d: %w", n-need, n, io.ErrUnexpectedEOF)
+		case err != nil:
+			return nil, err
+		}
+	}
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case io.EOF:
+		return to, nil
+	case nil:
+		return nil, fmt.Errorf("the file goes on after the expected %d bytes of content", n)
+	default:
+		return nil, err
+	}
+}

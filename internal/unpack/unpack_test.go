@@ -1,0 +1,95 @@
+package unpack
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+const text = "1 1:0.5 3:-2\n-1 2:1e-3\n"
+
+// textBzip2 is text through bzip2, which the standard library cannot write.
+const textBzip2 = "QlpoOTFBWSZTWQ/sjnkAAAVZAAAQQAN6EAIAIAAxANNNBTyTTT9KdzNe4SOgptKBF8XckU4UJAP7I55A"
+
+func forms(t *testing.T) map[string][]byte {
+	t.Helper()
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := base64.StdEncoding.DecodeString(textBzip2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{"plain": []byte(text), "gzip": z.Bytes(), "bzip2": b}
+}
+
+func TestReader(t *testing.T) {
+	for name, form := range forms(t) {
+		in, err := Reader(iotest.OneByteReader(bytes.NewReader(form)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, err := io.ReadAll(in); err != nil || string(got) != text {
+			t.Errorf("%s: read %q, %v", name, got, err)
+		}
+		if name == "plain" {
+			continue
+		}
+		in, err = Reader(bytes.NewReader(form[:len(form)-1]))
+		if err == nil {
+			_, err = io.ReadAll(in)
+		}
+		if err == nil {
+			t.Errorf("%s: a cut file was read", name)
+		}
+	}
+	for _, short := range []string{"", "a", "\x1f", "BZ"} {
+		in, err := Reader(strings.NewReader(short))
+		if err != nil {
+			t.Fatalf("%q: %v", short, err)
+		}
+		if got, err := io.ReadAll(in); err != nil || string(got) != short {
+			t.Errorf("%q is read as %q, %v", short, got, err)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := Reader(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("error %v, want the reader's", err)
+	}
+	if _, err := Reader(strings.NewReader("\x1f\x8b?")); err == nil {
+		t.Error("half a header was taken for gzip")
+	}
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text")
+	if err := File(path, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for name, form := range forms(t) {
+		if err := os.WriteFile(path, form, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		err := File(path, func(r io.Reader) (err error) { got, err = io.ReadAll(r); return })
+		if err != nil || string(got) != text {
+			t.Errorf("%s: read %q, %v", name, got, err)
+		}
+	}
+	wrong := errors.New("wrong")
+	if err := File(path, func(io.Reader) error { return wrong }); !errors.Is(err, wrong) || err.Error() != path+": wrong" {
+		t.Errorf("error %v, want it to name the path", err)
+	}
+}
