@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/data"
+	"proactivedp/data/cifar10"
 	"proactivedp/data/libsvm"
+	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
 	"proactivedp/internal/fetch"
 	"proactivedp/internal/rng"
@@ -30,7 +33,7 @@ type dataFlags struct{ dir string }
 // add gives cmd the flag --data-dir.
 func (f *dataFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "data-dir", "",
-		"folder of the data sets, with libsvm/phishing and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
+		"folder of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
 }
 
 // locator returns where to look. Messages and progress go to stderr.
@@ -53,30 +56,70 @@ func (f *dataFlags) obtainable(cmd *cobra.Command) bool {
 	return err == nil && l.Dir == ""
 }
 
-// load returns a data set: a known one by name, a synthetic one by name, or a
-// LIBSVM file by path.
-func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
-	l, err := f.locator(cmd)
-	if err != nil {
-		return nil, err
+// published is a data set that is fetched and verified.
+type published struct {
+	name  string
+	about []string // its size, citation, licence and sources
+	load  func(context.Context, fetch.Locator) (*data.Dataset, error)
+}
+
+func catalogue() []published {
+	var all []published
+	for _, k := range libsvm.Catalogue() {
+		size := fmt.Sprintf("%d rows, %d features, labels %v", k.Rows, k.Features, k.LabelCounts)
+		all = append(all, published{k.Name, append([]string{size, k.Citation, k.Licence}, k.Sources...),
+			func(ctx context.Context, l fetch.Locator) (*data.Dataset, error) { return libsvm.Load(ctx, k.Name, l) }})
 	}
-	switch {
-	case slices.Contains(libsvm.Names(), name):
-		return libsvm.Load(cmd.Context(), name, l)
-	case slices.Contains(synth.Names(), name):
+	images := func(train, test int, shape string) string {
+		return fmt.Sprintf("%d images for training and %d for the test, %s pixels", train, test, shape)
+	}
+	return append(all,
+		published{mnist.Name, append([]string{images(mnist.Train, mnist.Test, "1×28×28"), mnist.Citation, mnist.Licence}, mnist.Sources()...), mnist.Load},
+		published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"), cifar10.Citation, cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
+}
+
+func publishedNames() []string {
+	var names []string
+	for _, p := range catalogue() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// obtain returns a data set: a published one by name, a synthetic one by name, or
+// a LIBSVM file by path.
+func obtain(ctx context.Context, name string, l fetch.Locator) (*data.Dataset, error) {
+	for _, p := range catalogue() {
+		if p.name == name {
+			return p.load(ctx, l)
+		}
+	}
+	if synth.Is(name) {
 		return synth.Make(name, rng.New(standInSeed))
 	}
 	return libsvm.ParseFile(name, 0)
 }
 
+// load returns the data set of a name or path, from where the flag says.
+func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
+	l, err := f.locator(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return obtain(cmd.Context(), name, l)
+}
+
 // checkData refuses a name that is neither a data set nor a file, before
 // anything is loaded.
 func checkData(name string) error {
-	known := slices.Concat(libsvm.Names(), synth.Names())
-	if slices.Contains(known, name) {
+	switch {
+	case slices.Contains(publishedNames(), name):
 		return nil
+	case synth.Is(name):
+		return synth.Check(name)
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		known := slices.Concat(publishedNames(), synth.Names())
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file", name, strings.Join(known, ", "))
 	}
 	return nil
@@ -96,34 +139,28 @@ func newData() *cobra.Command {
 		Example: "  proactivedp data list",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listData(cmd)
+			return listData(cmd.OutOrStdout())
 		},
 	}
 	fetchCmd := &cobra.Command{
 		Use:     "fetch [name…]",
 		Short:   "Download data sets into the cache, verified; all without a name",
-		Example: "  proactivedp data fetch phishing",
+		Example: "  proactivedp data fetch mnist",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return each(cmd, names, func(ctx context.Context, name string) error {
-				d, err := libsvm.Load(ctx, name, fetch.Locator{Progress: cmd.ErrOrStderr()})
-				return describe(cmd, d, err)
-			})
+			return each(cmd, names, fetch.Locator{Progress: cmd.ErrOrStderr()})
 		},
 	}
 	verify := &cobra.Command{
 		Use:     "verify [name…]",
-		Short:   "Check data sets where they are, without downloading; all without a name",
-		Example: "  proactivedp data verify --data-dir DIR",
+		Short:   "Check data sets where they are, without downloading; all published ones without a name",
+		Example: "  proactivedp data verify --data-dir DIR\n  proactivedp data verify synth-mnist:7000",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return each(cmd, names, func(ctx context.Context, name string) error {
-				l, err := where.locator(cmd)
-				if err != nil {
-					return err
-				}
-				l.Offline = true
-				d, err := libsvm.Load(ctx, name, l)
-				return describe(cmd, d, err)
-			})
+			l, err := where.locator(cmd)
+			if err != nil {
+				return err
+			}
+			l.Offline = true
+			return each(cmd, names, l)
 		},
 	}
 	where.add(verify)
@@ -131,53 +168,56 @@ func newData() *cobra.Command {
 	return cmd
 }
 
-// each calls f for the named data sets, all known ones without names, and
-// reports every failure.
-func each(cmd *cobra.Command, names []string, f func(context.Context, string) error) error {
-	known := libsvm.Names()
+// each describes the named data sets, all published ones without names, as they
+// are found, and reports every failure.
+func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 	if len(names) == 0 {
-		names = known
+		names = publishedNames()
 	}
 	var errs []error
 	for _, name := range names {
-		if !slices.Contains(known, name) {
+		if synth.Is(name) {
+			errs = append(errs, usage(synth.Check(name)))
+		} else if !slices.Contains(publishedNames(), name) {
+			known := slices.Concat(publishedNames(), synth.Names())
 			errs = append(errs, usage(fmt.Errorf("data set = %q, must be one of %s", name, strings.Join(known, ", "))))
 		}
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	for _, name := range names {
-		errs = append(errs, f(cmd.Context(), name))
+		d, err := obtain(cmd.Context(), name, l)
+		if err == nil {
+			err = describe(cmd.OutOrStdout(), d)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-func describe(cmd *cobra.Command, d *data.Dataset, err error) error {
-	if err != nil {
-		return err
+func describe(w io.Writer, d *data.Dataset) error {
+	text := fmt.Sprintf("%-17s %d rows", d.Name, d.Len())
+	if d.Train > 0 {
+		text += fmt.Sprintf(", %d of them for training", d.Train)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%-16s %d rows, %d features, labels %v, content sha256 %s\n",
-		d.Name, d.Len(), d.Features, d.LabelCounts(), d.Hash())
+	text += fmt.Sprintf(", %s, labels %v, content sha256 %s", d.Shape(), d.LabelCounts(), d.Hash())
+	if d.Synthetic {
+		text += " (SYNTHETIC)"
+	}
+	if d.Note != "" {
+		text += "; " + d.Note
+	}
+	_, err := fmt.Fprintln(w, text)
 	return err
 }
 
-func listData(cmd *cobra.Command) error {
-	w := cmd.OutOrStdout()
-	for _, name := range libsvm.Names() {
-		k, err := libsvm.Lookup(name)
-		if err != nil {
+func listData(w io.Writer) error {
+	for _, p := range catalogue() {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", p.name, strings.Join(p.about, "\n  ")); err != nil {
 			return err
-		}
-		if _, err := fmt.Fprintf(w, "%s: %d rows, %d features, labels %v\n  %s\n  %s\n", k.Name, k.Rows, k.Features, k.LabelCounts, k.Citation, k.Licence); err != nil {
-			return err
-		}
-		for _, source := range k.Sources {
-			if _, err := fmt.Fprintf(w, "  %s\n", source); err != nil {
-				return err
-			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "synthetic stand-ins, by name only: %s\n", strings.Join(synth.Names(), ", "))
+	_, err := fmt.Fprintf(w, "synthetic stand-ins, by name only: %s\nthose of images with a number of rows, too, as synth-mnist:7000\n", strings.Join(synth.Names(), ", "))
 	return err
 }
