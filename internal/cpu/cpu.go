@@ -5,21 +5,19 @@ import (
 	"os"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sys/cpu"
 )
 
 // Describe names the system, the architecture, the processor where the system
-// tells its name, and the widest vector instructions it has.
+// tells its name, and the widest class of vector instructions it has.
 func Describe() string {
 	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
 	if name := model(); name != "" {
 		parts = append(parts, name)
 	}
-	switch {
-	case cpu.X86.HasAVX512F:
+	switch Detect() {
+	case AVX512:
 		parts = append(parts, "AVX-512")
-	case cpu.X86.HasAVX2:
+	case AVX2:
 		parts = append(parts, "AVX2")
 	}
 	return strings.Join(parts, ", ")

@@ -1,0 +1,48 @@
+package cpu
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Class is a class of vector instructions that kernels are written for. A
+// machine that has one has those below it.
+type Class int
+
+const (
+	Portable Class = iota // Go alone
+	AVX2                  // AVX2 and FMA: 256 bits
+	AVX512                // AVX-512 F, BW, DQ and VL as well: 512 bits
+)
+
+var classes = [...]string{Portable: "portable", AVX2: "avx2", AVX512: "avx512"}
+
+func (c Class) String() string {
+	if c < 0 || int(c) >= len(classes) {
+		return fmt.Sprintf("Class(%d)", int(c))
+	}
+	return classes[c]
+}
+
+// ParseClass is the inverse of String.
+func ParseClass(name string) (Class, error) {
+	for c, n := range classes {
+		if n == name {
+			return Class(c), nil
+		}
+	}
+	return Portable, fmt.Errorf("cpu: class = %q, must be portable, avx2 or avx512", name)
+}
+
+// Detect returns the widest class that this machine and its system support.
+func Detect() Class {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA:
+		return Portable
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return AVX2
+	}
+	return AVX512
+}
