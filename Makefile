@@ -4,9 +4,10 @@ SEEDS       ?= 5
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
+GENERATOR    = internal/f32/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test race lint fuzz-short bench results clean
+.PHONY: help build run quick test race lint generate generate-check fuzz-short bench results clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,11 +27,22 @@ test: ## Pass the tests.
 race: ## Pass the tests of everything concurrent under the race detector.
 	$(GO) test -race ./sim/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
 
-lint: ## Format, vet, staticcheck, and that other architectures build.
+lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	GOARCH=arm64 $(GO) vet ./...
+	$(GO) vet -tags noasm ./...
+	cd $(GENERATOR) && $(GO) vet ./...
+
+generate: ## Write the assembly of internal/f32 anew.
+	cd $(GENERATOR) && $(GO) run .
+
+generate-check: ## Prove that the assembly is what its generator writes.
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && (cd $(GENERATOR) && $(GO) run . -out "$$made") && \
+	for file in "$$made"/* internal/f32/*.s; do \
+		cmp "$$made/$${file##*/}" "internal/f32/$${file##*/}" || exit 1; \
+	done
 
 fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./data/libsvm -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)

@@ -71,7 +71,7 @@ func (t *Tile) Mul(terms *Terms) {
 		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+lastB+Lanes-1]
 	}
 	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
-	kernels.tile(t, terms.list)
+	mulTile(t, terms.list)
 }
 
 // LaneTile is a block of products of vectors of lanes with vectors of lanes,
@@ -101,7 +101,7 @@ func (t *LaneTile) Mul(terms *Terms) {
 		_, _ = t.A[terms.maxA+(r-1)*t.RowA+Lanes-1], t.B[terms.maxB+lastB+Lanes-1]
 	}
 	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
-	kernels.laneTile(t, terms.list)
+	mulLaneTile(t, terms.list)
 }
 
 // maxColumn returns the largest offset; one below zero panics.
@@ -169,7 +169,7 @@ func Transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 		panic("f32: a row of a block shorter than the block")
 	}
 	_, _ = dst[(Lanes-1)*dstRow+Lanes-1], src[(Lanes-1)*srcRow+Lanes-1]
-	kernels.transpose(dst, dstRow, src, srcRow)
+	transpose(dst, dstRow, src, srcRow)
 }
 
 // transposePortable is the specification of Transpose.

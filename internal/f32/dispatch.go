@@ -1,10 +1,86 @@
 package f32
 
-// kernelSet is one implementation of every kernel.
+import (
+	"fmt"
+	"os"
+
+	"proactivedp/internal/cpu"
+)
+
+// EnvKernels names the environment variable that lowers the class of the
+// kernels: portable, avx2 or avx512.
+const EnvKernels = "PROACTIVEDP_KERNELS"
+
+var (
+	class          cpu.Class // of the kernels in use
+	environmentErr error
+)
+
+func init() {
+	class, environmentErr = environmentClass(os.Getenv(EnvKernels))
+	kernels = sets[class]
+}
+
+// environmentClass is the class that the variable asks for; the widest usable
+// one if it is not set, or if what it asks for cannot be had.
+func environmentClass(word string) (cpu.Class, error) {
+	if word == "" {
+		return widest(), nil
+	}
+	c, err := cpu.ParseClass(word)
+	if err == nil {
+		err = usable(c)
+	}
+	if err != nil {
+		return widest(), fmt.Errorf("%s: %w", EnvKernels, err)
+	}
+	return c, nil
+}
+
+// EnvironmentErr says what is wrong with the variable EnvKernels, which then
+// counts as not set. A program checks it before it runs kernels.
+func EnvironmentErr() error { return environmentErr }
+
+// widest is the widest class that both the machine and the build have.
+func widest() cpu.Class { return min(cpu.Detect(), cpu.Class(len(sets)-1)) }
+
+func usable(c cpu.Class) error {
+	if c < 0 || c > widest() {
+		return fmt.Errorf("f32: kernels = %v, must be at most %v on this machine and in this build", c, widest())
+	}
+	return nil
+}
+
+// Kernels returns the class of the kernels in use.
+func Kernels() cpu.Class { return class }
+
+// Classes lists the classes that can be used, narrowest first.
+func Classes() []cpu.Class {
+	var all []cpu.Class
+	for c := range sets {
+		if usable(cpu.Class(c)) == nil {
+			all = append(all, cpu.Class(c))
+		}
+	}
+	return all
+}
+
+// Use makes the kernels be those of the class until restore is called. It is
+// for tests and benchmarks: no kernel may run meanwhile.
+func Use(c cpu.Class) (restore func(), err error) {
+	if err := usable(c); err != nil {
+		return nil, err
+	}
+	before := class
+	class, kernels = c, sets[c]
+	return func() { class, kernels = before, sets[before] }, nil
+}
+
+// kernelSet is one implementation of the kernels that are reached through
+// function values, one set for each class. What is passed to them by pointer
+// escapes to the heap; the kernels of tiles, whose arguments should not, are
+// called by the class instead.
 type kernelSet struct {
-	tile           func(*Tile, []Term)
-	laneTile       func(*LaneTile, []Term)
-	transpose      func(dst []float32, dstRow int, src []float32, srcRow int)
 	relu           func(x []float32)
 	reluBack       func(d, y []float32)
 	tanh           func(x []float32)
@@ -20,15 +96,17 @@ type kernelSet struct {
 	laneAxpy       func(f *[Lanes]float32, x, y []float32)
 	sumLanes       func(dst, x []float32)
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
+	axpy           func(alpha float32, x, y []float32)
+	sumSquares     func(x []float32) float64
 }
 
 var portable = kernelSet{
-	tile: tilePortable, laneTile: laneTilePortable, transpose: transposePortable,
 	relu: reluPortable, reluBack: reluBackPortable, tanh: tanhPortable, tanhBack: tanhBackPortable, exp: expPortable,
 	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable, avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	laneAxpy: laneAxpyPortable, sumLanes: sumLanesPortable, fromBytes: fromBytesPortable,
+	axpy: axpyPortable, sumSquares: sumSquaresPortable,
 }
 
-// kernels is the set in use.
-var kernels = portable
+// kernels is the set in use, that of class.
+var kernels kernelSet

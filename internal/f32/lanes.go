@@ -14,7 +14,7 @@ func vectors(x []float32) int {
 	return len(x) / Lanes
 }
 
-// Relu sets x to max(x, 0), NaN staying NaN.
+// Relu sets x to max(x, 0), NaN staying NaN and −0 staying −0.
 func Relu(x []float32) {
 	vectors(x)
 	kernels.relu(x)
@@ -22,7 +22,7 @@ func Relu(x []float32) {
 
 func reluPortable(x []float32) {
 	for i, v := range x {
-		if v <= 0 {
+		if v < 0 {
 			x[i] = 0
 		}
 	}
@@ -52,10 +52,28 @@ func Tanh(x []float32) {
 	kernels.tanh(x)
 }
 
+// tanhBound is where tanh is ±1 in float32.
+const tanhBound = 9.02
+
 func tanhPortable(x []float32) {
 	for i, v := range x {
-		x[i] = float32(math.Tanh(float64(v)))
+		v = clamp(v, expTable[0], expTable[1])
+		r, k := expm1(v + v)
+		s := powerOf2(k)
+		e := float32(s*r) + (s - 1) // e^2x − 1
+		x[i] = e / (e + 2)          // never above 1
 	}
+}
+
+// clamp returns v brought into [lo, hi], NaN staying NaN.
+func clamp(v, lo, hi float32) float32 {
+	if v > hi {
+		return hi
+	}
+	if v < lo {
+		return lo
+	}
+	return v
 }
 
 // TanhBack takes d, the loss's derivative by y = tanh z, to that by z:
@@ -70,7 +88,7 @@ func TanhBack(d, y []float32) {
 
 func tanhBackPortable(d, y []float32) {
 	for i, v := range y {
-		d[i] *= 1 - v*v
+		d[i] *= 1 - float32(v*v)
 	}
 }
 
@@ -80,11 +98,46 @@ func Exp(x []float32) {
 	kernels.exp(x)
 }
 
+// expTable has the constants of tanh and exp, in the order of their use: the
+// bounds of the argument of tanh; those of exp, beyond which the result is Inf
+// or 0; log2 e; the 1.5·2²³ whose sum with a number rounds it to an integer; ln 2
+// in two parts, of which an integer times the first is exact; P; 1 and 2. P has
+// the least error of r + r²·P(r) relative to e^r − 1 on |r| ≤ ½ ln 2, about 1.4e-8, found
+// by Remez's exchange.
+var expTable = [15]float32{
+	-tanhBound, tanhBound,
+	-104, 89,
+	math.Log2E, 1.5 * (1 << 23), 0.693359375, math.Ln2 - 0.693359375,
+	0.4999999832, 0.1666654486, 0.04166715835, 0.008366401452, 0.001388489141,
+	1, 2,
+}
+
+// expm1 returns r and k with e^v = 2^k·(1+r), for |r| ≤ ½. Here and above,
+// conversions to float32 keep a compiler from fusing a product with a sum: the
+// bits are the same everywhere.
+func expm1(v float32) (r float32, k int32) {
+	n := float32(v*expTable[4]) + expTable[5]
+	whole := n - expTable[5]
+	v -= float32(whole * expTable[6])
+	v -= float32(whole * expTable[7])
+	p := expTable[12]
+	for i := 11; i >= 8; i-- {
+		p = float32(p*v) + expTable[i]
+	}
+	return float32(p*float32(v*v)) + v, int32(math.Float32bits(n) - math.Float32bits(expTable[5]))
+}
+
 func expPortable(x []float32) {
 	for i, v := range x {
-		x[i] = float32(math.Exp(float64(v)))
+		r, k := expm1(clamp(v, expTable[2], expTable[3]))
+		// Two factors, since 2^k alone may be out of range.
+		half := k >> 1
+		x[i] = float32((r+1)*powerOf2(half)) * powerOf2(k-half)
 	}
 }
+
+// powerOf2 returns 2^k for k in [-126, 127].
+func powerOf2(k int32) float32 { return math.Float32frombits(uint32(k+127) << 23) }
 
 // Plane is the place of a map in memory: H×W vectors, rows Row floats apart
 // (Row ≥ W·Lanes), so that it may lie inside a border.
@@ -99,7 +152,8 @@ func (p Plane) check(x []float32) {
 
 // MaxPool sets dst to the largest of each 2×2 window of src, a plane of twice
 // the height and width, and which to that window's place of it (0, 1, 2, 3, row
-// by row, the first of equals), H·W·Lanes numbers without a border.
+// by row, the first of equals), H·W·Lanes numbers without a border. A window
+// with a NaN gives NaN.
 func MaxPool(dst []float32, p Plane, src []float32, srcRow int, which []int32) {
 	p.check(dst)
 	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
@@ -112,13 +166,18 @@ func maxPoolPortable(dst []float32, p Plane, src []float32, srcRow int, which []
 		for x := range p.W {
 			at, out, w := 2*y*srcRow+2*x*Lanes, dst[y*p.Row+x*Lanes:], which[(y*p.W+x)*Lanes:]
 			for l := range Lanes {
-				best, arg := src[at+l], int32(0)
-				for k, v := range [...]float32{src[at+Lanes+l], src[at+srcRow+l], src[at+srcRow+Lanes+l]} {
-					if !(v <= best) { // a NaN comes through
-						best, arg = v, int32(k+1)
+				window := [...]float32{src[at+l], src[at+Lanes+l], src[at+srcRow+l], src[at+srcRow+Lanes+l]}
+				best, arg, nan := window[0], 0, false
+				for k, v := range window {
+					if v > best {
+						best, arg = v, k
 					}
+					nan = nan || v != v
 				}
-				out[l], w[l] = best, arg
+				if nan {
+					best = float32(math.NaN())
+				}
+				out[l], w[l] = best, int32(arg)
 			}
 		}
 	}
@@ -190,33 +249,46 @@ func avgPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane) {
 }
 
 // LaneSumSquares adds to acc[l] the sum over the vectors of x of the square of
-// lane l, in float64.
+// lane l, in float64: the sum over the even vectors plus that over the odd ones.
 func LaneSumSquares(acc *[Lanes]float64, x []float32) {
 	vectors(x)
 	kernels.laneSumSquares(acc, x)
 }
 
 func laneSumSquaresPortable(acc *[Lanes]float64, x []float32) {
-	for ; len(x) >= Lanes; x = x[Lanes:] {
-		for l := range acc {
-			v := float64(x[l])
-			acc[l] += v * v
-		}
+	sum := squares(x)
+	for l := range acc {
+		acc[l] += sum[l]
 	}
 }
 
-// LaneSum sets acc[l] to the sum over the vectors of x of lane l.
+// squares returns the sums of LaneSumSquares. The square of a float32 is exact
+// in float64, so it does not matter whether it is fused with the sum.
+func squares(x []float32) [Lanes]float64 {
+	var sum [2][Lanes]float64
+	for i, v := range x {
+		sum[i/Lanes%2][i%Lanes] += float64(v) * float64(v)
+	}
+	for l := range sum[0] {
+		sum[0][l] += sum[1][l]
+	}
+	return sum[0]
+}
+
+// LaneSum sets acc[l] to the sum over the vectors of x of lane l: four sums over
+// the vectors i mod 4, added as (0+1)+(2+3).
 func LaneSum(acc *[Lanes]float32, x []float32) {
 	vectors(x)
 	kernels.laneSum(acc, x)
 }
 
 func laneSumPortable(acc *[Lanes]float32, x []float32) {
-	*acc = [Lanes]float32{}
-	for ; len(x) >= Lanes; x = x[Lanes:] {
-		for l := range acc {
-			acc[l] += x[l]
-		}
+	var sum [4][Lanes]float32
+	for i, v := range x {
+		sum[i/Lanes%4][i%Lanes] += v
+	}
+	for l := range acc {
+		acc[l] = (sum[0][l] + sum[1][l]) + (sum[2][l] + sum[3][l])
 	}
 }
 
@@ -254,7 +326,7 @@ func LaneAxpy(f *[Lanes]float32, x, y []float32) {
 func laneAxpyPortable(f *[Lanes]float32, x, y []float32) {
 	for i := 0; i < len(x); i += Lanes {
 		for l := range f {
-			y[i+l] += f[l] * x[i+l]
+			y[i+l] += float32(f[l] * x[i+l])
 		}
 	}
 }
@@ -285,7 +357,9 @@ func FromBytes(dst []float32, src []byte, scale, shift float32) {
 	if len(dst) != len(src) {
 		panic("f32: FromBytes of unequal lengths")
 	}
-	kernels.fromBytes(dst, src, scale, shift)
+	whole := len(dst) / Lanes * Lanes
+	kernels.fromBytes(dst[:whole], src[:whole], scale, shift)
+	fromBytesPortable(dst[whole:], src[whole:], scale, shift)
 }
 
 func fromBytesPortable(dst []float32, src []byte, scale, shift float32) {

@@ -36,6 +36,7 @@ const (
 	DownlinkTime Purpose = 8 // server to client latency
 	Perturbation Purpose = 9 // noise added to a trained model (utility graph)
 	Synthetic    Purpose = 10
+	Dropout      Purpose = 11 // what a network drops in a round
 )
 
 // Root derives streams from one seed. It is read-only after construction and
@@ -113,7 +114,20 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	return s
 }
 
-// refill makes the next n ≤ 8 bytes available, and about want bytes if it can.
+// Peek returns the bytes of the next draws, size ≤ 128 bytes each: at least one
+// draw and at most count of them, whatever lies ready. They are valid until the
+// next call; Skip takes them.
+func (s *Stream) Peek(size, count int) []byte {
+	if s.pos+size > s.have {
+		s.refill(size, size*count)
+	}
+	return s.buf[s.pos : s.pos+min(count, (s.have-s.pos)/size)*size]
+}
+
+// Skip takes n of the bytes that Peek returned last, whole draws.
+func (s *Stream) Skip(n int) { s.pos += n }
+
+// refill makes the next n bytes available, and about want bytes if it can.
 // How much is generated at a time never changes the bits: a chunk is one key
 // stream, and GCM generates it anew from its start. Bytes at the end of a chunk
 // too few for a draw are skipped.
@@ -127,11 +141,13 @@ func (s *Stream) refill(n, want int) {
 	s.place[9], s.place[10], s.place[11] = byte(s.chunk), byte(s.chunk>>8), byte(s.chunk>>16)
 	if s.pos+want <= fewBytes {
 		// GCM's key stream starts at counter 2 (NIST SP 800-38D, 7.1).
-		b := s.buf[s.have : s.have+blockBytes]
-		copy(b, s.place[:])
-		binary.BigEndian.PutUint32(b[12:], uint32(2+s.have/blockBytes))
-		s.root.block.Encrypt(b, b)
-		s.have += blockBytes
+		for s.have < s.pos+n {
+			b := s.buf[s.have : s.have+blockBytes]
+			copy(b, s.place[:])
+			binary.BigEndian.PutUint32(b[12:], uint32(2+s.have/blockBytes))
+			s.root.block.Encrypt(b, b)
+			s.have += blockBytes
+		}
 		return
 	}
 	m := max(4*s.have, s.pos+want)

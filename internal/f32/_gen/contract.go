@@ -1,0 +1,375 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The largest blocks of accumulators that the registers hold, next to a row of
+// vectors of B and a factor from A.
+const (
+	tileRows, tileCols         = 6, 4
+	laneTileRows, laneTileCols = 5, 5
+)
+
+// laneTileRowsAVX2 is how many rows of a LaneTile of so many columns the 16
+// registers of AVX2 hold at a time.
+var laneTileRowsAVX2 = [laneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
+
+const (
+	floatBytes = 4
+	termBytes  = 8
+	ymmBytes   = 32
+)
+
+func contract(k *kernels) {
+	k.tileAVX512()
+	k.laneTileAVX512()
+	k.tileAVX2()
+	k.laneTileAVX2()
+	k.transposeAVX2()
+	k.peakFMA("peakFMAAVX512", k.zmm, 24)
+	k.peakFMA("peakFMAAVX2", k.ymm, 12)
+}
+
+func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
+func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
+
+func (k *kernels) tileAVX512() {
+	c := k.contraction("tileAVX512", "t *Tile, terms []Term", "is Tile.Mul after its checks.", k.zmm)
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.shapes(c.load("Cols"), tileCols, func(cols int) {
+			c.block(rows, c.columns(cols), 0)
+		})
+	})
+}
+
+func (k *kernels) laneTileAVX512() {
+	c := k.contraction("laneTileAVX512", "t *LaneTile, terms []Term", "is LaneTile.Mul after its checks.", k.zmm)
+	c.lanes = true
+	c.shapes(c.load("Rows"), laneTileRows, func(rows int) {
+		c.shapes(c.load("Cols"), laneTileCols, func(cols int) {
+			c.block(rows, c.columns(cols), 0)
+		})
+	})
+}
+
+func (k *kernels) tileAVX2() {
+	c := k.contraction("tileColumnAVX2", "t *Tile, terms []Term, column int", "computes a column of Tile.Mul.", k.ymm)
+	column := k.Load(k.Param("column"), k.GP64())
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.block(rows, []place{{index: column}}, 0, ymmBytes)
+	})
+}
+
+func (k *kernels) laneTileAVX2() {
+	c := k.contraction("laneTileRowsAVX2", "t *LaneTile, terms []Term, row, lane int",
+		fmt.Sprintf("computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: at most %d for 1, 2, ... columns.", laneTileRowsAVX2[1:]), k.ymm)
+	c.lanes = true
+	c.corner = func(base, stride reg.GPVirtual) {
+		row, lane := c.GP64(), c.GP64()
+		c.Load(c.Param("lane"), lane)
+		c.LEAQ(operand.Mem{Base: base, Index: lane, Scale: floatBytes}, base)
+		if stride != nil {
+			c.Load(c.Param("row"), row)
+			c.IMULQ(stride, row)
+			c.ADDQ(row, base)
+		}
+	}
+	rows, row := c.load("Rows"), c.GP64()
+	c.Load(c.Param("row"), row)
+	c.SUBQ(row, rows)
+	c.shapes(c.load("Cols"), laneTileCols, func(cols int) {
+		c.shapes(rows, laneTileRowsAVX2[cols], func(rows int) {
+			c.block(rows, c.columns(cols), 0)
+		})
+	})
+}
+
+// contraction is a kernel of Tile or LaneTile: what its blocks of accumulators
+// share. Strides are in bytes.
+type contraction struct {
+	*kernels
+	register  func() reg.VecVirtual
+	lanes     bool                             // A is read as vectors of lanes, not as scalars
+	corner    func(base, stride reg.GPVirtual) // moves base to where the block begins, if not at the tile's; the stride of B is nil
+	tile      gotypes.Component
+	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
+	labels    int
+}
+
+func (k *kernels) contraction(name, parameters, doc string, register func() reg.VecVirtual) *contraction {
+	k.kernel(name, "func("+parameters+")", doc)
+	c := &contraction{kernels: k, register: register, tile: k.Dereference(k.Param("t"))}
+	c.left = k.GP64()
+	k.Load(k.Param("terms").Len(), c.left)
+	k.SHLQ(operand.U8(3), c.left)
+	c.end = k.GP64()
+	k.Load(k.Param("terms").Base(), c.end)
+	k.ADDQ(c.left, c.end)
+	k.NEGQ(c.left)
+	return c
+}
+
+func (c *contraction) load(field string) reg.GPVirtual {
+	r := c.GP64()
+	c.Load(c.tile.Field(field), r)
+	return r
+}
+
+// matrix loads where the block begins in A, B or C, and the stride of its rows,
+// which B has none of.
+func (c *contraction) matrix(name string) (base, stride reg.GPVirtual) {
+	base = c.GP64()
+	c.Load(c.tile.Field(name).Base(), base)
+	if name != "B" {
+		stride = c.load("Row" + name)
+		c.SHLQ(operand.U8(2), stride)
+	}
+	if c.corner != nil {
+		c.corner(base, stride)
+	}
+	return base, stride
+}
+
+// label returns a name not used before in the function.
+func (c *contraction) label(what string) string {
+	c.labels++
+	return fmt.Sprintf("%s%d", what, c.labels)
+}
+
+// shapes branches to the body for n in [1, most], or the last if it is more.
+// The largest comes first, since it has the most work.
+func (c *contraction) shapes(n reg.GPVirtual, most int, body func(n int)) {
+	for i := most; i >= 1; i-- {
+		next := c.label("next")
+		if i > 1 {
+			c.CMPQ(n, operand.U8(uint8(i)))
+			c.JLT(operand.LabelRef(next))
+		}
+		body(i)
+		c.Label(next)
+	}
+}
+
+// place names a column of the tile: by a number, or by what a register holds.
+type place struct {
+	number int
+	index  reg.Register
+}
+
+func (c *contraction) columns(n int) []place {
+	places := make([]place, n)
+	for j := range places {
+		places[j].number = j
+	}
+	return places
+}
+
+// pointers computes where the columns of a matrix start.
+func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) []reg.GPVirtual {
+	all := make([]reg.GPVirtual, len(places))
+	for j, p := range places {
+		at, err := c.tile.Field("Col" + name).Index(p.number).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		if p.index != nil {
+			at.Addr = at.Addr.Idx(p.index, 8)
+		}
+		all[j] = c.GP64()
+		c.MOVQ(at.Addr, all[j])
+		c.LEAQ(operand.Mem{Base: base, Index: all[j], Scale: floatBytes}, all[j])
+	}
+	return all
+}
+
+// rows returns where each row is, from that of row 0, the stride between them
+// and a register to be used: m is at p + m·stride for even m, and from row 1
+// likewise for odd, since addresses scale by 1, 2, 4 or 8.
+func (k *kernels) rows(n int, p, stride reg.GPVirtual) []operand.Mem {
+	all := []operand.Mem{{Base: p}}
+	if n == 1 {
+		return all
+	}
+	q := k.GP64()
+	k.LEAQ(operand.Mem{Base: p, Index: stride, Scale: 1}, q)
+	all = append(all, operand.Mem{Base: q})
+	for m := 2; m < n; m++ {
+		at := all[m%2]
+		at.Index, at.Scale = stride, uint8(m&^1)
+		all = append(all, at)
+	}
+	return all
+}
+
+// block computes a block of rows × places, each place as many registers as there
+// are offsets in bytes, and returns.
+func (c *contraction) block(rows int, places []place, offsets ...int) {
+	columns := len(places) * len(offsets)
+	acc := make([][]reg.VecVirtual, rows)
+	for m := range acc {
+		acc[m] = make([]reg.VecVirtual, columns)
+		for j := range acc[m] {
+			acc[m][j] = c.register()
+		}
+	}
+	eachOfC := func(do func(at operand.Mem, acc reg.VecVirtual)) {
+		base, stride := c.matrix("C")
+		for j, p := range c.pointers(base, "C", places) {
+			for m, at := range c.rows(rows, p, stride) {
+				for o, offset := range offsets {
+					do(at.Offset(offset), acc[m][j*len(offsets)+o])
+				}
+			}
+		}
+	}
+	multiply, noBias, zero := c.label("multiply"), c.label("noBias"), c.label("zero")
+
+	if !c.lanes {
+		bias := c.GP64()
+		c.Load(c.tile.Field("Bias").Base(), bias)
+		c.TESTQ(bias, bias)
+		c.JZ(operand.LabelRef(noBias))
+		for m := range acc {
+			c.VBROADCASTSS(operand.Mem{Base: bias, Disp: floatBytes * m}, acc[m][0])
+			for _, a := range acc[m][1:] {
+				c.VMOVAPS(acc[m][0], a)
+			}
+		}
+		c.JMP(operand.LabelRef(multiply))
+		c.Label(noBias)
+	}
+	accumulate := c.GP8()
+	c.Load(c.tile.Field("Accumulate"), accumulate)
+	c.TESTB(accumulate, accumulate)
+	c.JZ(operand.LabelRef(zero))
+	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(at, acc) })
+	c.JMP(operand.LabelRef(multiply))
+	c.Label(zero)
+	for _, row := range acc {
+		for _, a := range row {
+			c.VXORPS(a, a, a)
+		}
+	}
+
+	c.Label(multiply)
+	c.multiply(acc, places, offsets)
+	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// multiply adds the terms to the accumulators.
+func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets []int) {
+	baseB, _ := c.matrix("B")
+	columns := c.pointers(baseB, "B", places)
+	baseA, rowA := c.matrix("A")
+	loop, done := c.label("loop"), c.label("done")
+	c.TESTQ(c.left, c.left)
+	c.JZ(operand.LabelRef(done))
+
+	c.Label(loop)
+	a, b := c.GP64(), c.GP64()
+	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1}, a)
+	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
+	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+	var row []reg.VecVirtual
+	for _, p := range columns {
+		for _, offset := range offsets {
+			row = append(row, c.register())
+			c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: floatBytes, Disp: offset}, row[len(row)-1])
+		}
+	}
+	for m, at := range c.rows(len(acc), a, rowA) {
+		factor := c.register()
+		if c.lanes {
+			c.VMOVUPS(at, factor)
+		} else {
+			c.VBROADCASTSS(at, factor)
+		}
+		for j := range row {
+			c.VFMADD231PS(row[j], factor, acc[m][j])
+		}
+	}
+	c.ADDQ(operand.U8(termBytes), c.left)
+	c.JNZ(operand.LabelRef(loop))
+	c.Label(done)
+}
+
+// transposeAVX2 loads registers with four floats of a row and four of the row
+// four below it, so that all that is left is to transpose squares of 4×4 within
+// their halves.
+func (k *kernels) transposeAVX2() {
+	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)", "is Transpose after its checks.")
+	load := func(c gotypes.Component) reg.GPVirtual {
+		r := k.GP64()
+		k.Load(c, r)
+		return r
+	}
+	dst, src := load(k.Param("dst").Base()), load(k.Param("src").Base())
+	dstRow, srcRow := load(k.Param("dstRow")), load(k.Param("srcRow"))
+	k.SHLQ(operand.U8(2), dstRow)
+	k.SHLQ(operand.U8(2), srcRow)
+	const square = 4
+	var from [4][]operand.Mem // the rows of src by fours
+	for i := range from {
+		from[i] = k.rows(square, src, srcRow)
+		if i < 3 {
+			next := k.GP64()
+			k.LEAQ(operand.Mem{Base: src, Index: srcRow, Scale: square}, next)
+			src = next
+		}
+	}
+	for j := range 4 { // columns of src and rows of dst by fours
+		to := k.rows(square, dst, dstRow)
+		for i := range 2 {
+			var x, t [square]reg.VecVirtual
+			for m := range square {
+				x[m], t[m] = k.YMM(), k.YMM()
+				k.VBROADCASTF128(from[2*i][m].Offset(j*square*floatBytes), x[m])
+				k.VINSERTF128(operand.U8(1), from[2*i+1][m].Offset(j*square*floatBytes), x[m], x[m])
+			}
+			k.VUNPCKLPS(x[1], x[0], t[0])
+			k.VUNPCKHPS(x[1], x[0], t[1])
+			k.VUNPCKLPS(x[3], x[2], t[2])
+			k.VUNPCKHPS(x[3], x[2], t[3])
+			for m := range square {
+				y, pairs := k.YMM(), []uint8{0x44, 0xee}[m%2] // the low or the high ones
+				k.VSHUFPS(operand.U8(pairs), t[m/2+2], t[m/2], y)
+				k.VMOVUPS(y, to[m].Offset(i*ymmBytes))
+			}
+		}
+		k.LEAQ(operand.Mem{Base: dst, Index: dstRow, Scale: square}, dst)
+	}
+	k.VZEROUPPER()
+	k.RET()
+}
+
+// peakFMA runs as many independent multiply-adds on registers in a round.
+func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int) {
+	k.kernel(name, "func(rounds int) (flops int)",
+		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a round.")
+	left := k.GP64()
+	k.Load(k.Param("rounds"), left)
+	acc := make([]reg.VecVirtual, count)
+	for i := range acc {
+		acc[i] = register()
+		k.VXORPS(acc[i], acc[i], acc[i])
+	}
+	factor := register()
+	k.VXORPS(factor, factor, factor)
+	k.Label("loop")
+	for _, a := range acc {
+		k.VFMADD231PS(factor, factor, a)
+	}
+	k.DECQ(left)
+	k.JNZ(operand.LabelRef("loop"))
+	k.MOVQ(operand.U32(2*count*int(factor.Size())/floatBytes), left)
+	k.Store(left, k.Return("flops"))
+	k.VZEROUPPER()
+	k.RET()
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// gauss makes the kernels of Gaussian noise: addNormalsPortable, operation by
+// operation.
+func gauss(k *kernels) {
+	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
+		gaussian{simd: s}.addNormals()
+	}
+}
+
+// Elements of gaussTable: where a polynomial starts, or a number.
+const (
+	logCoefficients = 0
+	sinCoefficients = 9
+	cosCoefficients = 12
+	one             = 15
+	half            = 16
+	wordUnit        = 17
+	twoLn2          = 18
+	angleUnit       = 19
+)
+
+// Elements of gaussBits.
+const (
+	maxInt32 = iota
+	mantissaBits
+	oneHalfBits
+	oneHalfExponent
+	lowAngleBit
+	signBit
+	rareRadius
+	bitConstants
+)
+
+type gaussian struct {
+	simd
+	bits       func(i int) reg.VecVirtual // gaussBits
+	one, scale reg.VecVirtual
+}
+
+// add, sub and mul compute with an element of gaussTable.
+func (g gaussian) add(c int, from, to reg.VecVirtual) {
+	g.withConstant(g.VADDPS, g.VADDPS_BCST, c, from, to)
+}
+
+func (g gaussian) mul(c int, from, to reg.VecVirtual) {
+	g.withConstant(g.VMULPS, g.VMULPS_BCST, c, from, to)
+}
+
+func (g gaussian) withConstant(plain, broadcast func(...Op), c int, from, to reg.VecVirtual) {
+	if g.wide() {
+		broadcast(NewDataAddr(Symbol{Name: "·gaussTable"}, 4*c), from, to)
+	} else {
+		plain(g.constant("gaussTable", c), from, to)
+	}
+}
+
+// polynomial returns the one whose coefficients start at first.
+func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual {
+	p := g.reg()
+	g.mul(first+degree, t, p)
+	g.add(first+degree-1, p, p)
+	for i := first + degree - 2; i >= first; i-- {
+		g.VMULPS(t, p, p)
+		g.add(i, p, p)
+	}
+	return p
+}
+
+func (g gaussian) addNormals() {
+	g.start("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
+	x, bits, groups, done := g.base("x"), g.base("bits"), g.length("x"), g.GP64()
+	g.bits, g.one, g.scale = g.table("gaussBits", bitConstants), g.constant("gaussTable", one), g.broadcast("scale")
+	g.SHRQ(Imm(5), groups)
+	g.XORQ(done, done)
+	g.Label("next")
+	g.CMPQ(done, groups)
+	g.JE(LabelRef("end"))
+	var words []reg.VecVirtual
+	for i := range laneBytes / g.bytes {
+		words = append(words, g.load(g.at(bits, i)))
+	}
+	g.leaveIfRare(words)
+	for i, word := range words {
+		g.pair(x, i, g.radius(word), g.load(g.at(bits, i+len(words))))
+	}
+	g.ADDQ(U32(2*laneBytes), x)
+	g.ADDQ(U32(2*laneBytes), bits)
+	g.INCQ(done)
+	g.JMP(LabelRef("next"))
+	g.Label("end")
+	g.Store(done, g.ReturnIndex(0))
+	g.end()
+}
+
+// leaveIfRare jumps to the end if one of the radius words is below rareRadius.
+func (g gaussian) leaveIfRare(words []reg.VecVirtual) {
+	if g.wide() {
+		rare := g.K()
+		g.VPCMPUD(Imm(1), g.bits(rareRadius), words[0], rare)
+		g.KTESTW(rare, rare)
+		g.JNE(LabelRef("end"))
+		return
+	}
+	least, limit := g.reg(), g.bits(rareRadius)
+	g.VPMINUD(words[0], words[1], least)
+	g.VPMAXUD(least, limit, limit)
+	g.VPCMPEQD(limit, least, least)
+	// Equal where least ≥ rareRadius.
+	mask := g.GP32()
+	g.VMOVMSKPS(least, mask)
+	g.CMPL(mask, Imm(0xff))
+	g.JNE(LabelRef("end"))
+}
+
+// radius returns the radii of words, which are kept.
+func (g gaussian) radius(word reg.VecVirtual) reg.VecVirtual {
+	t, e, f := g.reg(), g.reg(), g.reg()
+	g.VANDPS(g.bits(maxInt32), word, t)
+	g.VCVTDQ2PS(t, t)
+	g.add(half, t, t)
+	g.mul(wordUnit, t, t)
+	g.VPSRLD(Imm(23), t, e)
+	g.VPSUBD(e, g.bits(oneHalfExponent), e)
+	if g.wide() {
+		below := g.K() // u < ½
+		g.VPTESTNMD(g.bits(signBit), word, below)
+		g.VCVTDQ2PS_Z(e, below, e)
+		g.VMOVAPS(t, f)
+		g.VPTERNLOGD(Imm(0xea), g.bits(oneHalfBits), g.bits(mantissaBits), f) // (f AND mantissaBits) OR oneHalfBits
+		g.VSUBPS(f, g.one, below, t)
+	} else {
+		above := g.reg()
+		g.VPSRAD(Imm(31), word, above)
+		g.VPANDN(e, above, e)
+		g.VCVTDQ2PS(e, e)
+		g.VANDPS(g.bits(mantissaBits), t, f)
+		g.VORPS(g.bits(oneHalfBits), f, f)
+		g.VSUBPS(f, g.one, f)
+		g.VBLENDVPS(above, t, f, t)
+	}
+	p := g.polynomial(logCoefficients, 8, t)
+	g.VMULPS(t, p, p)
+	g.mul(twoLn2, e, e)
+	g.VADDPS(e, p, p)
+	g.VSQRTPS(p, p)
+	return p
+}
+
+// pair adds to part i of x and of the vector that follows.
+func (g gaussian) pair(x reg.GPVirtual, i int, r, word reg.VecVirtual) {
+	a, sign := g.reg(), g.reg()
+	g.VPSLLD(Imm(2), word, a)
+	g.VORPS(g.bits(lowAngleBit), a, a)
+	g.VCVTDQ2PS(a, a)
+	g.mul(angleUnit, a, a)
+	z, odd := g.reg(), g.reg()
+	g.VMULPS(a, a, z)
+	g.VMULPS(z, a, odd)
+	sin := g.polynomial(sinCoefficients, 2, z)
+	g.VMULPS(odd, sin, sin)
+	g.VADDPS(a, sin, sin)
+	cos := g.polynomial(cosCoefficients, 2, z)
+	g.VMULPS(z, cos, cos)
+	g.add(one, cos, cos)
+	g.VMULPS(g.scale, r, r)
+	g.VPADDD(word, word, sign)
+	first, second := g.reg(), g.reg()
+	if g.wide() {
+		g.VPTERNLOGD(Imm(0x6a), r, g.bits(signBit), sign) // (sign AND signBit) XOR r
+		r = sign
+		swap := g.K()
+		g.VPMOVD2M(word, swap)
+		g.VBLENDMPS(sin, cos, swap, first)
+		g.VBLENDMPS(cos, sin, swap, second)
+	} else {
+		g.VANDPS(g.bits(signBit), sign, sign)
+		g.VXORPS(sign, r, r)
+		g.VBLENDVPS(word, sin, cos, first)
+		g.VBLENDVPS(word, cos, sin, second)
+	}
+	for j, n := range []reg.VecVirtual{first, second} {
+		at := g.at(x, i+j*laneBytes/g.bytes)
+		g.VMULPS(r, n, n)
+		g.VADDPS(at, n, n)
+		g.VMOVUPS(n, at)
+	}
+}

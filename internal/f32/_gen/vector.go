@@ -1,0 +1,644 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vector makes the element-by-element kernels. Each is its portable twin
+// operation by operation, so all classes give the same bits; squares of float32
+// are exact in float64, so there a fused operation rounds as two do.
+func vector(k *kernels) {
+	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
+		s.relu()
+		s.reluBack()
+		s.tanh()
+		s.tanhBack()
+		s.exp()
+		s.maxPool()
+		s.maxPoolBack()
+		s.avgPool()
+		s.avgPoolBack()
+		s.laneSum()
+		s.laneSumSquares()
+		s.sumSquares()
+		s.laneScale()
+		s.laneAxpy()
+		s.axpy()
+		s.fromBytes()
+	}
+	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
+}
+
+// Comparisons of VCMPPS, quiet: false with a NaN, but notLE.
+const (
+	notLE   = 0x16
+	greater = 0x1e
+	isNaN   = 3
+)
+
+// laneBytes is the size of a vector of 16 floats.
+const laneBytes = 64
+
+// simd writes a kernel for one instruction class.
+type simd struct {
+	*kernels
+	class string
+	bytes int // of a register
+}
+
+func (s simd) start(name, signature, doc string) {
+	s.kernel(name+s.class, signature, "is "+name+"Portable"+doc+".")
+}
+
+func (s simd) end() {
+	s.VZEROUPPER()
+	s.RET()
+}
+
+func (s simd) wide() bool { return s.bytes == 64 }
+
+func (s simd) reg() reg.VecVirtual {
+	if s.wide() {
+		return s.ZMM()
+	}
+	return s.YMM()
+}
+
+// parts returns as many registers as hold a vector of 16 floats.
+func (s simd) parts() []reg.VecVirtual {
+	r := make([]reg.VecVirtual, laneBytes/s.bytes)
+	for i := range r {
+		r[i] = s.reg()
+	}
+	return r
+}
+
+func (s simd) zero() reg.VecVirtual {
+	r := s.reg()
+	if s.wide() {
+		s.VPXORD(r, r, r)
+	} else {
+		s.VXORPS(r, r, r)
+	}
+	return r
+}
+
+// at is part i of the vector at p.
+func (s simd) at(p reg.Register, i int) Mem { return Mem{Base: p, Disp: i * s.bytes} }
+
+func (s simd) load(m Mem) reg.VecVirtual {
+	r := s.reg()
+	s.VMOVUPS(m, r)
+	return r
+}
+
+// base and length load the place and the length of a slice, and pointer and
+// number an argument.
+func (s simd) base(slice string) reg.GPVirtual   { return s.gp(s.Load(s.Param(slice).Base(), s.GP64())) }
+func (s simd) length(slice string) reg.GPVirtual { return s.gp(s.Load(s.Param(slice).Len(), s.GP64())) }
+func (s simd) argument(name string) reg.GPVirtual {
+	return s.gp(s.Load(s.Param(name), s.GP64()))
+}
+
+func (s simd) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
+
+// broadcast fills a register with a float32 argument.
+func (s simd) broadcast(name string) reg.VecVirtual {
+	b, err := s.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	r := s.reg()
+	s.VBROADCASTSS(b.Addr, r)
+	return r
+}
+
+// loop repeats the body n times, n ≥ 0, counting n down.
+func (s simd) loop(label string, n reg.GPVirtual, body func()) {
+	s.TESTQ(n, n)
+	s.JZ(LabelRef(label + "Done"))
+	s.Label(label)
+	body()
+	s.DECQ(n)
+	s.JNZ(LabelRef(label))
+	s.Label(label + "Done")
+}
+
+// registers loops over the registers that the slice fills, advancing the
+// pointers to slices of as many floats.
+func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
+	n := s.length(slice)
+	s.SHRQ(Imm(uint64(map[int]int{32: 3, 64: 4}[s.bytes])), n)
+	s.loop("next", n, func() {
+		body()
+		for _, p := range pointers {
+			s.ADDQ(Imm(uint64(s.bytes)), p)
+		}
+	})
+}
+
+// vectors is registers for whole vectors of 16 floats.
+func (s simd) vectors(slice string, body func()) {
+	n := s.length(slice)
+	s.SHRQ(Imm(4), n)
+	s.loop("next", n, body)
+}
+
+// constant fills a register with an element of a Go table of float32.
+func (s simd) constant(table string, i int) reg.VecVirtual {
+	r := s.reg()
+	s.VBROADCASTSS(NewDataAddr(Symbol{Name: "·" + table}, 4*i), r)
+	return r
+}
+
+// table gives the constants of a Go table: held in registers where there are 32
+// of them, else loaded at every use.
+func (s simd) table(name string, size int) func(i int) reg.VecVirtual {
+	if !s.wide() {
+		return func(i int) reg.VecVirtual { return s.constant(name, i) }
+	}
+	held := make([]reg.VecVirtual, size)
+	for i := range held {
+		held[i] = s.constant(name, i)
+	}
+	return func(i int) reg.VecVirtual { return held[i] }
+}
+
+// horner returns c[last] z^k + … + c[first], unfused.
+func (s simd) horner(z reg.VecVirtual, c func(int) reg.VecVirtual, first, last int) reg.VecVirtual {
+	p := s.reg()
+	s.VMULPS(z, c(last), p)
+	s.VADDPS(c(last-1), p, p)
+	for i := last - 2; i >= first; i-- {
+		s.VMULPS(z, p, p)
+		s.VADDPS(c(i), p, p)
+	}
+	return p
+}
+
+func (s simd) relu() {
+	s.start("relu", "func(x []float32)", "")
+	x, zero := s.base("x"), s.zero()
+	s.registers("x", []reg.GPVirtual{x}, func() {
+		v := s.reg()
+		s.VMAXPS(s.at(x, 0), zero, v) // the second source where there is a NaN
+		s.VMOVUPS(v, s.at(x, 0))
+	})
+	s.end()
+}
+
+func (s simd) reluBack() {
+	s.start("reluBack", "func(d, y []float32)", "")
+	d, y, zero := s.base("d"), s.base("y"), s.zero()
+	s.registers("d", []reg.GPVirtual{d, y}, func() {
+		v := s.load(s.at(y, 0))
+		if s.wide() {
+			keep := s.K()
+			s.VCMPPS(Imm(notLE), zero, v, keep)
+			s.VMOVUPS_Z(s.at(d, 0), keep, v)
+		} else {
+			s.VCMPPS(Imm(notLE), zero, v, v)
+			s.VANDPS(s.at(d, 0), v, v)
+		}
+		s.VMOVUPS(v, s.at(d, 0))
+	})
+	s.end()
+}
+
+func (s simd) tanh() {
+	s.start("tanh", "func(x []float32)", "")
+	x, c := s.base("x"), s.table("expTable", 15)
+	s.registers("x", []reg.GPVirtual{x}, func() {
+		v := s.reg()
+		s.clamp(s.at(x, 0), c(0), c(1), v)
+		s.VADDPS(v, v, v)
+		r, k := s.expm1(v, c)
+		s.timesPowerOf2(r, k, c)
+		s.VSUBPS(c(13), k, k)
+		s.VADDPS(k, r, r)
+		s.VADDPS(c(14), r, k)
+		s.VDIVPS(k, r, r)
+		s.VMOVUPS(r, s.at(x, 0))
+	})
+	s.end()
+}
+
+func (s simd) exp() {
+	s.start("exp", "func(x []float32)", "")
+	x, c := s.base("x"), s.table("expTable", 15)
+	s.registers("x", []reg.GPVirtual{x}, func() {
+		v, half := s.reg(), s.reg()
+		s.clamp(s.at(x, 0), c(2), c(3), v)
+		r, k := s.expm1(v, c)
+		s.VADDPS(c(13), r, r)
+		s.VPSRAD(Imm(1), k, half)
+		s.VPSUBD(half, k, k)
+		s.timesPowerOf2(r, half, c)
+		s.timesPowerOf2(r, k, c)
+		s.VMOVUPS(r, s.at(x, 0))
+	})
+	s.end()
+}
+
+// expm1 returns r and the integers k with e^v = 2^k·(1+r). v is lost; c is
+// expTable.
+func (s simd) expm1(v reg.VecVirtual, c func(int) reg.VecVirtual) (r, k reg.VecVirtual) {
+	k, part, square := s.reg(), s.reg(), s.reg()
+	s.VMULPS(c(4), v, k)
+	s.VADDPS(c(5), k, k)
+	s.VSUBPS(c(5), k, square)
+	s.VMULPS(c(6), square, part)
+	s.VSUBPS(part, v, v)
+	s.VMULPS(c(7), square, part)
+	s.VSUBPS(part, v, v)
+	r = s.horner(v, c, 8, 12)
+	s.VMULPS(v, v, square)
+	s.VMULPS(square, r, r)
+	s.VADDPS(v, r, r)
+	s.VPSUBD(c(5), k, k) // the difference of the bits is the integer
+	return r, k
+}
+
+// timesPowerOf2 turns the integers k into 2^k and multiplies r by them.
+func (s simd) timesPowerOf2(r, k reg.VecVirtual, c func(int) reg.VecVirtual) {
+	s.VPSLLD(Imm(23), k, k)
+	s.VPADDD(c(13), k, k)
+	s.VMULPS(k, r, r)
+}
+
+// clamp brings from into [lo, hi], NaN staying NaN: the result of VMAXPS and
+// VMINPS is their second source, written first, where there is a NaN.
+func (s simd) clamp(from Op, lo, hi, to reg.VecVirtual) {
+	s.VMAXPS(from, lo, to)
+	s.VMINPS(to, hi, to)
+}
+
+func (s simd) tanhBack() {
+	s.start("tanhBack", "func(d, y []float32)", "")
+	d, y, one := s.base("d"), s.base("y"), s.constant("expTable", 13)
+	s.registers("d", []reg.GPVirtual{d, y}, func() {
+		v := s.load(s.at(y, 0))
+		s.VMULPS(v, v, v)
+		s.VSUBPS(v, one, v)
+		s.VMULPS(s.at(d, 0), v, v)
+		s.VMOVUPS(v, s.at(d, 0))
+	})
+	s.end()
+}
+
+// plane loops over the pixels of a plane p whose rows start at small, and of one
+// of twice the size, at big with rows of bigRow bytes; rest are moved on by a
+// vector with every pixel. The body works at the given pointers: the pixel, the
+// upper two of its window, the lower two.
+func (s simd) plane(small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual)) {
+	h, w, row := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64(), s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	s.SHLQ(Imm(2), row)
+	s.SHLQ(Imm(2), bigRow)
+	s.loop("row", h, func() {
+		pixel, upper, lower := s.GP64(), s.GP64(), s.GP64()
+		s.MOVQ(small, pixel)
+		s.MOVQ(big, upper)
+		s.LEAQ(Mem{Base: big, Index: bigRow, Scale: 1}, lower)
+		s.LEAQ(Mem{Base: lower, Index: bigRow, Scale: 1}, big)
+		s.ADDQ(row, small)
+		s.Load(s.Param("p").Field("W"), w)
+		s.loop("column", w, func() {
+			body(pixel, upper, lower)
+			for _, p := range append(rest, pixel) {
+				s.ADDQ(Imm(laneBytes), p)
+			}
+			for _, p := range []reg.GPVirtual{upper, lower} {
+				s.ADDQ(Imm(2*laneBytes), p)
+			}
+		})
+	})
+}
+
+// window returns part i of the four vectors of a window.
+func (s simd) window(upper, lower reg.GPVirtual, i int) [4]Mem {
+	next := laneBytes / s.bytes
+	return [4]Mem{s.at(upper, i), s.at(upper, i+next), s.at(lower, i), s.at(lower, i+next)}
+}
+
+// integers returns registers filled with 0, 1, 2, 3.
+func (s simd) integers() [4]reg.VecVirtual {
+	r := [4]reg.VecVirtual{s.zero(), s.reg(), s.reg(), s.reg()}
+	if s.wide() {
+		s.VPTERNLOGD(Imm(0xff), r[1], r[1], r[1])
+	} else {
+		s.VPCMPEQD(r[1], r[1], r[1])
+	}
+	s.VPSRLD(Imm(31), r[1], r[1])
+	s.VPADDD(r[1], r[1], r[2])
+	s.VPADDD(r[1], r[2], r[3])
+	return r
+}
+
+func (s simd) maxPool() {
+	s.start("maxPool", "func(dst []float32, p Plane, src []float32, srcRow int, which []int32)", "")
+	dst, src, srcRow, which := s.base("dst"), s.base("src"), s.argument("srcRow"), s.base("which")
+	number := s.integers()
+	s.plane(dst, src, srcRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
+		for i := range laneBytes / s.bytes {
+			var v [4]reg.VecVirtual
+			for j, m := range s.window(upper, lower, i) {
+				v[j] = s.load(m)
+			}
+			best, arg := s.reg(), s.reg()
+			s.VMOVAPS(v[0], best)
+			s.VMOVAPS(number[0], arg)
+			if s.wide() {
+				for j := 1; j < 4; j++ {
+					more := s.K()
+					s.VCMPPS(Imm(greater), best, v[j], more)
+					s.VMOVAPS(v[j], more, best)
+					s.VMOVAPS(number[j], more, arg)
+				}
+				nan, other := s.K(), s.K()
+				s.VCMPPS(Imm(isNaN), v[1], v[0], nan)
+				s.VCMPPS(Imm(isNaN), v[3], v[2], other)
+				s.KORW(nan, other, nan)
+				s.VPTERNLOGD(Imm(0xff), best, best, nan, best)
+			} else {
+				for j := 1; j < 4; j++ {
+					more := s.reg()
+					s.VCMPPS(Imm(greater), best, v[j], more)
+					s.VBLENDVPS(more, v[j], best, best)
+					s.VBLENDVPS(more, number[j], arg, arg)
+				}
+				s.VCMPPS(Imm(isNaN), v[1], v[0], v[0])
+				s.VCMPPS(Imm(isNaN), v[3], v[2], v[2])
+				s.VORPS(v[0], best, best)
+				s.VORPS(v[2], best, best)
+			}
+			s.VMOVUPS(best, s.at(pixel, i))
+			s.VMOVUPS(arg, s.at(which, i))
+		}
+	})
+	s.end()
+}
+
+func (s simd) maxPoolBack() {
+	s.start("maxPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane, which []int32)", "")
+	dst, dstRow, d, which := s.base("dst"), s.argument("dstRow"), s.base("d"), s.base("which")
+	number := s.integers()
+	s.plane(d, dst, dstRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
+		for i := range laneBytes / s.bytes {
+			v, w := s.load(s.at(pixel, i)), s.load(s.at(which, i))
+			for j, m := range s.window(upper, lower, i) {
+				out := s.reg()
+				if s.wide() {
+					here := s.K()
+					s.VPCMPEQD(number[j], w, here)
+					s.VMOVAPS_Z(v, here, out)
+				} else {
+					s.VPCMPEQD(number[j], w, out)
+					s.VANDPS(v, out, out)
+				}
+				s.VMOVUPS(out, m)
+			}
+		}
+	})
+	s.end()
+}
+
+// quarter fills a register with 2^-2, whose exponent is 125 in float32.
+func (s simd) quarter() reg.VecVirtual {
+	r, word := s.reg(), s.GP32()
+	s.MOVL(U32(125<<23), word)
+	s.VMOVD(word, r.AsX())
+	s.VBROADCASTSS(r.AsX(), r)
+	return r
+}
+
+func (s simd) avgPool() {
+	s.start("avgPool", "func(dst []float32, p Plane, src []float32, srcRow int)", "")
+	dst, src, srcRow, quarter := s.base("dst"), s.base("src"), s.argument("srcRow"), s.quarter()
+	s.plane(dst, src, srcRow, nil, func(pixel, upper, lower reg.GPVirtual) {
+		for i := range laneBytes / s.bytes {
+			m := s.window(upper, lower, i)
+			a, b := s.load(m[0]), s.load(m[2])
+			s.VADDPS(m[1], a, a)
+			s.VADDPS(m[3], b, b)
+			s.VADDPS(b, a, a)
+			s.VMULPS(quarter, a, a)
+			s.VMOVUPS(a, s.at(pixel, i))
+		}
+	})
+	s.end()
+}
+
+func (s simd) avgPoolBack() {
+	s.start("avgPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane)", "")
+	dst, dstRow, d, quarter := s.base("dst"), s.argument("dstRow"), s.base("d"), s.quarter()
+	s.plane(d, dst, dstRow, nil, func(pixel, upper, lower reg.GPVirtual) {
+		for i := range laneBytes / s.bytes {
+			v := s.reg()
+			s.VMULPS(s.at(pixel, i), quarter, v)
+			for _, m := range s.window(upper, lower, i) {
+				s.VMOVUPS(v, m)
+			}
+		}
+	})
+	s.end()
+}
+
+// inTurn loops over the vectors at x and gives every one to the next of n bodies,
+// as the sums of several kernels go over the vectors modulo n, n a power of 2.
+func (s simd) inTurn(slice string, x reg.GPVirtual, n int, body func(turn int, at Mem)) {
+	left, rounds := s.length(slice), s.GP64()
+	s.SHRQ(Imm(4), left)
+	s.MOVQ(left, rounds)
+	s.SHRQ(Imm(uint64(map[int]int{2: 1, 4: 2}[n])), rounds)
+	s.loop("round", rounds, func() {
+		for turn := range n {
+			body(turn, Mem{Base: x, Disp: turn * laneBytes})
+		}
+		s.ADDQ(U32(n*laneBytes), x)
+	})
+	s.ANDQ(Imm(uint64(n-1)), left)
+	for turn := range n - 1 {
+		s.JZ(LabelRef("done"))
+		body(turn, Mem{Base: x, Disp: turn * laneBytes})
+		s.DECQ(left)
+	}
+	s.Label("done")
+}
+
+func (s simd) laneSum() {
+	s.start("laneSum", "func(acc *[16]float32, x []float32)", "")
+	acc, x := s.argument("acc"), s.base("x")
+	var sum [4][]reg.VecVirtual
+	for t := range sum {
+		for range laneBytes / s.bytes {
+			sum[t] = append(sum[t], s.zero())
+		}
+	}
+	s.inTurn("x", x, len(sum), func(turn int, at Mem) {
+		for i, r := range sum[turn] {
+			s.VADDPS(at.Offset(i*s.bytes), r, r)
+		}
+	})
+	for i := range laneBytes / s.bytes {
+		s.VADDPS(sum[1][i], sum[0][i], sum[0][i])
+		s.VADDPS(sum[3][i], sum[2][i], sum[2][i])
+		s.VADDPS(sum[2][i], sum[0][i], sum[0][i])
+		s.VMOVUPS(sum[0][i], s.at(acc, i))
+	}
+	s.end()
+}
+
+// addSquares adds the squares of the 16 floats at a place to float64 sums.
+func (s simd) addSquares(sums []reg.VecVirtual, at Mem) {
+	for i, sum := range sums {
+		v := s.reg()
+		s.VCVTPS2PD(at.Offset(i*s.bytes/2), v)
+		s.VFMADD231PD(v, v, sum)
+	}
+}
+
+// squares returns the float64 sums of the squares of the lanes, the even vectors
+// and the odd ones apart and then added.
+func (s simd) squares(x reg.GPVirtual) []reg.VecVirtual {
+	var sum [2][]reg.VecVirtual
+	for t := range sum {
+		for range 2 * laneBytes / s.bytes {
+			sum[t] = append(sum[t], s.zero())
+		}
+	}
+	s.inTurn("x", x, len(sum), func(turn int, at Mem) { s.addSquares(sum[turn], at) })
+	for i, r := range sum[0] {
+		s.VADDPD(sum[1][i], r, r)
+	}
+	return sum[0]
+}
+
+func (s simd) laneSumSquares() {
+	s.start("laneSumSquares", "func(acc *[16]float64, x []float32)", "")
+	acc, x := s.argument("acc"), s.base("x")
+	for i, r := range s.squares(x) {
+		s.VADDPD(s.at(acc, i), r, r)
+		s.VMOVUPS(r, s.at(acc, i))
+	}
+	s.end()
+}
+
+func (s simd) sumSquares() {
+	s.start("sumSquares", "func(x []float32) float64", "")
+	sum := s.squares(s.base("x"))
+	for n := len(sum) / 2; n > 0; n /= 2 {
+		for i := range n {
+			s.VADDPD(sum[i+n], sum[i], sum[i])
+		}
+	}
+	x, y, upper := sum[0].AsX(), sum[0].AsY(), s.YMM()
+	if s.wide() {
+		s.VEXTRACTF64X4(Imm(1), sum[0], upper)
+		s.VADDPD(upper, y, y)
+	}
+	s.VEXTRACTF128(Imm(1), y, upper.AsX())
+	s.VADDPD(upper.AsX(), x, x)
+	s.VPERMILPD(Imm(1), x, upper.AsX())
+	s.VADDSD(upper.AsX(), x, x)
+	b, err := s.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	s.VMOVSD(x, b.Addr)
+	s.end()
+}
+
+func (s simd) laneScale() {
+	s.start("laneScale", "func(dst []float32, dstRow int, f *[16]float32, x []float32)", "")
+	dst, dstRow, f, x := s.base("dst"), s.argument("dstRow"), s.argument("f"), s.base("x")
+	factor := s.parts()
+	for i, r := range factor {
+		s.VMOVUPS(s.at(f, i), r)
+	}
+	s.SHLQ(Imm(2), dstRow)
+	s.vectors("x", func() {
+		for i, r := range factor {
+			v := s.reg()
+			s.VMULPS(s.at(x, i), r, v)
+			s.VMOVUPS(v, s.at(dst, i))
+		}
+		s.ADDQ(Imm(laneBytes), x)
+		s.ADDQ(dstRow, dst)
+	})
+	s.end()
+}
+
+// addScaled adds to the vectors of y those of x times the factor.
+func (s simd) addScaled(factor []reg.VecVirtual, x, y reg.GPVirtual) {
+	s.vectors("x", func() {
+		for i, r := range factor {
+			v := s.reg()
+			s.VMULPS(s.at(x, i), r, v)
+			s.VADDPS(s.at(y, i), v, v)
+			s.VMOVUPS(v, s.at(y, i))
+		}
+		s.ADDQ(Imm(laneBytes), x)
+		s.ADDQ(Imm(laneBytes), y)
+	})
+}
+
+func (s simd) laneAxpy() {
+	s.start("laneAxpy", "func(f *[16]float32, x, y []float32)", "")
+	f, x, y := s.argument("f"), s.base("x"), s.base("y")
+	factor := s.parts()
+	for i, r := range factor {
+		s.VMOVUPS(s.at(f, i), r)
+	}
+	s.addScaled(factor, x, y)
+	s.end()
+}
+
+func (s simd) axpy() {
+	s.start("axpy", "func(alpha float32, x, y []float32)", " for whole vectors")
+	factor := s.parts()
+	for i := range factor {
+		factor[i] = s.broadcast("alpha")
+	}
+	s.addScaled(factor, s.base("x"), s.base("y"))
+	s.end()
+}
+
+func (s simd) fromBytes() {
+	s.start("fromBytes", "func(dst []float32, src []byte, scale, shift float32)", " for whole vectors")
+	dst, src, scale, shift := s.base("dst"), s.base("src"), s.broadcast("scale"), s.broadcast("shift")
+	s.vectors("dst", func() {
+		for i := range laneBytes / s.bytes {
+			v := s.reg()
+			s.VPMOVZXBD(Mem{Base: src, Disp: i * s.bytes / 4}, v)
+			s.VCVTDQ2PS(v, v)
+			s.VMULPS(scale, v, v)
+			s.VADDPS(shift, v, v)
+			s.VMOVUPS(v, s.at(dst, i))
+		}
+		s.ADDQ(Imm(laneBytes), dst)
+		s.ADDQ(Imm(laneBytes/4), src)
+	})
+	s.end()
+}
+
+func sumLanes(s simd) {
+	s.start("sumLanes", "func(dst, x []float32)", "")
+	dst, x, n := s.base("dst"), s.base("x"), s.length("dst")
+	s.loop("next", n, func() {
+		v := s.load(s.at(x, 0))
+		s.VADDPS(s.at(x, 1), v, v)
+		sum, other := v.AsX(), s.XMM()
+		s.VEXTRACTF128(Imm(1), v, other)
+		s.VADDPS(other, sum, sum)
+		s.VPERMILPS(Imm(0b1110), sum, other)
+		s.VADDPS(other, sum, sum)
+		s.VPERMILPS(Imm(0b01), sum, other)
+		s.VADDSS(other, sum, sum)
+		s.VADDSS(Mem{Base: dst}, sum, sum)
+		s.VMOVSS(sum, Mem{Base: dst})
+		s.ADDQ(Imm(laneBytes), x)
+		s.ADDQ(Imm(4), dst)
+	})
+	s.end()
+}

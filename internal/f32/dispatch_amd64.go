@@ -1,0 +1,60 @@
+//go:build !noasm
+
+package f32
+
+import "proactivedp/internal/cpu"
+
+var sets = [...]kernelSet{
+	cpu.Portable: portable,
+	cpu.AVX2:     avx2,
+	cpu.AVX512:   avx512,
+}
+
+func mulTile(t *Tile, terms []Term) {
+	switch class {
+	case cpu.AVX512:
+		tileAVX512(t, terms)
+	case cpu.AVX2:
+		for column := range t.Cols {
+			tileColumnAVX2(t, terms, column)
+		}
+	default:
+		tilePortable(t, terms)
+	}
+}
+
+// laneTileRows is how many rows laneTileRowsAVX2 does at a time, by columns.
+var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
+
+func mulLaneTile(t *LaneTile, terms []Term) {
+	switch class {
+	case cpu.AVX512:
+		laneTileAVX512(t, terms)
+	case cpu.AVX2:
+		for row := 0; row < t.Rows; row += laneTileRows[t.Cols] {
+			for lane := 0; lane < Lanes; lane += 8 {
+				laneTileRowsAVX2(t, terms, row, lane)
+			}
+		}
+	default:
+		laneTilePortable(t, terms)
+	}
+}
+
+func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
+	if class >= cpu.AVX2 {
+		transposeAVX2(dst, dstRow, src, srcRow)
+	} else {
+		transposePortable(dst, dstRow, src, srcRow)
+	}
+}
+
+func peakFMA(rounds int) (flops int) {
+	switch class {
+	case cpu.AVX512:
+		return peakFMAAVX512(rounds)
+	case cpu.AVX2:
+		return peakFMAAVX2(rounds)
+	}
+	return peakFMAPortable(rounds)
+}

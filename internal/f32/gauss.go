@@ -1,0 +1,180 @@
+package f32
+
+import (
+	"encoding/binary"
+	"math"
+
+	"proactivedp/internal/rng"
+)
+
+// Normal numbers come in groups, made from the stream by the method of G. E. P.
+// Box and M. E. Muller (Ann. Math. Stat. 29, 1958): with u and θ uniform,
+// r = √(−2 ln u) and two numbers r·cos θ, r·sin θ. A group takes 16 radius words
+// and then 16 angle words, of 32 bits, little-endian; words i make the numbers i
+// and i+16.
+//
+// A radius word k means u = (k+½)·2^-32. Near u = 1 the polynomial works on 1−u,
+// so that small radii are as finely spaced as the word allows. Where k is below
+// rareRadius, which happens once in 4096 words, the group is followed by 64 more
+// bits b for every such word, in order, and u = (k+(b+½)·2^-64)·2^-32: so the
+// tail is as fine as everything else, and |n| reaches 11.59.
+//
+// Of an angle word, the highest bit swaps cosine and sine, the next is the sign
+// of both, and the rest is an angle in (−π/4, π/4).
+//
+// Each operation is rounded to float32 by itself, in every kernel and on every
+// machine, so the numbers are the same bits everywhere.
+const (
+	groupNormals = 2 * Lanes
+	groupBytes   = 4 * groupNormals
+	rareRadius   = 1 << 20
+)
+
+// gaussTable has the constants, in the order of their use: G with −2 ln(1−t) =
+// t·G(t) on [0, ½], S and C with sin x = x + x³·S(x²) and cos x = 1 + x²·C(x²)
+// on |x| ≤ π/4, all of least relative error by Remez's exchange (2.3e-8, 4e-9,
+// 4e-8); and the numbers named in the code.
+var gaussTable = [20]float32{
+	2.000000045, 0.9999857055, 0.6674012186, 0.4856102865, 0.5392246987,
+	-0.4070752852, 2.515335648, -3.391622358, 2.882216886,
+	-0.1666665461, 0.008332160783, -0.000195152782,
+	-0.4999988476, 0.0416557771, -0.001359184765,
+	1, 0.5, 0x1p-32, 2 * math.Ln2, math.Pi / 4 * 0x1p-31,
+}
+
+// gaussBits has the integer constants of the accelerated kernels.
+var gaussBits = [7]uint32{math.MaxInt32, mantissaBits, oneHalfBits, oneHalfBits >> 23, lowAngleBit, signBit, rareRadius}
+
+// AddNormal adds an independent N(0, sigma²) number to every element of x:
+// x[i] += float32(sigma·n), with sigma ≥ 0 rounded up to a float32. A part of a
+// group takes as much of the stream as a whole one.
+//
+// The n are the normal distribution to about 1e-7 of their value; floating-point
+// noise does not protect against an adversary who looks at its last bits.
+func AddNormal(x []float32, sigma float64, s *rng.Stream) {
+	scale := float32(sigma)
+	if float64(scale) < sigma {
+		scale = math.Nextafter32(scale, float32(math.Inf(1)))
+	}
+	for len(x) >= groupNormals {
+		bits := s.Peek(groupBytes, (len(x)+groupNormals-1)/groupNormals)
+		ready := min(len(bits)/groupBytes, len(x)/groupNormals)
+		done := addNormals(x[:ready*groupNormals], bits, scale)
+		s.Skip(done * groupBytes)
+		x = x[done*groupNormals:]
+		if done < ready {
+			addRareGroup((*[groupNormals]float32)(x), scale, s)
+			x = x[groupNormals:]
+		}
+	}
+	if len(x) > 0 {
+		var last [groupNormals]float32
+		AddNormal(last[:], sigma, s)
+		for i := range x {
+			x[i] += last[i]
+		}
+	}
+}
+
+// addNormalsPortable is the specification of addNormals: it adds to whole groups
+// of x until it meets a group with a rare radius, and returns how many it has
+// done.
+func addNormalsPortable(x []float32, bits []byte, scale float32) int {
+	done := 0
+	for ; len(x) >= groupNormals; x, bits = x[groupNormals:], bits[groupBytes:] {
+		for i := range Lanes {
+			if binary.LittleEndian.Uint32(bits[4*i:]) < rareRadius {
+				return done
+			}
+		}
+		for i := range Lanes {
+			addPair(x, i, radius(binary.LittleEndian.Uint32(bits[4*i:])), binary.LittleEndian.Uint32(bits[4*(i+Lanes):]), scale)
+		}
+		done++
+	}
+	return done
+}
+
+// addRareGroup adds a group with a rare radius.
+func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
+	bits := *(*[groupBytes]byte)(s.Peek(groupBytes, 1)) // a copy, since s moves on
+	s.Skip(groupBytes)
+	for i := range Lanes {
+		k := binary.LittleEndian.Uint32(bits[4*i:])
+		r := radius(k)
+		if k < rareRadius {
+			r = rareRadiusOf(k, s.Uint64())
+		}
+		addPair(x[:], i, r, binary.LittleEndian.Uint32(bits[4*(i+Lanes):]), scale)
+	}
+}
+
+// radius returns √(−2 ln u) for a radius word: with u = 2^-e·(1−t) for t in
+// [0, ½], that is √(e·2 ln 2 + t·G(t)).
+func radius(k uint32) float32 {
+	t := float32(int32(k&math.MaxInt32)) + gaussTable[16]
+	t *= gaussTable[17] // u, or 1−u if u ≥ ½
+	e := float32(0)
+	if k <= math.MaxInt32 {
+		b := math.Float32bits(t)
+		e = float32(int32(oneHalfBits>>23) - int32(b>>23))
+		t = gaussTable[15] - math.Float32frombits(b&mantissaBits|oneHalfBits)
+	}
+	return sqrt32(float32(e*gaussTable[18]) + float32(t*polynomial(gaussTable[:9], t)))
+}
+
+// Of the bits of a float32.
+const (
+	mantissaBits = 1<<23 - 1
+	oneHalfBits  = 126 << 23
+)
+
+// polynomial returns c[0] + c[1]·t + …
+func polynomial(c []float32, t float32) float32 {
+	p := c[len(c)-1]
+	for i := len(c) - 2; i >= 0; i-- {
+		p = float32(p*t) + c[i]
+	}
+	return p
+}
+
+// sqrt32 is the square root rounded once: a float64 has more than twice as many
+// digits.
+func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+// addPair adds the two numbers made of a radius and an angle word.
+func addPair(x []float32, i int, r float32, word uint32, scale float32) {
+	r *= scale
+	r = math.Float32frombits(math.Float32bits(r) ^ word<<1&signBit)
+	a := float32(float32(int32(word<<2|lowAngleBit)) * gaussTable[19])
+	z := float32(a * a)
+	sin := float32(float32(a*z)*polynomial(gaussTable[9:12], z)) + a
+	cos := float32(z*polynomial(gaussTable[12:15], z)) + gaussTable[15]
+	if word&signBit != 0 {
+		cos, sin = sin, cos
+	}
+	x[i] += float32(r * cos)
+	x[i+Lanes] += float32(r * sin)
+}
+
+const (
+	signBit     = 1 << 31
+	lowAngleBit = 2 // the half part that makes the angle the middle of its part
+)
+
+// rareRadiusOf returns √(−2 ln u) for u = (k+(b+½)·2^-64)·2^-32. It uses nothing
+// whose last bit may differ from machine to machine, as math.Log's may: u is
+// 2^e·f with f in [√½, √2), and ln f = 2·artanh((f−1)/(f+1)) is summed to 2^-60.
+func rareRadiusOf(k uint32, b uint64) float32 {
+	u := (float64(k) + float64((float64(b)+0.5)*0x1p-64)) * 0x1p-32
+	f, e := math.Frexp(u)
+	if f < math.Sqrt2/2 {
+		f, e = 2*f, e-1
+	}
+	s := (f - 1) / (f + 1)
+	z, sum := float64(s*s), 0.0
+	for i := 12; i >= 0; i-- {
+		sum = float64(z*sum) + 1/float64(2*i+1)
+	}
+	return float32(math.Sqrt(-2 * (float64(float64(e)*math.Ln2) + float64(2*s*sum))))
+}

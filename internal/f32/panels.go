@@ -1,0 +1,183 @@
+package f32
+
+// The product is cut into panels that stay in the caches. The sizes are those
+// that measured best where the second cache has 2 MB; they keep to half of 1 MB.
+const (
+	panelTerms  = 512
+	panelRows   = 32 * TileRows // of A: 384 KB
+	panelBlocks = 16            // of B: 512 KB
+	farApart    = 1024          // floats, a page: rows of A farther apart are copied,
+	reusedA     = 2 * TileCols  // if they are used for as many blocks
+	tileFloats  = TileCols * Lanes
+)
+
+// ProductScratch is the working memory of products: it grows to at most 920 KB.
+// The zero value is ready. Not for concurrent use.
+type ProductScratch struct {
+	a, b       []float32 // copied panels
+	terms      []Term    // t·colA, t·rowB
+	colA, rowB int
+	tile       Tile
+	edge       [TileRows * tileFloats]float32
+}
+
+// panelA is a part of A: rows × terms.
+type panelA struct {
+	rows       int
+	a          []float32
+	rowA, colA int
+}
+
+// panelB is a part of B: terms × blocks.
+type panelB struct {
+	blocks       int
+	b            []float32
+	rowB, blockB int
+}
+
+// panelB returns blocks from j on, terms from k on, copied to [block][term][lane]
+// unless they lie so already; lanes beyond the last column are then 0.
+func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
+	whole := (j+blocks)*Lanes <= p.N
+	if together := !p.transposedB && p.RowB <= tileFloats; p.K == 0 || whole && together {
+		return panelB{blocks, p.B[min(len(p.B), j*p.BlockB+k*p.RowB):], p.RowB, p.BlockB}
+	}
+	s.b = grow(s.b, blocks*terms*Lanes)
+	for i := range blocks {
+		dst, lanes := s.b[i*terms*Lanes:][:terms*Lanes], min(Lanes, p.N-(j+i)*Lanes)
+		if lanes < Lanes {
+			clear(dst)
+		}
+		if p.transposedB {
+			copyTransposed(dst, p.B[(j+i)*Lanes*p.RowB+k:], p.RowB, lanes, terms)
+			continue
+		}
+		src := p.B[(j+i)*p.BlockB+k*p.RowB:]
+		for t := range terms {
+			if lanes == Lanes {
+				*(*[Lanes]float32)(dst[t*Lanes:]) = *(*[Lanes]float32)(src[t*p.RowB:])
+			} else {
+				copy(dst[t*Lanes:][:lanes], src[t*p.RowB:])
+			}
+		}
+	}
+	return panelB{blocks, s.b, Lanes, terms * Lanes}
+}
+
+// copyTransposed sets dst, [term][Lanes], to the transpose of src: lanes rows of
+// terms floats.
+func copyTransposed(dst, src []float32, srcRow, lanes, terms int) {
+	t := 0
+	if lanes == Lanes && srcRow >= Lanes {
+		for ; t+Lanes <= terms; t += Lanes {
+			Transpose(dst[t*Lanes:], Lanes, src[t:], srcRow)
+		}
+	}
+	for ; t < terms; t++ {
+		for l := range lanes {
+			dst[t*Lanes+l] = src[l*srcRow+t]
+		}
+	}
+}
+
+// panelA returns rows from m on, terms from k on, copied side by side if that
+// pays: every use of a copy saves a walk through memory far apart.
+func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panelA {
+	if p.K == 0 {
+		return panelA{rows, nil, p.RowA, p.ColA}
+	}
+	a := p.A[m*p.RowA+k*p.ColA:]
+	if stride := max(p.RowA, p.ColA); stride <= farApart || p.ColA == 1 && blocks < reusedA {
+		return panelA{rows, a, p.RowA, p.ColA}
+	}
+	s.a = grow(s.a, rows*terms)
+	if p.ColA == 1 {
+		for i := range rows {
+			copy(s.a[i*terms:][:terms], a[i*p.RowA:])
+		}
+		return panelA{rows, s.a, terms, 1}
+	}
+	for t := range terms {
+		copy(s.a[t*rows:][:rows], a[t*p.ColA:])
+	}
+	return panelA{rows, s.a, 1, rows}
+}
+
+// panels adds the product of two panels to C from row m and block j on. The
+// first terms, k = 0, begin at what the product starts with.
+func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j int) {
+	list := s.ladder(a.colA, b.rowB, terms)
+	t := &s.tile
+	t.RowA = a.rowA
+	t.Accumulate = p.Accumulate || k > 0
+	for i := 0; i < b.blocks; i += TileCols {
+		t.Cols = min(TileCols, b.blocks-i)
+		t.B = b.b[min(len(b.b), i*b.blockB):]
+		for c := range t.Cols {
+			t.ColB[c], t.ColC[c] = c*b.blockB, c*p.BlockC
+		}
+		edge := p.N - (j+i)*Lanes
+		for r := 0; r < a.rows; r += TileRows {
+			t.Rows = min(TileRows, a.rows-r)
+			t.A = a.a[min(len(a.a), r*a.rowA):]
+			t.Bias = nil
+			if p.Bias != nil && k == 0 {
+				t.Bias = p.Bias[m+r:]
+			}
+			t.C, t.RowC = p.C[(j+i)*p.BlockC+(m+r)*p.RowC:], p.RowC
+			if edge < t.Cols*Lanes {
+				s.mulEdge(&list, edge, p.BlockC)
+			} else {
+				t.Mul(&list)
+			}
+		}
+	}
+	s.tile = Tile{} // hold on to nothing of the caller's
+}
+
+// mulEdge computes a tile of which only the first n columns exist in C, in a
+// tile of its own.
+func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
+	t := &s.tile
+	c, rowC, colC := t.C, t.RowC, t.ColC
+	move := func(back bool) {
+		for r := range t.Rows {
+			for j := 0; j < n; j += Lanes {
+				mine, theirs := s.edge[r*tileFloats+j:], c[r*rowC+j/Lanes*blockC:]
+				lanes := min(Lanes, n-j)
+				if back {
+					copy(theirs[:lanes], mine)
+				} else {
+					copy(mine[:lanes], theirs)
+				}
+			}
+		}
+	}
+	move(false)
+	t.C, t.RowC = s.edge[:], tileFloats
+	for j := range t.Cols {
+		t.ColC[j] = j * Lanes
+	}
+	t.Mul(terms)
+	move(true)
+	t.ColC = colC
+}
+
+// ladder returns the terms t·colA, t·rowB for t < n.
+func (s *ProductScratch) ladder(colA, rowB, n int) Terms {
+	if s.colA != colA || s.rowB != rowB {
+		s.terms, s.colA, s.rowB = s.terms[:0], colA, rowB
+	}
+	for t := len(s.terms); t < n; t++ {
+		s.terms = append(s.terms, Term{int32(t * colA), int32(t * rowB)})
+	}
+	return Terms{s.terms[:n], max(0, n-1) * colA, max(0, n-1) * rowB}
+}
+
+// grow returns n floats, x's if it has as many.
+func grow(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n)
+	}
+	return x[:n]
+}

@@ -1,0 +1,97 @@
+package f32
+
+// Product is a matrix product whose columns are lanes, in blocks of Lanes:
+//
+//	for m < M, j < N:
+//	    C(m, j) = start + Σ_{t<K} A(m, t) · B(t, j)
+//
+//	A(m, t) = A[m·RowA + t·ColA]
+//	B(t, j) = B[⌊j/Lanes⌋·BlockB + t·RowB + j mod Lanes]
+//	C(m, j) = C[⌊j/Lanes⌋·BlockC + m·RowC + j mod Lanes]
+//
+// where start is Bias[m] if Bias is not nil, else what C holds if Accumulate,
+// else 0. So activations [block][feature][lane] have RowB = Lanes and BlockB =
+// features·Lanes, a row-major matrix has RowB its width and BlockB = Lanes, and
+// C likewise; A is row-major with ColA = 1, transposed with RowA = 1. Nothing
+// beyond column N is read or written.
+//
+// Terms are added in order, as in Tile, whatever the sizes: the result does not
+// depend on how the work is cut. C must overlap neither A nor B.
+type Product struct {
+	M, N, K      int // ≥ 0
+	A            []float32
+	RowA, ColA   int // one of them 1, the other ≥ 1
+	B            []float32
+	RowB, BlockB int // ≥ 1
+	C            []float32
+	RowC, BlockC int       // ≥ 1; no two places of C coincide
+	Bias         []float32 // nil, or M floats
+	Accumulate   bool
+
+	transposedB bool // B(t, j) = B[j·RowB + t] instead
+}
+
+// Mul computes the product.
+func (p *Product) Mul(s *ProductScratch) {
+	p.check()
+	blocks := (p.N + Lanes - 1) / Lanes
+	for k := 0; k == 0 || k < p.K; k += panelTerms {
+		terms := min(panelTerms, p.K-k)
+		for j := 0; j < blocks; j += panelBlocks {
+			b := p.panelB(s, k, terms, j, min(panelBlocks, blocks-j))
+			for m := 0; m < p.M; m += panelRows {
+				a := p.panelA(s, m, min(panelRows, p.M-m), k, terms, b.blocks)
+				p.panels(s, &a, &b, k, terms, m, j)
+			}
+		}
+	}
+}
+
+func (p *Product) check() {
+	if p.M < 0 || p.N < 0 || p.K < 0 || p.Bias != nil && len(p.Bias) < p.M {
+		panic("f32: a product out of range")
+	}
+	if p.M == 0 || p.N == 0 {
+		return
+	}
+	block, lane := (p.N-1)/Lanes, (p.N-1)%Lanes
+	checkStrides(p.RowC, p.BlockC)
+	_ = p.C[(p.M-1)*p.RowC+block*p.BlockC+lane]
+	if p.K == 0 {
+		return
+	}
+	checkStrides(p.RowA, p.ColA)
+	if min(p.RowA, p.ColA) != 1 {
+		panic("f32: a product with neither rows nor columns of A side by side")
+	}
+	_ = p.A[(p.M-1)*p.RowA+(p.K-1)*p.ColA]
+	checkStrides(p.RowB, p.BlockB)
+	if p.transposedB {
+		_ = p.B[(p.N-1)*p.RowB+p.K-1]
+	} else {
+		_ = p.B[(p.K-1)*p.RowB+block*p.BlockB+lane]
+	}
+}
+
+func checkStrides(a, b int) {
+	if a < 1 || b < 1 {
+		panic("f32: a product with a stride below 1")
+	}
+}
+
+// Gemm computes C ← A·B, or C ← C + A·B if accumulate, of row-major matrices:
+// C is m×n, op(A) m×k, op(B) k×n, where op is the transpose if the flag says so;
+// lda, ldb and ldc are the floats from a row to the next as they lie in memory.
+func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool, s *ProductScratch) {
+	p := Product{
+		M: m, N: n, K: k,
+		A: a, RowA: lda, ColA: 1,
+		B: b, RowB: ldb, BlockB: Lanes,
+		C: c, RowC: ldc, BlockC: Lanes,
+		Accumulate: accumulate, transposedB: transB,
+	}
+	if transA {
+		p.RowA, p.ColA = 1, lda
+	}
+	p.Mul(s)
+}
