@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 )
 
@@ -169,7 +170,7 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 // AddNoise adds the round's noise N(0, C²σ²I) to the sum u.
 func (m *Mechanism) AddNoise(u []float32, s *rng.Stream) {
 	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
-		s.AddNormal(u, std)
+		f32.AddNormal(u, std, s)
 	}
 }
 

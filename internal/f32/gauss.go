@@ -42,9 +42,6 @@ var gaussTable = [20]float32{
 	1, 0.5, 0x1p-32, 2 * math.Ln2, math.Pi / 4 * 0x1p-31,
 }
 
-// gaussBits has the integer constants of the accelerated kernels.
-var gaussBits = [7]uint32{math.MaxInt32, mantissaBits, oneHalfBits, oneHalfBits >> 23, lowAngleBit, signBit, rareRadius}
-
 // AddNormal adds an independent N(0, sigma²) number to every element of x:
 // x[i] += float32(sigma·n), with sigma ≥ 0 rounded up to a float32. A part of a
 // group takes as much of the stream as a whole one.
@@ -112,15 +109,16 @@ func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
 // radius returns √(−2 ln u) for a radius word: with u = 2^-e·(1−t) for t in
 // [0, ½], that is √(e·2 ln 2 + t·G(t)).
 func radius(k uint32) float32 {
-	t := float32(int32(k&math.MaxInt32)) + gaussTable[16]
-	t *= gaussTable[17] // u, or 1−u if u ≥ ½
-	e := float32(0)
-	if k <= math.MaxInt32 {
-		b := math.Float32bits(t)
-		e = float32(int32(oneHalfBits>>23) - int32(b>>23))
-		t = gaussTable[15] - math.Float32frombits(b&mantissaBits|oneHalfBits)
+	w := float32(int32(k&math.MaxInt32)) + gaussTable[16]
+	w *= gaussTable[17] // u, or 1−u if u ≥ ½
+	b := math.Float32bits(w)
+	e := int32(oneHalfBits>>23) - int32(b>>23)
+	t := math.Float32bits(gaussTable[15] - math.Float32frombits(b&mantissaBits|oneHalfBits))
+	if k > math.MaxInt32 { // of integers, for the compiler makes no branch of that
+		e, t = 0, b
 	}
-	return sqrt32(float32(e*gaussTable[18]) + float32(t*polynomial(gaussTable[:9], t)))
+	v := math.Float32frombits(t)
+	return sqrt32(float32(float32(e)*gaussTable[18]) + float32(v*polynomial(gaussTable[:9], v)))
 }
 
 // Of the bits of a float32.
@@ -150,11 +148,9 @@ func addPair(x []float32, i int, r float32, word uint32, scale float32) {
 	z := float32(a * a)
 	sin := float32(float32(a*z)*polynomial(gaussTable[9:12], z)) + a
 	cos := float32(z*polynomial(gaussTable[12:15], z)) + gaussTable[15]
-	if word&signBit != 0 {
-		cos, sin = sin, cos
-	}
-	x[i] += float32(r * cos)
-	x[i+Lanes] += float32(r * sin)
+	both, swap := [2]float32{cos, sin}, word>>31
+	x[i] += float32(r * both[swap])
+	x[i+Lanes] += float32(r * both[1-swap])
 }
 
 const (

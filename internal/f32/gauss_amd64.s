@@ -4,6 +4,15 @@
 
 #include "textflag.h"
 
+DATA gaussBits<>+0(SB)/4, $0x7fffffff
+DATA gaussBits<>+4(SB)/4, $0x007fffff
+DATA gaussBits<>+8(SB)/4, $0x3f000000
+DATA gaussBits<>+12(SB)/4, $0x0000007e
+DATA gaussBits<>+16(SB)/4, $0x00000002
+DATA gaussBits<>+20(SB)/4, $0x80000000
+DATA gaussBits<>+24(SB)/4, $0x00100000
+GLOBL gaussBits<>(SB), RODATA|NOPTR, $28
+
 // func addNormalsAVX2(x []float32, bits []byte, scale float32) int
 // Requires: AVX, AVX2
 TEXT ·addNormalsAVX2(SB), NOSPLIT, $0-64
@@ -20,14 +29,14 @@ next:
 	JE           end
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
-	VBROADCASTSS ·gaussBits+24(SB), Y5
+	VBROADCASTSS gaussBits<>+24(SB), Y5
 	VPMINUD      Y2, Y3, Y4
 	VPMAXUD      Y4, Y5, Y5
 	VPCMPEQD     Y5, Y4, Y4
 	VMOVMSKPS    Y4, SI
 	CMPL         SI, $0xff
 	JNE          end
-	VBROADCASTSS ·gaussBits+0(SB), Y4
+	VBROADCASTSS gaussBits<>+0(SB), Y4
 	VANDPS       Y4, Y2, Y4
 	VCVTDQ2PS    Y4, Y4
 	VBROADCASTSS ·gaussTable+64(SB), Y5
@@ -35,14 +44,14 @@ next:
 	VBROADCASTSS ·gaussTable+68(SB), Y5
 	VMULPS       Y5, Y4, Y4
 	VPSRLD       $0x17, Y4, Y5
-	VBROADCASTSS ·gaussBits+12(SB), Y6
+	VBROADCASTSS gaussBits<>+12(SB), Y6
 	VPSUBD       Y5, Y6, Y5
 	VPSRAD       $0x1f, Y2, Y6
 	VPANDN       Y5, Y6, Y5
 	VCVTDQ2PS    Y5, Y5
-	VBROADCASTSS ·gaussBits+4(SB), Y2
+	VBROADCASTSS gaussBits<>+4(SB), Y2
 	VANDPS       Y2, Y4, Y2
-	VBROADCASTSS ·gaussBits+8(SB), Y7
+	VBROADCASTSS gaussBits<>+8(SB), Y7
 	VORPS        Y7, Y2, Y2
 	VSUBPS       Y2, Y0, Y2
 	VBLENDVPS    Y6, Y4, Y2, Y4
@@ -78,7 +87,7 @@ next:
 	VSQRTPS      Y2, Y2
 	VMOVUPS      64(CX), Y4
 	VPSLLD       $0x02, Y4, Y5
-	VBROADCASTSS ·gaussBits+16(SB), Y6
+	VBROADCASTSS gaussBits<>+16(SB), Y6
 	VORPS        Y6, Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VBROADCASTSS ·gaussTable+76(SB), Y6
@@ -106,7 +115,7 @@ next:
 	VADDPS       Y6, Y5, Y5
 	VMULPS       Y1, Y2, Y2
 	VPADDD       Y4, Y4, Y6
-	VBROADCASTSS ·gaussBits+20(SB), Y7
+	VBROADCASTSS gaussBits<>+20(SB), Y7
 	VANDPS       Y7, Y6, Y6
 	VXORPS       Y6, Y2, Y2
 	VBLENDVPS    Y4, Y8, Y5, Y6
@@ -117,7 +126,7 @@ next:
 	VMULPS       Y2, Y4, Y4
 	VADDPS       64(AX), Y4, Y4
 	VMOVUPS      Y4, 64(AX)
-	VBROADCASTSS ·gaussBits+0(SB), Y2
+	VBROADCASTSS gaussBits<>+0(SB), Y2
 	VANDPS       Y2, Y3, Y2
 	VCVTDQ2PS    Y2, Y2
 	VBROADCASTSS ·gaussTable+64(SB), Y4
@@ -125,14 +134,14 @@ next:
 	VBROADCASTSS ·gaussTable+68(SB), Y4
 	VMULPS       Y4, Y2, Y2
 	VPSRLD       $0x17, Y2, Y4
-	VBROADCASTSS ·gaussBits+12(SB), Y5
+	VBROADCASTSS gaussBits<>+12(SB), Y5
 	VPSUBD       Y4, Y5, Y4
 	VPSRAD       $0x1f, Y3, Y5
 	VPANDN       Y4, Y5, Y4
 	VCVTDQ2PS    Y4, Y4
-	VBROADCASTSS ·gaussBits+4(SB), Y3
+	VBROADCASTSS gaussBits<>+4(SB), Y3
 	VANDPS       Y3, Y2, Y3
-	VBROADCASTSS ·gaussBits+8(SB), Y6
+	VBROADCASTSS gaussBits<>+8(SB), Y6
 	VORPS        Y6, Y3, Y3
 	VSUBPS       Y3, Y0, Y3
 	VBLENDVPS    Y5, Y2, Y3, Y2
@@ -168,7 +177,7 @@ next:
 	VSQRTPS      Y3, Y3
 	VMOVUPS      96(CX), Y2
 	VPSLLD       $0x02, Y2, Y4
-	VBROADCASTSS ·gaussBits+16(SB), Y5
+	VBROADCASTSS gaussBits<>+16(SB), Y5
 	VORPS        Y5, Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VBROADCASTSS ·gaussTable+76(SB), Y5
@@ -196,7 +205,7 @@ next:
 	VADDPS       Y5, Y4, Y4
 	VMULPS       Y1, Y3, Y3
 	VPADDD       Y2, Y2, Y5
-	VBROADCASTSS ·gaussBits+20(SB), Y6
+	VBROADCASTSS gaussBits<>+20(SB), Y6
 	VANDPS       Y6, Y5, Y5
 	VXORPS       Y5, Y3, Y3
 	VBLENDVPS    Y2, Y7, Y4, Y5
@@ -223,13 +232,13 @@ TEXT ·addNormalsAVX512(SB), NOSPLIT, $0-64
 	MOVQ         x_base+0(FP), AX
 	MOVQ         bits_base+24(FP), CX
 	MOVQ         x_len+8(FP), DX
-	VBROADCASTSS ·gaussBits+0(SB), Z0
-	VBROADCASTSS ·gaussBits+4(SB), Z1
-	VBROADCASTSS ·gaussBits+8(SB), Z2
-	VBROADCASTSS ·gaussBits+12(SB), Z3
-	VBROADCASTSS ·gaussBits+16(SB), Z4
-	VBROADCASTSS ·gaussBits+20(SB), Z5
-	VBROADCASTSS ·gaussBits+24(SB), Z6
+	VBROADCASTSS gaussBits<>+0(SB), Z0
+	VBROADCASTSS gaussBits<>+4(SB), Z1
+	VBROADCASTSS gaussBits<>+8(SB), Z2
+	VBROADCASTSS gaussBits<>+12(SB), Z3
+	VBROADCASTSS gaussBits<>+16(SB), Z4
+	VBROADCASTSS gaussBits<>+20(SB), Z5
+	VBROADCASTSS gaussBits<>+24(SB), Z6
 	VBROADCASTSS ·gaussTable+60(SB), Z7
 	VBROADCASTSS scale+48(FP), Z8
 	SHRQ         $0x05, DX

@@ -101,8 +101,8 @@ func Exp(x []float32) {
 // expTable has the constants of tanh and exp, in the order of their use: the
 // bounds of the argument of tanh; those of exp, beyond which the result is Inf
 // or 0; log2 e; the 1.5·2²³ whose sum with a number rounds it to an integer; ln 2
-// in two parts, of which an integer times the first is exact; P; 1 and 2. P has
-// the least error of r + r²·P(r) relative to e^r − 1 on |r| ≤ ½ ln 2, about 1.4e-8, found
+// in two parts, of which an integer times the first is exact; P; 1 and 2. P gives
+// r + r²·P(r) the least error relative to e^r − 1 on |r| ≤ ½ ln 2, about 1.4e-8,
 // by Remez's exchange.
 var expTable = [15]float32{
 	-tanhBound, tanhBound,

@@ -45,6 +45,7 @@ var floors = map[string]floor{
 	"internal":       {0, nil},
 	"internal/fetch": {0, []string{"github.com/schollz/progressbar/v3", "github.com/cenkalti/backoff/v5"}},
 	"internal/cpu":   {0, []string{"golang.org/x/sys"}},
+	"internal/rng":   {0, []string{"golang.org/x/sys"}},
 }
 
 // sameFloor lists imports within a floor that are not to the parent: floor 0

@@ -156,35 +156,3 @@ func (s *Stream) Exp() float64 {
 		}
 	}
 }
-
-// AddNormal adds an independent N(0, sigma²) draw to every element of x, in
-// order: x[i] += float32(sigma·Normal()).
-func (s *Stream) AddNormal(x []float32, sigma float64) {
-	z := normalTable
-	for len(x) > 0 {
-		if s.pos+drawBytes > s.have {
-			// About one draw in 80 takes some bytes more.
-			s.refill(drawBytes, drawBytes*len(x)+len(x)/8+32)
-		}
-		pos, ready := s.pos, min(len(x), (s.have-s.pos)/drawBytes)
-		for i := range x[:ready] {
-			layer, place := signedPlace(binary.LittleEndian.Uint64(s.buf[pos:]))
-			pos += drawBytes
-			y := float64(place) * z.w[layer]
-			if magnitude(place) >= z.k[layer] {
-				s.pos = pos
-				var ok bool
-				if y, ok = s.normalSlow(layer, y); ok {
-					x[i] += float32(sigma * y)
-					i++
-				}
-				x, ready = x[i:], -1 // the slow path has moved the stream
-				break
-			}
-			x[i] += float32(sigma * y)
-		}
-		if ready >= 0 {
-			s.pos, x = pos, x[ready:]
-		}
-	}
-}

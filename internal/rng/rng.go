@@ -6,7 +6,8 @@
 // a key derived from the seed by SHA-256, at a counter block made of the place.
 // It is taken from the standard library's AES-GCM, encrypting zeros under the
 // nonce (purpose, client, round, chunk), because that is the one vectorised
-// counter mode there that can be moved to a new place without allocation.
+// counter mode there that can be moved to a new place without allocation; where
+// the processor has AES on vectors, a kernel of our own makes the same bits.
 package rng
 
 import (
@@ -42,8 +43,9 @@ const (
 // Root derives streams from one seed. It is read-only after construction and
 // safe for concurrent use.
 type Root struct {
-	stream cipher.AEAD  // bits of streams, many at a time
-	block  cipher.Block // the same bits, 16 bytes at a time
+	stream cipher.AEAD   // bits of streams, many at a time
+	block  cipher.Block  // the same bits, 16 bytes at a time
+	keys   *[11][16]byte // round keys for keyStream, nil where there is none
 }
 
 // New returns the root of a numbered seed, for runs that must repeat.
@@ -71,7 +73,12 @@ func fromSecret(secret []byte) *Root {
 	if err != nil {
 		panic("rng: no GCM over AES-128: " + err.Error())
 	}
-	return &Root{stream: gcm, block: block}
+	r := &Root{stream: gcm, block: block}
+	if hasKeyStream {
+		r.keys = new([11][16]byte)
+		expandKey(r.keys, (*[16]byte)(key[:16]))
+	}
+	return r
 }
 
 const (
@@ -81,6 +88,10 @@ const (
 	// fewBytes is how far a chunk is generated block by block; beyond it a call
 	// of GCM costs less than the blocks it replaces.
 	fewBytes = 8 * blockBytes
+	// unitBytes is what keyStream makes at a time.
+	unitBytes = 8 * blockBytes
+	// firstCounter is where GCM's key stream starts (NIST SP 800-38D, 7.1).
+	firstCounter = 2
 )
 
 // Stream is a sequence of random bits at one place of a Root. The zero value
@@ -127,9 +138,9 @@ func (s *Stream) Peek(size, count int) []byte {
 // Skip takes n of the bytes that Peek returned last, whole draws.
 func (s *Stream) Skip(n int) { s.pos += n }
 
-// refill makes the next n bytes available, and about want bytes if it can.
+// refill makes the next n bytes available, and about want ≥ n bytes if it can.
 // How much is generated at a time never changes the bits: a chunk is one key
-// stream, and GCM generates it anew from its start. Bytes at the end of a chunk
+// stream, which GCM generates anew from its start. Bytes at the end of a chunk
 // too few for a draw are skipped.
 func (s *Stream) refill(n, want int) {
 	if s.pos+n > chunkBytes {
@@ -139,23 +150,33 @@ func (s *Stream) refill(n, want int) {
 		s.pos, s.have = 0, 0
 	}
 	s.place[9], s.place[10], s.place[11] = byte(s.chunk), byte(s.chunk>>8), byte(s.chunk>>16)
-	if s.pos+want <= fewBytes {
-		// GCM's key stream starts at counter 2 (NIST SP 800-38D, 7.1).
+	switch {
+	case s.root.keys != nil:
+		units := (min(s.pos+want, chunkBytes) - s.have + unitBytes - 1) / unitBytes
+		var first [16]byte
+		copy(first[:], s.place[:])
+		binary.LittleEndian.PutUint32(first[12:], s.counter())
+		keyStream(&s.buf[s.have], units, s.root.keys, &first)
+		s.have += units * unitBytes
+	case s.pos+want <= fewBytes:
 		for s.have < s.pos+n {
 			b := s.buf[s.have : s.have+blockBytes]
 			copy(b, s.place[:])
-			binary.BigEndian.PutUint32(b[12:], uint32(2+s.have/blockBytes))
+			binary.BigEndian.PutUint32(b[12:], s.counter())
 			s.root.block.Encrypt(b, b)
 			s.have += blockBytes
 		}
-		return
+	default:
+		m := max(4*s.have, s.pos+want)
+		m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
+		clear(s.buf[:m])
+		s.root.stream.Seal(s.buf[:0], s.place[:], s.buf[:m], nil)
+		s.have = m
 	}
-	m := max(4*s.have, s.pos+want)
-	m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
-	clear(s.buf[:m])
-	s.root.stream.Seal(s.buf[:0], s.place[:], s.buf[:m], nil)
-	s.have = m
 }
+
+// counter is that of the next block to be generated.
+func (s *Stream) counter() uint32 { return firstCounter + uint32(s.have/blockBytes) }
 
 // Uint64 returns 64 uniform bits.
 func (s *Stream) Uint64() uint64 {

@@ -1,7 +1,7 @@
 package rng
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
@@ -76,20 +76,58 @@ func TestReseedDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The bulk loop draws what Normal draws, one by one, across chunk borders.
-func TestAddNormalIsNormal(t *testing.T) {
-	r := New(9)
-	for _, n := range []int{0, 1, 7, 8, 9, 69, 511, 512, 513, 5000} {
-		one, bulk := r.Stream(Noise, 1, n), r.Stream(Noise, 1, n)
-		x := make([]float32, n)
-		bulk.AddNormal(x, 2.5)
-		for i, got := range x {
-			if want := float32(2.5 * one.Normal()); got != want {
-				t.Fatalf("n=%d: element %d is %v, want %v", n, i, got, want)
+// The kernel makes the bits that the standard library does, for any key and
+// place, whatever was asked for first.
+func TestKeyStreamIsTheStandardLibrarys(t *testing.T) {
+	if !hasKeyStream {
+		t.Skip("no AES on vectors")
+	}
+	for seed := range uint64(50) {
+		fast := New(seed)
+		plain := *fast
+		plain.keys = nil
+		a, b := fast.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed)), plain.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed))
+		a.refill(8, 8+int(seed)*100)
+		for i := range 3 * chunkBytes / 8 {
+			if x, y := a.Uint64(), b.Uint64(); x != y {
+				t.Fatalf("seed %d, word %d: %x, standard library %x", seed, i, x, y)
 			}
 		}
-		if one.Uint64() != bulk.Uint64() {
-			t.Fatalf("n=%d: the streams stand at different places afterwards", n)
+		for i := range blockBytes {
+			if a.buf[chunkBytes+i] != 0 {
+				t.Fatal("the kernel wrote beyond the chunk")
+			}
+		}
+	}
+}
+
+// Draws of many bytes are the stream's bytes in order, but for those at the end
+// of a chunk that are too few for a draw.
+func TestPeekAndSkip(t *testing.T) {
+	fast := New(3)
+	plain := *fast
+	plain.keys = nil
+	for name, r := range map[string]*Root{"kernel or not": fast, "standard library": &plain} {
+		for _, count := range []int{1, 2, 3, 40} {
+			words, draws := r.Stream(Noise, 1, 1), r.Stream(Noise, 1, 1)
+			words.Uint64()
+			draws.Uint64()
+			for left := 100; left > 0; {
+				b := draws.Peek(128, min(count, left))
+				if len(b) == 0 || len(b) > 128*count || len(b)%128 != 0 {
+					t.Fatalf("%s: %d bytes for %d draws", name, len(b), count)
+				}
+				draws.Skip(len(b))
+				left -= len(b) / 128
+				for ; len(b) > 0; b = b[8:] {
+					if words.pos+128 > chunkBytes && len(b)%128 == 0 {
+						words.refill(128, 128)
+					}
+					if got, want := binary.LittleEndian.Uint64(b), words.Uint64(); got != want {
+						t.Fatalf("%s, draws by %d: %x, the stream has %x", name, count, got, want)
+					}
+				}
+			}
 		}
 	}
 }
@@ -275,21 +313,6 @@ func BenchmarkNormal(b *testing.B) {
 	s := New(1).Stream(Noise, 0, 0)
 	for b.Loop() {
 		s.Normal()
-	}
-}
-
-func BenchmarkAddNormal(b *testing.B) {
-	for _, n := range []int{69, 61706} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			r, s, x := New(1), new(Stream), make([]float32, n)
-			round := 0
-			for b.Loop() {
-				round++
-				r.Reseed(s, Noise, 1, round)
-				s.AddNormal(x, 1)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/float")
-		})
 	}
 }
 

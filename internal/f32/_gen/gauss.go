@@ -1,6 +1,10 @@
 package main
 
 import (
+	"go/constant"
+	"go/types"
+
+	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -8,8 +12,21 @@ import (
 // gauss makes the kernels of Gaussian noise: addNormalsPortable, operation by
 // operation.
 func gauss(k *kernels) {
+	bits := k.StaticGlobal("gaussBits")
+	k.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i, v := range []uint32{
+		maxInt32:        k.number("signBit") - 1,
+		mantissaBits:    k.number("mantissaBits"),
+		oneHalfBits:     k.number("oneHalfBits"),
+		oneHalfExponent: k.number("oneHalfBits") >> 23,
+		lowAngleBit:     k.number("lowAngleBit"),
+		signBit:         k.number("signBit"),
+		rareRadius:      k.number("rareRadius"),
+	} {
+		k.AddDatum(4*i, U32(v))
+	}
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		gaussian{simd: s}.addNormals()
+		gaussian{simd: s}.addNormals(bits)
 	}
 }
 
@@ -25,7 +42,7 @@ const (
 	angleUnit       = 19
 )
 
-// Elements of gaussBits.
+// Elements of gaussBits, the integer constants.
 const (
 	maxInt32 = iota
 	mantissaBits
@@ -36,6 +53,12 @@ const (
 	rareRadius
 	bitConstants
 )
+
+// number is an integer constant of package f32.
+func (k *kernels) number(name string) uint32 {
+	v, _ := constant.Uint64Val(k.pkg.Scope().Lookup(name).(*types.Const).Val())
+	return uint32(v)
+}
 
 type gaussian struct {
 	simd
@@ -54,9 +77,9 @@ func (g gaussian) mul(c int, from, to reg.VecVirtual) {
 
 func (g gaussian) withConstant(plain, broadcast func(...Op), c int, from, to reg.VecVirtual) {
 	if g.wide() {
-		broadcast(NewDataAddr(Symbol{Name: "·gaussTable"}, 4*c), from, to)
+		broadcast(goTable("gaussTable").Offset(4*c), from, to)
 	} else {
-		plain(g.constant("gaussTable", c), from, to)
+		plain(g.constant(goTable("gaussTable"), c), from, to)
 	}
 }
 
@@ -72,10 +95,10 @@ func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual
 	return p
 }
 
-func (g gaussian) addNormals() {
+func (g gaussian) addNormals(integers Mem) {
 	g.start("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
 	x, bits, groups, done := g.base("x"), g.base("bits"), g.length("x"), g.GP64()
-	g.bits, g.one, g.scale = g.table("gaussBits", bitConstants), g.constant("gaussTable", one), g.broadcast("scale")
+	g.bits, g.one, g.scale = g.table(integers, bitConstants), g.constant(goTable("gaussTable"), one), g.broadcast("scale")
 	g.SHRQ(Imm(5), groups)
 	g.XORQ(done, done)
 	g.Label("next")

@@ -145,22 +145,25 @@ func (s simd) vectors(slice string, body func()) {
 	s.loop("next", n, body)
 }
 
-// constant fills a register with an element of a Go table of float32.
-func (s simd) constant(table string, i int) reg.VecVirtual {
+// goTable is the place of a Go table.
+func goTable(name string) Mem { return NewDataAddr(Symbol{Name: "·" + name}, 0) }
+
+// constant fills a register with a number of a table of 32-bit numbers.
+func (s simd) constant(table Mem, i int) reg.VecVirtual {
 	r := s.reg()
-	s.VBROADCASTSS(NewDataAddr(Symbol{Name: "·" + table}, 4*i), r)
+	s.VBROADCASTSS(table.Offset(4*i), r)
 	return r
 }
 
-// table gives the constants of a Go table: held in registers where there are 32
-// of them, else loaded at every use.
-func (s simd) table(name string, size int) func(i int) reg.VecVirtual {
+// table gives the numbers of a table: held in registers where there are 32 of
+// them, else loaded at every use.
+func (s simd) table(at Mem, size int) func(i int) reg.VecVirtual {
 	if !s.wide() {
-		return func(i int) reg.VecVirtual { return s.constant(name, i) }
+		return func(i int) reg.VecVirtual { return s.constant(at, i) }
 	}
 	held := make([]reg.VecVirtual, size)
 	for i := range held {
-		held[i] = s.constant(name, i)
+		held[i] = s.constant(at, i)
 	}
 	return func(i int) reg.VecVirtual { return held[i] }
 }
@@ -208,7 +211,7 @@ func (s simd) reluBack() {
 
 func (s simd) tanh() {
 	s.start("tanh", "func(x []float32)", "")
-	x, c := s.base("x"), s.table("expTable", 15)
+	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v := s.reg()
 		s.clamp(s.at(x, 0), c(0), c(1), v)
@@ -226,7 +229,7 @@ func (s simd) tanh() {
 
 func (s simd) exp() {
 	s.start("exp", "func(x []float32)", "")
-	x, c := s.base("x"), s.table("expTable", 15)
+	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v, half := s.reg(), s.reg()
 		s.clamp(s.at(x, 0), c(2), c(3), v)
@@ -276,7 +279,7 @@ func (s simd) clamp(from Op, lo, hi, to reg.VecVirtual) {
 
 func (s simd) tanhBack() {
 	s.start("tanhBack", "func(d, y []float32)", "")
-	d, y, one := s.base("d"), s.base("y"), s.constant("expTable", 13)
+	d, y, one := s.base("d"), s.base("y"), s.constant(goTable("expTable"), 13)
 	s.registers("d", []reg.GPVirtual{d, y}, func() {
 		v := s.load(s.at(y, 0))
 		s.VMULPS(v, v, v)

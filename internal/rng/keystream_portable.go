@@ -1,0 +1,9 @@
+//go:build !amd64 || noasm
+
+package rng
+
+const hasKeyStream = false
+
+func keyStream(dst *byte, units int, keys *[11][16]byte, first *[16]byte) { panic("unreachable") }
+
+func expandKey(keys *[11][16]byte, key *[16]byte) { panic("unreachable") }
