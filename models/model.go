@@ -83,7 +83,7 @@ func Accuracy(m Model, params []float32, b data.Batch, scratch Scratch, labels [
 	m.Predict(labels, params, b, scratch)
 	right := 0
 	for i, l := range labels {
-		if _, truth := b.Example(i); l == truth {
+		if l == b.Label(i) {
 			right++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 	"proactivedp/models"
 )
@@ -46,7 +47,7 @@ func (c Case) points() [][]float32 {
 	for i, scale := range []float64{0, 0.3, 5} {
 		p := make([]float32, d)
 		c.Model.Init(p, rng.New(1).Stream(rng.Init, 0, 0))
-		rng.New(2).Stream(rng.Init, 1, i).AddNormal(p, scale)
+		f32.AddNormal(p, scale, rng.New(2).Stream(rng.Init, 1, i))
 		out[i] = p
 	}
 	return out
@@ -94,7 +95,7 @@ func (c Case) finiteDifferences(t *testing.T) {
 			if trial < 12 {
 				dir[s.IntN(d)] = 1
 			} else {
-				s.AddNormal(dir, 1/math.Sqrt(float64(d)))
+				f32.AddNormal(dir, 1/math.Sqrt(float64(d)), s)
 			}
 			const h = 1e-2
 			at := func(sign float64) float64 {
@@ -127,8 +128,9 @@ func (c Case) sumOfExamples(t *testing.T) {
 					sum[j] += float64(v)
 				}
 			}
+			tol := 1e-5 * (float64(b.Len())*min(clip, 1) + norm(whole))
 			for j := range sum {
-				if diff := math.Abs(sum[j] - float64(whole[j])); diff > 1e-5*(float64(b.Len())*min(clip, 1)+norm(whole)) {
+				if diff := math.Abs(sum[j] - float64(whole[j])); diff > tol {
 					t.Fatalf("point %d, clip %v, coordinate %d: batch %v, sum of examples %v", pi, clip, j, whole[j], sum[j])
 				}
 			}

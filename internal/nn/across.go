@@ -1,0 +1,127 @@
+package nn
+
+import "proactivedp/internal/f32"
+
+// across is a product for small maps with many channels. The columns of its tiles
+// are the same position of several blocks, so that each position has exactly the
+// taps that fall on the map. What it reads is first brought into the order
+// [y][x][channel][block][lane] and the weights, where the terms do not follow
+// them, into panels of a tile's rows: then all that a tile reads lies in a row.
+type across struct {
+	product
+	source layout // of what it reads
+	packed int    // slot: the same in order
+	panels int    // slot: the weights [row/TileRows][tap][channel][TileRows], or none
+	panel  int    // floats of one of them
+}
+
+// acrossBlocks is how many blocks go through a net with small maps together, and
+// none is no slot.
+const (
+	acrossBlocks = f32.TileCols
+	none         = -1
+)
+
+// packed returns how a map is read once it is in order.
+func packed(s Shape) grid {
+	const vector = acrossBlocks * f32.Lanes
+	return grid{s.Channels, vector, s.Width * s.Channels * vector, s.Channels * vector, 0}
+}
+
+// acrossAhead is the forward pass of c, acrossBack the derivative by its input.
+func acrossAhead(n *Net, c *conv) *across {
+	return &across{
+		product: product{
+			rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
+			patches: patches(c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true),
+				packed(c.in.Shape), c.out.layout, c.tap, true),
+		},
+		source: c.in.layout, packed: n.newFloats(c.in.Size()*acrossBlocks*f32.Lanes, 1), panels: none,
+	}
+}
+
+func acrossBack(n *Net, c *conv) *across {
+	panel := c.Kernel * c.Kernel * c.affine.out * f32.TileRows
+	return &across{
+		product: product{
+			rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
+			patches: patches(c.backAxis(c.in.Height, c.out.Height, true), c.backAxis(c.in.Width, c.out.Width, true),
+				packed(c.out.Shape), c.in.layout, func(ky, kx, o int) int {
+					return ((ky*c.Kernel+kx)*c.affine.out + o) * f32.TileRows
+				}, true),
+		},
+		source: c.out.layout, packed: n.newFloats(c.out.Size()*acrossBlocks*f32.Lanes, 1),
+		panels: n.newFloats(roundUp(c.in.Channels, f32.TileRows)/f32.TileRows*panel, 1), panel: panel,
+	}
+}
+
+// prepare copies the weights, [channel][tap][row], into the panels.
+func (p *across) prepare(s *Scratch, w []float32) {
+	if p.panels == none {
+		return
+	}
+	panels, channels := s.float(p.panels, 0), p.source.Channels
+	taps := len(w) / channels / p.rows
+	for c := range channels {
+		for tap := range taps {
+			at, row := (tap*channels+c)*f32.TileRows, w[(c*taps+tap)*p.rows:][:p.rows]
+			for m := 0; m < p.rows; m += f32.TileRows {
+				copy(panels[at:at+f32.TileRows], row[m:])
+				at += p.panel
+			}
+		}
+	}
+}
+
+func (p *across) run(s *Scratch, a, bias []float32, first, end int) {
+	if p.panels != none {
+		a = s.float(p.panels, 0)
+	}
+	for ; first < end; first += acrossBlocks {
+		columns := min(acrossBlocks, end-first)
+		p.pack(s, first, columns)
+		to := &s.floats[p.to]
+		t := f32.Tile{RowA: p.rowA, RowC: p.rowC, B: s.float(p.packed, 0), Cols: columns}
+		y := to.from(first)
+		for m := 0; m < p.rows; m += f32.TileRows {
+			t.Rows = min(f32.TileRows, p.rows-m)
+			t.A, t.C = a[p.weights(m):], y[m*p.rowC:]
+			if bias != nil {
+				t.Bias = bias[m:]
+			}
+			for i := range p.patches {
+				q := &p.patches[i]
+				for j := range columns {
+					t.ColB[j], t.ColC[j] = q.read[0]+j*f32.Lanes, q.write[0]+j*to.size
+				}
+				t.Mul(q.terms)
+			}
+		}
+	}
+}
+
+// weights returns where those of the rows from m on start.
+func (p *across) weights(m int) int {
+	if p.panels != none {
+		return m / f32.TileRows * p.panel
+	}
+	return m * p.rowA
+}
+
+// pack brings some blocks into order.
+func (p *across) pack(s *Scratch, first, columns int) {
+	l, to, out := p.source, packed(p.source.Shape), s.float(p.packed, 0)
+	for j := range columns {
+		x := s.float(p.from, first+j)
+		for c := range l.Channels {
+			for y := range l.Height {
+				from := x[l.at(c, y, 0):][:l.Width*f32.Lanes]
+				at := c*to.channel + y*to.row + j*f32.Lanes
+				for len(from) > 0 {
+					*(*[f32.Lanes]float32)(out[at:]) = *(*[f32.Lanes]float32)(from)
+					from, at = from[f32.Lanes:], at+to.column
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package nn
+
+import (
+	"math"
+
+	"proactivedp/internal/rng"
+)
+
+// affine is what convolutions and dense layers have in common: weights
+// [out][in] and then biases [out] in the vector of parameters.
+type affine struct {
+	out, in      int // in: inputs of one output, the fan-in
+	weight, bias int // where they start
+	fanOut       int
+	mulAdds      int // of the forward pass, for one example
+	rectified    bool
+}
+
+// newAffine takes the next parameters of n.
+func newAffine(n *Net, out, in, fanOut, positions int) affine {
+	a := affine{out: out, in: in, weight: n.params, bias: n.params + out*in, fanOut: fanOut, mulAdds: out * in * positions}
+	n.params = a.bias + out
+	return a
+}
+
+func (a *affine) parameters() *affine { return a }
+
+// size returns the number of parameters.
+func (a *affine) size() int { return a.out * (a.in + 1) }
+
+// weights and biases return the layer's part of params.
+func (a *affine) weights(params []float32) []float32 { return params[a.weight:a.bias] }
+func (a *affine) biases(params []float32) []float32  { return params[a.bias : a.bias+a.out] }
+
+func (a *affine) init(params []float32, s *rng.Stream) {
+	normal := math.Sqrt(2 / float64(a.in))
+	uniform := math.Sqrt(6 / float64(a.in+a.fanOut))
+	w := a.weights(params)
+	for i := range w {
+		if a.rectified {
+			w[i] = float32(normal * s.Normal())
+		} else {
+			w[i] = float32(uniform * (2*s.Float64() - 1))
+		}
+	}
+}

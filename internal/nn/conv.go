@@ -1,0 +1,100 @@
+package nn
+
+// conv is a convolution.
+type conv struct {
+	affine
+	Conv
+	in, out   *value
+	across    bool        // the maps are small: see across
+	ahead     contraction // the forward pass
+	back      contraction // the derivative by the input
+	gradients gradients
+}
+
+// contraction is a sum over taps for all positions of the blocks [from, to) with
+// the weights w, which it is shown before.
+type contraction interface {
+	prepare(s *Scratch, w []float32)
+	run(s *Scratch, w, bias []float32, from, to int)
+}
+
+var _ learner = (*conv)(nil)
+
+// gradients is a way to a convolution's norms and clipped sum: see learner.
+type gradients interface {
+	start(s *Scratch)
+	norms(s *Scratch, from, to int)
+	sums(s *Scratch, from, to int)
+	finish(s *Scratch)
+}
+
+func (l Conv) add(n *Net, in *value) (*value, error) {
+	var p problems
+	p.need(l.Out > 0, "out", l.Out, "at least 1")
+	p.need(l.Kernel > 0, "kernel", l.Kernel, "at least 1")
+	p.need(l.Stride > 0, "stride", l.Stride, "at least 1")
+	p.need(l.Pad >= 0 && l.Pad < max(l.Kernel, 1), "pad", l.Pad, "in [0, kernel)")
+	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel, "at most the padded input's height and width")
+	p.need(len(n.features) == 0, "its place", "behind a dense layer", "before")
+	if err := p.join(); err != nil {
+		return nil, err
+	}
+	size := func(in int) int { return (in+2*l.Pad-l.Kernel)/l.Stride + 1 }
+	shape := Shape{l.Out, size(in.Height), size(in.Width)}
+	taps := l.Kernel * l.Kernel
+	c := &conv{Conv: l, in: in, affine: newAffine(n, l.Out, taps*in.Channels, taps*l.Out, shape.Height*shape.Width)}
+	n.append(c)
+	c.out = n.newValue(shape)
+	if c.across = c.small(); c.across {
+		n.group = acrossBlocks
+	}
+	c.borders()
+	return c.out, nil
+}
+
+// borders asks for the zeros that the tiles and gradients want to read.
+func (c *conv) borders() {
+	if !c.across || !c.ghostly() {
+		c.in.border = max(c.in.border, c.Pad)
+	}
+	if c.in.derived && !c.across && c.Kernel > 1 {
+		c.out.border = 1 // see backAxis
+	}
+}
+
+func (c *conv) place(n *Net) {
+	if c.across {
+		c.ahead, c.back = acrossAhead(n, c), acrossBack(n, c)
+	} else {
+		c.ahead, c.back = productAhead(c), productBack(c)
+	}
+	if c.ghostly() {
+		c.gradients = newGhostGradients(n, c)
+	} else {
+		c.gradients = newLaneGradients(n, c)
+	}
+}
+
+func (c *conv) forward(s *Scratch, from, to int) {
+	c.ahead.run(s, c.weights(s.params), c.biases(s.params), from, to)
+}
+
+func (c *conv) backward(s *Scratch, from, to int) {
+	if c.in.derived {
+		c.back.run(s, c.weights(s.params), nil, from, to)
+	}
+}
+
+func (c *conv) start(s *Scratch) {
+	if c.in.derived {
+		c.back.prepare(s, c.weights(s.params))
+	}
+	c.gradients.start(s)
+}
+
+func (c *conv) norms(s *Scratch, from, to int) { c.gradients.norms(s, from, to) }
+func (c *conv) sums(s *Scratch, from, to int)  { c.gradients.sums(s, from, to) }
+func (c *conv) finish(s *Scratch)              { c.gradients.finish(s) }
+
+// tap returns where the weight of a tap stands in its filter.
+func (c *conv) tap(ky, kx, channel int) int { return (ky*c.Kernel+kx)*c.in.Channels + channel }

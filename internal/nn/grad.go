@@ -1,0 +1,154 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+)
+
+// ErrNotFinite reports a gradient that is not finite.
+var ErrNotFinite = errors.New("a gradient is not finite")
+
+// Factor returns the weight of an example in the sum, given its gradient's
+// norm, or false if that is not a norm.
+type Factor func(norm float64) (float64, bool)
+
+// GradSum sets sum to Σ_b factor(‖g_b‖)·g_b with g_b the gradient of the
+// objective of example b of the batch. If factor is nil the sum is plain and
+// norms are not computed. dropout, nil for none, is where dropout draws from.
+// Fails with ErrNotFinite if factor refuses a norm, or if a plain sum is not
+// finite.
+func (n *Net) GradSum(sum, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch) error {
+	sum = sum[:n.params]
+	clear(sum)
+	if batch.Len() == 0 {
+		return nil
+	}
+	s.begin(params, batch)
+	s.sum, s.private, s.dropout = sum, factor != nil, dropout
+	for _, l := range n.learners {
+		l.start(s)
+	}
+	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
+		blocks := n.ahead(s, batch, first)
+		if err := n.behind(s, batch, first, blocks, factor); err != nil {
+			return err
+		}
+	}
+	for _, l := range n.learners {
+		l.finish(s)
+	}
+	if !s.private && !finite(f32.SumSquares(sum)) {
+		return fmt.Errorf("nn: in a batch of %d examples: %w", batch.Len(), ErrNotFinite)
+	}
+	return nil
+}
+
+// Loss returns the mean objective over the batch.
+func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
+	s.begin(params, batch)
+	s.dropout = nil
+	total := 0.0
+	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
+		for b := range n.ahead(s, batch, first) {
+			total += n.losses(s, batch, first+b*f32.Lanes, b)
+		}
+	}
+	return total / float64(batch.Len())
+}
+
+// Predict sets labels[i] to the class of the largest logit of example i, the
+// first of equals.
+func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
+	s.begin(params, batch)
+	s.dropout = nil
+	labels = labels[:batch.Len()]
+	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
+		for b := range n.ahead(s, batch, first) {
+			at := first + b*f32.Lanes
+			n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b)
+		}
+	}
+}
+
+// ahead is the forward pass of the chunk that starts at the example first. It
+// returns how many blocks there are.
+func (n *Net) ahead(s *Scratch, batch data.Batch, first int) int {
+	blocks := n.blocks(batch.Len() - first)
+	for from := 0; from < blocks; from += n.group {
+		to := min(from+n.group, blocks)
+		for b := from; b < to; b++ {
+			n.input.load(s, batch, first+b*f32.Lanes, b)
+		}
+		for _, st := range n.maps {
+			st.forward(s, from, to)
+		}
+	}
+	for _, st := range n.features {
+		st.forward(s, 0, blocks)
+	}
+	return blocks
+}
+
+// behind is the backward pass of the chunk: derivatives and norms from the last
+// stage to the first; then, with the clip factors known, the sums.
+func (n *Net) behind(s *Scratch, batch data.Batch, first, blocks int, factor Factor) error {
+	clear(s.norm2[:blocks])
+	for b := range blocks {
+		n.derive(s, batch, first+b*f32.Lanes, b)
+	}
+	back(s, n.features, 0, blocks)
+	for from := 0; from < blocks; from += n.group {
+		to := min(from+n.group, blocks)
+		back(s, n.maps, from, to)
+		if err := factors(s, batch, first, from, to, factor); err != nil {
+			return err
+		}
+		sums(s, n.maps, from, to)
+	}
+	sums(s, n.features, 0, blocks)
+	return nil
+}
+
+func back(s *Scratch, stages []stage, from, to int) {
+	for i := len(stages) - 1; i >= 0; i-- {
+		if l, ok := stages[i].(learner); ok {
+			l.norms(s, from, to)
+		}
+		stages[i].backward(s, from, to)
+	}
+}
+
+func sums(s *Scratch, stages []stage, from, to int) {
+	for _, st := range stages {
+		if l, ok := st.(learner); ok {
+			l.sums(s, from, to)
+		}
+	}
+}
+
+// factors turns the squared norms of the blocks into clip factors, 0 in the
+// lanes behind the last example.
+func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) error {
+	for b := from; b < to; b++ {
+		s.factor[b] = [f32.Lanes]float32{}
+		at := first + b*f32.Lanes
+		for l := range min(f32.Lanes, batch.Len()-at) {
+			f := 1.0
+			if factor != nil {
+				var ok bool
+				if f, ok = factor(math.Sqrt(s.norm2[b][l])); !ok {
+					return fmt.Errorf("nn: example %d of the batch: %w", at+l, ErrNotFinite)
+				}
+			}
+			s.factor[b][l] = float32(f)
+		}
+	}
+	return nil
+}
+
+func finite(x float64) bool { return x-x == 0 }

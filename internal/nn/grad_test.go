@@ -1,0 +1,299 @@
+package nn_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/nn"
+	"proactivedp/internal/rng"
+	"proactivedp/models/modeltest"
+)
+
+// sample is a network to test, with its layers for the reference.
+type sample struct {
+	name    string
+	input   nn.Shape
+	classes int
+	layers  []nn.Layer
+}
+
+// lenet returns LeNet-5's layers.
+func lenet(activation, pool nn.Layer) []nn.Layer {
+	return []nn.Layer{
+		nn.Conv{Out: 6, Kernel: 5, Stride: 1, Pad: 2}, activation, pool,
+		nn.Conv{Out: 16, Kernel: 5, Stride: 1}, activation, pool,
+		nn.Dense{Out: 120}, activation, nn.Dense{Out: 84}, activation, nn.Dense{Out: 10},
+	}
+}
+
+func samples() []sample {
+	digits := nn.Shape{Channels: 1, Height: 28, Width: 28}
+	return []sample{
+		{"lenet-relu", digits, 10, lenet(nn.ReLU{}, nn.MaxPool{})},
+		{"lenet", digits, 10, lenet(nn.Tanh{}, nn.AvgPool{})},
+		{"odd channels", nn.Shape{Channels: 3, Height: 9, Width: 11}, 4, []nn.Layer{
+			nn.Conv{Out: 7, Kernel: 3, Stride: 2, Pad: 1}, nn.ReLU{},
+			nn.Conv{Out: 11, Kernel: 2, Stride: 1}, nn.Tanh{}, // 4×5
+			nn.Dense{Out: 4},
+		}},
+		{"stride 2 twice", nn.Shape{Channels: 2, Height: 12, Width: 10}, 3, []nn.Layer{
+			nn.Conv{Out: 5, Kernel: 3, Stride: 1, Pad: 1}, nn.AvgPool{}, nn.Tanh{}, // 6×5
+			nn.Conv{Out: 6, Kernel: 3, Stride: 2, Pad: 2}, nn.ReLU{}, // 4×4
+			nn.MaxPool{}, nn.Dense{Out: 17}, nn.ReLU{}, nn.Dense{Out: 3},
+		}},
+		{"kernel 1", nn.Shape{Channels: 1, Height: 5, Width: 3}, 2, []nn.Layer{
+			nn.Conv{Out: 2, Kernel: 3, Stride: 1}, nn.Conv{Out: 1, Kernel: 1, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 2},
+		}},
+		{"holes", nn.Shape{Channels: 1, Height: 7, Width: 7}, 2, []nn.Layer{ // inputs that no tap reaches
+			nn.Conv{Out: 3, Kernel: 2, Stride: 1}, nn.Conv{Out: 2, Kernel: 1, Stride: 3}, nn.ReLU{}, nn.Dense{Out: 2},
+		}},
+		{"ghost norms", nn.Shape{Channels: 3, Height: 8, Width: 12}, 3, []nn.Layer{
+			nn.Conv{Out: 16, Kernel: 3, Stride: 1, Pad: 1}, nn.ReLU{}, nn.MaxPool{}, // 4×6
+			nn.Conv{Out: 32, Kernel: 3, Stride: 1, Pad: 1}, nn.Tanh{}, nn.AvgPool{}, // 2×3
+			nn.Conv{Out: 80, Kernel: 3, Stride: 1, Pad: 1},
+			nn.Conv{Out: 9, Kernel: 3, Stride: 2, Pad: 1}, nn.ReLU{}, // 1×2
+			nn.Dense{Out: 3},
+		}},
+		{"dense alone", nn.Shape{Channels: 2, Height: 3, Width: 5}, 3, []nn.Layer{nn.Dense{Out: 19}, nn.Tanh{}, nn.Dense{Out: 3}}},
+		{"pool first", nn.Shape{Channels: 2, Height: 4, Width: 4}, 3, []nn.Layer{nn.MaxPool{}, nn.Dense{Out: 3}}},
+	}
+}
+
+func (c sample) compile(t testing.TB) *nn.Net {
+	t.Helper()
+	net, err := nn.New(c.input, c.layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}
+
+// initial returns random parameters, biases too.
+func initial(net *nn.Net) []float32 {
+	p := make([]float32, net.NumParams())
+	s := rng.New(11).Stream(rng.Init, 0, 0)
+	net.Init(p, s)
+	for i := range p {
+		p[i] += float32(0.02 * s.Normal())
+	}
+	return p
+}
+
+func norm(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// truth is what the reference says of a set of images.
+type truth struct {
+	set    *data.Dataset
+	params []float32
+	losses []float64
+	norms  []float64
+	grads  [][]float64
+	labels []int32
+}
+
+func (c sample) truth(net *nn.Net, images int) truth {
+	w := truth{set: modeltest.Images(images, c.input.Channels, c.input.Height, c.input.Width, c.classes), params: initial(net)}
+	ref := reference{c.input, c.layers, w.params}
+	for i := range images {
+		loss, grad, logits := ref.example(w.set, i)
+		w.losses, w.grads, w.norms = append(w.losses, loss), append(w.grads, grad), append(w.norms, norm(grad))
+		w.labels = append(w.labels, int32(slices.Index(logits, slices.Max(logits))))
+	}
+	return w
+}
+
+// batch draws rows, with repetitions.
+func (w truth) batch(size int) data.Batch {
+	b := data.Batch{Data: w.set}
+	s := rng.New(5).Stream(rng.Sampling, 0, size)
+	for range size {
+		b.Rows = append(b.Rows, int32(s.IntN(w.set.Len())))
+	}
+	return b
+}
+
+// The sums, the norms they are clipped by, losses and labels, against the
+// reference: for batches of all kinds of blocks and chunks, clipping norms that
+// all, some and no examples exceed, and every class of kernels.
+func TestAgainstReference(t *testing.T) {
+	for _, c := range samples() {
+		t.Run(c.name, func(t *testing.T) {
+			net := c.compile(t)
+			w := c.truth(net, 40)
+			for _, class := range f32.Classes() {
+				restore, err := f32.Use(class)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sizes := []int{1, 40}
+				if class == restored {
+					sizes = []int{1, 2, 15, 16, 17, 31, 33, 128, 129, 370}
+				}
+				scratch := net.NewScratch()
+				for _, size := range sizes {
+					w.compare(t, net, w.batch(size), scratch)
+				}
+				restore()
+			}
+		})
+	}
+}
+
+// restored is the class of kernels that tests find.
+var restored = f32.Kernels()
+
+func (w truth) compare(t *testing.T, net *nn.Net, batch data.Batch, scratch *nn.Scratch) {
+	t.Helper()
+	id := fmt.Sprintf("%v, batch of %d", f32.Kernels(), batch.Len())
+	for _, clip := range []float64{1e-6, w.norms[0], 1e6, math.Inf(1)} {
+		want := make([]float64, net.NumParams())
+		for _, r := range batch.Rows {
+			for j, g := range w.grads[r] {
+				want[j] += min(1, clip/w.norms[r]) * g
+			}
+		}
+		seen := 0
+		factor := func(n float64) (float64, bool) {
+			if truth := w.norms[batch.Rows[seen]]; math.Abs(n-truth) > 1e-5*truth {
+				t.Errorf("%s: the norm of example %d is %.9g, want %.9g", id, seen, n, truth)
+			}
+			seen++
+			return min(1, clip/n), true
+		}
+		if math.IsInf(clip, 1) {
+			factor = nil
+		}
+		got := make([]float32, net.NumParams())
+		if err := net.GradSum(got, w.params, batch, factor, nil, scratch); err != nil {
+			t.Fatal(err)
+		}
+		if factor != nil && seen != batch.Len() {
+			t.Errorf("%s: %d norms", id, seen)
+		}
+		diff := make([]float64, len(want))
+		for j := range want {
+			diff[j] = float64(got[j]) - want[j]
+		}
+		if norm(diff) > 1e-5*norm(want) {
+			t.Errorf("%s, clip %.3g: the sum is off by %.3g, of norm %.3g", id, clip, norm(diff), norm(want))
+		}
+	}
+	loss := 0.0
+	for _, r := range batch.Rows {
+		loss += w.losses[r] / float64(batch.Len())
+	}
+	if got := net.Loss(w.params, batch, scratch); math.Abs(got-loss) > 1e-5*loss {
+		t.Errorf("%s: loss %.9g, want %.9g", id, got, loss)
+	}
+	labels := make([]int32, batch.Len())
+	net.Predict(labels, w.params, batch, scratch)
+	for i, r := range batch.Rows {
+		if labels[i] != w.labels[r] {
+			t.Errorf("%s: example %d is of class %d, want %d", id, i, labels[i], w.labels[r])
+		}
+	}
+}
+
+// The order of a batch changes the order of additions and nothing else, and
+// what a scratch was used for before, even for a failure, changes no bit.
+func TestOrderAndHistory(t *testing.T) {
+	for _, c := range samples() {
+		net := c.compile(t)
+		w := c.truth(net, 40)
+		factor := func(n float64) (float64, bool) { return min(1, w.norms[0]/n), n-n == 0 }
+		sum := func(batch data.Batch, params []float32, s *nn.Scratch) ([]float32, error) {
+			g := make([]float32, net.NumParams())
+			err := net.GradSum(g, params, batch, factor, nil, s)
+			return g, err
+		}
+		batch := w.batch(139)
+		first, err := sum(batch, w.params, net.NewScratch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		used, bad := net.NewScratch(), slices.Clone(w.params)
+		for i := range bad {
+			bad[i] = float32(math.NaN())
+		}
+		if _, err := sum(w.batch(200), bad, used); !errors.Is(err, nn.ErrNotFinite) {
+			t.Errorf("%s: parameters of NaN: error %v", c.name, err)
+		}
+		if again, err := sum(batch, w.params, used); err != nil || !slices.Equal(first, again) {
+			t.Errorf("%s: a used scratch shows (%v)", c.name, err)
+		}
+		slices.Reverse(batch.Rows)
+		turned, err := sum(batch, w.params, used)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, size := 0.0, 0.0
+		for i, v := range first {
+			off += math.Pow(float64(turned[i]-v), 2)
+			size += math.Pow(float64(v), 2)
+		}
+		if off > 1e-10*size {
+			t.Errorf("%s: the order of the batch moves the sum by %.3g of its norm", c.name, math.Sqrt(off/size))
+		}
+	}
+}
+
+// A parameter that is not finite makes a gradient that is not, wherever it
+// stands, and no sum comes of it; the same for a factor that is refused.
+func TestNotFinite(t *testing.T) {
+	for _, c := range samples() {
+		net := c.compile(t)
+		w := c.truth(net, 40)
+		batch, scratch := w.batch(20), net.NewScratch()
+		sum := make([]float32, net.NumParams())
+		first := 0
+		for _, l := range net.Layers() {
+			if l.Params == 0 {
+				continue
+			}
+			first += l.Params
+			params := slices.Clone(w.params)
+			params[first-1] = float32(math.NaN()) // a bias: no zero can hide it
+			for _, factor := range []nn.Factor{nil, func(n float64) (float64, bool) { return 1, n-n == 0 }} {
+				if err := net.GradSum(sum, params, batch, factor, nil, scratch); !errors.Is(err, nn.ErrNotFinite) {
+					t.Errorf("%s: NaN in %v: error %v", c.name, l.Layer, err)
+				}
+			}
+		}
+		if err := net.GradSum(sum, w.params, batch, func(float64) (float64, bool) { return 0, false }, nil, scratch); !errors.Is(err, nn.ErrNotFinite) {
+			t.Errorf("%s: every norm refused: error %v", c.name, err)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, c := range samples() {
+		net := c.compile(t)
+		w := c.truth(net, 1)
+		batch, scratch, sum, labels := w.batch(37), net.NewScratch(), make([]float32, net.NumParams()), make([]int32, 37)
+		factor := func(n float64) (float64, bool) { return min(1, 0.1/n), true }
+		step := func() {
+			for _, f := range []nn.Factor{factor, nil} {
+				if err := net.GradSum(sum, w.params, batch, f, nil, scratch); err != nil {
+					t.Fatal(err)
+				}
+			}
+			net.Loss(w.params, batch, scratch)
+			net.Predict(labels, w.params, batch, scratch)
+		}
+		step()
+		if n := testing.AllocsPerRun(3, step); n != 0 {
+			t.Errorf("%s: %v allocations a step, want 0", c.name, n)
+		}
+	}
+}

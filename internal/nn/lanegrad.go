@@ -1,0 +1,110 @@
+package nn
+
+import "proactivedp/internal/f32"
+
+// laneGradients makes a convolution's gradients for one example a lane, as
+// [parameter][lane], block by block.
+type laneGradients struct {
+	c      *conv
+	grad   int          // slot: the gradients of a block
+	sum    int          // slot: their clipped sum
+	strips []*f32.Terms // over the positions of some rows
+	rows   []part       // of the filters
+	taps   []patch5
+}
+
+// patch5 is up to LaneTileCols taps: where each reads the input, relative to a
+// position, and writes the gradient of the first filter.
+type patch5 struct {
+	columns     int
+	read, write [f32.LaneTileCols]int
+}
+
+// cacheBytes is what a strip may take of the maps so that it stays in the
+// first-level cache, 32 KiB or more.
+const cacheBytes = 32 << 10
+
+func newLaneGradients(n *Net, c *conv) *laneGradients {
+	floats := c.size() * f32.Lanes
+	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group), sum: n.newFloats(floats, 1)}
+	g.rows = split(c.affine.out, f32.LaneTileRows)
+	g.strips = g.positions()
+	var read, write []int
+	for i := range c.in.Channels {
+		for ky := range c.Kernel {
+			for kx := range c.Kernel {
+				read = append(read, i*c.in.plane()+ky*c.in.row()+kx*f32.Lanes)
+				write = append(write, c.tap(ky, kx, i)*f32.Lanes)
+			}
+		}
+	}
+	for _, p := range split(len(read), f32.LaneTileCols) {
+		t := patch5{columns: p.len}
+		copy(t.read[:], read[p.start:p.start+p.len])
+		copy(t.write[:], write[p.start:p.start+p.len])
+		g.taps = append(g.taps, t)
+	}
+	return g
+}
+
+// positions returns the terms of the sum over the output's positions, in strips
+// of rows that fit the cache for a tile's filters and one map of the input.
+func (g *laneGradients) positions() []*f32.Terms {
+	c := g.c
+	const bytes = 4
+	perRow := bytes * (g.rows[0].len*c.out.row() + c.Stride*c.in.row())
+	var out []*f32.Terms
+	for _, p := range split(c.out.Height, max(1, (cacheBytes-bytes*c.Kernel*c.in.row())/perRow)) {
+		var list []f32.Term
+		for y := p.start; y < p.start+p.len; y++ {
+			for x := range c.out.Width {
+				list = append(list, f32.Term{A: int32(c.out.at(0, y, x)), B: int32(c.in.at(0, y*c.Stride-c.Pad, x*c.Stride-c.Pad))})
+			}
+		}
+		out = append(out, f32.NewTerms(list))
+	}
+	return out
+}
+
+func (g *laneGradients) start(s *Scratch) { clear(s.float(g.sum, 0)) }
+
+func (g *laneGradients) norms(s *Scratch, from, to int) {
+	for b := from; b < to; b++ {
+		grad := s.float(g.grad, b)
+		g.fill(grad, s.float(g.c.in.act, b), s.float(g.c.out.delta, b))
+		if s.private {
+			f32.LaneSumSquares(&s.norm2[b], grad)
+		}
+	}
+}
+
+// fill sets grad from the input x and the derivative d of a block.
+func (g *laneGradients) fill(grad, x, d []float32) {
+	c := g.c
+	t := f32.LaneTile{RowA: c.out.plane(), RowC: c.affine.in * f32.Lanes, B: x}
+	for i, strip := range g.strips {
+		t.Accumulate = i > 0
+		for _, r := range g.rows {
+			t.Rows, t.A, t.C = r.len, d[r.start*t.RowA:], grad[r.start*t.RowC:]
+			for j := range g.taps {
+				q := &g.taps[j]
+				t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
+				t.Mul(strip)
+			}
+		}
+	}
+	bias := grad[(c.bias-c.weight)*f32.Lanes:]
+	for o := range c.affine.out {
+		f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), d[o*t.RowA:(o+1)*t.RowA])
+	}
+}
+
+func (g *laneGradients) sums(s *Scratch, from, to int) {
+	for b := from; b < to; b++ {
+		f32.LaneAxpy(&s.factor[b], s.float(g.grad, b), s.float(g.sum, 0))
+	}
+}
+
+func (g *laneGradients) finish(s *Scratch) {
+	f32.SumLanes(s.sum[g.c.weight:g.c.weight+g.c.size()], s.float(g.sum, 0))
+}

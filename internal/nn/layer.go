@@ -1,0 +1,78 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Layer is one layer of a network as it is written down: Conv, Dense, ReLU,
+// Tanh, MaxPool, AvgPool or Dropout.
+type Layer interface {
+	fmt.Stringer
+	// add compiles the layer behind in and returns what it puts out.
+	add(n *Net, in *value) (*value, error)
+}
+
+// Conv is a convolution (as usual in networks, a correlation) with Out filters
+// of Kernel×Kernel, Stride in both directions, and Pad zeros around each input
+// map. Parameters: weights [out][ky][kx][in], then biases [out].
+type Conv struct{ Out, Kernel, Stride, Pad int }
+
+// Dense is an affine map to Out features of all inputs, [channel][y][x].
+// Parameters: weights [out][in], then biases [out].
+type Dense struct{ Out int }
+
+// ReLU is max(x, 0).
+type ReLU struct{}
+
+// Tanh is the hyperbolic tangent.
+type Tanh struct{}
+
+// MaxPool is the largest of each 2×2 window; the first of equals counts.
+type MaxPool struct{}
+
+// AvgPool is the mean of each 2×2 window.
+type AvgPool struct{}
+
+// Dropout sets features to 0 with probability Rate, a multiple of 2⁻¹⁶ in (0, 1),
+// and divides the others by 1−Rate (N. Srivastava et al., "Dropout", JMLR 15,
+// 2014, inverted so that nothing is to do when it is off). It is on in GradSum
+// with a scratch that holds a stream, and off elsewhere.
+type Dropout struct{ Rate float64 }
+
+func (l Conv) String() string {
+	s := fmt.Sprintf("conv %d×%d", l.Kernel, l.Kernel)
+	if l.Stride > 1 {
+		s += fmt.Sprintf(" stride %d", l.Stride)
+	}
+	if l.Pad > 0 {
+		s += fmt.Sprintf(" pad %d", l.Pad)
+	}
+	return s
+}
+func (l Dense) String() string   { return "dense" }
+func (l ReLU) String() string    { return "relu" }
+func (l Tanh) String() string    { return "tanh" }
+func (l MaxPool) String() string { return "max pool" }
+func (l AvgPool) String() string { return "average pool" }
+func (l Dropout) String() string { return fmt.Sprintf("dropout %v", l.Rate) }
+
+// problems collects what is wrong with a layer.
+type problems []error
+
+// need adds "what = value, must be …" unless ok.
+func (p *problems) need(ok bool, what string, value any, must string) {
+	if !ok {
+		*p = append(*p, fmt.Errorf("%s = %v, must be %s", what, value, must))
+	}
+}
+
+func (p problems) join() error { return errors.Join(p...) }
+
+// halved returns the shape after 2×2 pooling.
+func halved(in Shape) (Shape, error) {
+	var p problems
+	p.need(in.Height%2 == 0, "height", in.Height, "even")
+	p.need(in.Width%2 == 0, "width", in.Width, "even")
+	return Shape{in.Channels, in.Height / 2, in.Width / 2}, p.join()
+}

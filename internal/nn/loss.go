@@ -1,0 +1,77 @@
+package nn
+
+import (
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+)
+
+// The objective is softmax cross-entropy: ln Σ_c e^{z_c} − z_y of the logits z
+// for an example of class y, and its derivative p − onehot(y) with p the softmax.
+
+// losses returns the objective of the used lanes of block b, summed, whose
+// examples start at first.
+func (n *Net) losses(s *Scratch, batch data.Batch, first, b int) float64 {
+	z, total := s.float(n.logits().act, b), 0.0
+	for l := range min(f32.Lanes, batch.Len()-first) {
+		largest := float64(z[l])
+		for i := l; i < n.Classes()*f32.Lanes; i += f32.Lanes {
+			largest = max(largest, float64(z[i]))
+		}
+		sum := 0.0
+		for i := l; i < n.Classes()*f32.Lanes; i += f32.Lanes {
+			sum += math.Exp(float64(z[i]) - largest)
+		}
+		y := batch.Label(first + l)
+		total += math.Log(sum) + largest - float64(z[int(y)*f32.Lanes+l])
+	}
+	return total
+}
+
+// derive sets the derivative of the objective by the logits of block b.
+func (n *Net) derive(s *Scratch, batch data.Batch, first, b int) {
+	out := n.logits()
+	z, p := s.float(out.act, b)[:out.size()], s.float(out.delta, b)[:out.size()]
+	var largest, sum [f32.Lanes]float32
+	copy(largest[:], z)
+	for i := 0; i < len(z); i += f32.Lanes {
+		for l, v := range z[i : i+f32.Lanes] {
+			largest[l] = max(largest[l], v)
+		}
+	}
+	for i := 0; i < len(z); i += f32.Lanes {
+		for l, v := range z[i : i+f32.Lanes] {
+			p[i+l] = v - largest[l]
+		}
+	}
+	f32.Exp(p)
+	for i := 0; i < len(z); i += f32.Lanes {
+		for l, v := range p[i : i+f32.Lanes] {
+			sum[l] += v
+		}
+	}
+	for i := 0; i < len(z); i += f32.Lanes {
+		for l := range sum {
+			p[i+l] /= sum[l]
+		}
+	}
+	for l := range f32.Lanes {
+		y := batch.Label(min(first+l, batch.Len()-1))
+		p[int(y)*f32.Lanes+l]--
+	}
+}
+
+// predict sets labels to the classes of the largest logits of block b.
+func (n *Net) predict(labels []int32, s *Scratch, b int) {
+	z := s.float(n.logits().act, b)
+	for l := range labels {
+		best := l
+		for i := l; i < n.Classes()*f32.Lanes; i += f32.Lanes {
+			if z[i] > z[best] {
+				best = i
+			}
+		}
+		labels[l] = int32(best / f32.Lanes)
+	}
+}

@@ -1,0 +1,63 @@
+package nn
+
+import "proactivedp/internal/f32"
+
+// pool takes the largest or the mean of 2×2 windows.
+type pool struct {
+	in, out *value
+	largest bool
+	which   int // slot: where each largest came from
+}
+
+func (MaxPool) add(n *Net, in *value) (*value, error) { return addPool(n, in, true) }
+func (AvgPool) add(n *Net, in *value) (*value, error) { return addPool(n, in, false) }
+
+func addPool(n *Net, in *value, largest bool) (*value, error) {
+	shape, err := halved(in.Shape)
+	if err != nil {
+		return nil, err
+	}
+	in.passing = in.derived && !in.activated
+	p := &pool{in: in, out: n.newValue(shape), largest: largest}
+	n.append(p)
+	return p.out, nil
+}
+
+func (p *pool) place(n *Net) {
+	if p.largest {
+		p.which = n.newInts(p.out.Size()*f32.Lanes, n.chunk)
+	}
+}
+
+func (p *pool) forward(s *Scratch, from, to int) {
+	plane, windows := p.out.inside(), p.out.Height*p.out.Width*f32.Lanes
+	for b := from; b < to; b++ {
+		x, y := s.float(p.in.act, b), s.float(p.out.act, b)
+		for c := range p.out.Channels {
+			x, y := x[p.in.at(c, 0, 0):], y[p.out.at(c, 0, 0):]
+			if p.largest {
+				f32.MaxPool(y, plane, x, p.in.row(), s.ints[p.which].block(b)[c*windows:])
+			} else {
+				f32.AvgPool(y, plane, x, p.in.row())
+			}
+		}
+	}
+}
+
+func (p *pool) backward(s *Scratch, from, to int) {
+	if !p.in.derived {
+		return
+	}
+	plane, windows := p.out.inside(), p.out.Height*p.out.Width*f32.Lanes
+	for b := from; b < to; b++ {
+		dx, dy := s.float(p.in.delta, b), s.float(p.out.delta, b)
+		for c := range p.out.Channels {
+			dx, dy := dx[p.in.at(c, 0, 0):], dy[p.out.at(c, 0, 0):]
+			if p.largest {
+				f32.MaxPoolBack(dx, p.in.row(), dy, plane, s.ints[p.which].block(b)[c*windows:])
+			} else {
+				f32.AvgPoolBack(dx, p.in.row(), dy, plane)
+			}
+		}
+	}
+}

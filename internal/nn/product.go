@@ -1,0 +1,51 @@
+package nn
+
+import "proactivedp/internal/f32"
+
+// product is a convolution's sum over taps for all positions of a map: what it
+// reads and writes, and the tiles it is cut into. Their columns are positions
+// of one block.
+type product struct {
+	rows       int // channels made
+	rowA, rowC int // floats from the weights, or the map, of one to the next
+	from, to   int // slots
+	patches    []patch
+}
+
+// productAhead is the forward pass of c, productBack the derivative by its input.
+func productAhead(c *conv) *product {
+	return &product{
+		rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
+		patches: patches(c.aheadAxis(c.in.Height, c.out.Height, false), c.aheadAxis(c.in.Width, c.out.Width, false),
+			c.in.grid(), c.out.layout, c.tap, false),
+	}
+}
+
+func productBack(c *conv) *product {
+	return &product{
+		rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
+		patches: patches(c.backAxis(c.in.Height, c.out.Height, true), c.backAxis(c.in.Width, c.out.Width, false),
+			c.out.grid(), c.in.layout, func(ky, kx, o int) int { return o*c.affine.in + c.tap(ky, kx, 0) }, false),
+	}
+}
+
+func (p *product) prepare(*Scratch, []float32) {}
+
+func (p *product) run(s *Scratch, a, bias []float32, first, end int) {
+	for b := first; b < end; b++ {
+		t := f32.Tile{RowA: p.rowA, RowC: p.rowC, B: s.float(p.from, b)}
+		y := s.float(p.to, b)
+		for m := 0; m < p.rows; m += f32.TileRows {
+			t.Rows = min(f32.TileRows, p.rows-m)
+			t.A, t.C = a[m*p.rowA:], y[m*p.rowC:]
+			if bias != nil {
+				t.Bias = bias[m:]
+			}
+			for i := range p.patches {
+				q := &p.patches[i]
+				t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
+				t.Mul(q.terms)
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package nn
+
+import (
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+)
+
+// Scratch is the working memory of one caller at a time. It grows to what the
+// largest batch needs, which is bounded by a chunk.
+type Scratch struct {
+	net    *Net
+	floats []store[float32]
+	ints   []store[int32]
+	norm2  [][f32.Lanes]float64 // one a block of the chunk: squared norms …
+	factor [][f32.Lanes]float32 // … and clip factors, 0 in lanes not in use
+
+	// What the stages work on in this call.
+	params, sum []float32
+	private     bool        // norms are wanted
+	dropout     *rng.Stream // nil: off
+
+	squares [2][f32.Lanes]float64 // here because calls through a table would move them to the heap
+	product f32.ProductScratch
+}
+
+// slot is the size of a piece of scratch: floats or ints a block, for this many
+// blocks. Block b lies at b mod blocks.
+type slot struct{ size, blocks int }
+
+// store is a slot's memory.
+type store[T any] struct {
+	slot
+	data []T
+}
+
+func (m *store[T]) grow(blocks int) {
+	if need := m.size * min(blocks, m.blocks); len(m.data) < need {
+		m.data = make([]T, need) // borders are zeros from here on
+	}
+}
+
+func (m *store[T]) block(b int) []T {
+	b %= m.blocks
+	return m.data[b*m.size : (b+1)*m.size : (b+1)*m.size]
+}
+
+// from returns block b and those behind it.
+func (m *store[T]) from(b int) []T { return m.data[b%m.blocks*m.size:] }
+
+// float returns block b of a slot.
+func (s *Scratch) float(slot, b int) []float32 { return s.floats[slot].block(b) }
+
+// newFloats reserves a slot.
+func (n *Net) newFloats(size, blocks int) int {
+	n.floats = append(n.floats, slot{size, blocks})
+	return len(n.floats) - 1
+}
+
+// newInts reserves a slot of integers.
+func (n *Net) newInts(size, blocks int) int {
+	n.ints = append(n.ints, slot{size, blocks})
+	return len(n.ints) - 1
+}
+
+// allot gives every value its slots and lets the stages plan.
+func (n *Net) allot() {
+	for i, v := range n.values {
+		span := n.chunk
+		if i < n.flat {
+			span = n.group
+		}
+		if v.derived {
+			v.delta = n.newFloats(v.size(), span)
+		}
+		if v.act = v.delta; !v.passing {
+			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // see square
+		}
+	}
+	n.input.place(n)
+	for _, s := range slices.Concat(n.maps, n.features) {
+		s.place(n)
+	}
+}
+
+// NewScratch returns working memory.
+func (n *Net) NewScratch() *Scratch {
+	s := &Scratch{net: n}
+	for _, f := range n.floats {
+		s.floats = append(s.floats, store[float32]{slot: f})
+	}
+	for _, i := range n.ints {
+		s.ints = append(s.ints, store[int32]{slot: i})
+	}
+	return s
+}
+
+// ScratchBytes returns how much memory a scratch holds once it has met a batch
+// of this size.
+func (n *Net) ScratchBytes(batch int) int64 {
+	blocks, words := n.blocks(batch), 0
+	for _, f := range slices.Concat(n.floats, n.ints) {
+		words += f.size * min(blocks, f.blocks)
+	}
+	return 4 * int64(words)
+}
+
+// blocks returns how many blocks of the chunk a batch uses.
+func (n *Net) blocks(batch int) int {
+	return min((batch+f32.Lanes-1)/f32.Lanes, n.chunk)
+}
+
+// begin readies s for a call.
+func (s *Scratch) begin(params []float32, b data.Batch) {
+	blocks := s.net.blocks(b.Len())
+	for i := range s.floats {
+		s.floats[i].grow(blocks)
+	}
+	for i := range s.ints {
+		s.ints[i].grow(blocks)
+	}
+	if len(s.norm2) < blocks {
+		s.norm2, s.factor = make([][f32.Lanes]float64, blocks), make([][f32.Lanes]float32, blocks)
+	}
+	s.params = params[:s.net.params]
+}

@@ -1,0 +1,155 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"proactivedp/internal/f32"
+)
+
+// patch is the columns of a tile: up to TileCols positions whose sums have the
+// same terms, and where each reads and writes in a block.
+type patch struct {
+	terms       *f32.Terms
+	columns     int
+	read, write [f32.TileCols]int
+}
+
+func (p *patch) add(read, write int) {
+	p.read[p.columns], p.write[p.columns] = read, write
+	p.columns++
+}
+
+// stretch is one or two positions along an axis, and the taps through which they
+// read the other side.
+type stretch struct {
+	at    []int // positions
+	start int   // what the first position reads through the first tap
+	taps  []tapAt
+}
+
+// tapAt is a tap along an axis: its place in the kernel, and how far behind the
+// first it reads.
+type tapAt struct{ kernel, step int }
+
+// reach adds a tap through which the first position reads the place to.
+func (s *stretch) reach(kernel, to int) {
+	if len(s.taps) == 0 {
+		s.start = to
+	}
+	s.taps = append(s.taps, tapAt{kernel, to - s.start})
+}
+
+// small reports whether so much of the kernel hangs over the edges that every
+// position shall have its own list of taps. The columns of a tile are then the
+// same position of several blocks.
+func (c *conv) small() bool {
+	const worth = 0.9
+	used := 1.0
+	for _, axis := range [][2]int{{c.in.Height, c.out.Height}, {c.in.Width, c.out.Width}} {
+		taps := 0
+		for _, s := range c.aheadAxis(axis[0], axis[1], true) {
+			taps += len(s.taps)
+		}
+		used *= float64(taps) / float64(c.Kernel*axis[1])
+	}
+	return used < worth
+}
+
+// aheadAxis lists the positions of the output along an axis, with the taps that
+// fall on the input, or with all of them.
+func (c *conv) aheadAxis(in, out int, exact bool) []stretch {
+	all := make([]stretch, out)
+	for i := range all {
+		all[i].at = []int{i}
+		for k := range c.Kernel {
+			if to := i*c.Stride - c.Pad + k; !exact || to >= 0 && to < in {
+				all[i].reach(k, to)
+			}
+		}
+	}
+	return all
+}
+
+// backAxis lists the positions of the input along an axis, with the taps that
+// bring them to the output: exactly those of one position, or those that either
+// of two has, a stride apart. The other of the two then reads at most one place
+// beyond the output.
+func (c *conv) backAxis(in, out int, exact bool) []stretch {
+	width := 2
+	if exact {
+		width = 1
+	}
+	var all []stretch
+	for residue := range c.Stride {
+		for i := 0; residue+i*c.Stride < in; i += width {
+			var s stretch
+			for j := i; j < i+width && residue+j*c.Stride < in; j++ {
+				s.at = append(s.at, residue+j*c.Stride)
+			}
+			for k := c.Kernel - 1; k >= 0; k-- {
+				distance := residue + c.Pad - k
+				if distance%c.Stride != 0 {
+					continue
+				}
+				if to := i + distance/c.Stride; to+len(s.at) > 0 && to < out {
+					s.reach(k, to)
+				}
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// grid is how a map is read: how many floats a channel, a row and a column are
+// from the next, and where the first position's first channel starts.
+type grid struct{ channels, channel, row, column, start int }
+
+// grid returns how l is read.
+func (l layout) grid() grid { return grid{l.Channels, l.plane(), l.row(), f32.Lanes, l.at(0, 0, 0)} }
+
+// patches covers a map with the rectangles of stretches; those that follow each
+// other with the same taps share a tile, unless its columns are blocks. weight
+// says where the weight of a tap and a channel of from stands.
+func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel int) int, single bool) []patch {
+	made := map[string]*f32.Terms{}
+	var out []patch
+	for _, y := range ys {
+		for _, x := range xs {
+			key := fmt.Sprint(y.taps, x.taps)
+			if made[key] == nil {
+				made[key] = from.terms(y.taps, x.taps, weight)
+			}
+			last := len(out) - 1
+			if last < 0 || single || out[last].terms != made[key] || out[last].columns+len(y.at)*len(x.at) > f32.TileCols {
+				out = append(out, patch{terms: made[key]})
+				last++
+			}
+			for i, py := range y.at {
+				for j, px := range x.at {
+					out[last].add(from.start+(y.start+i)*from.row+(x.start+j)*from.column, to.at(0, py, px))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// terms lists the products of weights with what the taps read, relative to what
+// the first one does, in the order of the weights.
+func (g grid) terms(ys, xs []tapAt, weight func(ky, kx, channel int) int) *f32.Terms {
+	var list []f32.Term
+	for _, y := range ys {
+		for _, x := range xs {
+			for c := range g.channels {
+				list = append(list, f32.Term{
+					A: int32(weight(y.kernel, x.kernel, c)),
+					B: int32(c*g.channel + y.step*g.row + x.step*g.column),
+				})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b f32.Term) int { return int(a.A - b.A) })
+	return f32.NewTerms(list)
+}

@@ -1,0 +1,59 @@
+// Package alexnet is AlexNet (A. Krizhevsky, I. Sutskever and G. Hinton,
+// "ImageNet Classification with Deep Convolutional Neural Networks", NIPS 2012)
+// cut down to colour images of 32×32 in ten classes, with 23,272,266 parameters:
+//
+//	layer                     output     parameters   multiplications
+//	conv 3×3 stride 2 pad 1   64×16×16        1,792           442,368
+//	max pool 2×2              64×8×8
+//	conv 3×3 pad 1            192×8×8       110,784         7,077,888
+//	max pool 2×2              192×4×4
+//	conv 3×3 pad 1            384×4×4       663,936        10,616,832
+//	conv 3×3 pad 1            256×4×4       884,992        14,155,776
+//	conv 3×3 pad 1            256×4×4       590,080         9,437,184
+//	max pool 2×2              256×2×2
+//	dense                     4096        4,198,400         4,194,304
+//	dense                     4096       16,781,312        16,777,216
+//	dense                     10             40,970            40,960
+//
+// with a ReLU behind every layer but the last.
+package alexnet
+
+import (
+	"proactivedp/internal/nn"
+	"proactivedp/models"
+)
+
+// New returns "alexnet", without dropout: its gradient is a function of the
+// parameters and the batch alone.
+func New() *models.Network { return build("alexnet", 1, 1) }
+
+// NewDropout returns "alexnet-dropout", with dropout at rate ½ behind the first
+// two dense layers, as in 2012. See models.Stochastic.
+func NewDropout() *models.Network {
+	return build("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
+}
+
+// build divides the widths of the convolutions and of the dense layers.
+func build(name string, thinner, thinnerDense int, dropout ...nn.Layer) *models.Network {
+	var layers []nn.Layer
+	conv := func(out, stride int, behind ...nn.Layer) {
+		layers = append(layers, nn.Conv{Out: out / thinner, Kernel: 3, Stride: stride, Pad: 1}, nn.ReLU{})
+		layers = append(layers, behind...)
+	}
+	dense := func(out int) {
+		layers = append(layers, nn.Dense{Out: out / thinnerDense}, nn.ReLU{})
+		layers = append(layers, dropout...)
+	}
+	conv(64, 2, nn.MaxPool{})
+	conv(192, 1, nn.MaxPool{})
+	conv(384, 1)
+	conv(256, 1)
+	conv(256, 1, nn.MaxPool{})
+	dense(4096)
+	dense(4096)
+	net, err := nn.New(nn.Shape{Channels: 3, Height: 32, Width: 32}, append(layers, nn.Dense{Out: 10})...)
+	if err != nil {
+		panic("alexnet: " + err.Error()) // the layers above are right
+	}
+	return models.NewNetwork(name, net)
+}

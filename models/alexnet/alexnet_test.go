@@ -1,0 +1,108 @@
+package alexnet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/nn"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+	"proactivedp/models/modeltest"
+)
+
+// The whole contract, on the same layers with fewer channels: 4 and 64 times
+// thinner is as thin as the paths of the full network allow.
+func TestConform(t *testing.T) {
+	d := modeltest.Images(40, 3, 32, 32, 10)
+	modeltest.Conform(t, modeltest.Case{Model: build("thin", 4, 64), Data: d, GradTolerance: 5e-3})
+}
+
+// The table in the package's description: 23,272,266 parameters.
+func TestLayers(t *testing.T) {
+	want := []struct {
+		out             string
+		params, forward int
+	}{
+		{"64×16×16", 1_792, 442_368}, {"192×8×8", 110_784, 7_077_888},
+		{"384×4×4", 663_936, 10_616_832}, {"256×4×4", 884_992, 14_155_776}, {"256×4×4", 590_080, 9_437_184},
+		{"4096", 4_198_400, 4_194_304}, {"4096", 16_781_312, 16_777_216}, {"10", 40_970, 40_960},
+	}
+	for _, m := range []*models.Network{New(), NewDropout()} {
+		i, params, pooled := 0, 0, nn.Shape{}
+		for _, l := range m.Net().Layers() {
+			if l.Layer == (nn.MaxPool{}) {
+				pooled = l.Out
+			}
+			if l.Params == 0 {
+				continue
+			}
+			if w := want[i]; l.Out.String() != w.out || l.Params != w.params || l.Forward != w.forward {
+				t.Errorf("%s: %v: %v, %d parameters, %d multiplications, want %v", m.Name(), l.Layer, l.Out, l.Params, l.Forward, w)
+			}
+			i, params = i+1, params+l.Params
+		}
+		if i != len(want) || params != 23_272_266 || m.NumParams() != params {
+			t.Errorf("%s: %d layers, %d parameters, want 8 and 23272266", m.Name(), i, m.NumParams())
+		}
+		if pooled.Size() != 1024 {
+			t.Errorf("%s: the dense layers see %v, want 1024 features", m.Name(), pooled)
+		}
+	}
+}
+
+// One step at full size: a clipped gradient's norm is just below the bound,
+// and dropout moves it only if there is a stream.
+func TestFullSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("23 million parameters")
+	}
+	m := NewDropout()
+	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	b := data.Batch{Data: modeltest.Images(3, 3, 32, 32, 10), Rows: []int32{2}}
+	scratch := m.NewScratch()
+	const clip = 0.025
+	gradient := func(s *rng.Stream) []float32 {
+		m.Draw(scratch, s)
+		if err := m.ClippedGradSum(sum, params, b, clip, scratch); err != nil {
+			t.Fatal(err)
+		}
+		norm := 0.0
+		for _, v := range sum {
+			norm += float64(v) * float64(v)
+		}
+		if norm = math.Sqrt(norm); norm > clip || norm < clip*(1-1e-5) {
+			t.Errorf("norm %.9g, want just below %v", norm, clip)
+		}
+		return slices.Clone(sum[len(sum)-10:])
+	}
+	root := rng.New(2)
+	plain, one, same, other := gradient(nil), gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 1))
+	if slices.Equal(plain, one) || slices.Equal(one, other) || !slices.Equal(one, same) || !slices.Equal(plain, gradient(nil)) {
+		t.Error("dropout is not a function of its stream")
+	}
+	params[0] = float32(math.NaN())
+	if err := m.ClippedGradSum(sum, params, b, math.Inf(1), scratch); !errors.Is(err, models.ErrDiverged) {
+		t.Errorf("a NaN in the parameters: error %v", err)
+	}
+}
+
+func BenchmarkDPStep(b *testing.B) { benchmarkStep(b, true) }
+
+// BenchmarkPlainStep is the same step without norms, clipping and noise: what
+// privacy is paid on top of.
+func BenchmarkPlainStep(b *testing.B) { benchmarkStep(b, false) }
+
+func benchmarkStep(b *testing.B, private bool) {
+	d := modeltest.Images(500, 3, 32, 32, 10)
+	m := New()
+	for _, size := range []int{64, 256} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size, private)
+		})
+	}
+}

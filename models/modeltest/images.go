@@ -1,0 +1,26 @@
+package modeltest
+
+import (
+	"proactivedp/data"
+	"proactivedp/internal/rng"
+)
+
+// Images draws a data set of n images of the given size: pixels and labels are
+// uniform, so that there is nothing to learn, and gradients are large.
+func Images(n, channels, height, width, classes int) *data.Dataset {
+	size := channels * height * width
+	s := rng.New(6).Stream(rng.Synthetic, uint32(n), size)
+	m := &data.Images{Channels: channels, Height: height, Width: width, Pixels: make([]byte, n*size)}
+	for i := range m.Pixels {
+		m.Pixels[i] = byte(s.IntN(256))
+	}
+	for c := range channels { // unequal, so that they cannot be exchanged unseen
+		m.Mean = append(m.Mean, 0.4+0.1*float32(c))
+		m.Std = append(m.Std, 0.3-0.02*float32(c))
+	}
+	d := &data.Dataset{Name: "drawn", Features: size, Classes: classes, Images: m, Synthetic: true}
+	for range n {
+		d.Label = append(d.Label, int32(s.IntN(classes)))
+	}
+	return d
+}

@@ -1,0 +1,86 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/nn"
+	"proactivedp/internal/rng"
+)
+
+// Network is a Model of images: a neural network under softmax cross-entropy.
+// Its batches must be of data sets of images of the network's shape, with at
+// most its number of classes; others panic.
+type Network struct {
+	name string
+	net  *nn.Net
+}
+
+var _ interface {
+	Model
+	Stochastic
+} = (*Network)(nil)
+
+// Stochastic is a Model with randomness in its gradient (dropout). The sum of
+// clipped gradients is then that of a network drawn anew for each batch.
+type Stochastic interface {
+	Model
+	// Draw makes the ClippedGradSums that follow with this scratch draw from
+	// the stream, in order; nil makes them deterministic, as they are with a
+	// new scratch.
+	Draw(scratch Scratch, s *rng.Stream)
+}
+
+// NewNetwork gives a network the name it has on the command line.
+func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
+
+// networkScratch is a Network's Scratch.
+type networkScratch struct {
+	nn      *nn.Scratch
+	dropout *rng.Stream
+}
+
+// Name implements Model.
+func (m *Network) Name() string { return m.name }
+
+// NumParams implements Model.
+func (m *Network) NumParams() int { return m.net.NumParams() }
+
+// Net returns the network: its layers, their sizes and their cost.
+func (m *Network) Net() *nn.Net { return m.net }
+
+// Init implements Model: see nn.Net.Init.
+func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
+
+// NewScratch implements Model.
+func (m *Network) NewScratch() Scratch { return &networkScratch{nn: m.net.NewScratch()} }
+
+// Draw implements Stochastic.
+func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
+
+// ClippedGradSum implements Model. Without clipping (clip = +Inf) no norms are
+// computed.
+func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	var factor nn.Factor
+	if !math.IsInf(clip, 1) {
+		factor = func(norm float64) (float64, bool) { return ClipFactor(norm, clip) }
+	}
+	s := scratch.(*networkScratch)
+	err := m.net.GradSum(sum, params, b, factor, s.dropout, s.nn)
+	if errors.Is(err, nn.ErrNotFinite) {
+		return fmt.Errorf("models: %s: %w: %w", m.name, err, ErrDiverged)
+	}
+	return err
+}
+
+// Loss implements Model.
+func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 {
+	return m.net.Loss(params, b, scratch.(*networkScratch).nn)
+}
+
+// Predict implements Model: the class of the largest logit.
+func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
+	m.net.Predict(labels, params, b, scratch.(*networkScratch).nn)
+}
