@@ -23,34 +23,49 @@ type Update struct {
 // them. Not safe for concurrent use, but Compute may run while Receive is
 // called: they share no field that is written.
 type Client struct {
-	id    int
-	mech  *dp.Mechanism
-	rows  data.Subset
-	model models.Model
-	delay Delay
-	sched *schedule
-	root  *rng.Root
-	state clientState
+	id      int
+	mech    *dp.Mechanism
+	rows    data.Subset
+	model   models.Model
+	drawing models.Stochastic // model, if its gradient draws; else nil
+	delay   Delay
+	sched   *schedule
+	root    *rng.Root
+	release func(*Vector) // called with each broadcast that the client will not read again
+	state   clientState
 }
 
-// clientState is everything about a client that changes.
+// clientState is everything about a client that changes. A broadcast is read
+// where it is: only a client that goes on from it without the server has a
+// vector of its own.
 type clientState struct {
-	w       []float32 // ŵ
-	newer   []float32 // a global model that came during the round
-	pending bool      // newer is to replace ŵ at the end of the round
-	k       int       // newest broadcast received
-	i       int       // current round
-	busy    bool      // between Begin and Finish
-	maxLag  int       // largest i − k at a Begin
-	ledger  dp.Ledger
+	shared *Vector   // ŵ, as broadcast; nil: ŵ is own
+	own    []float32 // ŵ of the client alone; nil until there is one
+	newer  *Vector   // came during the round, to replace ŵ at its end; nil: none
+	k      int       // newest broadcast received
+	i      int       // current round
+	busy   bool      // between Begin and Finish
+	maxLag int       // largest i − k at a Begin
+	ledger dp.Ledger
 }
 
-func newClient(id int, cfg *Config, sched *schedule, initial []float32) *Client {
+// newClient returns a client that starts from the default global model, of which
+// it becomes a reader.
+func newClient(id int, cfg *Config, sched *schedule, initial *Vector, release func(*Vector)) *Client {
+	drawing, _ := cfg.Model.(models.Stochastic)
 	return &Client{
-		id: id, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model,
-		delay: cfg.Delay, sched: sched, root: cfg.Root,
-		state: clientState{w: slices.Clone(initial), newer: make([]float32, len(initial))},
+		id: id, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
+		delay: cfg.Delay, sched: sched, root: cfg.Root, release: release,
+		state: clientState{shared: initial},
 	}
+}
+
+// w returns ŵ.
+func (s *clientState) w() []float32 {
+	if s.shared != nil {
+		return s.shared.X
+	}
+	return s.own
 }
 
 // Done reports whether the client has finished its T rounds.
@@ -72,10 +87,11 @@ func (c *Client) Begin() {
 
 // Workspace is the memory of one Compute at a time.
 type Workspace struct {
-	sampling, noise rng.Stream
-	rows            []int32
-	sample          dp.SampleScratch
-	model           models.Scratch
+	sampling, dropout, noise rng.Stream
+
+	rows   []int32
+	sample dp.SampleScratch
+	model  models.Scratch
 }
 
 // NewWorkspace returns a workspace for clients of the model.
@@ -89,7 +105,11 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), i)
 	ws.rows = c.mech.Sample(ws.rows[:0], i, &ws.sampling, &ws.sample)
 	batch := c.rows.Batch(ws.rows)
-	if err := c.model.ClippedGradSum(u, c.state.w, batch, c.mech.ClipNorm, ws.model); err != nil {
+	if c.drawing != nil {
+		c.root.Reseed(&ws.dropout, rng.Dropout, uint32(c.id), i)
+		c.drawing.Draw(ws.model, &ws.dropout)
+	}
+	if err := c.model.ClippedGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model); err != nil {
 		return fmt.Errorf("sim: client %d, round %d: %w", c.id, i, err)
 	}
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), i)
@@ -105,35 +125,54 @@ func (c *Client) Finish(u []float32) Update {
 		panic("sim: a round ended that had not begun")
 	}
 	s.ledger.Record(c.mech.Event(s.i))
-	if s.pending {
-		copy(s.w, s.newer)
-		s.pending = false
+	if s.newer != nil {
+		s.replace(s.newer, c.release)
+		s.newer = nil
 	}
-	f32.Axpy(-c.sched.eta[s.i], u, s.w)
+	if s.shared != nil {
+		if s.own == nil {
+			s.own = make([]float32, len(u))
+		}
+		copy(s.own, s.shared.X)
+		s.replace(nil, c.release)
+	}
+	f32.Axpy(-c.sched.eta[s.i], u, s.own)
 	update := Update{Client: c.id, Round: s.i, U: u}
 	s.i++
 	s.busy = false
 	return update
 }
 
-// Receive takes the broadcast of v̂_k (ISRReceive). v is copied. A broadcast no
-// newer than one already received is dropped.
-func (c *Client) Receive(k int, v []float32) {
+// Receive takes the broadcast of v̂_k (ISRReceive), which the client reads until
+// it releases it. A broadcast no newer than one already received is dropped.
+func (c *Client) Receive(k int, v *Vector) {
 	s := &c.state
-	if k <= s.k {
+	switch {
+	case k <= s.k:
+		c.release(v)
 		return
+	case !s.busy:
+		s.replace(v, c.release)
+	default:
+		if s.newer != nil {
+			c.release(s.newer)
+		}
+		s.newer = v
 	}
 	s.k = k
-	if s.busy {
-		copy(s.newer, v)
-		s.pending = true
-		return
-	}
-	copy(s.w, v)
 }
 
+// replace makes v the broadcast that ŵ is.
+func (s *clientState) replace(v *Vector, release func(*Vector)) {
+	if s.shared != nil {
+		release(s.shared)
+	}
+	s.shared = v
+}
+
+// clone returns a copy that shares nothing but the broadcasts.
 func (s *clientState) clone() clientState {
 	out := *s
-	out.w, out.newer, out.ledger = slices.Clone(s.w), slices.Clone(s.newer), s.ledger.Clone()
+	out.own, out.ledger = slices.Clone(s.own), s.ledger.Clone()
 	return out
 }

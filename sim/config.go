@@ -38,6 +38,21 @@ type Perf struct {
 // DefaultMinWork is about 100 µs of gradient arithmetic.
 const DefaultMinWork = 1 << 17
 
+// work is about the arithmetic of one round.
+func (c *Config) work() int { return c.Model.NumParams() * c.Mechanism.Sizes.At(0) }
+
+// Computing returns how many rounds Virtual computes at the same time.
+func (c *Config) Computing(p Perf) int {
+	least := p.MinWork
+	if least == 0 {
+		least = DefaultMinWork
+	}
+	if c.work() < least {
+		return 1
+	}
+	return max(1, min(p.Workers, c.Clients()))
+}
+
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
@@ -45,7 +60,7 @@ func (c *Config) Clients() int { return len(c.Rows) }
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 // Limits of a run. MaxClientParams bounds the parameters of all clients' models
-// together, of which each client keeps two.
+// together; see Memory for how many vectors of them there are.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
@@ -134,15 +149,17 @@ func checkDelay(d Delay, rounds int) error {
 func (c *Config) InitStream() *rng.Stream { return c.Root.Stream(rng.Init, 0, 0) }
 
 // newMachines returns the server and the clients at the start of the run.
-func (c *Config) newMachines() (*Server, []*Client, *schedule) {
+// Clients call release for each broadcast they are done with, the default global
+// model first.
+func (c *Config) newMachines(release func(*Vector)) (*Server, []*Client, *schedule) {
 	sched := newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
-	initial := make([]float32, c.Model.NumParams())
-	c.Model.Init(initial, c.InitStream())
+	initial := &Vector{X: make([]float32, c.Model.NumParams()), readers: int32(c.Clients())}
+	c.Model.Init(initial.X, c.InitStream())
 	clients := make([]*Client, c.Clients())
 	for i := range clients {
-		clients[i] = newClient(i, c, sched, initial)
+		clients[i] = newClient(i, c, sched, initial, release)
 	}
-	return newServer(len(clients), sched, initial), clients, sched
+	return newServer(len(clients), sched, initial.X), clients, sched
 }
 
 // Observer is shown every broadcast: its number k, the gradient computations

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
@@ -11,57 +12,75 @@ import (
 
 // crew computes rounds of Virtual in worker goroutines. It owns them: wait
 // returns when all have ended. A round's state is read by its worker alone
-// between start and join (see Client), and the channel of its task orders the
+// between start and join (see Client), and the channels of its task order the
 // two.
 type crew struct {
-	pool       *pool.Pool
-	workspaces chan *Workspace
-	tasks      []*task // by client; nil: none under way
+	pool  *pool.Pool
+	queue chan *task
+	tasks []task // by client
 }
 
 // task is one round being computed.
 type task struct {
-	buf  *buffer
-	err  error
-	done chan struct{}
+	client *Client
+	u      *Vector // nil: none under way
+	err    error
+	done   chan struct{}
 }
 
 func newCrew(workers int, model models.Model, clients int) *crew {
 	c := &crew{
-		pool:       pool.New().WithMaxGoroutines(workers),
-		workspaces: make(chan *Workspace, workers),
-		tasks:      make([]*task, clients),
+		pool:  pool.New(),
+		queue: make(chan *task, clients), // a client has one round under way
+		tasks: make([]task, clients),
+	}
+	for i := range c.tasks {
+		c.tasks[i].done = make(chan struct{}, 1)
 	}
 	for range workers {
-		c.workspaces <- NewWorkspace(model)
+		c.pool.Go(func() {
+			ws := NewWorkspace(model)
+			for t := range c.queue {
+				t.compute(ws)
+				// Let the event loop, if it waits for this round, start the next ones now.
+				runtime.Gosched()
+			}
+		})
 	}
 	return c
 }
 
-// start begins the client's round in a worker, waiting for a free one.
-func (c *crew) start(client *Client, buf *buffer) {
-	t := &task{buf: buf, done: make(chan struct{})}
-	c.tasks[client.id] = t
-	c.pool.Go(func() {
-		defer close(t.done)
-		ws := <-c.workspaces
-		defer func() { c.workspaces <- ws }()
-		if p := panics.Try(func() { t.err = client.Compute(buf.x, ws) }); p != nil {
-			t.err = fmt.Errorf("sim: client %d: %w", client.id, p.AsError())
-		}
-	})
+func (t *task) compute(ws *Workspace) {
+	if p := panics.Try(func() { t.err = t.client.Compute(t.u.X, ws) }); p != nil {
+		t.err = fmt.Errorf("sim: client %d: %w", t.client.id, p.AsError())
+	}
+	t.done <- struct{}{}
+}
+
+// start begins the client's round, which sets u, when a worker is free.
+func (c *crew) start(client *Client, u *Vector) {
+	t := &c.tasks[client.id]
+	t.client, t.u = client, u
+	c.queue <- t
 }
 
 // join waits for the client's round and returns its release, or nil if no
 // worker was given it.
-func (c *crew) join(client *Client) (*buffer, error) {
-	t := c.tasks[client.id]
-	if t == nil {
+func (c *crew) join(client *Client) (*Vector, error) {
+	t := &c.tasks[client.id]
+	if t.u == nil {
 		return nil, nil
 	}
-	c.tasks[client.id] = nil
 	<-t.done
-	return t.buf, t.err
+	u := t.u
+	t.u = nil
+	return u, t.err
 }
 
-func (c *crew) wait() { c.pool.Wait() }
+// wait ends the workers after the rounds that they are at.
+func (c *crew) wait() {
+	close(c.queue)
+	for range c.queue { // Rounds that no worker has begun are not wanted any more.
+	}
+	c.pool.Wait()
+}

@@ -18,12 +18,14 @@ import (
 // is called by the server's goroutine.
 //
 // Who owns what. An update's vector belongs to the client until it is sent, then
-// to the server, which sends it back over the client's free channel: two a
-// client, allocated once. A broadcast is one copy of v that all clients read;
-// the last reader hands it back. A client's mailbox holds one broadcast: an
-// unread older one is replaced, since the client would drop it for the newer.
-// So the server never waits for a client, and a client waits only for Υ, for a
-// free vector and for room in the server's channel.
+// to the server, which sends it back over the client's free channel: at most two
+// a client, each made when there is none to be had. A broadcast is one copy of v
+// that all clients read; the last reader hands it back. A client's mailbox holds
+// one broadcast: an unread older one is replaced, since the client would drop it
+// for the newer. There is a workspace for each processor, as no more gradients
+// than that are computed at a time; a client has one during Compute alone. So the
+// server never waits for a client, and a client waits only for Υ, for a free
+// vector or workspace and for room in the server's channel.
 //
 // All goroutines end before Hogwild returns: when training is complete, when
 // the context is cancelled, or when one of them fails or panics, which cancels
@@ -32,21 +34,27 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	server, clients, sched := cfg.newMachines()
 	h := &hogwild{
-		server: server, sched: sched, observe: observe,
-		updates: make(chan Update, len(clients)),
-		// A broadcast exists while it is in a mailbox, with a reader or with the
-		// server, so no more than this are ever waiting to be used again.
-		returned: make(chan *broadcast, 2*len(clients)+1),
+		observe:    observe,
+		params:     cfg.Model.NumParams(),
+		updates:    make(chan Update, cfg.Clients()),
+		workspaces: make(chan *Workspace, min(cfg.Clients(), runtime.GOMAXPROCS(0))),
+		// A client reads one broadcast, keeps one for later and has one in its
+		// mailbox, and the server has one: no more are ever there.
+		returned: make(chan *Vector, 3*cfg.Clients()+1),
+	}
+	server, clients, sched := cfg.newMachines(h.release)
+	h.server, h.sched = server, sched
+	for range cap(h.workspaces) {
+		h.workspaces <- NewWorkspace(cfg.Model)
 	}
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
-		h.nodes = append(h.nodes, newNode(c, cfg.Model.NumParams()))
+		h.nodes = append(h.nodes, &node{client: c, mailbox: make(chan broadcast, 1), free: make(chan []float32, vectorsPerClient)})
 	}
 	for _, n := range h.nodes {
 		goroutines.Go(func(ctx context.Context) error {
-			return guard(fmt.Sprintf("client %d", n.client.id), func() error { return h.runClient(ctx, n, NewWorkspace(cfg.Model)) })
+			return guard(fmt.Sprintf("client %d", n.client.id), func() error { return h.runClient(ctx, n) })
 		})
 	}
 	goroutines.Go(func(ctx context.Context) error {
@@ -68,45 +76,47 @@ func guard(who string, f func() error) (err error) {
 
 // hogwild is the channels of one run.
 type hogwild struct {
-	server   *Server
-	sched    *schedule
-	observe  Observer
-	nodes    []*node
-	updates  chan Update     // clients to server
-	returned chan *broadcast // read by all, for the server to use again
+	server     *Server
+	sched      *schedule
+	observe    Observer
+	params     int
+	nodes      []*node
+	updates    chan Update     // clients to server
+	returned   chan *Vector    // read by all, for the server to use again
+	workspaces chan *Workspace // free
 }
 
 // node is a client with its channels.
 type node struct {
 	client  *Client
-	mailbox chan *broadcast // server to client, the newest only
-	free    chan []float32  // vectors the client may write
+	mailbox chan broadcast // server to client, the newest only
+	free    chan []float32 // vectors the client may write
+	made    int            // of them, free or not
 }
 
-// broadcast is v̂_k on its way to all clients.
+// broadcast is v̂_k on its way to a client.
 type broadcast struct {
-	k    int
-	v    []float32
-	refs atomic.Int32 // readers left
+	k int
+	v *Vector
 }
 
 // vectorsPerClient lets a client compute while the server applies its last
 // update.
 const vectorsPerClient = 2
 
-func newNode(c *Client, params int) *node {
-	n := &node{client: c, mailbox: make(chan *broadcast, 1), free: make(chan []float32, vectorsPerClient)}
-	for range vectorsPerClient {
-		n.free <- make([]float32, params)
+// vector returns one that the client may write.
+func (h *hogwild) vector(ctx context.Context, n *node) ([]float32, error) {
+	if n.made < vectorsPerClient && len(n.free) == 0 {
+		n.made++
+		return make([]float32, h.params), nil
 	}
-	return n
+	return receive(ctx, n.free)
 }
 
-func (h *hogwild) release(b *broadcast) {
-	if b.refs.Add(-1) > 0 {
-		return
+func (h *hogwild) release(v *Vector) {
+	if atomic.AddInt32(&v.readers, -1) == 0 {
+		h.returned <- v
 	}
-	h.returned <- b
 }
 
 // errStopped is why a goroutine ends early; the cause is the context's.
@@ -166,16 +176,12 @@ func send[T any](ctx context.Context, c chan<- T, x T) error {
 	}
 }
 
-func (h *hogwild) runClient(ctx context.Context, n *node, ws *Workspace) error {
+func (h *hogwild) runClient(ctx context.Context, n *node) error {
 	c := n.client
-	take := func(b *broadcast) {
-		c.Receive(b.k, b.v)
-		h.release(b)
-	}
 	poll := func() {
 		select {
 		case b := <-n.mailbox:
-			take(b)
+			c.Receive(b.k, b.v)
 		default:
 		}
 	}
@@ -189,14 +195,14 @@ func (h *hogwild) runClient(ctx context.Context, n *node, ws *Workspace) error {
 			if err != nil {
 				return err
 			}
-			take(b)
+			c.Receive(b.k, b.v)
 		}
 		c.Begin()
-		u, err := receive(ctx, n.free)
+		u, err := h.vector(ctx, n)
 		if err != nil {
 			return err
 		}
-		if err := c.Compute(u, ws); err != nil {
+		if err := h.compute(ctx, c, u); err != nil {
 			return err
 		}
 		poll()
@@ -205,6 +211,17 @@ func (h *hogwild) runClient(ctx context.Context, n *node, ws *Workspace) error {
 		}
 	}
 	return nil
+}
+
+// compute computes the client's round in a free workspace.
+func (h *hogwild) compute(ctx context.Context, c *Client, u []float32) error {
+	ws, err := receive(ctx, h.workspaces)
+	if err != nil {
+		return err
+	}
+	err = c.Compute(u, ws)
+	h.workspaces <- ws
+	return err
 }
 
 func (h *hogwild) runServer(ctx context.Context) error {
@@ -229,18 +246,18 @@ func (h *hogwild) runServer(ctx context.Context) error {
 }
 
 func (h *hogwild) broadcast() {
-	var b *broadcast
+	var v *Vector
 	select {
-	case b = <-h.returned:
+	case v = <-h.returned:
 	default:
-		b = &broadcast{v: make([]float32, len(h.server.Model()))}
+		v = &Vector{X: make([]float32, h.params)}
 	}
-	b.k = h.server.K()
-	copy(b.v, h.server.Model())
+	b := broadcast{h.server.K(), v}
+	copy(v.X, h.server.Model())
 	if h.observe != nil {
-		h.observe(b.k, h.sched.before[b.k], b.v)
+		h.observe(b.k, h.sched.before[b.k], v.X)
 	}
-	b.refs.Store(int32(len(h.nodes)))
+	atomic.StoreInt32(&v.readers, int32(len(h.nodes)))
 	for _, n := range h.nodes {
 		select {
 		case n.mailbox <- b:
@@ -249,7 +266,7 @@ func (h *hogwild) broadcast() {
 		}
 		select {
 		case old := <-n.mailbox:
-			h.release(old)
+			h.release(old.v)
 		default: // the client has just taken it
 		}
 		n.mailbox <- b // only the server sends, so there is room

@@ -48,6 +48,9 @@ func handDriven(clients, rounds int, delay Delay) *Config {
 	return cfg
 }
 
+// kept releases nothing: these tests use no vector twice.
+func kept(*Vector) {}
+
 // world is the server, the clients and the messages under way, as a value that
 // the explorer copies at every branch.
 type world struct {
@@ -61,7 +64,7 @@ type world struct {
 // flight is a broadcast on its way to one client.
 type flight struct {
 	client, k int
-	v         []float32
+	v         *Vector
 }
 
 func (w *world) clone() *world {
@@ -86,12 +89,15 @@ func (w *world) key() string {
 		msgs = append(msgs, fmt.Sprint("u", u.Client, u.Round))
 	}
 	for _, f := range w.broadcasts {
-		msgs = append(msgs, fmt.Sprint("b", f.client, f.k, f.v))
+		msgs = append(msgs, fmt.Sprint("b", f.client, f.k, f.v.X))
 	}
 	slices.Sort(msgs)
 	s := fmt.Sprint(msgs, w.server.state.v, w.server.state.k)
 	for _, c := range w.clients {
-		s += fmt.Sprint(c.state.w, c.state.newer, c.state.pending, c.state.k, c.state.i, c.state.busy)
+		s += fmt.Sprint(c.state.w(), c.state.k, c.state.i, c.state.busy)
+		if c.state.newer != nil {
+			s += fmt.Sprint(c.state.newer.X)
+		}
 	}
 	return s
 }
@@ -108,7 +114,7 @@ type explorer struct {
 func explore(t *testing.T, cfg *Config) *explorer {
 	t.Helper()
 	x := &explorer{t: t, cfg: cfg, seen: map[string]bool{}}
-	server, clients, sched := cfg.newMachines()
+	server, clients, sched := cfg.newMachines(kept)
 	w := &world{rounds: sched.rounds, server: server, clients: clients}
 	x.visit(w)
 	return x
@@ -152,7 +158,7 @@ func (x *explorer) visit(w *world) {
 				x.fail("the server refused an update: %v", err)
 			}
 			if broadcast {
-				v := slices.Clone(n.server.Model())
+				v := &Vector{X: slices.Clone(n.server.Model())}
 				for c := range n.clients {
 					n.broadcasts = append(n.broadcasts, flight{c, n.server.K(), v})
 				}
@@ -197,7 +203,7 @@ func (x *explorer) check(w *world) {
 	}
 	complete("the server's model", w.server.K(), v)
 	for _, f := range w.broadcasts {
-		complete("a broadcast", f.k, f.v)
+		complete("a broadcast", f.k, f.v.X)
 	}
 	for i, c := range w.clients {
 		if c.state.busy && !x.cfg.Delay.Permits(c.state.k, c.state.i) {
@@ -245,7 +251,7 @@ func (never) String() string        { return "never" }
 
 func TestExplorerFindsAMissingDedup(t *testing.T) {
 	cfg := handDriven(1, 2, Unlimited{})
-	server, _, _ := cfg.newMachines()
+	server, _, _ := cfg.newMachines(kept)
 	u := Update{Client: 0, Round: 1, U: []float32{0, -1}}
 	for range 3 {
 		if _, err := server.Receive(u); err != nil {
@@ -269,20 +275,20 @@ func TestExplorerFindsAMissingDedup(t *testing.T) {
 // ISRReceive: a broadcast that arrives in mid-round replaces ŵ at the end of
 // the round, U applied on top; an older one is dropped.
 func TestBroadcastInMidRound(t *testing.T) {
-	_, clients, _ := handDriven(1, 2, Unlimited{}).newMachines()
+	_, clients, _ := handDriven(1, 2, Unlimited{}).newMachines(kept)
 	c := clients[0]
 	c.Begin()
-	c.Receive(2, []float32{10, 20})
-	if c.state.w[0] != 0 {
+	c.Receive(2, &Vector{X: []float32{10, 20}})
+	if c.state.w()[0] != 0 {
 		t.Error("the running round's model changed")
 	}
-	c.Receive(1, []float32{-7, -7})
+	c.Receive(1, &Vector{X: []float32{-7, -7}})
 	c.Finish([]float32{1, 2})
-	if got := fmt.Sprint(c.state.w); got != "[9 18]" {
+	if got := fmt.Sprint(c.state.w()); got != "[9 18]" {
 		t.Errorf("ŵ = %s after the round, want v̂_2 − U = [9 18]", got)
 	}
-	c.Receive(1, []float32{-7, -7})
-	if got := fmt.Sprint(c.state.w); got != "[9 18]" {
+	c.Receive(1, &Vector{X: []float32{-7, -7}})
+	if got := fmt.Sprint(c.state.w()); got != "[9 18]" {
 		t.Errorf("an older broadcast changed ŵ to %s", got)
 	}
 }
@@ -290,7 +296,7 @@ func TestBroadcastInMidRound(t *testing.T) {
 // One update that completes several k gives one broadcast, the newest.
 func TestOneUpdateCompletesSeveralRounds(t *testing.T) {
 	cfg := handDriven(2, 3, Unlimited{})
-	server, _, _ := cfg.newMachines()
+	server, _, _ := cfg.newMachines(kept)
 	send := func(client, round int) bool {
 		b, err := server.Receive(Update{Client: client, Round: round, U: make([]float32, 6)})
 		if err != nil {
@@ -309,7 +315,7 @@ func TestOneUpdateCompletesSeveralRounds(t *testing.T) {
 }
 
 func TestServerRefusesForeignUpdates(t *testing.T) {
-	server, _, _ := handDriven(2, 2, AtMost(1)).newMachines()
+	server, _, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
 	ok := make([]float32, 4)
 	for name, u := range map[string]Update{
 		"client":     {Client: 2, Round: 0, U: ok},

@@ -19,7 +19,7 @@ type event struct {
 	client uint32
 	kind   eventKind
 	number int32   // the round of an update, the k of a broadcast
-	buf    *buffer // the message's vector; nil for roundEnds
+	vector *Vector // the message's; nil for roundEnds
 }
 
 // before is the order of events: (time, client, sequence).
@@ -80,33 +80,4 @@ func (q *queue) pop() event {
 	}
 	h[i] = last
 	return top
-}
-
-// buffer is a vector that messages share: an update's U has one reader, a
-// broadcast's v one a client. The reader that brings refs to zero frees it.
-type buffer struct {
-	x    []float32
-	refs int
-}
-
-// bufferPool recycles buffers of one length.
-type bufferPool struct {
-	length int
-	free   []*buffer
-}
-
-func (p *bufferPool) get(refs int) *buffer {
-	if n := len(p.free); n > 0 {
-		b := p.free[n-1]
-		p.free = p.free[:n-1]
-		b.refs = refs
-		return b
-	}
-	return &buffer{x: make([]float32, p.length), refs: refs}
-}
-
-func (p *bufferPool) release(b *buffer) {
-	if b.refs--; b.refs == 0 {
-		p.free = append(p.free, b)
-	}
 }

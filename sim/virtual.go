@@ -25,11 +25,11 @@ type Virtual struct {
 	now     Time
 	seq     uint64
 	queue   queue
-	buffers bufferPool
+	vectors vectorPool
 	draws   rng.Stream // of durations
-	ws      *Workspace
-	failed  error // why the run cannot go on
-	crew    *crew // nil: compute here
+	ws      *Workspace // of computing here; nil until needed
+	failed  error      // why the run cannot go on
+	crew    *crew      // nil: compute here
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -37,9 +37,9 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	v := &Virtual{cfg: cfg, perf: perf, observe: observe, ws: NewWorkspace(cfg.Model)}
-	v.server, v.clients, v.sched = cfg.newMachines()
-	v.buffers.length = cfg.Model.NumParams()
+	v := &Virtual{cfg: cfg, perf: perf, observe: observe}
+	v.vectors.length = cfg.Model.NumParams()
+	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.release)
 	for _, c := range v.clients {
 		v.begin(c)
 	}
@@ -50,17 +50,14 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 // context.
 const pollWork = 1 << 22
 
-// work is about the arithmetic of one round.
-func (v *Virtual) work() int { return v.cfg.Model.NumParams() * v.cfg.Mechanism.Sizes.At(0) }
-
 // Run processes events until training is complete. Cancelling the context
 // stops it between events; the run can then go on with another call.
 func (v *Virtual) Run(ctx context.Context) (*Result, error) {
-	if v.perf.Workers > 1 && v.worthSharing() {
-		v.crew = newCrew(v.perf.Workers, v.cfg.Model, len(v.clients))
+	if workers := v.cfg.Computing(v.perf); workers > 1 {
+		v.crew = newCrew(workers, v.cfg.Model, len(v.clients))
 		for _, c := range v.clients {
 			if c.state.busy {
-				v.crew.start(c, v.buffers.get(1))
+				v.crew.start(c, v.vectors.get(1))
 			}
 		}
 		defer func() {
@@ -68,7 +65,7 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 			v.crew = nil
 		}()
 	}
-	pollEvery := max(1, pollWork/v.work())
+	pollEvery := max(1, pollWork/v.cfg.work())
 	for n := 0; ; n++ {
 		if n%pollEvery == 0 {
 			if err := context.Cause(ctx); err != nil {
@@ -84,14 +81,6 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 		}
 	}
 	return v.result()
-}
-
-func (v *Virtual) worthSharing() bool {
-	least := v.perf.MinWork
-	if least == 0 {
-		least = DefaultMinWork
-	}
-	return v.work() >= least
 }
 
 // ErrStalled reports that clients are left waiting and nothing is under way:
@@ -121,20 +110,20 @@ func (v *Virtual) happen(e event) error {
 	switch e.kind {
 	case roundEnds:
 		c := v.clients[e.client]
-		buf, err := v.computed(c)
+		u, err := v.computed(c)
 		if err != nil {
 			return err
 		}
-		round := c.Finish(buf.x).Round
+		round := c.Finish(u.X).Round
 		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
-		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), buf: buf})
+		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
 		v.begin(c)
 	case updateArrives:
-		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.buf.x})
+		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.vector.X})
 		if err != nil {
 			return err
 		}
-		v.buffers.release(e.buf)
+		v.vectors.release(e.vector)
 		if broadcast {
 			v.broadcast()
 		}
@@ -148,8 +137,7 @@ func (v *Virtual) happen(e event) error {
 
 func (v *Virtual) deliver(e event) {
 	c := v.clients[e.client]
-	c.Receive(int(e.number), e.buf.x)
-	v.buffers.release(e.buf)
+	c.Receive(int(e.number), e.vector)
 	v.begin(c)
 }
 
@@ -183,7 +171,7 @@ func (v *Virtual) begin(c *Client) {
 	}
 	c.Begin()
 	if v.crew != nil {
-		v.crew.start(c, v.buffers.get(1))
+		v.crew.start(c, v.vectors.get(1))
 	}
 	i := c.state.i
 	took := v.cfg.Timing.Compute.sample(v.cfg.Mechanism.Sizes.At(i), v.cfg.Root, &v.draws, rng.ComputeTime, c.id, i)
@@ -192,31 +180,34 @@ func (v *Virtual) begin(c *Client) {
 
 // computed returns the round's release, waiting for the worker that has it or
 // computing it now.
-func (v *Virtual) computed(c *Client) (*buffer, error) {
+func (v *Virtual) computed(c *Client) (*Vector, error) {
 	if v.crew != nil {
-		if buf, err := v.crew.join(c); buf != nil || err != nil {
-			return buf, err
+		if u, err := v.crew.join(c); u != nil || err != nil {
+			return u, err
 		}
 	}
-	buf := v.buffers.get(1)
-	return buf, c.Compute(buf.x, v.ws)
+	if v.ws == nil {
+		v.ws = NewWorkspace(v.cfg.Model)
+	}
+	u := v.vectors.get(1)
+	return u, c.Compute(u.X, v.ws)
 }
 
 // broadcast sends v̂_k to every client, one shared copy.
 func (v *Virtual) broadcast() {
 	k := v.server.K()
-	buf := v.buffers.get(len(v.clients))
-	copy(buf.x, v.server.Model())
+	shared := v.vectors.get(len(v.clients))
+	copy(shared.X, v.server.Model())
 	if v.observe != nil {
-		v.observe(k, v.sched.before[k], buf.x)
+		v.observe(k, v.sched.before[k], shared.X)
 	}
 	if v.cfg.Timing.Downlink.Kind == ConstantDuration {
 		// One event stands for the n that would happen at one time.
-		v.schedule(Time(v.cfg.Timing.Downlink.Mean), event{kind: broadcastArrivesAtAll, number: int32(k), buf: buf})
+		v.schedule(Time(v.cfg.Timing.Downlink.Mean), event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
 		return
 	}
 	for _, c := range v.clients {
 		latency := v.cfg.Timing.Downlink.sample(1, v.cfg.Root, &v.draws, rng.DownlinkTime, c.id, k)
-		v.schedule(latency, event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), buf: buf})
+		v.schedule(latency, event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: shared})
 	}
 }

@@ -1,0 +1,39 @@
+package sim
+
+// Vector is a vector of parameters that passes between machines: an update's U
+// has one reader, a broadcast's v one a client. It is not written until its last
+// reader has let go of it; then the runner uses it again.
+type Vector struct {
+	X       []float32
+	readers int32 // left; the runner's
+}
+
+// vectorPool keeps vectors of one length for further use.
+type vectorPool struct {
+	length int
+	free   []*Vector
+}
+
+// get returns a vector of any content for so many readers.
+func (p *vectorPool) get(readers int) *Vector {
+	v := p.take()
+	v.readers = int32(readers)
+	return v
+}
+
+func (p *vectorPool) take() *Vector {
+	n := len(p.free)
+	if n == 0 {
+		return &Vector{X: make([]float32, p.length)}
+	}
+	v := p.free[n-1]
+	p.free = p.free[:n-1]
+	return v
+}
+
+// release says that one reader is done with the vector.
+func (p *vectorPool) release(v *Vector) {
+	if v.readers--; v.readers == 0 {
+		p.free = append(p.free, v)
+	}
+}
