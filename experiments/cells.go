@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -18,20 +19,29 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/sim"
 )
 
 // cellVersion is part of every cell's identity. Raise it when a change of the
 // code changes what a cell's spec gives (the golden tests of packages sim and
 // experiments show that).
-const cellVersion = 2
+const cellVersion = 3
 
 // cell is one piece of work of a grid: its spec says all that its result
 // depends on, so equal specs are computed once and a finished cell is found
 // again by a later run.
 type cell struct {
-	spec  any // JSON-able
-	run   func(context.Context) (any, error)
+	spec any // JSON-able
+	cost func() (cost, error)
+	// run may report, from time to time, which part of the work is done.
+	run   func(ctx context.Context, perf sim.Perf, progress func(part float64)) (any, error)
 	check func(json.RawMessage) error // of a result read from the store
+}
+
+// cost is what computing a cell takes.
+type cost struct {
+	work   float64 // in operations, more or less
+	memory int64   // in bytes
 }
 
 // key returns the cell's identity.
@@ -124,49 +134,107 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 	return results, len(todo), nil
 }
 
+// memoryLimit is how much the cells that are computed at the same time may take
+// together: with the data and the program it stays below 4 GiB.
+const memoryLimit = 3 << 30
+
+// largeCell is from which size on a cell's memory is worth giving back at once.
+const largeCell = 1 << 28
+
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
-	bar := newBar(g.progress, len(todo))
-	var mu sync.Mutex
-	done := 0
-	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(g.workers, 1))
+	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]cost, len(cells)), total: len(todo)}
+	workers := max(g.workers, 1)
+	var small, large []int // those that fit side by side, and the others
+	work, largest := 0.0, int64(1)
 	for _, i := range todo {
-		p.Go(func(ctx context.Context) error {
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			result, err := cells[i].run(ctx)
-			if err != nil {
-				return err
-			}
-			text, err := g.store.save(keys[i], result)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			results[i] = text
-			done++
-			bar.Add(1)
-			return nil
-		})
+		c, err := cells[i].cost()
+		if err != nil {
+			return err
+		}
+		b.costs[i] = c
+		work += c.work
+		if c.memory <= memoryLimit/int64(workers) {
+			small = append(small, i)
+			continue
+		}
+		large, largest = append(large, i), max(largest, c.memory)
 	}
-	err := p.Wait()
-	bar.Exit()
+	b.bar = newBar(g.progress, int64(work))
+	b.describe()
+	err := b.run(ctx, small, workers, 1)
+	if err == nil {
+		parallel := int(max(memoryLimit/largest, 1))
+		err = b.run(ctx, large, parallel, workers/parallel)
+	}
+	b.bar.Exit()
 	if err != nil {
-		return fmt.Errorf("experiments: stopped with %d of %d cells done, which are kept in %s: %w", done, len(todo), g.store.dir, err)
+		return fmt.Errorf("experiments: stopped with %d of %d cells done, which are kept in %s: %w", b.done, len(todo), g.store.dir, err)
 	}
 	return nil
 }
 
-// newBar returns a progress bar over n cells with the time left.
-func newBar(w io.Writer, n int) *progressbar.ProgressBar {
+// batch is the cells of a grid being computed.
+type batch struct {
+	grid
+	cells   []cell
+	keys    []string
+	costs   []cost
+	results []json.RawMessage
+	bar     *progressbar.ProgressBar
+
+	mu          sync.Mutex
+	done, total int
+}
+
+// run computes the cells with these numbers, some at the same time, each with so
+// many workers of its own.
+func (b *batch) run(ctx context.Context, numbers []int, parallel, workers int) error {
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
+	for _, i := range numbers {
+		p.Go(func(ctx context.Context) error { return b.one(ctx, i, workers) })
+	}
+	return p.Wait()
+}
+
+func (b *batch) one(ctx context.Context, i, workers int) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	shown := int64(0)
+	progress := func(part float64) {
+		done := int64(part * b.costs[i].work)
+		b.bar.Add64(done - shown)
+		shown = done
+	}
+	result, err := b.cells[i].run(ctx, sim.Perf{Workers: workers}, progress)
+	if err != nil {
+		return err
+	}
+	text, err := b.store.save(b.keys[i], result)
+	if err != nil {
+		return err
+	}
+	progress(1)
+	if b.costs[i].memory >= largeCell {
+		runtime.GC() // or the next cell's memory comes on top of this one's
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.results[i] = text
+	b.done++
+	b.describe()
+	return nil
+}
+
+func (b *batch) describe() { b.bar.Describe(fmt.Sprintf("training %d/%d", b.done, b.total)) }
+
+// newBar returns a progress bar over an amount of work with the time left.
+func newBar(w io.Writer, work int64) *progressbar.ProgressBar {
 	if w == nil {
 		w = io.Discard
 	}
-	return progressbar.NewOptions(n,
+	return progressbar.NewOptions64(max(work, 1),
 		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription("training"),
-		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionThrottle(250*time.Millisecond),
 		progressbar.OptionSetWidth(30),

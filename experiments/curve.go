@@ -29,12 +29,13 @@ type curve struct {
 func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 	return cell{
 		spec: curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
-		run: func(ctx context.Context) (any, error) {
+		cost: func() (cost, error) { return spec.cost(d, points+1) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
 			}
-			return p.watch(ctx, points)
+			return p.watch(ctx, perf, points, progress)
 		},
 		check: func(text json.RawMessage) error {
 			c, err := decode[curve](text)
@@ -51,7 +52,7 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the
 // gradient computations that will be done.
-func (p *Problem) watch(ctx context.Context, points int) (*curve, error) {
+func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress func(part float64)) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}
@@ -59,7 +60,9 @@ func (p *Problem) watch(ctx context.Context, points int) (*curve, error) {
 	p.Config.Model.Init(initial, p.Config.InitStream())
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
 	next := 0
-	show := func(_, gradComps int, v []float32) {
+	report := p.progress(progress)
+	show := func(k, gradComps int, v []float32) {
+		report(k, gradComps, v)
 		if next > points || gradComps < target(next) {
 			return
 		}
@@ -71,7 +74,7 @@ func (p *Problem) watch(ctx context.Context, points int) (*curve, error) {
 		}
 	}
 	show(0, 0, initial)
-	if _, err := p.Run(ctx, sim.Perf{}, show); err != nil {
+	if _, err := p.Run(ctx, perf, show); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -55,7 +55,7 @@ func TestTrainReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Train(context.Background(), sim.Perf{})
+	r, err := p.Train(context.Background(), sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDivergenceIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Train(context.Background(), sim.Perf{}); !errors.Is(err, models.ErrDiverged) {
+	if _, err := p.Train(context.Background(), sim.Perf{}, nil); !errors.Is(err, models.ErrDiverged) {
 		t.Errorf("error %v, want ErrDiverged", err)
 	}
 }
@@ -189,12 +189,12 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		change func(*TrainSpec)
 		want   string
 	}{
-		"default":     {func(*TrainSpec) {}, "df5b31429fdbfcec"},
-		"plain":       {func(s *TrainSpec) { s.Model, s.Schedule = Plain, "sqrt" }, "678376550c6db7f3"},
-		"fixed":       {func(s *TrainSpec) { s.Sampling = "fixed" }, "9914463f69c9600a"},
-		"linear":      {func(s *TrainSpec) { s.SampleSize = "linear:2,0.5" }, "0285a0883248d7fa"},
-		"shard":       {func(s *TrainSpec) { s.Partition = "shard" }, "18b25bc7408272a0"},
-		"exponential": {func(s *TrainSpec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "57cfa9b5bfa78f33"},
+		"default":     {func(*TrainSpec) {}, "bae67239965b7987"},
+		"plain":       {func(s *TrainSpec) { s.Model, s.Schedule = Plain, "sqrt" }, "4894a71a219de8a3"},
+		"fixed":       {func(s *TrainSpec) { s.Sampling = "fixed" }, "41737fdee825ceb5"},
+		"linear":      {func(s *TrainSpec) { s.SampleSize = "linear:2,0.5" }, "609f8d40f640fe5c"},
+		"shard":       {func(s *TrainSpec) { s.Partition = "shard" }, "35b1ee453893a6af"},
+		"exponential": {func(s *TrainSpec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "bd5feaab915186fb"},
 	} {
 		s := smallSpec()
 		c.change(&s)
@@ -202,7 +202,7 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.Train(context.Background(), sim.Perf{})
+		r, err := p.Train(context.Background(), sim.Perf{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,6 +236,9 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(all) != 12 {
 		t.Fatalf("%d figures, error %v; want 12: 2 data sets × 2 models × 3", len(all), err)
 	}
+	if every, err := Select([]string{"*"}); err != nil || len(every) != 18 {
+		t.Errorf("%d figures, error %v; want 18: 3 of each network, too", len(every), err)
+	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})
 	if err != nil || len(some) != 7 {
 		t.Errorf("%d figures, error %v; want 7", len(some), err)
@@ -251,7 +254,7 @@ func TestSelect(t *testing.T) {
 func options(t *testing.T, dir string) MakeOptions {
 	t.Helper()
 	return MakeOptions{
-		Out: dir, Seeds: 2, Quick: true, Workers: 2,
+		Out: dir, Seeds: 2, Scale: 0.05, Workers: 2,
 		Load: func(context.Context, string) (*data.Dataset, error) { return drawn(), nil },
 	}
 }
@@ -301,7 +304,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
 		}
-		if m.Figure != f.Name || !m.Data.Synthetic || !m.Quick || m.Seeds != 2 || m.Data.SHA256 != drawn().Hash() {
+		if m.Figure != f.Name || !m.Data.Synthetic || m.Scale != 0.05 || m.Seeds != 2 || m.Data.SHA256 != drawn().Hash() {
 			t.Errorf("%s: manifest %+v", f.Name, m)
 		}
 	}
@@ -348,7 +351,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
 		var out []cell
 		for i := range 20 {
-			out = append(out, cell{spec: i / 2 * 2, run: func(context.Context) (any, error) { // each spec twice
+			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { // each spec twice
 				if computed.Add(1) == stopAt {
 					ctx()
 				}
@@ -380,6 +383,9 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	}
 }
 
+// free is the cost of a cell that takes nothing.
+func free() (cost, error) { return cost{}, nil }
+
 func checkInt(text json.RawMessage) error {
 	_, err := decode[int](text)
 	return err
@@ -388,7 +394,7 @@ func checkInt(text json.RawMessage) error {
 func TestDamagedCellIsComputedAgain(t *testing.T) {
 	for _, damage := range []string{`{"half`, `"text"`, ``} {
 		dir := t.TempDir()
-		c := cell{spec: "x", run: func(context.Context) (any, error) { return 7, nil }, check: checkInt}
+		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { return 7, nil }, check: checkInt}
 		key, err := c.key()
 		if err != nil {
 			t.Fatal(err)
@@ -414,7 +420,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 				t.Errorf("%s: %s was taken for a result", name, text)
 			}
 		}
-		result, err := c.run(context.Background())
+		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -430,7 +436,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, run: func(context.Context) (any, error) { return nil, fault }, check: checkInt}
+	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { return nil, fault }, check: checkInt}
 	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
 		t.Errorf("error %v, want the fault", err)
 	}

@@ -3,7 +3,9 @@ package experiments
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"proactivedp/data"
@@ -14,6 +16,7 @@ type Figure struct {
 	Name  string // of its folder and on the command line
 	Data  string // the data set it needs
 	Title string // what it shows, in a line
+	Long  bool   // takes long at full size: made only if it is named
 
 	cells  func(f *frame) []cell
 	finish func(f *frame, results []json.RawMessage) (*outcome, error)
@@ -32,28 +35,39 @@ type frame struct {
 	data  *data.Dataset
 	hash  string // of the data's content
 	seeds int
-	quick bool
+	scale float64 // of K, in (0, 1]
 }
 
-// quickFraction is the part of K that a quick figure runs.
-const quickFraction = 20
+// gradComps returns the part of K that the figure runs.
+func (f *frame) gradComps(full int) int { return scaled(full, f.scale) }
 
-// gradComps returns K, or the part of it that a quick figure runs.
-func (f *frame) gradComps(full int) int {
-	if f.quick {
-		return full / quickFraction
+// scaled returns a part of n, rounded.
+func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
+
+// leastDraws is how many draws of noise a scaled figure makes at least.
+const leastDraws = 5
+
+// draws returns the part of the draws of noise that the figure makes.
+func (f *frame) draws(full int) int {
+	return max(min(full, leastDraws), scaled(full, f.scale))
+}
+
+// note is what a caption must say of the data, as the end of a sentence.
+func (f *frame) note() string {
+	if f.data.Note == "" {
+		return ""
 	}
-	return full
+	return "; " + f.data.Note
 }
 
 // banner says what sets the figure apart from the real thing.
 func (f *frame) banner() string {
 	var parts []string
 	if f.data.Synthetic {
-		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data.Name, strings.TrimPrefix(f.data.Name, "synth-")))
+		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data.Name, realName(f.data.Name)))
 	}
-	if f.quick {
-		parts = append(parts, fmt.Sprintf("QUICK: 1/%d of the paper's K", quickFraction))
+	if f.scale < 1 {
+		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -61,23 +75,19 @@ func (f *frame) banner() string {
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure
-	for _, dataset := range []string{"phishing", "mushrooms"} {
-		for _, model := range modelNames {
-			all = append(all,
-				utilityFigure(model, dataset),
-				sampleSizeFigure(model, dataset),
-				epsilonFigure(model, dataset))
-		}
+	for _, s := range settings() {
+		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.epsilonFigure())
 	}
 	return all
 }
 
 // Select returns the figures that match any of the patterns (names, or globs
-// such as "phishing-*"), in the order of the registry; all if there are none.
+// such as "phishing-*"), in the order of the registry; all that do not take long
+// if there are none.
 func Select(patterns []string) ([]Figure, error) {
 	all := Figures()
 	if len(patterns) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(f Figure) bool { return f.Long }), nil
 	}
 	var chosen []Figure
 	used := make([]bool, len(patterns))
@@ -106,12 +116,4 @@ func Select(patterns []string) ([]Figure, error) {
 		}
 	}
 	return chosen, nil
-}
-
-// modelTitle is how plots call a model.
-func modelTitle(model string) string {
-	if model == Ridge {
-		return "ridge logistic regression"
-	}
-	return "plain logistic regression"
 }

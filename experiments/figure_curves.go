@@ -14,64 +14,58 @@ import (
 type member struct {
 	name      string
 	spec      TrainSpec // but for the seed
-	stated    float64   // the ε that the paper states for N = 10000; 0: none
+	stated    float64   // the ε that the paper states for its N; 0: none
 	reference bool      // without noise
 }
 
 // sampleSizeFigure is the paper's figure (b): test accuracy on the way, for
 // several constant sample sizes at one noise multiplier.
-func sampleSizeFigure(model, dataset string) Figure {
-	return curveFigure(model, dataset, "sample-size", "Sample-size sweep at σ = 19.29962",
-		func(f *frame) []member {
-			var out []member
-			for _, s := range convexSampleSizes {
-				spec := convexSpec(model, dataset)
-				spec.SampleSize = strconv.Itoa(s)
-				out = append(out, member{name: fmt.Sprintf("s = %d", s), spec: spec, stated: convexBudgets[0].Epsilon})
-			}
-			return out
-		})
+func (s setting) sampleSizeFigure() Figure {
+	var members []member
+	for _, size := range s.sizes {
+		spec := s.train
+		spec.SampleSize = strconv.Itoa(size)
+		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec, stated: s.paper.basic.epsilon.value()})
+	}
+	return s.curveFigure("sample-size", fmt.Sprintf("Sample-size sweep at σ = %.7g", s.train.NoiseMultiplier), members)
 }
 
 // epsilonFigure is the paper's figure (c): test accuracy on the way, for the
 // rows of its budget table and without noise.
-func epsilonFigure(model, dataset string) Figure {
-	return curveFigure(model, dataset, "epsilon", "Privacy budgets of the paper's table for N = 10000",
-		func(f *frame) []member {
-			plain := convexSpec(model, dataset)
-			plain.NoiseMultiplier = 0
-			out := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
-			for _, b := range convexBudgets {
-				spec := convexSpec(model, dataset)
-				spec.SampleSize, spec.NoiseMultiplier = strconv.Itoa(b.SampleSize), b.Sigma
-				out = append(out, member{
-					name:   fmt.Sprintf("ε %g (σ %.4g, s %d)", b.Epsilon, b.Sigma, b.SampleSize),
-					spec:   spec,
-					stated: b.Epsilon,
-				})
-			}
-			return out
+func (s setting) epsilonFigure() Figure {
+	plain := s.withoutNoise()
+	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
+	for _, b := range s.paper.budgets.rows {
+		spec := s.train
+		spec.SampleSize, spec.NoiseMultiplier = string(b.size), b.sigma.value()
+		members = append(members, member{
+			name:   fmt.Sprintf("ε %g (σ %.4g, s %s)", b.epsilon.value(), spec.NoiseMultiplier, b.size),
+			spec:   spec,
+			stated: b.epsilon.value(),
 		})
+	}
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.n), members)
 }
 
-func curveFigure(model, dataset, kind, title string, members func(*frame) []member) Figure {
+func (s setting) curveFigure(kind, title string, members []member) Figure {
 	specs := func(f *frame) []member {
-		out := members(f)
+		out := slices.Clone(members)
 		for i := range out {
-			out[i].spec.GradComps = f.gradComps(convexGradComps)
+			out[i].spec.GradComps = f.gradComps(s.paper.gradComps)
 		}
 		return out
 	}
 	return Figure{
-		Name:  dataset + "-" + model + "-" + kind,
-		Data:  dataset,
-		Title: fmt.Sprintf("%s, %s on %s", title, modelTitle(model), dataset),
+		Name:  s.name() + "-" + kind,
+		Data:  s.train.Data,
+		Long:  s.long,
+		Title: fmt.Sprintf("%s, %s on %s", title, modelTitle(s.train.Model), s.train.Data),
 		cells: func(f *frame) []cell {
 			var cells []cell
 			for _, m := range specs(f) {
 				for seed := range f.seeds {
 					m.spec.Seed = uint64(seed + 1)
-					cells = append(cells, curveCell(m.spec, curvePoints, f.data, f.hash))
+					cells = append(cells, curveCell(m.spec, s.points, f.data, f.hash))
 				}
 			}
 			return cells
@@ -81,7 +75,7 @@ func curveFigure(model, dataset, kind, title string, members func(*frame) []memb
 			table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 				"grad_computations", "broadcast_grad_computations", "test_accuracy",
 				"delta", "epsilon_per_client", "epsilon_per_record",
-				"certified_epsilon_per_client", "certified_epsilon_per_record", "epsilon_stated_for_n_10000"}}
+				"certified_epsilon_per_client", "certified_epsilon_per_record", fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.n)}}
 			var lines []line
 			var config []TrainSpec
 			var privacy []PrivacyReport
@@ -93,14 +87,14 @@ func curveFigure(model, dataset, kind, title string, members func(*frame) []memb
 				report := p.PlannedPrivacy()
 				privacy = append(privacy, report)
 				curves := make([]*curve, f.seeds)
-				for s := range curves {
-					c, err := decode[*curve](results[i*f.seeds+s])
+				for seed := range curves {
+					c, err := decode[*curve](results[i*f.seeds+seed])
 					if err != nil {
 						return nil, err
 					}
-					curves[s] = c
+					curves[seed] = c
 					for j, target := range c.Target {
-						table = append(table, []string{f.data.Name, model, m.name, strconv.Itoa(s + 1), m.spec.SampleSize,
+						table = append(table, []string{f.data.Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
 							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(report.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), number(c.Accuracy[j]),
 							number(report.Delta), epsilonText(report.PerClient.EpsilonUpper), epsilonText(report.PerRecord.EpsilonUpper),
@@ -113,20 +107,20 @@ func curveFigure(model, dataset, kind, title string, members func(*frame) []memb
 			}
 			return &outcome{
 				picture: picture{
-					title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data.Name, modelTitle(model)),
+					title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data.Name, modelTitle(s.train.Model)),
 					xLabel:  "gradient computations per client",
 					yLabel:  "test accuracy (fraction)",
-					caption: curveCaption(f, all, privacy[0]),
+					caption: s.curveCaption(f, all, privacy),
 					rows:    privacyRows(all, privacy),
 					banner:  f.banner(), lines: lines,
-					yMin: 0.4, yMax: 1,
+					yMin: s.yMin, yMax: s.yMax,
 				},
 				table: table,
 				config: struct {
 					Train   []TrainSpec     `json:"train"`
 					Privacy []PrivacyReport `json:"privacy"`
 					Points  int             `json:"points"`
-				}{config, privacy, curvePoints},
+				}{config, privacy, s.points},
 			}, nil
 		},
 	}
@@ -158,17 +152,23 @@ func (l *line) add(x float64, y []float64, within float64) {
 
 // curveCaption says under which plan the runs were made, and how to read their
 // table: what holds for the N really used, and what the paper states for its own.
-func curveCaption(f *frame, all []member, privacy PrivacyReport) string {
+func (s setting) curveCaption(f *frame, all []member, privacy []PrivacyReport) string {
 	last := all[len(all)-1].spec
-	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %g.", paperN, paperDelta)
+	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.n, s.paper.delta())
 	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
-		stated = fmt.Sprintf("σ = %.7g; the paper states ε = %g for N = %d, δ = %g, s = 26.", last.NoiseMultiplier, all[0].stated, paperN, paperDelta)
+		stated = fmt.Sprintf("σ = %.7g; the paper states ε = %g for N = %d, δ = %.4g, s = %s.",
+			last.NoiseMultiplier, s.paper.basic.epsilon.value(), s.paper.n, s.paper.delta(), s.paper.basic.size)
 	}
-	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and one standard deviation over %d seeds.\n",
-		last.Clients, last.GradComps, last.Clip, stepText(last), roundsText(last.Delay), last.Partition, f.seeds) +
+	step := stepText(last)
+	if first := all[0]; first.reference && stepText(first.spec) != step {
+		step += fmt.Sprintf(" (without noise %s)", stepText(first.spec))
+	}
+	report := privacy[0]
+	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and one standard deviation over %d seeds%s.\n",
+		last.Clients, last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition, f.seeds, f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T rounds, and per record, which all %d clients hold. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. ",
-			privacy.PerClient.DatasetSize, privacy.Adjacency, privacy.Sampling, last.Clients, privacy.Certified.PerClient.Accountant) + stated
+			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients, report.Certified.PerClient.Accountant) + stated
 }
 
 // privacyRows is a table of every member's ε, the header first.

@@ -9,50 +9,34 @@ import (
 
 // utilityFigure is the paper's figure (a): how much test accuracy is left when
 // noise is added to a trained model, against σ, for several clipping norms.
-func utilityFigure(model, dataset string) Figure {
-	specs := func(f *frame) (out []UtilitySpec, clips []float64) {
-		draws := utilityDraws
-		if f.quick {
-			draws = 5
-		}
-		for _, clip := range utilityClips {
-			for seed := range f.seeds {
-				train := convexSpec(model, dataset)
-				train.Clip, train.Seed = clip, uint64(seed+1)
-				train.NoiseMultiplier = 0
-				train.GradComps = f.gradComps(utilityGradComps) / train.Clients
-				out = append(out, UtilitySpec{Train: train, Sigmas: utilitySigmas, Draws: draws})
-			}
-		}
-		return out, utilityClips
-	}
+func (s setting) utilityFigure() Figure {
 	return Figure{
-		Name:  dataset + "-" + model + "-utility",
-		Data:  dataset,
-		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", modelTitle(model), dataset),
+		Name:  s.name() + "-utility",
+		Data:  s.train.Data,
+		Long:  s.long,
+		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", modelTitle(s.train.Model), s.train.Data),
 		cells: func(f *frame) []cell {
 			var cells []cell
-			all, _ := specs(f)
-			for _, s := range all {
-				cells = append(cells, utilityCell(s, f.data, f.hash))
+			for _, spec := range s.utilitySpecs(f) {
+				cells = append(cells, utilityCell(spec, f.data, f.hash))
 			}
 			return cells
 		},
 		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
-			all, clips := specs(f)
+			all := s.utilitySpecs(f)
 			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
 			var lines []line
 			var norms []string
-			for c, clip := range clips {
+			for c, clip := range s.clips {
 				var bySeed []*Utility
-				for s := range f.seeds {
-					u, err := decode[*Utility](results[c*f.seeds+s])
+				for seed := range f.seeds {
+					u, err := decode[*Utility](results[c*f.seeds+seed])
 					if err != nil {
 						return nil, err
 					}
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
-						table = append(table, []string{f.data.Name, model, number(clip), strconv.Itoa(s + 1), number(p.Sigma),
+						table = append(table, []string{f.data.Name, s.train.Model, number(clip), strconv.Itoa(seed + 1), number(p.Sigma),
 							number(p.Fraction), number(p.FractionSD), number(p.MeanAccuracy), number(u.Accuracy), number(u.Norm)})
 					}
 				}
@@ -61,24 +45,37 @@ func utilityFigure(model, dataset string) Figure {
 			}
 			spec := all[0]
 			caption := fmt.Sprintf(
-				"w*: clipping norm C, no noise, K = %d gradient computations in all (%d clients, s = %s, step size %s).\n"+
+				"w*: clipping norm C, no noise, K = %d gradient computations in all (%d clients, s = %s, step size %s)%s.\n"+
 					"Mean ‖w*‖ and test accuracy over %d seeds: %s.\n"+
 					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %d draws per point; mean and one standard deviation over seeds and draws.\n"+
 					"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train),
+				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train), f.note(),
 				f.seeds, strings.Join(norms, "; "), spec.Draws)
 			return &outcome{
 				picture: picture{
-					title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data.Name, modelTitle(model)),
+					title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data.Name, modelTitle(s.train.Model)),
 					xLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
 					yLabel:  "fraction of test accuracy",
 					caption: caption, banner: f.banner(), lines: lines,
-					yMin: 0.5, yMax: 1.02,
+					yMin: min(0.5, s.yMin), yMax: 1.02,
 				},
 				table: table, config: all,
 			}, nil
 		},
 	}
+}
+
+// utilitySpecs lists what is run, seeds within clipping norms.
+func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
+	for _, clip := range s.clips {
+		for seed := range f.seeds {
+			train := s.withoutNoise()
+			train.Clip, train.Seed = clip, uint64(seed+1)
+			train.GradComps = f.gradComps(s.wstar) / train.Clients
+			out = append(out, UtilitySpec{Train: train, Sigmas: s.sigmas, Draws: f.draws(s.draws)})
+		}
+	}
+	return out
 }
 
 // utilityLine averages over seeds; the band is one standard deviation over

@@ -53,7 +53,7 @@ func writeIndex(dir string) error {
 		if err != nil {
 			return fmt.Errorf("experiments: index: %w", err)
 		}
-		var m Manifest
+		m := Manifest{Scale: 1} // which manifests did not always say
 		if err := json.Unmarshal(text, &m); err != nil {
 			return fmt.Errorf("experiments: %s: %w", filepath.Join(dir, fig.Name, manifestFile), err)
 		}
@@ -69,8 +69,8 @@ func writeIndex(dir string) error {
 			if m.Data.Synthetic {
 				source += ", **synthetic stand-in**"
 			}
-			if m.Quick {
-				source += ", **quick**"
+			if m.Scale < 1 {
+				source += fmt.Sprintf(", **%g of K**", m.Scale)
 			}
 			if _, err := fmt.Fprintf(w, "| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
 				m.Figure, m.Title, source, m.Command, pictureFile, tableFile, manifestFile); err != nil {

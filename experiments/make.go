@@ -21,10 +21,10 @@ import (
 
 // MakeOptions says how figures are made.
 type MakeOptions struct {
-	Out      string // folder for the figures, one folder each
-	Seeds    int    // ≥ 1
-	Quick    bool   // a fraction of K, for a look
-	Workers  int    // cells computed at the same time
+	Out      string  // folder for the figures, one folder each
+	Seeds    int     // ≥ 1
+	Scale    float64 // which part of K is run, in (0, 1]
+	Workers  int     // cells computed at the same time, if the memory allows
 	Progress io.Writer
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
@@ -33,22 +33,34 @@ type MakeOptions struct {
 
 // Manifest is how a figure was made, beside the figure.
 type Manifest struct {
-	Figure   string       `json:"figure"`
-	Title    string       `json:"title"`
-	Command  string       `json:"command"`
-	Config   any          `json:"config"`
-	Seeds    int          `json:"seeds"` // 1 to this
-	Quick    bool         `json:"quick"`
-	Data     ManifestData `json:"data"`
-	Version  string       `json:"version"`
-	Go       string       `json:"go"`
-	Machine  string       `json:"machine"`
-	CPUs     int          `json:"cpus"`
-	Made     string       `json:"made"`           // date, UTC
-	Cells    int          `json:"cells"`          // training runs of this command, all its figures
-	Computed int          `json:"cells_computed"` // of them; the rest was found finished
-	Seconds  float64      `json:"seconds"`        // that computing them took
-	Files    []string     `json:"files"`
+	Figure  string       `json:"figure"`
+	Title   string       `json:"title"`
+	Command string       `json:"command"`
+	Config  any          `json:"config"`
+	Seeds   int          `json:"seeds"` // 1 to this
+	Scale   float64      `json:"scale"` // which part of K was run
+	Data    ManifestData `json:"data"`
+	Origin
+	Files []string `json:"files"`
+}
+
+// Origin is by what something was made, and when.
+type Origin struct {
+	Version  string  `json:"version"`
+	Go       string  `json:"go"`
+	Machine  string  `json:"machine"`
+	CPUs     int     `json:"cpus"`
+	Made     string  `json:"made"`           // date, UTC
+	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
+	Computed int     `json:"cells_computed"` // of them; the rest was found finished
+	Seconds  float64 `json:"seconds"`        // that computing them took
+}
+
+func newOrigin(w work) Origin {
+	return Origin{
+		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), CPUs: runtime.GOMAXPROCS(0),
+		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
+	}
 }
 
 // ManifestData says what data a figure was made from.
@@ -57,7 +69,13 @@ type ManifestData struct {
 	SHA256    string `json:"sha256"` // of the parsed content
 	Rows      int    `json:"rows"`
 	Features  int    `json:"features"`
+	Train     int    `json:"train,omitempty"` // rows of the published training set
+	Note      string `json:"note,omitempty"`
 	Synthetic bool   `json:"synthetic"`
+}
+
+func manifestData(d *data.Dataset, hash string) ManifestData {
+	return ManifestData{d.Name, hash, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }
 
 // maxSeeds bounds the seeds of a figure.
@@ -69,10 +87,21 @@ func (o MakeOptions) Validate() error {
 	if o.Out == "" {
 		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
 	}
-	if o.Seeds < 1 || o.Seeds > maxSeeds {
-		errs = append(errs, fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", o.Seeds, maxSeeds))
+	return errors.Join(append(errs, checkSeeds(o.Seeds), checkScale(o.Scale))...)
+}
+
+func checkSeeds(n int) error {
+	if n < 1 || n > maxSeeds {
+		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+func checkScale(scale float64) error {
+	if !(scale > 0 && scale <= 1) {
+		return fmt.Errorf("experiments: scale = %v, must be in (0, 1]", scale)
+	}
+	return nil
 }
 
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
@@ -95,13 +124,13 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 			if err != nil {
 				return err
 			}
-			f = &frame{data: d, hash: d.Hash(), seeds: o.Seeds, quick: o.Quick}
+			f = &frame{data: d, hash: d.Hash(), seeds: o.Seeds, scale: o.Scale}
 			frames[fig.Data] = f
 		}
 		cells = append(cells, fig.cells(f)...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, ".cells")}, workers: o.Workers, progress: o.Progress}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, progress: o.Progress}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err
@@ -122,6 +151,9 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	}
 	return writeIndex(o.Out)
 }
+
+// cellsFolder keeps finished cells.
+const cellsFolder = ".cells"
 
 // The files of a figure's folder.
 const (
@@ -147,12 +179,14 @@ func write(dir string, out *outcome, m Manifest) error {
 	}); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(m)
-	})
+	return atomicfile.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error { return writeManifest(w, m) })
+}
+
+func writeManifest(w io.Writer, manifest any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(manifest)
 }
 
 // work is what a call of Make computed, for all its figures together.
@@ -164,10 +198,8 @@ type work struct {
 func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest {
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: command(fig, f, o), Config: config,
-		Seeds: f.seeds, Quick: f.quick,
-		Data:    ManifestData{f.data.Name, f.hash, f.data.Len(), f.data.Features, f.data.Synthetic},
-		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), CPUs: runtime.GOMAXPROCS(0),
-		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
+		Seeds: f.seeds, Scale: f.scale,
+		Data: manifestData(f.data, f.hash), Origin: newOrigin(w),
 		Files: []string{pictureFile, tableFile, manifestFile},
 	}
 }
@@ -175,8 +207,8 @@ func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest 
 // command makes the figure again.
 func command(fig Figure, f *frame, o MakeOptions) string {
 	text := fmt.Sprintf("proactivedp figures %s --seeds %d", fig.Name, o.Seeds)
-	if o.Quick {
-		text += " --quick"
+	if o.Scale < 1 {
+		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
 	if f.data.Synthetic {
 		text += " --allow-stand-in"

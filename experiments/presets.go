@@ -2,54 +2,81 @@ package experiments
 
 import (
 	"slices"
+	"strings"
 
 	"proactivedp/sim"
 )
 
-// Table "Basic parameter setting for strongly and plain convex problems" and
-// Table "Different privacy budget settings for strongly and plain convex
-// problems" of the paper.
-
-// paperN is the data set size N_c for which the paper states its budgets; no
-// data set it uses for logistic regression has that many records.
+// paperN is the data set size N_c for which the paper states its budgets of
+// logistic regression; no data set it uses for that has so many records.
 const paperN = 10_000
 
-// paperDelta is the paper's δ = 1/N_c.
-const paperDelta = 1.0 / paperN
+// convexGradComps is K, per client, of logistic regression.
+const convexGradComps = 50_000
 
-// budget is a row of the paper's table of budgets, as printed.
-type budget struct {
-	Epsilon    float64 // as stated, for N = 10000 and δ = 0.0001
-	Sigma      float64
-	SampleSize int
+// setting is one of the paper's experiments: a model on a data set, with what
+// its figures show.
+type setting struct {
+	paper problem   // what the paper prints for it
+	train TrainSpec // its basic parameters
+	plain steps     // of runs without noise
+	sizes []int     // of the sweep of sample sizes
+
+	clips, sigmas []float64 // of the utility graph
+	wstar         int       // gradient computations of w* there, over all clients
+	draws         int       // of the noise, for each σ
+
+	points     int // of a curve, after its start
+	yMin, yMax float64
+	long       bool // to make figures of
+
+	eta0, beta []float64 // of the grid that is searched
 }
 
-var convexBudgets = []budget{
-	{0.04945, 19.29962, 26},
-	{0.1, 13.06742, 55},
-	{0.25, 8.59143, 103},
-	{0.5, 6.05868, 168},
-	{1.0, 4.27273, 265},
-	{2.0, 3.03241, 400},
+// steps is the part of a step size that is searched for.
+type steps struct{ eta0, beta float64 }
+
+func (s steps) of(t TrainSpec) TrainSpec {
+	t.Eta0, t.Beta = s.eta0, s.beta
+	return t
 }
 
-// convexSampleSizes is the sweep at the smallest budget.
-var convexSampleSizes = []int{1, 5, 10, 15, 20, 26}
+// name begins the names of the setting's figures.
+func (s setting) name() string { return s.train.Data + "-" + s.train.Model }
 
-// utilityClips are the clipping norms of the convex utility graphs, and
-// utilitySigmas where they are evaluated.
-var (
-	utilityClips  = []float64{0.05, 0.075, 0.1, 0.15, 0.2}
-	utilitySigmas = []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30}
-)
+// withoutNoise returns the basic parameters for a run without noise.
+func (s setting) withoutNoise() TrainSpec {
+	spec := s.plain.of(s.train)
+	spec.NoiseMultiplier = 0
+	return spec
+}
 
-// Full size of the experiments.
-const (
-	convexGradComps  = 50_000    // K, per client
-	utilityGradComps = 3_500_000 // of w*, over all clients
-	utilityDraws     = 20
-	curvePoints      = 50
-)
+// settings returns the registry, in the order of the index.
+func settings() []setting {
+	var all []setting
+	for _, dataset := range []string{"phishing", "mushrooms"} {
+		for _, model := range []string{Ridge, Plain} {
+			all = append(all, convexSetting(model, dataset))
+		}
+	}
+	return append(all, mnistSetting(mnistModel), cifarSetting())
+}
+
+// convexSetting is logistic regression: Tables "Basic parameter setting for
+// strongly and plain convex problems" and "Different privacy budget settings for
+// strongly and plain convex problems".
+func convexSetting(model, dataset string) setting {
+	train := convexSpec(model, dataset)
+	return setting{
+		paper: paperConvex(), train: train, plain: steps{train.Eta0, train.Beta},
+		sizes:  []int{1, 5, 10, 15, 20, 26},
+		clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
+		sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
+		wstar:  3_500_000, draws: 20,
+		points: 50, yMin: 0.4, yMax: 1,
+		eta0: []float64{0.02, 0.05, 0.1, 0.2, 0.5}, beta: []float64{0.0001, 0.001, 0.01},
+	}
+}
 
 // convexSpec is the paper's parameters for a convex model: η₀/(1+βt) with β =
 // 0.001 for ridge, η₀/(1+β√t) with β = 0.01 for plain logistic regression.
@@ -62,12 +89,100 @@ func convexSpec(model, dataset string) TrainSpec {
 	return s
 }
 
-// DefaultUtilitySpec is the paper's utility graph of ridge logistic regression
-// on phishing: what each line needs but its clipping norm, and the clipping
-// norms.
-func DefaultUtilitySpec() (spec UtilitySpec, clips []float64) {
-	train := convexSpec(Ridge, "phishing")
-	train.NoiseMultiplier = 0
-	train.GradComps = utilityGradComps / train.Clients
-	return UtilitySpec{Train: train, Sigmas: slices.Clone(utilitySigmas), Draws: utilityDraws}, slices.Clone(utilityClips)
+// What the paper does not give of its networks: which LeNet, and the result of
+// its grid search over step sizes. The values are found by "proactivedp search" on
+// records held out of the training set: for MNIST at full size, for CIFAR-10 at a
+// small part of K.
+const mnistModel = LeNet
+
+var (
+	mnistSteps      = steps{0.02, 0.01}
+	mnistPlainSteps = steps{0.1, 0.01}
+	cifarSteps      = steps{0.005, 0.01}
+	cifarPlainSteps = steps{0.05, 0.01}
+)
+
+// mnistSetting is a LeNet on MNIST: Tables "Basic parameter setting for
+// non-convex problem with MNIST data set" and "Different privacy budget settings
+// for non-convex problem for MNIST data set".
+func mnistSetting(model string) setting {
+	paper := paperMNIST()
+	return setting{
+		paper: paper, train: mnistSteps.of(networkSpec(model, "mnist", paper)), plain: mnistPlainSteps,
+		sizes:  []int{10, 25, 50, 100, 200, 300, 370},
+		clips:  []float64{0.005, 0.01, 0.025, 0.05},
+		sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
+		wstar:  5 * paper.gradComps, draws: 5,
+		points: 25, yMin: 0, yMax: 1, long: true,
+		eta0: []float64{0.005, 0.01, 0.02, 0.05, 0.1}, beta: []float64{0.001, 0.003, 0.01, 0.03},
+	}
+}
+
+// cifarSetting is AlexNet on CIFAR-10: the tables of the same names.
+func cifarSetting() setting {
+	paper := paperCIFAR()
+	return setting{
+		paper: paper, train: cifarSteps.of(networkSpec(AlexNet, "cifar10", paper)), plain: cifarPlainSteps,
+		sizes:  []int{10, 25, 50, 100, 300, 500, 689},
+		clips:  []float64{0.01, 0.025, 0.05},
+		sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
+		wstar:  5 * paper.gradComps, draws: 3,
+		points: 20, yMin: 0, yMax: 0.8, long: true,
+		eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, beta: []float64{0.001, 0.01},
+	}
+}
+
+// networkSpec is what the networks share: C = 0.025 and η₀/(1+β√t), and what the
+// paper prints for the data set. δ is 1/N, as there.
+func networkSpec(model, dataset string, paper problem) TrainSpec {
+	s := DefaultTrainSpec()
+	s.Model, s.Data = model, dataset
+	s.GradComps, s.SampleSize, s.NoiseMultiplier = paper.gradComps, string(paper.basic.size), paper.basic.sigma.value()
+	s.Clip, s.Schedule = 0.025, string(sim.SqrtDecay)
+	return s
+}
+
+// realName is a data set's name, or that of the one it stands in for: both
+// "synth-mnist" and "synth-mnist:700" stand in for "mnist".
+func realName(dataset string) string {
+	name, standIn := strings.CutPrefix(dataset, "synth-")
+	if standIn {
+		name, _, _ = strings.Cut(name, ":")
+	}
+	return name
+}
+
+// settingOf returns the paper's experiment of a model on a data set, either "" for
+// the usual one with the other. Where the paper has none it is the model's first,
+// or ridge logistic regression on phishing, under the names given.
+func settingOf(model, dataset string) setting {
+	known := append(settings(), mnistSetting(LeNet), mnistSetting(LeNetReLU))
+	is := func(s setting) bool { return model == "" || s.train.Model == model }
+	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })
+	if i < 0 && model != "" {
+		i = slices.IndexFunc(known, is)
+	}
+	s := known[max(i, 0)]
+	if model != "" {
+		s.train.Model = model
+	}
+	if dataset != "" {
+		s.train.Data = dataset
+	}
+	return s
+}
+
+// PaperTrainSpec returns the paper's parameters for a model on a data set, either
+// "" for the usual one with the other; what the paper has no experiment of has
+// the parameters of the nearest.
+func PaperTrainSpec(model, dataset string) TrainSpec { return settingOf(model, dataset).train }
+
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
+// PaperTrainSpec does: what each line needs but its clipping norm, and the
+// clipping norms.
+func PaperUtilitySpec(model, dataset string) (spec UtilitySpec, clips []float64) {
+	s := settingOf(model, dataset)
+	train := s.withoutNoise()
+	train.GradComps = s.wstar / train.Clients
+	return UtilitySpec{Train: train, Sigmas: s.sigmas, Draws: s.draws}, s.clips
 }

@@ -8,9 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"proactivedp/data"
@@ -19,18 +18,8 @@ import (
 	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 	"proactivedp/models"
-	"proactivedp/models/logreg"
 	"proactivedp/sim"
 )
-
-// The models by name.
-const (
-	Ridge = "logreg"       // ridge, λ = 1/N
-	Plain = "logreg-plain" // no penalty
-)
-
-// modelNames lists the models in the order of the help text.
-var modelNames = []string{Ridge, Plain}
 
 // The runners by name.
 const (
@@ -57,7 +46,8 @@ type TrainSpec struct {
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see sim.ParseDuration
 	Latency         string  `json:"latency"`
-	Delta           float64 `json:"delta"` // 0: 1/N_c
+	Delta           float64 `json:"delta"`             // 0: 1/N_c
+	Holdout         int     `json:"holdout,omitempty"` // training rows, the last ones, judged by in the place of the test set
 	Seed            uint64  `json:"seed"`
 	SeedFromOS      bool    `json:"seed_from_os,omitempty"` // Seed is then not used
 }
@@ -74,8 +64,8 @@ func DefaultTrainSpec() TrainSpec {
 	}
 }
 
-// Problem is a spec made concrete: a configuration ready to run and the test
-// set to judge it by.
+// Problem is a spec made concrete: a configuration ready to run and the records
+// to judge it by: the test set, or those held out of the training set.
 type Problem struct {
 	Spec   TrainSpec
 	Config *sim.Config
@@ -85,6 +75,7 @@ type Problem struct {
 
 // parsed is a spec with its texts read.
 type parsed struct {
+	model            modelKind
 	sizes            dp.Sizes
 	delay            sim.Delay
 	sampling         dp.Sampling
@@ -110,8 +101,9 @@ func (s TrainSpec) parse() (parsed, error) {
 	read(&errs, &p.partition, s.Partition, data.ParsePartition)
 	read(&errs, &p.compute, s.Compute, sim.ParseDuration)
 	read(&errs, &p.latency, s.Latency, sim.ParseDuration)
-	if !slices.Contains(modelNames, s.Model) {
-		errs = append(errs, fmt.Errorf("experiments: model = %q, must be one of %s", s.Model, strings.Join(modelNames, ", ")))
+	var err error
+	if p.model, err = kindOf(s.Model); err != nil {
+		errs = append(errs, err)
 	}
 	if s.Runner != VirtualRunner && s.Runner != HogwildRunner {
 		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
@@ -141,6 +133,9 @@ func (s TrainSpec) Validate() error {
 	errs := []error{err, p.steps.Validate()}
 	if s.Clients < 1 || s.Clients > sim.MaxClients {
 		errs = append(errs, fmt.Errorf("experiments: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
+	}
+	if s.Holdout < 0 {
+		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 0", s.Holdout))
 	}
 	if s.GradComps < 1 {
 		errs = append(errs, fmt.Errorf("experiments: gradient computations per client = %d, must be at least 1", s.GradComps))
@@ -174,17 +169,17 @@ func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Holdout > 0 {
+		if train, test, err = holdOut(train, s.Holdout); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := in.partition.Deal(train, s.Clients, root)
 	if err != nil {
 		return nil, err
 	}
 	n := rows[0].Len()
-	var model models.Model
-	if s.Model == Plain {
-		model, err = logreg.NewPlain(d.Features)
-	} else {
-		model, err = logreg.NewRidge(d.Features, 1/float64(n))
-	}
+	model, err := in.model.make(d, n)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +198,15 @@ func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// holdOut keeps the last n training rows from training.
+func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
+	cut := train.Len() - n
+	if cut < 1 {
+		return rest, held, fmt.Errorf("experiments: holdout = %d, must be below the %d training rows", n, train.Len())
+	}
+	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]}, data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
 }
 
 // Run trains. observe may be nil.
@@ -226,7 +230,7 @@ func (p *Problem) ready(perf sim.Perf, observe sim.Observer) (func(context.Conte
 	return v.Run, nil
 }
 
-// Judge returns a function that gives the test accuracy of parameters.
+// Judge returns a function that gives the accuracy of parameters on p.Test.
 func (p *Problem) Judge() func(params []float32) float64 {
 	scratch := p.Config.Model.NewScratch()
 	labels := make([]int32, p.Test.Len())
@@ -235,11 +239,20 @@ func (p *Problem) Judge() func(params []float32) float64 {
 	}
 }
 
+// judgedOn says which records give the accuracy.
+func (s TrainSpec) judgedOn() string {
+	if s.Holdout > 0 {
+		return "held-out training rows"
+	}
+	return "test set"
+}
+
 // Report is what a finished training run says of itself.
 type Report struct {
 	TestAccuracy float64       `json:"test_accuracy"`
 	TestRows     int           `json:"test_rows"`
-	Rounds       int           `json:"rounds"` // per client
+	JudgedOn     string        `json:"judged_on"` // which rows these are
+	Rounds       int           `json:"rounds"`    // per client
 	Updates      int           `json:"updates"`
 	GradComps    int           `json:"grad_computations"` // done, per client
 	Remainder    int           `json:"remainder"`         // of K, too little for a round
@@ -248,19 +261,32 @@ type Report struct {
 	ParamsNorm   float64       `json:"params_norm"`
 	Privacy      PrivacyReport `json:"privacy"`
 	Synthetic    bool          `json:"synthetic_data"`
+	DataNote     string        `json:"data_note,omitempty"`
 	DataSHA256   string        `json:"data_sha256"` // of the parsed content
 	Seconds      float64       `json:"seconds"`     // the training loop alone
 	Spec         TrainSpec     `json:"config"`
 }
 
-// Train runs the problem and reports.
-func (p *Problem) Train(ctx context.Context, perf sim.Perf) (*Report, error) {
-	train, err := p.ready(perf, nil)
+// longRun is the work, of some ten seconds, from which a run shows its progress.
+const longRun = 1e12
+
+// Train runs the problem and reports. A long run shows its progress; nil: none.
+func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
+	var observe sim.Observer
+	finish := func() {}
+	if work := p.work(); progress != nil && work >= longRun {
+		bar := newBar(progress, int64(work))
+		bar.Describe("training")
+		observe = p.progress(func(part float64) { bar.Set64(int64(part * work)) })
+		finish = func() { bar.Exit() }
+	}
+	train, err := p.ready(perf, observe)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	result, err := train(ctx)
+	finish()
 	if err != nil {
 		return nil, err
 	}
@@ -270,13 +296,13 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf) (*Report, error) {
 		spec.Seed = 0
 	}
 	return &Report{
-		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(),
+		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.judgedOn(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
 		Privacy: p.privacy(func(acc dp.Accountant) sim.Privacy {
 			return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
 		}),
-		Synthetic: set.Synthetic, DataSHA256: set.Hash(), Seconds: seconds, Spec: spec,
+		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: spec,
 	}, nil
 }

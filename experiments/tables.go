@@ -133,7 +133,7 @@ func part[T any](into *T, compute func() (T, error)) func() error {
 
 // runParts runs them on as many goroutines as there are workers.
 func runParts(ctx context.Context, parts []func() error, o TablesOptions) error {
-	bar := newBar(o.Progress, len(parts))
+	bar := newBar(o.Progress, int64(len(parts)))
 	bar.Describe("accounting")
 	var mu sync.Mutex
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(o.Workers, 1))

@@ -64,6 +64,11 @@ type UtilityPoint struct {
 
 // Run trains w* and adds the noise.
 func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*Utility, error) {
+	return s.run(ctx, d, perf, func(float64) {})
+}
+
+// run reports which part of the work is done, from time to time.
+func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64)) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -73,7 +78,8 @@ func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.Run(ctx, perf, nil)
+	training := p.work() / (p.work() + float64(len(s.Sigmas)*s.Draws)*p.judging())
+	r, err := p.Run(ctx, perf, p.progress(func(part float64) { progress(training * part) }))
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +98,10 @@ func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*
 		for draw := range accuracy {
 			copy(noisy, r.Params)
 			p.Config.Root.Reseed(&stream, rng.Perturbation, uint32(draw), i)
-			stream.AddNormal(noisy, spec.Clip*sigma)
+			f32.AddNormal(noisy, spec.Clip*sigma, &stream)
 			accuracy[draw] = judge(noisy)
 		}
+		progress(training + (1-training)*float64(i+1)/float64(len(s.Sigmas)))
 		mean, sd := meanSD(accuracy)
 		u.Points = append(u.Points, UtilityPoint{
 			Sigma: sigma, Fraction: mean / u.Accuracy, FractionSD: sd / u.Accuracy, MeanAccuracy: mean,
@@ -121,7 +128,10 @@ func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	return cell{
 		spec: utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
-		run:  func(ctx context.Context) (any, error) { return spec.Run(ctx, d, sim.Perf{}) },
+		cost: func() (cost, error) { return spec.Train.cost(d, len(spec.Sigmas)*spec.Draws) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+			return spec.run(ctx, d, perf, progress)
+		},
 		check: func(text json.RawMessage) error {
 			u, err := decode[Utility](text)
 			if err == nil && len(u.Points) != len(spec.Sigmas) {

@@ -13,22 +13,30 @@ import (
 	"proactivedp/internal/fetch"
 )
 
+// quickScale is enough for a look.
+const quickScale = 0.05
+
 func newFigures() *cobra.Command {
 	var where dataFlags
-	o := experiments.MakeOptions{Out: "out", Seeds: 5, Workers: runtime.GOMAXPROCS(0)}
-	var list, standIn bool
+	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0)}
+	var list, quick, standIn bool
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
 		Long: `Make figures from training runs: utility graphs, sample-size sweeps and ε sweeps.
 Each gets a folder with figure.png, data.csv and manifest.json. Names may be globs;
-without any, all figures are made.
+without any, all figures of logistic regression are made.
 
+Networks take long at full size: --scale runs a part of it and says so on the plot.
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
+  proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
   proactivedp figures --out out --seeds 5`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if list && len(args) == 0 {
+				args = []string{"*"}
+			}
 			figures, err := experiments.Select(args)
 			if err != nil {
 				return usage(err)
@@ -40,6 +48,12 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 					}
 				}
 				return nil
+			}
+			if quick {
+				if err := refuseWith(cmd, "quick", "scale"); err != nil {
+					return usage(err)
+				}
+				o.Scale = quickScale
 			}
 			if err := errors.Join(o.Validate(), checkWorkers(o.Workers)); err != nil {
 				return usage(err)
@@ -65,7 +79,8 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", o.Out, "folder to write to")
 	f.IntVar(&o.Seeds, "seeds", o.Seeds, "seeds, from 1")
-	f.BoolVar(&o.Quick, "quick", false, "a twentieth of the gradient computations, stamped on the plots")
+	f.Float64Var(&o.Scale, "scale", o.Scale, "run this part of the gradient computations, stamped on the plots")
+	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	f.BoolVar(&list, "list", false, "list the figures and stop")
 	f.BoolVar(&standIn, "allow-stand-in", false, "if a data set can be had nowhere, use its synthetic stand-in and say so")
 	f.IntVar(&o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")

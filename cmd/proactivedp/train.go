@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,32 +14,81 @@ import (
 	"proactivedp/sim"
 )
 
-// addTrainFlags adds the flags of a training run to cmd; s holds the defaults
-// and receives the values.
-func addTrainFlags(cmd *cobra.Command, s *experiments.TrainSpec) {
-	f := cmd.Flags()
-	f.StringVar(&s.Model, "model", s.Model, "logreg (ridge, λ = 1/N) or logreg-plain")
-	f.StringVar(&s.Data, "data", s.Data, "phishing, mushrooms, synth-phishing, synth-mushrooms, or a LIBSVM file of two classes")
-	f.IntVar(&s.Clients, "clients", s.Clients, "number of clients n")
-	f.IntVar(&s.GradComps, "grad-computations", s.GradComps, "gradient computations per client, K")
-	f.StringVar(&s.SampleSize, "sample-size", s.SampleSize, "sample sizes s_i: S, linear:FIRST,SLOPE, poly:FIRST,SLOPE,POWER or list:S0,S1,…")
-	f.Float64Var(&s.Eta0, "eta0", s.Eta0, "initial step size η₀")
-	f.Float64Var(&s.Beta, "beta", s.Beta, "decay β of the step size")
-	f.StringVar(&s.Schedule, "schedule", s.Schedule, "step size: linear η₀/(1+βt), sqrt η₀/(1+β√t) or constant")
-	f.StringVar(&s.Delay, "delay", s.Delay, "permissible delay Υ: at most so many rounds behind, or unlimited")
-	f.StringVar(&s.Partition, "partition", s.Partition, "replicate (every client holds the training set) or shard (disjoint)")
-	f.StringVar(&s.Sampling, "sampling", s.Sampling, "poisson or fixed (exactly s without replacement)")
-	f.StringVar(&s.Runner, "runner", s.Runner, "virtual (repeatable) or hogwild (free-running goroutines)")
-	f.StringVar(&s.Compute, "compute-time", s.Compute, "virtual time of one gradient: constant:MEAN or exponential:MEAN")
-	f.StringVar(&s.Latency, "latency", s.Latency, "virtual time of one message: constant:MEAN or exponential:MEAN")
-	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of all randomness")
+// trainFlags is the flags of a training run. Those not given have the paper's
+// values for the model and the data.
+type trainFlags struct {
+	spec  experiments.TrainSpec
+	names []string
+}
+
+// add gives cmd the flags that say all but what a search tries.
+func (t *trainFlags) add(cmd *cobra.Command) {
+	s := &t.spec
+	t.text(cmd, &s.Data, "data", "data set, see proactivedp data list, or a LIBSVM file of two classes")
+	t.number(cmd, &s.Clients, "clients", "number of clients n")
+	t.number(cmd, &s.GradComps, "grad-computations", "gradient computations per client, K")
+	t.text(cmd, &s.SampleSize, "sample-size", "sample sizes s_i: S, linear:FIRST,SLOPE, poly:FIRST,SLOPE,POWER or list:S0,S1,…")
+	t.text(cmd, &s.Schedule, "schedule", "step size: linear η₀/(1+βt), sqrt η₀/(1+β√t) or constant")
+	t.text(cmd, &s.Delay, "delay", "permissible delay Υ: at most so many rounds behind, or unlimited")
+	t.text(cmd, &s.Partition, "partition", "replicate (every client holds the training set) or shard (disjoint)")
+	t.text(cmd, &s.Sampling, "sampling", "poisson or fixed (exactly s without replacement)")
+	t.text(cmd, &s.Runner, "runner", "virtual (repeatable) or hogwild (free-running goroutines)")
+	t.text(cmd, &s.Compute, "compute-time", "virtual time of one gradient: constant:MEAN or exponential:MEAN")
+	t.text(cmd, &s.Latency, "latency", "virtual time of one message: constant:MEAN or exponential:MEAN")
+	t.number(cmd, &s.Holdout, "holdout", "keep the last n training rows from training and judge by them, not by the test set")
+}
+
+// addPoint gives cmd the flags of what a search tries, one of each.
+func (t *trainFlags) addPoint(cmd *cobra.Command) {
+	s := &t.spec
+	t.text(cmd, &s.Model, "model", strings.Join(experiments.ModelNames(), ", "))
+	t.real(cmd, &s.Eta0, "eta0", "initial step size η₀")
+	t.real(cmd, &s.Beta, "beta", "decay β of the step size")
+	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all randomness")
+	t.names = append(t.names, "seed")
+}
+
+func (t *trainFlags) text(cmd *cobra.Command, p *string, name, usage string) {
+	cmd.Flags().StringVar(p, name, *p, usage)
+	t.names = append(t.names, name)
+}
+
+func (t *trainFlags) number(cmd *cobra.Command, p *int, name, usage string) {
+	cmd.Flags().IntVar(p, name, *p, usage)
+	t.names = append(t.names, name)
+}
+
+func (t *trainFlags) real(cmd *cobra.Command, p *float64, name, usage string) {
+	cmd.Flags().Float64Var(p, name, *p, usage)
+	t.names = append(t.names, name)
+}
+
+// fill sets what was not given to what paper says for the model and the data
+// that were.
+func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) experiments.TrainSpec) error {
+	given := map[string]string{}
+	for _, name := range t.names {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			given[name] = f.Value.String()
+		}
+	}
+	fromOS := t.spec.SeedFromOS
+	t.spec = paper(given["model"], given["data"])
+	t.spec.SeedFromOS = fromOS
+	for name, value := range given {
+		if err := cmd.Flags().Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newTrain() *cobra.Command {
 	var where dataFlags
-	spec := experiments.DefaultTrainSpec()
-	var asJSON bool
-	workers := runtime.GOMAXPROCS(0)
+	flags := trainFlags{spec: experiments.DefaultTrainSpec()}
+	spec := &flags.spec
+	var asJSON, dryRun bool
+	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Simulate one asynchronous DP-SGD training",
@@ -47,13 +97,19 @@ it was trained under: per record (all rounds of all clients that hold the record
 composed) and per client (one client's rounds), by the closed form and, tighter,
 certified by the accountant pld.
 
-The defaults are the paper's strongly convex setting on phishing.`,
+The defaults are the paper's: its strongly convex setting on phishing or, for
+another model or data set, the setting of that. --dry-run states memory, arithmetic,
+expected time and privacy, and trains nothing.`,
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
-  proactivedp train --data my.libsvm --partition shard --runner hogwild`,
+  proactivedp train --data my.libsvm --partition shard --runner hogwild
+  proactivedp train --model lenet --data mnist --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkTrain(cmd, spec, spec.Validate(), workers); err != nil {
+			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
+				return err
+			}
+			if err := checkTrain(cmd, *spec, spec.Validate(), perf.Workers); err != nil {
 				return err
 			}
 			var root *rng.Root
@@ -71,7 +127,17 @@ The defaults are the paper's strongly convex setting on phishing.`,
 			if err != nil {
 				return usage(err)
 			}
-			r, err := p.Train(cmd.Context(), sim.Perf{Workers: workers})
+			if dryRun {
+				f, err := p.Forecast(perf)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), f)
+				}
+				return f.WriteText(cmd.OutOrStdout())
+			}
+			r, err := p.Train(cmd.Context(), perf, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -82,13 +148,15 @@ The defaults are the paper's strongly convex setting on phishing.`,
 		},
 	}
 	where.add(cmd)
-	addTrainFlags(cmd, &spec)
+	flags.add(cmd)
+	flags.addPoint(cmd)
+	flags.real(cmd, &spec.NoiseMultiplier, "sigma", "noise multiplier σ; 0 trains without noise")
+	flags.real(cmd, &spec.Clip, "clip", "clipping norm C (max grad norm)")
+	flags.real(cmd, &spec.Delta, "delta", "δ of the privacy statement (default 1/N)")
 	f := cmd.Flags()
-	f.Float64Var(&spec.NoiseMultiplier, "sigma", spec.NoiseMultiplier, "noise multiplier σ; 0 trains without noise")
-	f.Float64Var(&spec.Clip, "clip", spec.Clip, "clipping norm C (max grad norm)")
-	f.Float64Var(&spec.Delta, "delta", 0, "δ of the privacy statement (default 1/N)")
 	f.BoolVar(&spec.SeedFromOS, "seed-from-os", false, "take all randomness from the operating system instead of a seed")
-	f.IntVar(&workers, "workers", workers, "goroutines for gradients of large models; never changes the result")
+	f.IntVar(&perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models; never changes the result")
+	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -97,6 +165,9 @@ The defaults are the paper's strongly convex setting on phishing.`,
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s experiments.TrainSpec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
+	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
+		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
+	}
 	if s.Delta == 0 && cmd.Flags().Changed("delta") {
 		errs = append(errs, errors.New("--delta = 0, must be in (0, 1)"))
 	}
@@ -114,17 +185,24 @@ func checkWorkers(n int) error {
 }
 
 func printReport(w io.Writer, r *experiments.Report) error {
-	synthetic := ""
+	about := ""
 	if r.Synthetic {
-		synthetic = " (SYNTHETIC data)"
+		about = " (SYNTHETIC data)"
 	}
-	if _, err := fmt.Fprintf(w, `test accuracy   %.4f on %d rows of %s%s
+	if r.DataNote != "" {
+		about += "; " + r.DataNote
+	}
+	accuracy := "test accuracy"
+	if r.Spec.Holdout > 0 {
+		accuracy = "held-out acc."
+	}
+	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s%s
 rounds          %d per client, %d updates in all, at most %d behind
 computations    %d gradients per client, %d left over
 parameters      sha256 %s, norm %.4g
-training loop   %.3f s (%.0f client rounds per second)
+training loop   %.3f s (%.4g client rounds per second)
 `,
-		r.TestAccuracy, r.TestRows, r.Spec.Data, synthetic,
+		accuracy, r.TestAccuracy, r.TestRows, r.Spec.Data, about,
 		r.Rounds, r.Updates, r.MaxLag,
 		r.GradComps, r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,

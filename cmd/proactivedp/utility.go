@@ -17,7 +17,8 @@ import (
 
 func newUtility() *cobra.Command {
 	var where dataFlags
-	spec, clips := experiments.DefaultUtilitySpec()
+	spec, clips := experiments.PaperUtilitySpec("", "")
+	flags := trainFlags{spec: spec.Train}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "utility",
@@ -25,11 +26,28 @@ func newUtility() *cobra.Command {
 		Long: `Train w* with clipping and without noise, add n ~ N(0, C²σ²I) to every coordinate,
 and print the test accuracy of w* + n over that of w*: the paper's utility graph,
 which tells which (σ, C) cannot work before any private training. It looks at the
-data without noise and is itself covered by no (ε, δ).`,
+data without noise and is itself covered by no (ε, δ). The defaults are the paper's,
+as those of train.`,
 		Example: `  proactivedp utility
   proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.fill(cmd, func(model, dataset string) experiments.TrainSpec {
+				paper, paperClips := experiments.PaperUtilitySpec(model, dataset)
+				if !cmd.Flags().Changed("clip") {
+					clips = paperClips
+				}
+				if !cmd.Flags().Changed("sigma") {
+					spec.Sigmas = paper.Sigmas
+				}
+				if !cmd.Flags().Changed("draws") {
+					spec.Draws = paper.Draws
+				}
+				return paper.Train
+			}); err != nil {
+				return err
+			}
+			spec.Train = flags.spec
 			slices.Sort(clips)
 			errs := []error{spec.Validate()}
 			for _, clip := range clips {
@@ -67,7 +85,8 @@ data without noise and is itself covered by no (ε, δ).`,
 		},
 	}
 	where.add(cmd)
-	addTrainFlags(cmd, &spec.Train)
+	flags.add(cmd)
+	flags.addPoint(cmd)
 	f := cmd.Flags()
 	f.Float64SliceVar(&clips, "clip", clips, "clipping norms C")
 	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ")

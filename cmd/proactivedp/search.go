@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+)
+
+func newSearch() *cobra.Command {
+	var where dataFlags
+	spec := experiments.PaperSearch("", "mnist")
+	flags := trainFlags{spec: spec.Train}
+	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0)}
+	cmd := &cobra.Command{
+		Use:   "search",
+		Short: "Search model variant and step size on held-out training records",
+		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
+its last records, and rank them by the accuracy on these; the test set is not looked
+at. Writes a table of all runs, the ranking with the winners, and a manifest. The
+search itself is covered by no privacy statement.
+
+An interrupted command keeps its finished runs below --out and goes on from there.`,
+		Example: `  proactivedp search --data mnist
+  proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --sigma 12.10881 --seeds 3`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := spec
+			if err := flags.fill(cmd, func(_, dataset string) experiments.TrainSpec {
+				model := ""
+				if cmd.Flags().Changed("models") && len(given.Models) > 0 {
+					model = given.Models[0]
+				}
+				spec = experiments.PaperSearch(model, dataset)
+				return spec.Train
+			}); err != nil {
+				return err
+			}
+			spec.Train = flags.spec
+			spec.Scale, spec.Seeds = given.Scale, given.Seeds
+			for _, list := range []struct {
+				flag string
+				take func()
+			}{
+				{"models", func() { spec.Models = given.Models }},
+				{"eta0", func() { spec.Eta0 = given.Eta0 }},
+				{"beta", func() { spec.Beta = given.Beta }},
+				{"sigma", func() { spec.Sigmas = given.Sigmas }},
+			} {
+				if cmd.Flags().Changed(list.flag) {
+					list.take()
+				}
+			}
+			if o.Out == "" {
+				o.Out = filepath.Join("out", "search-"+strings.ReplaceAll(filepath.Base(spec.Train.Data), ":", "-"))
+			}
+			if err := distinct([]error{spec.Validate(), checkData(spec.Train.Data), checkWorkers(o.Workers)}); err != nil {
+				return usage(err)
+			}
+			d, err := where.load(cmd, spec.Train.Data)
+			if err != nil {
+				return err
+			}
+			o.Progress = cmd.ErrOrStderr()
+			if err := experiments.Search(cmd.Context(), spec, d, o); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
+			return nil
+		},
+	}
+	where.add(cmd)
+	flags.add(cmd)
+	f := cmd.Flags()
+	f.StringSliceVar(&spec.Models, "models", spec.Models, "models to try")
+	f.Float64SliceVar(&spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try")
+	f.Float64SliceVar(&spec.Beta, "beta", spec.Beta, "decays β of the step size to try")
+	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ to search for, each by itself; 0: without noise")
+	f.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations")
+	f.IntVar(&spec.Seeds, "seeds", spec.Seeds, "seeds, from 1")
+	f.StringVar(&o.Out, "out", "", "folder to write to (default out/search-DATA)")
+	f.IntVar(&o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	return cmd
+}

@@ -1,0 +1,91 @@
+package experiments
+
+import (
+	"runtime"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// gradientFLOPs is the operations of one example's clipped gradient; of a model
+// that does not tell, about what a forward and a backward pass take in which each
+// parameter has a part.
+func gradientFLOPs(m models.Model) float64 {
+	if m, ok := m.(*models.Network); ok {
+		return float64(m.Net().FLOPs())
+	}
+	return 6 * float64(m.NumParams())
+}
+
+// scratchBytes is the size of a scratch that has met a batch of this size; of
+// logistic regression too little to count.
+func scratchBytes(m models.Model, batch int) int64 {
+	if m, ok := m.(*models.Network); ok {
+		return m.Net().ScratchBytes(batch)
+	}
+	return 0
+}
+
+// What a client round takes beside its gradients, in operations of a gradient's
+// speed: for each parameter (noise, updates, broadcast) and as such.
+const (
+	roundParamWork = 100
+	roundWork      = 50_000
+)
+
+// work is about the operations of the run, for a progress bar.
+func (p *Problem) work() float64 {
+	run, m := p.Config.Run(), p.Config.Model
+	client := float64(run.Computed)*gradientFLOPs(m) + float64(run.Rounds)*(roundWork+roundParamWork*float64(m.NumParams()))
+	return client * float64(p.Config.Clients())
+}
+
+// judging is the same of one call of the judge: a forward pass is about a third
+// of a gradient.
+func (p *Problem) judging() float64 {
+	return float64(p.Test.Len()) * gradientFLOPs(p.Config.Model) / 3
+}
+
+// progress returns an observer that reports which part of the run is done.
+func (p *Problem) progress(report func(part float64)) sim.Observer {
+	computed := float64(p.Config.Run().Computed)
+	return func(_, gradComps int, _ []float32) { report(float64(gradComps) / computed) }
+}
+
+// computing returns how many gradients are computed at the same time.
+func (p *Problem) computing(perf sim.Perf) int {
+	if p.Spec.Runner == HogwildRunner {
+		return min(runtime.GOMAXPROCS(0), p.Config.Clients())
+	}
+	return p.Config.Computing(perf)
+}
+
+// memory estimates, by kind, what training takes beside the data and the
+// program: sim's vectors, and a scratch for each gradient under way and for the
+// judge.
+func (p *Problem) memory(perf sim.Perf) []sim.Part {
+	m, run := p.Config.Model, p.Config.Run()
+	batch := p.Config.Mechanism.Sizes.At(run.Rounds - 1)
+	return append(p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner),
+		sim.Part{What: "scratch of gradients", Count: p.computing(perf), Bytes: scratchBytes(m, batch)},
+		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
+}
+
+// total is the size of all parts.
+func total(parts []sim.Part) int64 {
+	sum := int64(0)
+	for _, p := range parts {
+		sum += int64(p.Count) * p.Bytes
+	}
+	return sum
+}
+
+// cost is what a run and so many evaluations take, in one goroutine.
+func (s TrainSpec) cost(d *data.Dataset, evaluations int) (cost, error) {
+	p, err := s.Prepare(d, nil)
+	if err != nil {
+		return cost{}, err
+	}
+	return cost{work: p.work() + float64(evaluations)*p.judging(), memory: total(p.memory(sim.Perf{}))}, nil
+}

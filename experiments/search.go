@@ -1,0 +1,188 @@
+package experiments
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// SearchSpec is a grid search over what the paper does not give of its networks:
+// the model's variant and the step size. Every point is trained with each noise
+// multiplier and judged by records held out of the training set, never by the
+// test set.
+type SearchSpec struct {
+	Train  TrainSpec `json:"train"` // all else; Holdout ≥ 1
+	Models []string  `json:"models"`
+	Eta0   []float64 `json:"eta0"`
+	Beta   []float64 `json:"beta"`
+	Sigmas []float64 `json:"sigmas"`
+	Scale  float64   `json:"scale"` // which part of K is run, in (0, 1]
+	Seeds  int       `json:"seeds"` // 1 to this
+}
+
+// heldOut is which part of its N a search holds out: of MNIST as many records as
+// there are test images.
+const heldOut = 6
+
+// PaperSearch is the search for a data set of the paper's networks, of all models
+// for it if none is named.
+func PaperSearch(model, dataset string) SearchSpec {
+	s := settingOf(model, dataset)
+	spec := SearchSpec{
+		Train: s.train, Models: []string{s.train.Model}, Eta0: s.eta0, Beta: s.beta,
+		Sigmas: []float64{s.train.NoiseMultiplier, 0}, Scale: 1, Seeds: 1,
+	}
+	spec.Train.Holdout = s.paper.n / heldOut
+	if model == "" && s.train.Model == mnistModel {
+		spec.Models = []string{LeNet, LeNetReLU}
+	}
+	return spec
+}
+
+// maxRuns bounds the runs of a search.
+const maxRuns = 100_000
+
+// Validate reports every problem that shows without the data, some of them more
+// than once.
+func (s SearchSpec) Validate() error {
+	errs := []error{checkSeeds(s.Seeds), checkScale(s.Scale), s.Train.Validate()}
+	if s.Train.Holdout < 1 {
+		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by the test set", s.Train.Holdout))
+	}
+	runs := max(s.Seeds, 0)
+	with := func(name string, n int, set func(t *TrainSpec, i int)) {
+		if n == 0 {
+			errs = append(errs, fmt.Errorf("experiments: %s: none given, must be at least one", name))
+		}
+		for i := range n {
+			t := s.Train
+			set(&t, i)
+			errs = append(errs, t.Validate())
+		}
+		runs = min(runs*n, maxRuns+1)
+	}
+	with("models", len(s.Models), func(t *TrainSpec, i int) { t.Model = s.Models[i] })
+	with("eta0", len(s.Eta0), func(t *TrainSpec, i int) { t.Eta0 = s.Eta0[i] })
+	with("beta", len(s.Beta), func(t *TrainSpec, i int) { t.Beta = s.Beta[i] })
+	with("sigmas", len(s.Sigmas), func(t *TrainSpec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
+	if runs > maxRuns {
+		errs = append(errs, fmt.Errorf("experiments: the search has more than %d runs, which is the most", maxRuns))
+	}
+	return errors.Join(errs...)
+}
+
+// points lists the grid but for the seeds, noise multipliers outermost.
+func (s SearchSpec) points() []TrainSpec {
+	var out []TrainSpec
+	for _, sigma := range s.Sigmas {
+		for _, model := range s.Models {
+			for _, eta0 := range s.Eta0 {
+				for _, beta := range s.Beta {
+					t := steps{eta0, beta}.of(s.Train)
+					t.Model, t.NoiseMultiplier, t.GradComps = model, sigma, scaled(t.GradComps, s.Scale)
+					out = append(out, t)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// trial is how one run of a search ended.
+type trial struct {
+	Accuracy float64 `json:"accuracy"` // on the held-out records; 0 if it diverged
+	Rows     int     `json:"rows"`     // of them
+	Diverged bool    `json:"diverged"`
+}
+
+type trialSpec struct {
+	Kind  string    `json:"kind"`
+	Train TrainSpec `json:"train"`
+	Data  string    `json:"data_sha256"`
+}
+
+func trialCell(spec TrainSpec, d *data.Dataset, hash string) cell {
+	return cell{
+		spec: trialSpec{Kind: "trial", Train: spec, Data: hash},
+		cost: func() (cost, error) { return spec.cost(d, 1) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+			p, err := spec.Prepare(d, nil)
+			if err != nil {
+				return nil, err
+			}
+			r, err := p.Run(ctx, perf, p.progress(progress))
+			if errors.Is(err, models.ErrDiverged) {
+				return &trial{Rows: p.Test.Len(), Diverged: true}, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &trial{Accuracy: p.Judge()(r.Params), Rows: p.Test.Len()}, nil
+		},
+		check: func(text json.RawMessage) error {
+			t, err := decode[trial](text)
+			if err == nil && t.Rows != spec.Holdout {
+				err = fmt.Errorf("experiments: finished cell: %d rows, must be %d", t.Rows, spec.Holdout)
+			}
+			return err
+		},
+	}
+}
+
+// found is a point of a search with its trials, one a seed.
+type found struct {
+	spec     TrainSpec
+	trials   []trial
+	mean, sd float64 // of the accuracy; a diverged run counts as 0
+}
+
+// search runs the grid.
+func (s SearchSpec) search(ctx context.Context, g grid, d *data.Dataset, hash string) (all []found, computed int, err error) {
+	var cells []cell
+	points := s.points()
+	for _, spec := range points {
+		for seed := range s.Seeds {
+			spec.Seed = uint64(seed + 1)
+			cells = append(cells, trialCell(spec, d, hash))
+		}
+	}
+	results, computed, err := g.run(ctx, cells)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, spec := range points {
+		f := found{spec: spec}
+		var accuracy []float64
+		for _, text := range results[i*s.Seeds : (i+1)*s.Seeds] {
+			t, err := decode[trial](text)
+			if err != nil {
+				return nil, 0, err
+			}
+			f.trials = append(f.trials, t)
+			accuracy = append(accuracy, t.Accuracy)
+		}
+		f.mean, f.sd = meanSD(accuracy)
+		all = append(all, f)
+	}
+	return all, computed, nil
+}
+
+// best returns the points with this noise multiplier, the best first; of equal
+// ones the first of the grid.
+func best(all []found, sigma float64) []found {
+	var out []found
+	for _, f := range all {
+		if f.spec.NoiseMultiplier == sigma {
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b found) int { return cmp.Compare(b.mean, a.mean) })
+	return out
+}

@@ -1,0 +1,155 @@
+package experiments
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/internal/atomicfile"
+)
+
+// The files of a search's folder.
+const (
+	searchReadme = "README.md"
+	searchCSV    = "search.csv"
+	searchMark   = "<!-- Written by proactivedp search. -->\n"
+)
+
+// SearchManifest is how a search was made, beside its tables.
+type SearchManifest struct {
+	Command string       `json:"command"`
+	Config  SearchSpec   `json:"config"`
+	Data    ManifestData `json:"data"`
+	Origin
+}
+
+// Search runs a search and writes its tables, its winners and how it was made to
+// the folder. Finished runs are kept there in .cells, so that an interrupted call
+// goes on where it was.
+func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if _, err := holdsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
+		return err
+	}
+	start := time.Now()
+	hash := d.Hash()
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, progress: o.Progress}
+	all, computed, err := s.search(ctx, g, d, hash)
+	if err != nil {
+		return err
+	}
+	m := SearchManifest{
+		Command: s.command(), Config: s, Data: manifestData(d, hash),
+		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
+	}
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
+		return fmt.Errorf("experiments: out: %w", err)
+	}
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{searchReadme, func(w io.Writer) error {
+			_, err := io.WriteString(w, searchMark+s.readme(all, d))
+			return err
+		}},
+		{searchCSV, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
+		{manifestFile, func(w io.Writer) error { return writeManifest(w, m) }},
+	} {
+		if err := atomicfile.Write(filepath.Join(o.Out, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SearchOptions says how a search is run.
+type SearchOptions struct {
+	Out      string // folder
+	Workers  int    // runs at the same time, if the memory allows
+	Progress io.Writer
+}
+
+// command makes the search again.
+func (s SearchSpec) command() string {
+	return fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
+		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
+		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
+}
+
+func listText(x []float64) string {
+	texts := make([]string, len(x))
+	for i, v := range x {
+		texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strings.Join(texts, ",")
+}
+
+// searchRecords is every run, the header first.
+func searchRecords(all []found) [][]string {
+	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations", "seed", "held_out_rows", "held_out_accuracy", "diverged"}}
+	for _, f := range all {
+		for i, t := range f.trials {
+			s := f.spec
+			out = append(out, []string{s.Data, s.Model, number(s.NoiseMultiplier), s.SampleSize, number(s.Clip), s.Schedule,
+				number(s.Eta0), number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
+				strconv.Itoa(t.Rows), number(t.Accuracy), strconv.FormatBool(t.Diverged)})
+		}
+	}
+	return out
+}
+
+// readme tells what was searched and what was found.
+func (s SearchSpec) readme(all []found, d *data.Dataset) string {
+	var p page
+	t := all[0].spec
+	p.title("Search for the step size on " + d.Name)
+	if d.Synthetic {
+		p.text("**Synthetic stand-in data**, not %s.", realName(d.Name))
+	}
+	p.text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is trained on the training set without its last %d records, "+
+		"and judged by these. The test set is not looked at.", t.Holdout)
+	p.text("**The search itself is not covered by any privacy statement**: it trains on the same records again and again, also without noise, and picks by what it sees. " +
+		"An ε given for a run with the winner's step size is that of this run alone.")
+	p.items([]string{
+		fmt.Sprintf("K = %d gradients for each of %d clients (%g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
+			t.GradComps, t.Clients, s.Scale, t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
+		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made: `%s`", searchCSV, manifestFile, s.command()),
+	})
+	for _, sigma := range s.Sigmas {
+		if sigma == 0 {
+			p.section("Without noise")
+		} else {
+			p.section("σ = %.7g", sigma)
+		}
+		var rows [][]string
+		ranked := best(all, sigma)
+		for _, f := range ranked {
+			rows = append(rows, []string{f.spec.Model, number(f.spec.Eta0), number(f.spec.Beta), fixed(f.mean, 4), fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
+		}
+		w := ranked[0]
+		p.text("Best: **%s, step size %s**, %.4f.", w.spec.Model, stepText(w.spec), w.mean)
+		p.table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
+	}
+	return p.String()
+}
+
+func diverged(trials []trial) int {
+	n := 0
+	for _, t := range trials {
+		if t.Diverged {
+			n++
+		}
+	}
+	return n
+}
