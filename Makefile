@@ -7,10 +7,10 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/f32/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test race lint generate generate-check fuzz-short bench results clean
+.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results clean
 
 help: ## Show the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/proactivedp, stamped with the revision it is built from.
 	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
@@ -23,6 +23,9 @@ quick: build ## The same at a twentieth of the size, for a look.
 
 test: ## Pass the tests.
 	$(GO) test ./...
+
+test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
+	$(GO) test -tags noasm ./internal/f32 ./internal/rng ./internal/nn ./models/...
 
 race: ## Pass the tests of everything concurrent under the race detector.
 	$(GO) test -race ./sim/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...

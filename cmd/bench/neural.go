@@ -11,6 +11,9 @@ import (
 	"strconv"
 
 	"golang.org/x/perf/benchfmt"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 )
 
 // suite is the benchmarks of one package, run with one class of kernels.
@@ -74,4 +77,95 @@ func (m measured) get(name, unit string) (float64, error) {
 		return 0, fmt.Errorf("benchmark %s reported no %s", name, unit)
 	}
 	return v, nil
+}
+
+// writeNeural measures the kernels and the networks' steps on one processor.
+func writeNeural(w io.Writer, runs int) error {
+	fmt.Fprintf(w, "\n## Networks\n\nOne processor; medians of %d runs of Go benchmarks. A step is the sum of the batch's gradients, clipped, the noise, and the update;\n"+
+		"a plain step does without norms, clipping and noise. Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
+	fmt.Fprint(w, figureHeader)
+	kernels, err := suite{pkg: "internal/f32", pattern: "PeakFMA|Gaussian|Gemm"}.run(runs)
+	if err != nil {
+		return err
+	}
+	n := neural{w: w, kernels: kernels}
+	best := f32.Kernels().String()
+	peak := n.get(kernels, "PeakFMA/class="+best, "GFLOP/s")
+	n.row("peak FMA, "+best, "arithmetic", peak, 0, " GFLOP/s", noTarget, 0)
+	n.row("GEMM 1024³", "part of peak", 100*n.get(kernels, "Gemm/class="+best+"/n=1024", "GFLOP/s")/peak, 0, " %", atLeast, 80)
+	n.row("Gaussian noise, 61,706 floats", "time a float, key stream included", n.get(kernels, "Gaussian/n=61706/"+best, "ns/float"), 2, " ns", atMost, 1)
+
+	for _, net := range []struct {
+		pkg, title string
+		steps      []step
+	}{
+		{"models/lenet", "LeNet", []step{
+			{"batch=26", "ReLU, batch 26", 28_000, 0, 12},
+			{"batch=370", "ReLU, batch 370", 36_000, 70, 5},
+			{"batch=1409", "ReLU, batch 1409", 36_000, 70, 5},
+			{"variant=classic/batch=26", "tanh, batch 26", 0, 0, 12},
+			{"variant=classic/batch=370", "tanh, batch 370", 30_000, 0, 5},
+			{"variant=classic/batch=1409", "tanh, batch 1409", 0, 0, 5},
+		}},
+		{"models/alexnet", "AlexNet", []step{
+			{"batch=64", "batch 64", 0, 0, 0},
+			{"batch=256", "batch 256", 160, 0, 15},
+		}},
+	} {
+		steps, err := suite{pkg: net.pkg, pattern: "DPStep|PlainStep"}.run(runs)
+		if err != nil {
+			return err
+		}
+		for _, s := range net.steps {
+			n.step(net.title+", "+s.title, s, steps, peak)
+		}
+		if best != cpu.AVX512.String() {
+			continue
+		}
+		first := net.steps[1] // the batch of the paper's setting
+		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
+		if err != nil {
+			return err
+		}
+		n.row(net.title+", "+first.title, "with AVX2, part of AVX-512",
+			100*n.get(narrow, "DPStep/"+first.name, "samples/s")/n.get(steps, "DPStep/"+first.name, "samples/s"), 0, " %", atLeast, 60)
+	}
+	return n.err
+}
+
+// step is a benchmark of a network and its targets, 0 for none: samples per
+// second, per cent of peak, and per cent that privacy may cost.
+type step struct {
+	name, title              string
+	samples, ofPeak, privacy float64
+}
+
+// neural writes rows; the first thing missing stays as err.
+type neural struct {
+	w       io.Writer
+	kernels measured
+	err     error
+}
+
+func (n *neural) get(m measured, name, unit string) float64 {
+	v, err := m.get(name, unit)
+	if err != nil && n.err == nil {
+		n.err = err
+	}
+	return v
+}
+
+func (n *neural) row(of, what string, value float64, decimals int, unit string, sign sign, target float64) {
+	if target == 0 {
+		sign = noTarget
+	}
+	fmt.Fprint(n.w, figure{of, what, value, decimals, unit, sign, target})
+}
+
+func (n *neural) step(of string, s step, steps measured, peak float64) {
+	private, plain := "DPStep/"+s.name, "PlainStep/"+s.name
+	samples := n.get(steps, private, "samples/s")
+	n.row(of, "private step, samples/s", samples, 0, "", atLeast, s.samples)
+	n.row(of, "part of peak", 100*n.get(steps, private, "GFLOP/s")/peak, 0, " %", atLeast, s.ofPeak)
+	n.row(of, "privacy's part of the plain step's time", 100*(n.get(steps, plain, "samples/s")/samples-1), 1, " %", atMost, s.privacy)
 }
