@@ -1,13 +1,17 @@
 # Every target sets up what it needs: Go fetches the modules by itself.
 GO          ?= go
 SEEDS       ?= 5
+# Of networks: LeNet has the paper's size, AlexNet a part of it that takes minutes
+# and not a day; CIFAR_SCALE=1 is the paper's.
+NETWORK_SEEDS ?= 3
+CIFAR_SCALE   ?= 0.03
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/f32/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results clean
+.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,8 +19,9 @@ help: ## Show the targets.
 build: ## Build bin/proactivedp, stamped with the revision it is built from.
 	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
 
-run: build ## Make the logistic-regression figures at the paper's size, into out/.
+run: build ## Make figures into out/: logistic regression at the paper's size, MNIST at a twentieth.
 	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
+	$(BIN) figures 'mnist-*' --out out/mnist --seeds 1 --quick --allow-stand-in
 
 quick: build ## The same at a twentieth of the size, for a look.
 	$(BIN) figures --out out/quick --seeds 2 --quick --allow-stand-in
@@ -57,9 +62,16 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
 
-results: build ## Make the committed figures and tables anew, from the real data only.
+results: build ## Make the committed figures and tables anew, from the real data only (about an hour).
 	$(BIN) figures --out results --seeds $(SEEDS)
+	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
+	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
 	$(BIN) tables --out results/tables
+
+search: build ## Search the step sizes of LeNet on MNIST anew (about half an hour).
+	$(BIN) search --data mnist --out results/search-mnist --sigma 12.10881
+	$(BIN) search --data mnist --out results/search-mnist-sqrt --sigma 12.10881 --schedule sqrt --eta0 0.01,0.02,0.05 --beta 0.003,0.01,0.03
+	$(BIN) search --data mnist --out results/search-mnist-plain --sigma 0 --eta0 0.1,0.2 --beta 3e-6,1e-5,3e-5
 
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells

@@ -17,6 +17,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 )
 
 // MakeOptions says how figures are made.
@@ -49,6 +50,7 @@ type Origin struct {
 	Version  string  `json:"version"`
 	Go       string  `json:"go"`
 	Machine  string  `json:"machine"`
+	Kernels  string  `json:"kernels"` // class of the float32 kernels in use
 	CPUs     int     `json:"cpus"`
 	Made     string  `json:"made"`           // date, UTC
 	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
@@ -58,7 +60,7 @@ type Origin struct {
 
 func newOrigin(w work) Origin {
 	return Origin{
-		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), CPUs: runtime.GOMAXPROCS(0),
+		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
 		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
 	}
 }

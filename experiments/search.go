@@ -85,7 +85,7 @@ func (s SearchSpec) points() []TrainSpec {
 		for _, model := range s.Models {
 			for _, eta0 := range s.Eta0 {
 				for _, beta := range s.Beta {
-					t := steps{eta0, beta}.of(s.Train)
+					t := steps{eta0, beta, sim.Decay(s.Train.Schedule)}.of(s.Train)
 					t.Model, t.NoiseMultiplier, t.GradComps = model, sigma, scaled(t.GradComps, s.Scale)
 					out = append(out, t)
 				}

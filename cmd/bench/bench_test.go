@@ -197,3 +197,30 @@ func TestLooseness(t *testing.T) {
 		t.Errorf("%+v, %v", figures, err)
 	}
 }
+
+func TestMediansOfBenchmarks(t *testing.T) {
+	m, err := medians(strings.NewReader(`goos: linux
+pkg: proactivedp/models/lenet
+BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        51.90 GFLOP/s	     22927 samples/s	       3 B/op
+BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        53.90 GFLOP/s	     22929 samples/s	       3 B/op
+BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        52.00 GFLOP/s	     20000 samples/s	       3 B/op
+BenchmarkGaussian/n=69     	     716	    128.8 ns/op	         1.867 ns/float
+PASS
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, unit string
+		want       float64
+	}{
+		{"DPStep/batch=26", "GFLOP/s", 52}, {"DPStep/batch=26", "samples/s", 22927}, {"Gaussian/n=69", "sec/float", 1.867e-9},
+	} {
+		if got, err := m.get(c.name, c.unit); err != nil || math.Abs(got-c.want) > 1e-12*c.want {
+			t.Errorf("%s, %s: %v, %v, want %v", c.name, c.unit, got, err, c.want)
+		}
+	}
+	if _, err := m.get("DPStep/batch=27", "samples/s"); err == nil {
+		t.Error("a benchmark that did not run has a value")
+	}
+}

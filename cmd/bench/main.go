@@ -3,11 +3,10 @@
 // Command bench measures ProactiveDP on this machine and writes the tables of
 // results/bench.md. It runs the program itself, several times a row, and reports
 // medians: of the client rounds per second in the training loop, and of the
-// largest resident memory of the whole process. The accounting it measures in a
-// process of its own, against targets.
+// largest resident memory of the whole process. Kernels and networks it measures
+// by Go's benchmarks, the accounting in a process of its own, against targets.
 //
-// It needs the real phishing and mushrooms sets (PROACTIVEDP_DATA, or the
-// cache).
+// It needs the real data sets (PROACTIVEDP_DATA, or the cache).
 package main
 
 import (
@@ -90,6 +89,12 @@ func bench(w io.Writer, runs int) error {
 		return err
 	}
 	fmt.Fprintf(w, "| %d | %.1f | %.0f |\n", runtime.NumCPU(), seconds, memory)
+	if err := writeNeural(w, runs); err != nil {
+		return err
+	}
+	if err := b.writeTraining(w); err != nil {
+		return err
+	}
 	return writeAccounting(w, runs)
 }
 

@@ -98,7 +98,7 @@ func (n *Net) NewScratch() *Scratch {
 }
 
 // ScratchBytes returns how much memory a scratch holds once it has met a batch
-// of this size.
+// of this size, but for what f32.Product takes.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {

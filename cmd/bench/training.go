@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// writeTraining measures whole trainings of networks, in processes of their own.
+func (b *bencher) writeTraining(w io.Writer) error {
+	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs, of the figures one run.\n\n", b.runs)
+	fmt.Fprint(w, figureHeader)
+	const minFactor, minVirtual, maxMiB, maxMinutes = 1.85, 1.7, 4096, 10
+	for _, r := range []struct {
+		runner string
+		least  float64
+	}{{"virtual", minVirtual}, {"hogwild", minFactor}} {
+		// A tenth of the paper's K: some seconds.
+		factor, err := b.factor("--runner", r.runner, "--model", "lenet-relu", "--data", "mnist", "--grad-computations", "36000")
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(w, figure{"LeNet on MNIST, s = 370, " + r.runner, "speed of 2 processors over that of 1", factor, 2, "", atLeast, r.least})
+	}
+	for _, runner := range []string{"virtual", "hogwild"} {
+		rate, memory, err := b.train(runtime.NumCPU(), "--runner", runner, "--model", "alexnet", "--data", "cifar10", "--grad-computations", "1378")
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "client rounds per second", rate, 2, "", noTarget, 0})
+		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "peak memory, data included", memory, 0, " MiB", atMost, maxMiB})
+	}
+	start := time.Now()
+	_, memory, err := run(runtime.NumCPU(), b.program, "figures", "mnist-lenet-sample-size", "mnist-lenet-epsilon",
+		"--seeds", "1", "--out", filepath.Join(b.dir, "mnist"))
+	if err != nil {
+		return err
+	}
+	of := fmt.Sprintf("sample-size sweep and ε sweep on MNIST, full K, 1 seed, %d processors", runtime.NumCPU())
+	fmt.Fprint(w, figure{of, "time", time.Since(start).Minutes(), 1, " min", atMost, maxMinutes})
+	fmt.Fprint(w, figure{of, "peak memory", memory, 0, " MiB", noTarget, 0})
+	return nil
+}
+
+// factor returns the median over the runs of how much faster a training is on
+// two processors than on one, the two measured one after the other.
+func (b *bencher) factor(args ...string) (float64, error) {
+	one := bencher{runs: 1, dir: b.dir, program: b.program}
+	var factors []float64
+	for range b.runs {
+		alone, _, err := one.train(1, args...)
+		if err != nil {
+			return 0, err
+		}
+		both, _, err := one.train(2, args...)
+		if err != nil {
+			return 0, err
+		}
+		factors = append(factors, both/alone)
+	}
+	return median(factors), nil
+}

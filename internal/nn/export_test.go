@@ -1,0 +1,42 @@
+package nn
+
+// Paths counts the convolutions by how their tiles' columns are chosen, and by
+// how their gradients are made.
+func (n *Net) Paths() (across, positions, lanes, ghosts int) {
+	for _, st := range n.maps {
+		c, ok := st.(*conv)
+		if !ok {
+			continue
+		}
+		if c.across {
+			across++
+		} else {
+			positions++
+		}
+		if _, ok := c.gradients.(*ghostGradients); ok {
+			ghosts++
+		} else {
+			lanes++
+		}
+	}
+	return across, positions, lanes, ghosts
+}
+
+// Learner returns the parts of params that are the weights and biases of the
+// i-th layer that has any.
+func (n *Net) Learner(i int, params []float32) (weights, biases []float32) {
+	a := n.learners[i].parameters()
+	return a.weights(params), a.biases(params)
+}
+
+// Held returns the bytes that ScratchBytes is about.
+func (s *Scratch) Held() int64 {
+	words := 0
+	for _, m := range s.floats {
+		words += len(m.data)
+	}
+	for _, m := range s.ints {
+		words += len(m.data)
+	}
+	return 4 * int64(words)
+}
