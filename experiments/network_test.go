@@ -75,8 +75,8 @@ func TestPaperSettings(t *testing.T) {
 			t.Errorf("model %q, data %q: %+v", c.model, c.data, s)
 		}
 	}
-	if s := PaperTrainSpec(LeNet, ""); s.Schedule != string(sim.SqrtDecay) {
-		t.Errorf("LeNet: schedule %s, want that of the non-convex case", s.Schedule)
+	if s := PaperTrainSpec(AlexNet, ""); s.Schedule != string(sim.SqrtDecay) {
+		t.Errorf("AlexNet: schedule %s, want that of the non-convex case", s.Schedule)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
 	readme := read(searchReadme)
-	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at", "Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0√t)**"} {
+	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at", "Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)
 		}
