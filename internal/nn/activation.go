@@ -9,28 +9,29 @@ import (
 // activation applies a function to a value in place.
 type activation struct {
 	in     *value
+	layer  Layer
 	apply  func(x []float32)
 	derive func(d, y []float32)
 }
 
-func (ReLU) add(n *Net, in *value) (*value, error) {
+func (l ReLU) add(n *Net, in *value) (*value, error) {
 	if last := len(n.learners) - 1; last >= 0 {
 		n.learners[last].parameters().rectified = true
 	}
-	return activate(n, in, f32.Relu, f32.ReluBack)
+	return in, n.activate(&activation{in: in, layer: l, apply: f32.Relu, derive: f32.ReluBack})
 }
 
-func (Tanh) add(n *Net, in *value) (*value, error) {
-	return activate(n, in, f32.Tanh, f32.TanhBack)
+func (l Tanh) add(n *Net, in *value) (*value, error) {
+	return in, n.activate(&activation{in: in, layer: l, apply: f32.Tanh, derive: f32.TanhBack})
 }
 
-func activate(n *Net, in *value, apply func(x []float32), derive func(d, y []float32)) (*value, error) {
-	if in.activated {
-		return nil, errors.New("it stands behind another activation function")
+func (n *Net) activate(a *activation) error {
+	if a.in.activated {
+		return errors.New("it stands behind another activation function")
 	}
-	in.activated = true
-	n.append(&activation{in: in, apply: apply, derive: derive})
-	return in, nil
+	a.in.activated = true
+	n.append(a)
+	return nil
 }
 
 func (*activation) place(*Net) {}

@@ -7,7 +7,7 @@ type conv struct {
 	in, out   *value
 	across    bool        // the maps are small: see across
 	ahead     contraction // the forward pass
-	back      contraction // the derivative by the input
+	back      contraction // the derivative by the input, or nil
 	gradients gradients
 }
 
@@ -64,9 +64,16 @@ func (c *conv) borders() {
 
 func (c *conv) place(n *Net) {
 	if c.across {
-		c.ahead, c.back = acrossAhead(n, c), acrossBack(n, c)
+		c.ahead = acrossAhead(n, c)
 	} else {
-		c.ahead, c.back = productAhead(c), productBack(c)
+		c.ahead = productAhead(c)
+	}
+	switch {
+	case !c.in.derived:
+	case c.across:
+		c.back = acrossBack(n, c)
+	default:
+		c.back = productBack(c)
 	}
 	if c.ghostly() {
 		c.gradients = newGhostGradients(n, c)
@@ -80,13 +87,13 @@ func (c *conv) forward(s *Scratch, from, to int) {
 }
 
 func (c *conv) backward(s *Scratch, from, to int) {
-	if c.in.derived {
+	if c.back != nil {
 		c.back.run(s, c.weights(s.params), nil, from, to)
 	}
 }
 
 func (c *conv) start(s *Scratch) {
-	if c.in.derived {
+	if c.back != nil {
 		c.back.prepare(s, c.weights(s.params))
 	}
 	c.gradients.start(s)

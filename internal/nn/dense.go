@@ -8,6 +8,8 @@ type dense struct {
 	in, out *value
 	scaled  int // slot: the derivative times the clip factors, [out][example]
 	swapped int // slot: the input, [in/16][example][16]
+	width   int // of a row of the weights' sum, whole vectors
+	ragged  int // slot: that sum, if the weights' own rows are not whole, or none
 }
 
 var _ learner = (*dense)(nil)
@@ -28,6 +30,10 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 func (d *dense) place(n *Net) {
 	d.scaled = n.newFloats(d.out.size(), n.chunk)
 	d.swapped = n.newFloats(roundUp(d.in.size(), square), n.chunk)
+	d.width, d.ragged = roundUp(d.affine.in, f32.Lanes), none
+	if d.width > d.affine.in {
+		d.ragged = n.newFloats(d.affine.out*d.width, 1)
+	}
 }
 
 func (d *dense) forward(s *Scratch, from, to int) {
@@ -56,7 +62,11 @@ func (d *dense) backward(s *Scratch, from, to int) {
 	p.Mul(&s.product)
 }
 
-func (d *dense) start(*Scratch) {}
+func (d *dense) start(s *Scratch) {
+	if d.ragged != none {
+		clear(s.float(d.ragged, 0))
+	}
+}
 
 // norms adds (‖a‖² + 1)·‖δ‖²: the gradient is the outer product of δ with the
 // input a and, for the bias, 1.
@@ -90,17 +100,29 @@ func (d *dense) sums(s *Scratch, from, to int) {
 			f32.Transpose(swapped[i/f32.Lanes*examples+at*f32.Lanes:], f32.Lanes, a[i:], f32.Lanes)
 		}
 	}
+	sum := d.weights(s.sum)
+	if d.ragged != none {
+		sum = s.float(d.ragged, 0)
+	}
 	p := f32.Product{
-		M: d.affine.out, N: d.affine.in, K: examples,
+		M: d.affine.out, N: d.width, K: examples,
 		A: scaled, RowA: examples, ColA: 1,
 		B: swapped, RowB: f32.Lanes, BlockB: examples * f32.Lanes,
-		C: d.weights(s.sum), RowC: d.affine.in, BlockC: f32.Lanes,
+		C: sum, RowC: d.width, BlockC: f32.Lanes,
 		Accumulate: true,
 	}
 	p.Mul(&s.product)
 }
 
-func (d *dense) finish(*Scratch) {}
+func (d *dense) finish(s *Scratch) {
+	if d.ragged == none {
+		return
+	}
+	sum, rows := d.weights(s.sum), s.float(d.ragged, 0)
+	for o := range d.affine.out {
+		copy(sum[o*d.affine.in:(o+1)*d.affine.in], rows[o*d.width:])
+	}
+}
 
 // square is the size of a block that is transposed: the room for features is a
 // multiple of it.

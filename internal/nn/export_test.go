@@ -3,9 +3,14 @@ package nn
 // Paths counts the convolutions by how their tiles' columns are chosen, and by
 // how their gradients are made.
 func (n *Net) Paths() (across, positions, lanes, ghosts int) {
-	for _, st := range n.maps {
-		c, ok := st.(*conv)
-		if !ok {
+	for _, l := range n.learners {
+		var c *conv
+		switch l := l.(type) {
+		case *conv:
+			c = l
+		case *streamed:
+			c = l.conv
+		default:
 			continue
 		}
 		if c.across {

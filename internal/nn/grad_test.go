@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/nn"
 	"proactivedp/internal/rng"
@@ -130,15 +131,16 @@ func TestAgainstReference(t *testing.T) {
 	for _, c := range samples() {
 		t.Run(c.name, func(t *testing.T) {
 			net := c.compile(t)
-			w := c.truth(net, 40)
+			w := c.truth(net, 25)
+			restored := f32.Kernels()
 			for _, class := range f32.Classes() {
 				restore, err := f32.Use(class)
 				if err != nil {
 					t.Fatal(err)
 				}
-				sizes := []int{1, 40}
-				if class == restored {
-					sizes = []int{1, 2, 15, 16, 17, 31, 33, 128, 129, 370}
+				sizes := []int{1, 21}
+				if class == restored && class > cpu.Portable { // which is slow
+					sizes = []int{1, 2, 15, 16, 17, 33, 64, 129, 370}
 				}
 				scratch := net.NewScratch()
 				for _, size := range sizes {
@@ -149,9 +151,6 @@ func TestAgainstReference(t *testing.T) {
 		})
 	}
 }
-
-// restored is the class of kernels that tests find.
-var restored = f32.Kernels()
 
 func (w truth) compare(t *testing.T, net *nn.Net, batch data.Batch, scratch *nn.Scratch) {
 	t.Helper()
@@ -210,7 +209,7 @@ func (w truth) compare(t *testing.T, net *nn.Net, batch data.Batch, scratch *nn.
 func TestOrderAndHistory(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)
-		w := c.truth(net, 40)
+		w := c.truth(net, 8)
 		factor := func(n float64) (float64, bool) { return min(1, w.norms[0]/n), n-n == 0 }
 		sum := func(batch data.Batch, params []float32, s *nn.Scratch) ([]float32, error) {
 			g := make([]float32, net.NumParams())
@@ -253,7 +252,7 @@ func TestOrderAndHistory(t *testing.T) {
 func TestNotFinite(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)
-		w := c.truth(net, 40)
+		w := c.truth(net, 3)
 		batch, scratch := w.batch(20), net.NewScratch()
 		sum := make([]float32, net.NumParams())
 		first := 0

@@ -70,20 +70,17 @@ func (g *laneGradients) start(s *Scratch) { clear(s.float(g.sum, 0)) }
 
 func (g *laneGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
-		grad := s.float(g.grad, b)
-		g.fill(grad, s.float(g.c.in.act, b), s.float(g.c.out.delta, b))
-		if s.private {
-			f32.LaneSumSquares(&s.norm2[b], grad)
-		}
+		g.weights(s.float(g.grad, b), s.float(g.c.in.act, b), s.float(g.c.out.delta, b), false)
+		g.close(s, b, g.c.out)
 	}
 }
 
-// fill sets grad from the input x and the derivative d of a block.
-func (g *laneGradients) fill(grad, x, d []float32) {
-	c := g.c
-	t := f32.LaneTile{RowA: c.out.plane(), RowC: c.affine.in * f32.Lanes, B: x}
+// weights sets the weights' part of grad from the input x and the derivative d of
+// a block, or adds to it.
+func (g *laneGradients) weights(grad, x, d []float32, add bool) {
+	t := f32.LaneTile{RowA: g.c.out.plane(), RowC: g.c.affine.in * f32.Lanes, B: x}
 	for i, strip := range g.strips {
-		t.Accumulate = i > 0
+		t.Accumulate = add || i > 0
 		for _, r := range g.rows {
 			t.Rows, t.A, t.C = r.len, d[r.start*t.RowA:], grad[r.start*t.RowC:]
 			for j := range g.taps {
@@ -93,9 +90,18 @@ func (g *laneGradients) fill(grad, x, d []float32) {
 			}
 		}
 	}
-	bias := grad[(c.bias-c.weight)*f32.Lanes:]
-	for o := range c.affine.out {
-		f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), d[o*t.RowA:(o+1)*t.RowA])
+}
+
+// close adds to the weights' gradient of block b that of the biases, the sum of
+// the derivative by a value, and takes the norms.
+func (g *laneGradients) close(s *Scratch, b int, by *value) {
+	grad, d, plane := s.float(g.grad, b), s.float(by.delta, b), by.plane()
+	bias := grad[(g.c.bias-g.c.weight)*f32.Lanes:]
+	for o := range g.c.affine.out {
+		f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), d[o*plane:(o+1)*plane])
+	}
+	if s.private {
+		f32.LaneSumSquares(&s.norm2[b], grad)
 	}
 }
 

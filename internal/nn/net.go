@@ -33,7 +33,7 @@ type Net struct {
 // second-level cache, or nearly; or manyBlocks if the dense layers have more than
 // manyWeights, too many for that cache: then reading them is what counts.
 const (
-	fewBlocks   = 8
+	fewBlocks   = 4
 	manyBlocks  = 16
 	manyWeights = 1 << 20
 )
@@ -87,9 +87,9 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 		return nil, fmt.Errorf("nn: input: %w", err)
 	}
 	n := &Net{group: 1, chunk: fewBlocks}
-	at, mapped := n.newValue(input), 0 // the parameters before the dense layers
+	at := n.newValue(input)
 	n.input.out = at
-	for i, l := range poolFirst(layers) {
+	for i, l := range layers {
 		params := n.params
 		next, err := l.add(n, at)
 		if err != nil {
@@ -105,30 +105,23 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 			}
 		}
 		n.layers = append(n.layers, info)
-		if at = next; len(n.features) == 0 {
-			mapped = n.params
-		}
+		at = next
 	}
 	if len(n.features) == 0 {
 		return nil, fmt.Errorf("nn: %d layers without a dense one, which must give the logits", len(layers))
 	}
-	if n.params-mapped > manyWeights {
-		n.chunk = manyBlocks
-	}
-	n.allot()
-	return n, nil
-}
-
-// poolFirst moves a ReLU behind the maximum that follows it: the two commute,
-// and there is a quarter of the work left.
-func poolFirst(layers []Layer) []Layer {
-	out := slices.Clone(layers)
-	for i := range len(out) - 1 {
-		if out[i] == (ReLU{}) && out[i+1] == (MaxPool{}) {
-			out[i], out[i+1] = out[i+1], out[i]
+	weights := 0
+	for _, l := range n.learners {
+		if d, ok := l.(*dense); ok {
+			weights += d.size()
 		}
 	}
-	return out
+	if weights > manyWeights {
+		n.chunk = manyBlocks
+	}
+	n.stream()
+	n.allot()
+	return n, nil
 }
 
 // append adds a stage behind the others; from the first dense one on they work
@@ -164,8 +157,7 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 // NumParams returns the number of parameters.
 func (n *Net) NumParams() int { return n.params }
 
-// Layers describes the layers, in the order they are evaluated: a ReLU behind
-// the MaxPool it was written before.
+// Layers describes the layers.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
 // FLOPs returns the floating-point operations of one example in a step of

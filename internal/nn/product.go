@@ -31,21 +31,25 @@ func productBack(c *conv) *product {
 
 func (p *product) prepare(*Scratch, []float32) {}
 
-func (p *product) run(s *Scratch, a, bias []float32, first, end int) {
+func (p *product) run(s *Scratch, w, bias []float32, first, end int) {
 	for b := first; b < end; b++ {
-		t := f32.Tile{RowA: p.rowA, RowC: p.rowC, B: s.float(p.from, b)}
-		y := s.float(p.to, b)
-		for m := 0; m < p.rows; m += f32.TileRows {
-			t.Rows = min(f32.TileRows, p.rows-m)
-			t.A, t.C = a[m*p.rowA:], y[m*p.rowC:]
-			if bias != nil {
-				t.Bias = bias[m:]
-			}
-			for i := range p.patches {
-				q := &p.patches[i]
-				t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
-				t.Mul(q.terms)
-			}
+		p.tiles(w, bias, s.float(p.from, b), s.float(p.to, b))
+	}
+}
+
+// tiles makes the map y from x.
+func (p *product) tiles(w, bias, x, y []float32) {
+	t := f32.Tile{RowA: p.rowA, RowC: p.rowC, B: x}
+	for m := 0; m < p.rows; m += f32.TileRows {
+		t.Rows = min(f32.TileRows, p.rows-m)
+		t.A, t.C = w[m*p.rowA:], y[m*p.rowC:]
+		if bias != nil {
+			t.Bias = bias[m:]
+		}
+		for i := range p.patches {
+			q := &p.patches[i]
+			t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
+			t.Mul(q.terms)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/internal/nn"
 	"proactivedp/internal/rng"
 	"proactivedp/models"
@@ -17,6 +19,9 @@ import (
 // The whole contract, on the same layers with fewer channels: 4 and 64 times
 // thinner is as thin as the paths of the full network allow.
 func TestConform(t *testing.T) {
+	if f32.Kernels() == cpu.Portable {
+		t.Skip("takes a minute without vector instructions; package nn compares those kernels with a reference")
+	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
 	modeltest.Conform(t, modeltest.Case{Model: build("thin", 4, 64), Data: d, GradTolerance: 5e-3})
 }
@@ -57,7 +62,7 @@ func TestLayers(t *testing.T) {
 // One step at full size: a clipped gradient's norm is just below the bound,
 // and dropout moves it only if there is a stream.
 func TestFullSize(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || f32.Kernels() == cpu.Portable {
 		t.Skip("23 million parameters")
 	}
 	m := NewDropout()

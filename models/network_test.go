@@ -1,0 +1,51 @@
+package models_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/nn"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+	"proactivedp/models/modeltest"
+)
+
+// A network with dropout: the contract holds without a stream, and with one the
+// gradient is a function of it.
+func TestNetwork(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 1, Height: 6, Width: 6},
+		nn.Conv{Out: 4, Kernel: 3, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 12}, nn.Tanh{}, nn.Dropout{Rate: 0.5}, nn.Dense{Out: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := models.NewNetwork("small", net)
+	d := modeltest.Images(40, 1, 6, 6, 3)
+	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 1e-3})
+	if m.Name() != "small" || m.Net() != net {
+		t.Errorf("name %q, another network", m.Name())
+	}
+
+	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
+	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	gradient := func(s *rng.Stream) float32 {
+		g := make([]float32, m.NumParams())
+		m.Draw(scratch, s)
+		if err := m.ClippedGradSum(g, params, data.Batch{Data: d, Rows: []int32{1, 2, 3}}, 1, scratch); err != nil {
+			t.Fatal(err)
+		}
+		return g[0]
+	}
+	root := rng.New(2)
+	plain, one, two := gradient(nil), gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 1))
+	if plain == one || one == two || one != gradient(root.Stream(rng.Noise, 0, 0)) || plain != gradient(nil) {
+		t.Error("the gradient is not a function of the stream")
+	}
+
+	params[len(params)-1] = float32(math.Inf(1))
+	err = m.ClippedGradSum(make([]float32, m.NumParams()), params, data.Batch{Data: d, Rows: []int32{0}}, 1, scratch)
+	if !errors.Is(err, models.ErrDiverged) || !errors.Is(err, nn.ErrNotFinite) {
+		t.Errorf("infinite parameter: error %v", err)
+	}
+}
