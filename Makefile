@@ -8,7 +8,7 @@ CIFAR_SCALE   ?= 0.03
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
-GENERATOR    = internal/f32/_gen
+GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
 .PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results search clean
@@ -43,13 +43,13 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	$(GO) vet -tags noasm ./...
 	cd $(GENERATOR) && $(GO) vet ./...
 
-generate: ## Write the assembly of internal/f32 anew.
+generate: ## Write the assembly of all packages anew.
 	cd $(GENERATOR) && $(GO) run .
 
-generate-check: ## Prove that the assembly is what its generator writes.
+generate-check: ## Prove that all assembly is what its generator writes.
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && (cd $(GENERATOR) && $(GO) run . -out "$$made") && \
-	for file in "$$made"/* internal/f32/*.s; do \
-		cmp "$$made/$${file##*/}" "internal/f32/$${file##*/}" || exit 1; \
+	for file in $$(cd "$$made" && find * -type f) $$(cd internal && find * -name '*.s'); do \
+		cmp "$$made/$$file" "internal/$$file" || exit 1; \
 	done
 
 fuzz-short: ## Fuzz each target for FUZZTIME.

@@ -7,5 +7,5 @@
 // tolerance. Which twins run is decided once, when the program starts, by what
 // the machine has (cpu.Detect) and the environment variable EnvKernels; the
 // build tag noasm leaves the portable ones alone. The assembly is written by the
-// generator in _gen, a module of its own: make generate.
+// generator in internal/_gen, a module of its own: make generate.
 package f32

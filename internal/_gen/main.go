@@ -1,6 +1,6 @@
-// Command _gen writes the assembly of package f32, and the Go declarations of
-// its functions, with avo: NAME_amd64.s and NAME_amd64.go for every generator
-// named, or for all.
+// Command _gen writes the assembly of the packages next to it, and the Go
+// declarations of its functions, with avo: NAME_amd64.s and NAME_amd64.go, in
+// the folder of the package, for every generator named, or for all.
 //
 //	go run . [-out folder] [name ...]
 package main
@@ -16,25 +16,34 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// generators are the files that can be written, each by a function in the file
-// of its name.
-var generators = map[string]func(*kernels){
-	"contract": contract,
-	"gauss":    gauss,
-	"vector":   vector,
+// packages is the folder that holds those of the packages.
+const packages = ".."
+
+// generators are the files that can be written, each for a package and by a
+// function in the file of its name.
+var generators = map[string]struct {
+	pkg      string
+	generate func(*kernels)
+}{
+	"contract":  {"f32", contract},
+	"gauss":     {"f32", gauss},
+	"keystream": {"rng", keystream},
+	"vector":    {"f32", vector},
 }
 
 func main() {
 	flags := flag.NewFlagSet("_gen", flag.ExitOnError) // avo fills the common one
-	out := flags.String("out", "..", "folder to write to")
+	out := flags.String("out", packages, "folder to write to, in folders of packages")
 	flags.Parse(os.Args[1:])
 	names := flags.Args()
 	if len(names) == 0 {
@@ -48,18 +57,18 @@ func main() {
 	}
 }
 
-func write(folder, name string) error {
-	generate, ok := generators[name]
+func write(out, name string) error {
+	generator, ok := generators[name]
 	if !ok {
 		return fmt.Errorf("no such generator")
 	}
-	pkg, err := declarations("..")
+	pkg, err := declarations(generator.pkg)
 	if err != nil {
 		return err
 	}
 	k := &kernels{Context: build.NewContext(), pkg: pkg}
 	k.ConstraintExpr("!noasm")
-	generate(k)
+	generator.generate(k)
 	file, err := k.Result()
 	if err != nil {
 		return err
@@ -67,7 +76,11 @@ func write(folder, name string) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	config := printer.Config{Argv: []string{"go", "run", ".", name}, Pkg: "f32"}
+	folder := filepath.Join(out, generator.pkg)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	config := printer.Config{Argv: []string{"go", "run", ".", name}, Pkg: generator.pkg}
 	for suffix, printed := range map[string]printer.Builder{"_amd64.s": printer.NewGoAsm, "_amd64.go": printer.NewStubs} {
 		text, err := printed(config).Print(file)
 		if err != nil {
@@ -86,11 +99,11 @@ type kernels struct {
 	pkg *types.Package
 }
 
-// kernel starts a function: its signature is written as in package f32, whose
+// kernel starts a function: its signature is written as in its package, whose
 // types it may use, and its arguments are read by Param and Dereference.
 func (k *kernels) kernel(name, signature, doc string) {
 	k.Function(name)
-	k.Doc(name + " " + doc)
+	k.Doc(strings.Split(name+" "+doc, "\n")...)
 	k.Pragma("noescape")
 	k.Attributes(attr.NOSPLIT)
 	value, err := types.Eval(token.NewFileSet(), k.pkg, token.NoPos, signature)
@@ -100,10 +113,20 @@ func (k *kernels) kernel(name, signature, doc string) {
 	k.Signature(gotypes.NewSignature(k.pkg, value.Type.(*types.Signature)))
 }
 
-// declarations reads the types of the package in the folder. Its functions are
+// readOnly places numbers next to the code.
+func readOnly[T operand.Constant](k *kernels, name string, values []T) operand.Mem {
+	table := k.StaticGlobal(name)
+	k.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i, v := range values {
+		k.AddDatum(i*v.Bytes(), v)
+	}
+	return table
+}
+
+// declarations reads the types of the package of the name. Its functions are
 // not looked into, since they may call what is yet to be generated.
-func declarations(folder string) (*types.Package, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+func declarations(name string) (*types.Package, error) {
+	paths, err := filepath.Glob(filepath.Join(packages, name, "*.go"))
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +137,11 @@ func declarations(folder string) (*types.Package, error) {
 		if err != nil {
 			return nil, err
 		}
-		if file.Name.Name == "f32" {
+		if file.Name.Name == name {
 			files = append(files, file)
 		}
 	}
 	config := types.Config{IgnoreFuncBodies: true, Error: func(error) {}, Sizes: types.SizesFor("gc", "amd64")}
-	pkg, _ := config.Check("f32", set, files, nil) // imports and duplicates by build tag are not ours to judge
+	pkg, _ := config.Check(name, set, files, nil) // imports and duplicates by build tag are not ours to judge
 	return pkg, nil
 }

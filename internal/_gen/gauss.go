@@ -4,7 +4,6 @@ import (
 	"go/constant"
 	"go/types"
 
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -12,9 +11,7 @@ import (
 // gauss makes the kernels of Gaussian noise: addNormalsPortable, operation by
 // operation.
 func gauss(k *kernels) {
-	bits := k.StaticGlobal("gaussBits")
-	k.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i, v := range []uint32{
+	bits := readOnly(k, "gaussBits", []U32{
 		maxInt32:        k.number("signBit") - 1,
 		mantissaBits:    k.number("mantissaBits"),
 		oneHalfBits:     k.number("oneHalfBits"),
@@ -22,9 +19,7 @@ func gauss(k *kernels) {
 		lowAngleBit:     k.number("lowAngleBit"),
 		signBit:         k.number("signBit"),
 		rareRadius:      k.number("rareRadius"),
-	} {
-		k.AddDatum(4*i, U32(v))
-	}
+	})
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
 		gaussian{simd: s}.addNormals(bits)
 	}
@@ -55,9 +50,9 @@ const (
 )
 
 // number is an integer constant of package f32.
-func (k *kernels) number(name string) uint32 {
+func (k *kernels) number(name string) U32 {
 	v, _ := constant.Uint64Val(k.pkg.Scope().Lookup(name).(*types.Const).Val())
-	return uint32(v)
+	return U32(v)
 }
 
 type gaussian struct {

@@ -93,15 +93,15 @@ func (s simd) load(m Mem) reg.VecVirtual {
 	return r
 }
 
-// base and length load the place and the length of a slice, and pointer and
-// number an argument.
+// base and length load the place and the length of a slice, and argument another
+// argument of 64 bits.
 func (s simd) base(slice string) reg.GPVirtual   { return s.gp(s.Load(s.Param(slice).Base(), s.GP64())) }
 func (s simd) length(slice string) reg.GPVirtual { return s.gp(s.Load(s.Param(slice).Len(), s.GP64())) }
-func (s simd) argument(name string) reg.GPVirtual {
-	return s.gp(s.Load(s.Param(name), s.GP64()))
+func (k *kernels) argument(name string) reg.GPVirtual {
+	return k.gp(k.Load(k.Param(name), k.GP64()))
 }
 
-func (s simd) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
+func (k *kernels) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
 
 // broadcast fills a register with a float32 argument.
 func (s simd) broadcast(name string) reg.VecVirtual {

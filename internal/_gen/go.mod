@@ -1,8 +1,8 @@
-module proactivedp/internal/f32/_gen
+module proactivedp/internal/_gen
 
 go 1.26.0
 
-require github.com/mmcloughlin/avo v0.5.0
+require github.com/mmcloughlin/avo v0.6.0
 
 require (
 	golang.org/x/mod v0.42.0 // indirect
