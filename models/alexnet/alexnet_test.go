@@ -26,6 +26,10 @@ func TestConform(t *testing.T) {
 	modeltest.Conform(t, modeltest.Case{Model: build("thin", 4, 64), Data: d, GradTolerance: 5e-3})
 }
 
+func TestGradientsMeanTheseBits(t *testing.T) {
+	modeltest.Golden(t, build("thin", 4, 64), modeltest.Images(70, 3, 32, 32, 10), "e5d65a50d1405495")
+}
+
 // The table in the package's description: 23,272,266 parameters.
 func TestLayers(t *testing.T) {
 	want := []struct {

@@ -1,0 +1,51 @@
+package modeltest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+)
+
+// Golden holds a network to the bits it had: of the clipped sum of d's
+// gradients at the initial parameters of seed 1, in every class of kernels that
+// fuses multiplication and addition. Where a change moves them, raise
+// cellVersion in package experiments and make the results anew.
+func Golden(t *testing.T, m models.Model, d *data.Dataset, want string) {
+	t.Helper()
+	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	all := data.Batch{Data: d, Rows: make([]int32, d.Len())}
+	for i := range all.Rows {
+		all.Rows[i] = int32(i)
+	}
+	for _, class := range f32.Classes() {
+		if class == cpu.Portable {
+			continue
+		}
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.ClippedGradSum(sum, params, all, 0.5, m.NewScratch())
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bits := make([]byte, 0, 4*len(sum))
+		for _, v := range sum {
+			bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(v))
+		}
+		hash := sha256.Sum256(bits)
+		if got := hex.EncodeToString(hash[:8]); got != want {
+			t.Errorf("%s, %v: the sum hashes to %s, want %s", m.Name(), class, got, want)
+		}
+	}
+}
