@@ -103,7 +103,7 @@ var (
 	mnistSteps      = steps{0.015, 1e-5, sim.LinearDecay}
 	mnistPlainSteps = steps{0.1, 1e-5, sim.LinearDecay}
 	cifarSteps      = steps{0.005, 0.01, sim.SqrtDecay}
-	cifarPlainSteps = steps{0.05, 0.01, sim.SqrtDecay}
+	cifarPlainSteps = steps{0.02, 0.01, sim.SqrtDecay}
 )
 
 // mnistSetting is a LeNet on MNIST: Tables "Basic parameter setting for
