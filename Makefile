@@ -68,10 +68,12 @@ results: build ## Make the committed figures and tables anew, from the real data
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
 	$(BIN) tables --out results/tables
 
-search: build ## Search the step sizes of LeNet on MNIST anew (about half an hour).
-	$(BIN) search --data mnist --out results/search-mnist --sigma 12.10881
-	$(BIN) search --data mnist --out results/search-mnist-sqrt --sigma 12.10881 --schedule sqrt --eta0 0.01,0.02,0.05 --beta 0.003,0.01,0.03
-	$(BIN) search --data mnist --out results/search-mnist-plain --sigma 0 --eta0 0.1,0.2 --beta 3e-6,1e-5,3e-5
+search: build ## Search the networks' step sizes anew (about half an hour).
+	$(BIN) search --data mnist --sigma 12.10881 --out results/search-mnist
+	$(BIN) search --data mnist --sigma 12.10881 --models lenet --schedule sqrt --eta0 0.02,0.05 --beta 0.01,0.03 --out results/search-mnist-sqrt
+	$(BIN) search --data mnist --sigma 0 --eta0 0.1,0.2 --beta 3e-6,1e-5 --out results/search-mnist-plain
+	$(BIN) search --data cifar10 --scale 0.01 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
+	$(BIN) search --data cifar10 --scale 0.01 --sigma 0 --eta0 0.02,0.05,0.1,0.2 --beta 0.01 --out results/search-cifar10-plain
 
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells
