@@ -4,7 +4,7 @@ SEEDS       ?= 5
 # Of networks: LeNet has the paper's size, AlexNet a part of it that takes minutes
 # and not a day; CIFAR_SCALE=1 is the paper's.
 NETWORK_SEEDS ?= 3
-CIFAR_SCALE   ?= 0.02
+CIFAR_SCALE   ?= 0.01
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
