@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/sourcegraph/conc/pool"
@@ -32,7 +31,11 @@ const cellVersion = 3
 // again by a later run.
 type cell struct {
 	spec any // JSON-able
-	cost func() (cost, error)
+	// kernels is the class of the float32 kernels in use if the result depends
+	// on it, in the way of TrainSpec.kernels.
+	kernels string
+	// cost is what run takes with so many workers.
+	cost func(workers int) (cost, error)
 	// run may report, from time to time, which part of the work is done.
 	run   func(ctx context.Context, perf sim.Perf, progress func(part float64)) (any, error)
 	check func(json.RawMessage) error // of a result read from the store
@@ -47,9 +50,10 @@ type cost struct {
 // key returns the cell's identity.
 func (c cell) key() (string, error) {
 	text, err := json.Marshal(struct {
-		Version int `json:"version"`
-		Spec    any `json:"spec"`
-	}{cellVersion, c.spec})
+		Version int    `json:"version"`
+		Spec    any    `json:"spec"`
+		Kernels string `json:"kernels,omitempty"`
+	}{cellVersion, c.spec, c.kernels})
 	if err != nil {
 		return "", fmt.Errorf("experiments: cell: %w", err)
 	}
@@ -94,6 +98,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 type grid struct {
 	store    store
 	workers  int
+	scale    float64   // of the cells' K, for errors; 0 is as 1
 	progress io.Writer // nil: silent
 }
 
@@ -147,7 +152,10 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	var small, large []int // those that fit side by side, and the others
 	work, largest := 0.0, int64(1)
 	for _, i := range todo {
-		c, err := cells[i].cost()
+		c, err := cells[i].cost(1)
+		if err != nil && g.scale > 0 && g.scale < 1 {
+			return fmt.Errorf("experiments: at scale = %v: %w", g.scale, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -161,10 +169,10 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	}
 	b.bar = newBar(g.progress, int64(work))
 	b.describe()
-	err := b.run(ctx, small, workers, 1)
+	err := b.run(ctx, small, workers, memoryLimit/int64(workers), 1)
 	if err == nil {
 		parallel := int(max(memoryLimit/largest, 1))
-		err = b.run(ctx, large, parallel, workers/parallel)
+		err = b.run(ctx, large, parallel, memoryLimit/int64(parallel), workers/parallel)
 	}
 	b.bar.Exit()
 	if err != nil {
@@ -186,14 +194,35 @@ type batch struct {
 	done, total int
 }
 
-// run computes the cells with these numbers, some at the same time, each with so
-// many workers of its own.
-func (b *batch) run(ctx context.Context, numbers []int, parallel, workers int) error {
+// run computes the cells with these numbers, some at the same time, each with as
+// many workers of its own, at most so many, as the memory that it may take allows.
+func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int64, workers int) error {
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
 	for _, i := range numbers {
-		p.Go(func(ctx context.Context) error { return b.one(ctx, i, workers) })
+		p.Go(func(ctx context.Context) error {
+			given, err := b.staff(i, memory, workers)
+			if err != nil {
+				return err
+			}
+			return b.one(ctx, i, given)
+		})
 	}
 	return p.Wait()
+}
+
+// staff returns how many workers, at most so many but at least one, the cell can
+// have within the memory.
+func (b *batch) staff(i int, memory int64, workers int) (int, error) {
+	for ; workers > 1; workers-- {
+		c, err := b.cells[i].cost(workers)
+		if err != nil {
+			return 0, err
+		}
+		if c.memory <= memory {
+			break
+		}
+	}
+	return workers, nil
 }
 
 func (b *batch) one(ctx context.Context, i, workers int) error {
@@ -227,20 +256,6 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 }
 
 func (b *batch) describe() { b.bar.Describe(fmt.Sprintf("training %d/%d", b.done, b.total)) }
-
-// newBar returns a progress bar over an amount of work with the time left.
-func newBar(w io.Writer, work int64) *progressbar.ProgressBar {
-	if w == nil {
-		w = io.Discard
-	}
-	return progressbar.NewOptions64(max(work, 1),
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(250*time.Millisecond),
-		progressbar.OptionSetWidth(30),
-		progressbar.OptionOnCompletion(func() { fmt.Fprintln(w) }),
-	)
-}
 
 // decode reads a cell's result.
 func decode[T any](text json.RawMessage) (T, error) {

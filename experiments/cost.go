@@ -8,16 +8,6 @@ import (
 	"proactivedp/sim"
 )
 
-// gradientFLOPs is the operations of one example's clipped gradient; of a model
-// that does not tell, about what a forward and a backward pass take in which each
-// parameter has a part.
-func gradientFLOPs(m models.Model) float64 {
-	if m, ok := m.(*models.Network); ok {
-		return float64(m.Net().FLOPs())
-	}
-	return 6 * float64(m.NumParams())
-}
-
 // scratchBytes is the size of a scratch that has met a batch of this size; of
 // logistic regression too little to count.
 func scratchBytes(m models.Model, batch int) int64 {
@@ -36,15 +26,15 @@ const (
 
 // work is about the operations of the run, for a progress bar.
 func (p *Problem) work() float64 {
-	run, m := p.Config.Run(), p.Config.Model
-	client := float64(run.Computed)*gradientFLOPs(m) + float64(run.Rounds)*(roundWork+roundParamWork*float64(m.NumParams()))
+	run := p.Config.Run()
+	client := float64(run.Computed)*p.Config.FLOPs() + float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
 	return client * float64(p.Config.Clients())
 }
 
 // judging is the same of one call of the judge: a forward pass is about a third
 // of a gradient.
 func (p *Problem) judging() float64 {
-	return float64(p.Test.Len()) * gradientFLOPs(p.Config.Model) / 3
+	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
 
 // progress returns an observer that reports which part of the run is done.
@@ -81,11 +71,11 @@ func total(parts []sim.Part) int64 {
 	return sum
 }
 
-// cost is what a run and so many evaluations take, in one goroutine.
-func (s TrainSpec) cost(d *data.Dataset, evaluations int) (cost, error) {
+// cost is what a run with so many workers and so many evaluations take.
+func (s TrainSpec) cost(d *data.Dataset, evaluations, workers int) (cost, error) {
 	p, err := s.Prepare(d, nil)
 	if err != nil {
 		return cost{}, err
 	}
-	return cost{work: p.work() + float64(evaluations)*p.judging(), memory: total(p.memory(sim.Perf{}))}, nil
+	return cost{work: p.work() + float64(evaluations)*p.judging(), memory: total(p.memory(sim.Perf{Workers: workers}))}, nil
 }

@@ -28,8 +28,9 @@ type curve struct {
 
 func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 	return cell{
-		spec: curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
-		cost: func() (cost, error) { return spec.cost(d, points+1) },
+		spec:    curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
+		kernels: spec.kernels(),
+		cost:    func(workers int) (cost, error) { return spec.cost(d, points+1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {

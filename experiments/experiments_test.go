@@ -384,7 +384,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 }
 
 // free is the cost of a cell that takes nothing.
-func free() (cost, error) { return cost{}, nil }
+func free(int) (cost, error) { return cost{}, nil }
 
 func checkInt(text json.RawMessage) error {
 	_, err := decode[int](text)
@@ -461,10 +461,20 @@ func TestUtility(t *testing.T) {
 	train := smallSpec()
 	train.GradComps, train.Beta = 6000, 0
 	s := UtilitySpec{Train: train, Sigmas: []float64{0, 200}, Draws: 10}
-	u, err := s.Run(context.Background(), drawn(), sim.Perf{})
+	d := drawn()
+	d.Note = "a note on the rows"
+	r, err := s.Graph(context.Background(), d, []float64{0.1, 0.2}, sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(r.Lines) != 2 || r.Lines[0].Clip != 0.1 || r.Lines[1].Clip != 0.2 || r.TestRows != 80 || !r.Synthetic || r.DataNote != d.Note {
+		t.Errorf("report %+v", r)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "on the test set: 80 rows of synth-drawn (SYNTHETIC data); a note on the rows\n") {
+		t.Errorf("error %v:\n%s", err, text.String())
+	}
+	u := r.Lines[0]
 	if u.Points[0].Fraction != 1 || u.Points[0].FractionSD != 0 {
 		t.Errorf("without noise the fraction is %v ± %v", u.Points[0].Fraction, u.Points[0].FractionSD)
 	}

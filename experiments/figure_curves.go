@@ -164,6 +164,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []PrivacyReport) s
 		step += fmt.Sprintf(" (without noise %s)", stepText(first.spec))
 	}
 	report := privacy[0]
+	step += s.foundBy()
 	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and one standard deviation over %d seeds%s.\n",
 		last.Clients, last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition, f.seeds, f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T rounds, and per record, which all %d clients hold. "+
@@ -192,6 +193,15 @@ func privacyRows(all []member, privacy []PrivacyReport) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// foundBy says where the step size is from if it is not the paper's, for the end of
+// a step size.
+func (s setting) foundBy() string {
+	if isNetwork(s.train.Model) {
+		return ", searched on held-out records"
+	}
+	return ""
 }
 
 func roundsText(delay string) string {

@@ -49,7 +49,7 @@ func (s setting) utilityFigure() Figure {
 					"Mean ‖w*‖ and test accuracy over %d seeds: %s.\n"+
 					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %d draws per point; mean and one standard deviation over seeds and draws.\n"+
 					"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train), f.note(),
+				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train)+s.foundBy(), f.note(),
 				f.seeds, strings.Join(norms, "; "), spec.Draws)
 			return &outcome{
 				picture: picture{

@@ -3,10 +3,13 @@ package experiments
 import (
 	"fmt"
 	"io"
+	"math"
+	"runtime"
 	"text/tabwriter"
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 	"proactivedp/sim"
@@ -33,7 +36,7 @@ type Forecast struct {
 	Spec        TrainSpec     `json:"config"`
 }
 
-// Size of what is measured for a forecast: at most so many examples at a time,
+// Size of what is measured for a forecast: at most so many examples of a sample,
 // for at least so long.
 const (
 	probeBatch = 256
@@ -58,64 +61,65 @@ func (p *Problem) Forecast(perf sim.Perf) (*Forecast, error) {
 	f := &Forecast{
 		DryRun: true, Parameters: m.NumParams(),
 		Rounds: run.Rounds, Updates: run.Rounds * n, GradComps: run.Computed, Remainder: run.Remainder,
-		FLOPs: gradientFLOPs(m),
+		FLOPs: p.Config.FLOPs(),
 		Memory: append(p.memory(perf),
 			sim.Part{What: "data, and as read", Count: 2, Bytes: dataBytes(set)},
 			sim.Part{What: "program", Count: 1, Bytes: programBytes}),
 		Computing: p.computing(perf), Speed: 1 / gradient,
-		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Spec: p.Spec,
+		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Spec: p.Spec.stated(),
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)
 	speed := 1.0
-	if f.Computing > 1 {
-		speed = sharing * float64(f.Computing)
+	if parallel := min(f.Computing, runtime.GOMAXPROCS(0)); parallel > 1 {
+		speed = sharing * float64(parallel)
 	}
 	f.Seconds = float64(n) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
 	return f, nil
 }
 
-// probe measures the seconds of one gradient in a batch, and of the rest of a
-// client round: its noise and the updates of both models.
+// probe measures the seconds of one gradient, in samples drawn as those of a round
+// of the mean size (networks pay whole blocks of examples, however few are drawn),
+// and of the rest of a client round: its noise and the updates of both models.
 func (p *Problem) probe() (gradient, rest float64, err error) {
-	m, mech := p.Config.Model, &p.Config.Mechanism
+	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
+	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
 	scratch := m.NewScratch()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	m.Init(params, p.Config.InitStream())
 	rows := p.Config.Rows[0]
-	size := min(mech.Sizes.At(0), probeBatch, rows.Len())
-	positions := make([]int32, size)
-	for i := range positions {
-		positions[i] = int32(i)
-	}
-	batch := rows.Batch(positions)
-	noise := p.Config.Root.Stream(rng.Noise, 0, 0)
-	round := func() (gradient, rest time.Duration, err error) {
+	sampling, noise := p.Config.Root.Stream(rng.Sampling, 0, 0), p.Config.Root.Stream(rng.Noise, 0, 0)
+	var sample []int32
+	var drawing dp.SampleScratch
+	round := func() (size int, gradient, rest time.Duration, err error) {
 		start := time.Now()
-		if err := m.ClippedGradSum(sum, params, batch, mech.ClipNorm, scratch); err != nil {
-			return 0, 0, fmt.Errorf("experiments: dry run: %w", err)
+		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
+		sample = sample[:min(len(sample), probeBatch)]
+		if err := m.ClippedGradSum(sum, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
+			return 0, 0, 0, fmt.Errorf("experiments: dry run: %w", err)
 		}
 		between := time.Now()
 		mech.AddNoise(sum, noise)
 		for range 2 {
 			f32.Axpy(0, sum, params)
 		}
-		return between.Sub(start), time.Since(between), nil
+		return len(sample), between.Sub(start), time.Since(between), nil
 	}
-	if _, _, err := round(); err != nil { // the first one makes the scratch
+	if _, _, _, err := round(); err != nil { // the first one makes the scratch
 		return 0, 0, err
 	}
 	var gradients, rests time.Duration
-	times := 0
-	for ; gradients+rests < probeTime; times++ {
-		g, r, err := round()
+	examples, times := 0, 0
+	for ; gradients+rests < probeTime || examples == 0; times++ {
+		n, g, r, err := round()
 		if err != nil {
 			return 0, 0, err
 		}
+		examples += n
 		gradients += g
 		rests += r
 	}
-	return gradients.Seconds() / float64(times*size), rests.Seconds() / float64(times), nil
+	return gradients.Seconds() / float64(examples), rests.Seconds() / float64(times), nil
 }
 
 // dataBytes is the size of a data set in memory.
@@ -130,12 +134,14 @@ func dataBytes(d *data.Dataset) int64 {
 // WriteText writes the forecast for people to read.
 func (f *Forecast) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, `dry run         nothing is trained
+data            %s
 rounds          %d per client, %d updates in all
 computations    %d gradients per client, %d left over
 arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
 expected time   %s (%d batches at a time, %.4g gradients per second each, measured)
 memory          %s at the most, estimated
 `,
+		dataText(f.Spec.Data, f.Synthetic, f.DataNote),
 		f.Rounds, f.Updates, f.GradComps, f.Remainder,
 		f.TotalFLOPs, f.FLOPs, f.Parameters,
 		duration(f.Seconds), f.Computing, f.Speed,

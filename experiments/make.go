@@ -132,7 +132,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 		cells = append(cells, fig.cells(f)...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, progress: o.Progress}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/models/alexnet"
 	"proactivedp/models/lenet"
@@ -23,6 +25,7 @@ const (
 // modelKind is what a model's name stands for.
 type modelKind struct {
 	name, title string
+	network     bool
 	// make returns the model for clients that hold n records of d each. It
 	// fails if the model cannot be trained on such data.
 	make func(d *data.Dataset, n int) (models.Model, error)
@@ -30,21 +33,21 @@ type modelKind struct {
 
 // modelKinds lists the models in the order of the help text.
 var modelKinds = []modelKind{
-	{Ridge, "ridge logistic regression", func(d *data.Dataset, n int) (models.Model, error) {
+	{Ridge, "ridge logistic regression", false, func(d *data.Dataset, n int) (models.Model, error) {
 		if err := checkSparse(Ridge, d); err != nil {
 			return nil, err
 		}
 		return logreg.NewRidge(d.Features, 1/float64(n))
 	}},
-	{Plain, "plain logistic regression", func(d *data.Dataset, _ int) (models.Model, error) {
+	{Plain, "plain logistic regression", false, func(d *data.Dataset, _ int) (models.Model, error) {
 		if err := checkSparse(Plain, d); err != nil {
 			return nil, err
 		}
 		return logreg.NewPlain(d.Features)
 	}},
-	{LeNet, "LeNet (tanh, average pooling)", network(lenet.New)},
-	{LeNetReLU, "LeNet (ReLU, max pooling)", network(lenet.NewReLU)},
-	{AlexNet, "AlexNet", network(alexnet.New)},
+	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
+	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
+	{AlexNet, "AlexNet", true, network(alexnet.New)},
 }
 
 // checkSparse refuses data that logistic regression cannot be trained on.
@@ -88,6 +91,22 @@ func ModelNames() []string {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// isNetwork reports whether a model is a neural network.
+func isNetwork(name string) bool {
+	k, err := kindOf(name)
+	return err == nil && k.network
+}
+
+// kernels is the class of the float32 kernels in use where the run's bits depend
+// on it: the portable ones round the products in a network's sums, the others do
+// not and agree with each other. Else it is "".
+func (s TrainSpec) kernels() string {
+	if class := f32.Kernels(); class == cpu.Portable && isNetwork(s.Model) {
+		return class.String()
+	}
+	return ""
 }
 
 // modelTitle is how plots call a model.

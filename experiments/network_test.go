@@ -4,16 +4,22 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/dp"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 	"proactivedp/sim"
 )
@@ -166,8 +172,40 @@ func TestForecastIsOfTheRun(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var text strings.Builder
-	if err := f.WriteText(&text); err != nil || !strings.Contains(text.String(), "nothing is trained") || strings.Contains(text.String(), "0 MiB") {
+	if err := f.WriteText(&text); err != nil || !strings.Contains(text.String(), "nothing is trained") || !strings.Contains(text.String(), "synth-mnist:350 (SYNTHETIC data)") || strings.Contains(text.String(), "0 MiB") {
 		t.Errorf("error %v:\n%s", err, text.String())
+	}
+}
+
+// The time of a forecast is that of the run: of rounds at their mean size, of
+// whole blocks of examples, on no more processors than there are. Both are timed
+// here, so the bounds are wide.
+func TestForecastOfTheTime(t *testing.T) {
+	d := digits(700)
+	forecast := func(size string, workers int) *Forecast {
+		s := smallLeNet()
+		s.SampleSize, s.GradComps = size, 40
+		p, err := s.Prepare(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Forecast(sim.Perf{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	one, twenty, growing := forecast("1", 1), forecast("20", 1), forecast("list:1,39", 1)
+	if r := twenty.Speed / one.Speed; r < 3 {
+		t.Errorf("a gradient in samples of 20 is %.2g times as fast as alone, want at least 3: a block of 16 costs about as much as one of its examples", r)
+	}
+	if r := growing.Speed / twenty.Speed; r < 0.34 || r > 3 {
+		t.Errorf("sizes 1 and 39: %.2g times the speed of size 20, want about as much", r)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	f := forecast("20", 4)
+	if least := 5 * float64(f.GradComps) / f.Speed; f.Computing != 4 || f.Seconds < least {
+		t.Errorf("%d gradients at a time on one processor: %v s, want at least %v", f.Computing, f.Seconds, least)
 	}
 }
 
@@ -225,7 +263,7 @@ func TestLargeCellsRunAlone(t *testing.T) {
 	of := func(name string, memory int64) cell {
 		return cell{
 			spec: name, check: checkInt,
-			cost: func() (cost, error) { return cost{work: 10, memory: memory}, nil },
+			cost: func(int) (cost, error) { return cost{work: 10, memory: memory}, nil },
 			run: func(_ context.Context, perf sim.Perf, progress func(float64)) (any, error) {
 				n := <-underWay + 1
 				order = append(order, seen{perf.Workers, n})
@@ -246,6 +284,146 @@ func TestLargeCellsRunAlone(t *testing.T) {
 	for i, s := range order {
 		if large := i >= 2; large && (s.workers != 2 || s.at != 1) || !large && s.workers != 1 {
 			t.Errorf("cell %d ran with %d workers, %d at a time", i, s.workers, s.at)
+		}
+	}
+}
+
+// Workers add to a cell's memory: it gets as many as fit, beside the other cells.
+func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		fixed, each    int64 // of the memory, by worker
+		workers, given int
+	}{
+		{"alone", 2 << 30, 1 << 28, 8, 4},
+		{"by twos", 1 << 30, 1 << 28, 8, 2},
+		{"hardly one", memoryLimit - 1, 1 << 28, 8, 1},
+		{"too large by itself", memoryLimit, 1, 8, 1},
+		{"all", 2 << 30, 0, 2, 2},
+	} {
+		var mu sync.Mutex
+		inUse, most := int64(0), int64(0)
+		memory := func(workers int) int64 { return c.fixed + int64(workers)*c.each }
+		var cells []cell
+		for name := range 4 {
+			cells = append(cells, cell{
+				spec: name, check: checkInt,
+				cost: func(workers int) (cost, error) { return cost{work: 1, memory: memory(workers)}, nil },
+				run: func(_ context.Context, perf sim.Perf, _ func(float64)) (any, error) {
+					add := func(n int64) {
+						mu.Lock()
+						defer mu.Unlock()
+						inUse += n
+						most = max(most, inUse)
+					}
+					add(memory(perf.Workers))
+					if perf.Workers != c.given {
+						t.Errorf("%s: %d workers, want %d", c.name, perf.Workers, c.given)
+					}
+					add(-memory(perf.Workers))
+					return 1, nil
+				},
+			})
+		}
+		if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(), cells); err != nil {
+			t.Fatal(err)
+		}
+		if most > max(memoryLimit, memory(1)) {
+			t.Errorf("%s: %s at a time", c.name, mebibytes(most))
+		}
+	}
+}
+
+// A finished cell of a network is not taken for one that the portable kernels
+// compute: they give other bits. All other classes give the same, and logistic
+// regression has the same with every class; their identities are those of specs
+// alone.
+func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
+	keys := func(s TrainSpec) map[string]bool {
+		out := map[string]bool{}
+		for _, c := range []cell{curveCell(s, 3, nil, "x"), utilityCell(UtilitySpec{Train: s}, nil, "x"), trialCell(s, nil, "x")} {
+			key, err := c.key()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[key] = true
+			c.kernels = ""
+			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable || s.Model == Ridge) {
+				t.Errorf("%s, %v: key %s, of the spec alone %s, error %v", s.Model, f32.Kernels(), key, plain, err)
+			}
+		}
+		return out
+	}
+	all := map[string]bool{}
+	for _, class := range f32.Classes() {
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(all, keys(smallSpec()))
+		maps.Copy(all, keys(smallLeNet()))
+		restore()
+	}
+	want := 3 + 3 // of logistic regression, of LeNet
+	if len(f32.Classes()) > 1 {
+		want += 3 // of portable LeNet
+	}
+	if len(all) != want {
+		t.Errorf("%d identities with %v, want %d", len(all), f32.Classes(), want)
+	}
+}
+
+// The stated command says all that a flag has changed, and the part of the paper's
+// K that was really run.
+func TestSearchStatesItsCommand(t *testing.T) {
+	spec := PaperSearch("", "mnist")
+	plain := spec.command()
+	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling", "--runner", "--compute-time", "--latency"} {
+		if strings.Contains(plain, word) {
+			t.Errorf("%s is the paper's, but said: %s", word, plain)
+		}
+	}
+	s := &spec.Train
+	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
+	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), HogwildRunner, "constant:1ms", "constant:2ms"
+	spec.Scale = 0.5
+	const want = " --clients 4 --grad-computations 3600 --delay unlimited --partition shard --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
+	if got := spec.command(); !strings.HasSuffix(got, " --scale 0.5 --seeds 1"+want) {
+		t.Errorf("command %s", got)
+	}
+	all := []found{{spec: spec.points()[0]}}
+	spec.Sigmas = []float64{all[0].spec.NoiseMultiplier}
+	if text := spec.readme(all, digits(70)); !strings.Contains(text, "K = 1800 gradients for each of 4 clients (0.005 of the paper's K)") {
+		t.Error(text)
+	}
+	if err := spec.HoldOut(digits(700)); err != nil || spec.Train.Holdout != 100 {
+		t.Errorf("%d of 600 training rows held out, error %v", spec.Train.Holdout, err)
+	}
+}
+
+// A scale that leaves less than a round is named.
+func TestTooSmallAScaleIsNamed(t *testing.T) {
+	o := options(t, t.TempDir())
+	figures, err := Select([]string{"phishing-logreg-sample-size"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Scale = 1e-4
+	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "scale = 0.0001") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Where a step size is not the paper's, the caption says where it is from.
+func TestCaptionsSayWhoFoundTheStepSize(t *testing.T) {
+	const found = ", searched on held-out records"
+	for _, s := range settings() {
+		want := ""
+		if s.train.Data == "mnist" || s.train.Data == "cifar10" {
+			want = found
+		}
+		if got := s.foundBy(); got != want {
+			t.Errorf("%s: %q, want %q", s.name(), got, want)
 		}
 	}
 }

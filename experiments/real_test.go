@@ -86,11 +86,11 @@ func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	spec.Sigmas = []float64{5, 18}
 	for seed := range realSeeds {
 		spec.Train.Seed = uint64(seed + 1)
-		u, err := spec.Run(context.Background(), d, sim.Perf{})
+		r, err := spec.Graph(context.Background(), d, []float64{spec.Train.Clip}, sim.Perf{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range u.Points {
+		for _, p := range r.Lines[0].Points {
 			sums[p.Sigma] += p.Fraction / realSeeds
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
+	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -44,6 +45,17 @@ func PaperSearch(model, dataset string) SearchSpec {
 		spec.Models = []string{LeNet, LeNetReLU}
 	}
 	return spec
+}
+
+// HoldOut makes the search hold out the same part of the training rows that the
+// data set has.
+func (s *SearchSpec) HoldOut(d *data.Dataset) error {
+	train, _, err := data.Split(d, rng.New(s.Train.Seed))
+	if err != nil {
+		return err
+	}
+	s.Train.Holdout = train.Len() / heldOut
+	return nil
 }
 
 // maxRuns bounds the runs of a search.
@@ -110,8 +122,9 @@ type trialSpec struct {
 
 func trialCell(spec TrainSpec, d *data.Dataset, hash string) cell {
 	return cell{
-		spec: trialSpec{Kind: "trial", Train: spec, Data: hash},
-		cost: func() (cost, error) { return spec.cost(d, 1) },
+		spec:    trialSpec{Kind: "trial", Train: spec, Data: hash},
+		kernels: spec.kernels(),
+		cost:    func(workers int) (cost, error) { return spec.cost(d, 1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {

@@ -42,7 +42,7 @@ func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions)
 	}
 	start := time.Now()
 	hash := d.Hash()
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, progress: o.Progress}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress}
 	all, computed, err := s.search(ctx, g, d, hash)
 	if err != nil {
 		return err
@@ -79,12 +79,35 @@ type SearchOptions struct {
 	Progress io.Writer
 }
 
-// command makes the search again.
+// command makes the search again: with all that is always said, and what else
+// differs from the paper's.
 func (s SearchSpec) command() string {
-	return fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
+	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
+	paper := s.paper()
+	for _, f := range []struct {
+		flag         string
+		value, paper any
+	}{
+		{"clients", s.Train.Clients, paper.Clients},
+		{"grad-computations", s.Train.GradComps, paper.GradComps},
+		{"delay", s.Train.Delay, paper.Delay},
+		{"partition", s.Train.Partition, paper.Partition},
+		{"sampling", s.Train.Sampling, paper.Sampling},
+		{"runner", s.Train.Runner, paper.Runner},
+		{"compute-time", s.Train.Compute, paper.Compute},
+		{"latency", s.Train.Latency, paper.Latency},
+	} {
+		if f.value != f.paper {
+			text += fmt.Sprintf(" --%s %v", f.flag, f.value)
+		}
+	}
+	return text
 }
+
+// paper is what the search trains unless it is said otherwise.
+func (s SearchSpec) paper() TrainSpec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
 func listText(x []float64) string {
 	texts := make([]string, len(x))
@@ -121,8 +144,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset) string {
 	p.text("**The search itself is not covered by any privacy statement**: it trains on the same records again and again, also without noise, and picks by what it sees. " +
 		"An ε given for a run with the winner's step size is that of this run alone.")
 	p.items([]string{
-		fmt.Sprintf("K = %d gradients for each of %d clients (%g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
-			t.GradComps, t.Clients, s.Scale, t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
+			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule, t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made: `%s`", searchCSV, manifestFile, s.command()),
 	})

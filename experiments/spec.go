@@ -8,14 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"time"
 
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
-	"proactivedp/internal/f32"
 	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/sim"
@@ -245,64 +242,4 @@ func (s TrainSpec) judgedOn() string {
 		return "held-out training rows"
 	}
 	return "test set"
-}
-
-// Report is what a finished training run says of itself.
-type Report struct {
-	TestAccuracy float64       `json:"test_accuracy"`
-	TestRows     int           `json:"test_rows"`
-	JudgedOn     string        `json:"judged_on"` // which rows these are
-	Rounds       int           `json:"rounds"`    // per client
-	Updates      int           `json:"updates"`
-	GradComps    int           `json:"grad_computations"` // done, per client
-	Remainder    int           `json:"remainder"`         // of K, too little for a round
-	MaxLag       int           `json:"max_lag"`           // largest i − k a client computed with
-	ParamsSHA256 string        `json:"params_sha256"`
-	ParamsNorm   float64       `json:"params_norm"`
-	Privacy      PrivacyReport `json:"privacy"`
-	Synthetic    bool          `json:"synthetic_data"`
-	DataNote     string        `json:"data_note,omitempty"`
-	DataSHA256   string        `json:"data_sha256"` // of the parsed content
-	Seconds      float64       `json:"seconds"`     // the training loop alone
-	Spec         TrainSpec     `json:"config"`
-}
-
-// longRun is the work, of some ten seconds, from which a run shows its progress.
-const longRun = 1e12
-
-// Train runs the problem and reports. A long run shows its progress; nil: none.
-func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
-	var observe sim.Observer
-	finish := func() {}
-	if work := p.work(); progress != nil && work >= longRun {
-		bar := newBar(progress, int64(work))
-		bar.Describe("training")
-		observe = p.progress(func(part float64) { bar.Set64(int64(part * work)) })
-		finish = func() { bar.Exit() }
-	}
-	train, err := p.ready(perf, observe)
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	result, err := train(ctx)
-	finish()
-	if err != nil {
-		return nil, err
-	}
-	seconds := time.Since(start).Seconds()
-	set, spec := p.Test.Data, p.Spec
-	if spec.SeedFromOS {
-		spec.Seed = 0
-	}
-	return &Report{
-		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.judgedOn(),
-		Rounds: result.Run.Rounds, Updates: result.Updates,
-		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
-		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
-		Privacy: p.privacy(func(acc dp.Accountant) sim.Privacy {
-			return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
-		}),
-		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: spec,
-	}, nil
 }

@@ -49,7 +49,7 @@ func (s UtilitySpec) Validate() error {
 // Utility is one line of a utility graph.
 type Utility struct {
 	Clip     float64        `json:"clip"`
-	Accuracy float64        `json:"accuracy"`    // of w*, on the test set
+	Accuracy float64        `json:"accuracy"`    // of w*
 	Norm     float64        `json:"params_norm"` // ‖w*‖
 	Points   []UtilityPoint `json:"points"`
 }
@@ -62,12 +62,8 @@ type UtilityPoint struct {
 	MeanAccuracy float64 `json:"test_accuracy"` // mean
 }
 
-// Run trains w* and adds the noise.
-func (s UtilitySpec) Run(ctx context.Context, d *data.Dataset, perf sim.Perf) (*Utility, error) {
-	return s.run(ctx, d, perf, func(float64) {})
-}
-
-// run reports which part of the work is done, from time to time.
+// run trains w* and adds the noise. It reports which part of the work is done,
+// from time to time.
 func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64)) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -78,7 +74,7 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 	if err != nil {
 		return nil, err
 	}
-	training := p.work() / (p.work() + float64(len(s.Sigmas)*s.Draws)*p.judging())
+	training := p.work() / s.work(p)
 	r, err := p.Run(ctx, perf, p.progress(func(part float64) { progress(training * part) }))
 	if err != nil {
 		return nil, err
@@ -110,6 +106,11 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 	return u, nil
 }
 
+// work is that of p, which trains w*, and of judging the noisy models.
+func (s UtilitySpec) work(p *Problem) float64 {
+	return p.work() + float64(len(s.Sigmas)*s.Draws)*p.judging()
+}
+
 // meanSD returns the mean and the standard deviation, 0 for a single value.
 func meanSD(x []float64) (mean, sd float64) {
 	if len(x) == 1 {
@@ -127,8 +128,9 @@ type utilityCellSpec struct {
 func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	return cell{
-		spec: utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
-		cost: func() (cost, error) { return spec.Train.cost(d, len(spec.Sigmas)*spec.Draws) },
+		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
+		kernels: spec.Train.kernels(),
+		cost:    func(workers int) (cost, error) { return spec.Train.cost(d, len(spec.Sigmas)*spec.Draws, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
 			return spec.run(ctx, d, perf, progress)
 		},

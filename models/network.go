@@ -51,6 +51,9 @@ func (m *Network) NumParams() int { return m.net.NumParams() }
 // Net returns the network: its layers, their sizes and their cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
+// FLOPs returns the floating-point operations of one example's clipped gradient.
+func (m *Network) FLOPs() int { return m.net.FLOPs() }
+
 // Init implements Model: see nn.Net.Init.
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 

@@ -30,16 +30,32 @@ type Config struct {
 // Perf is what decides only how fast a result comes.
 type Perf struct {
 	Workers int // goroutines computing gradients in Virtual; 0 or 1: none but the caller's
-	// MinWork is the number of parameters × expected sample size from which a
-	// round is worth handing to a worker; 0 means DefaultMinWork.
-	MinWork int
+	// MinWork is the floating-point operations from which a round, taken at the
+	// mean sample size, is worth handing to a worker; 0 means DefaultMinWork.
+	MinWork float64
 }
 
-// DefaultMinWork is about 100 µs of gradient arithmetic.
-const DefaultMinWork = 1 << 17
+// paramFLOPs is about what a forward and a backward pass of one example take for
+// each parameter that has a part in them.
+const paramFLOPs = 6
 
-// work is about the arithmetic of one round.
-func (c *Config) work() int { return c.Model.NumParams() * c.Mechanism.Sizes.At(0) }
+// DefaultMinWork is about 100 µs of a model that does not tell its FLOPs.
+const DefaultMinWork = paramFLOPs << 17
+
+// FLOPs returns the floating-point operations of one example's clipped gradient;
+// of a model without a method that tells them, as if all parameters had a part.
+func (c *Config) FLOPs() float64 {
+	if m, ok := c.Model.(interface{ FLOPs() int }); ok {
+		return float64(m.FLOPs())
+	}
+	return paramFLOPs * float64(c.Model.NumParams())
+}
+
+// work is about the operations of one round at the mean sample size.
+func (c *Config) work() float64 {
+	run := c.Run()
+	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
+}
 
 // Computing returns how many rounds Virtual computes at the same time.
 func (c *Config) Computing(p Perf) int {
@@ -60,7 +76,7 @@ func (c *Config) Clients() int { return len(c.Rows) }
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 // Limits of a run. MaxClientParams bounds the parameters of all clients' models
-// together; see Memory for how many vectors of them there are.
+// together; see Vectors for how many vectors of them there are.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30

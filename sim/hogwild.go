@@ -39,9 +39,8 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
 		workspaces: make(chan *Workspace, min(cfg.Clients(), runtime.GOMAXPROCS(0))),
-		// A client reads one broadcast, keeps one for later and has one in its
-		// mailbox, and the server has one: no more are ever there.
-		returned: make(chan *Vector, 3*cfg.Clients()+1),
+		// The server has one, too: no more broadcasts are ever there.
+		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.release)
 	h.server, h.sched = server, sched
@@ -103,6 +102,10 @@ type broadcast struct {
 // vectorsPerClient lets a client compute while the server applies its last
 // update.
 const vectorsPerClient = 2
+
+// broadcastsPerClient is how many a client has at most: one that it reads, one
+// for later and one in its mailbox.
+const broadcastsPerClient = 3
 
 // vector returns one that the client may write.
 func (h *hogwild) vector(ctx context.Context, n *node) ([]float32, error) {

@@ -121,3 +121,51 @@ func TestVectorsOfALargeModel(t *testing.T) {
 		}
 	}
 }
+
+// What is handed to workers is decided by a round's arithmetic at the mean sample
+// size: LeNet's is worth it at any size, logistic regression's from 2^17
+// parameters × examples on.
+func TestWhatIsWorthAWorker(t *testing.T) {
+	const enough = 1 << 17
+	for _, c := range []struct {
+		name   string
+		model  models.Model
+		sizes  dp.Sizes
+		rounds int
+		want   int
+	}{
+		{"LeNet, one example", lenet.New(), dp.ConstantSizes(1), 5, 3},
+		{"LeNet, growing sizes", lenet.New(), dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}, 5, 3},
+		{"just enough", heavy{params: enough / 4}, dp.ConstantSizes(4), 5, 3},
+		{"a bit less", heavy{params: enough/4 - 1}, dp.ConstantSizes(4), 5, 1},
+		{"grown to enough", heavy{params: enough / 4}, dp.ListSizes{1, 7}, 2, 3},
+		{"not grown to enough", heavy{params: enough / 4}, dp.ListSizes{1, 6}, 2, 1},
+	} {
+		cfg := heavyConfig(heavy{}, 1)
+		cfg.Model, cfg.Mechanism.Sizes, cfg.GradComps = c.model, c.sizes, 0
+		for i := range c.rounds {
+			cfg.GradComps += c.sizes.At(i)
+		}
+		if got := cfg.Computing(Perf{Workers: 3}); got != c.want {
+			t.Errorf("%s: %d rounds at a time, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// Without a bound on the delay, each of Hogwild's clients may have three
+// broadcasts of its own and the server one; with one, there are no more than may
+// be read, and the next.
+func TestBroadcastsOfHogwild(t *testing.T) {
+	for _, c := range []struct {
+		delay Delay
+		want  int
+	}{{Unlimited{}, 16}, {AtMost(100), 16}, {AtMost(6), 8}, {AtMost(0), 2}} {
+		cfg := heavyConfig(heavy{params: 1}, 3)
+		cfg.Delay = c.delay
+		for _, part := range cfg.Vectors(Perf{}, true) {
+			if part.What == "broadcasts" && part.Count != c.want {
+				t.Errorf("Υ = %v: %d broadcasts, want %d", c.delay, part.Count, c.want)
+			}
+		}
+	}
+}

@@ -16,8 +16,11 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server reads an older broadcast than the others.
 	broadcasts := n
+	if hogwild {
+		broadcasts = broadcastsPerClient * n
+	}
 	if tau, ok := c.Delay.(AtMost); ok {
-		broadcasts = min(n, int(tau)+1)
+		broadcasts = min(broadcasts-1, int(tau)) + 1
 	}
 	// On the way, by Little's law: as many as are sent while one travels.
 	round := float64(c.Timing.Compute.Mean) * float64(c.Mechanism.Sizes.At(0))

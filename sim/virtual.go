@@ -46,9 +46,9 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	return v, nil
 }
 
-// pollWork is about how much gradient arithmetic passes between looks at the
+// pollWork is about how many operations of gradients pass between looks at the
 // context.
-const pollWork = 1 << 22
+const pollWork = paramFLOPs << 22
 
 // Run processes events until training is complete. Cancelling the context
 // stops it between events; the run can then go on with another call.
@@ -65,7 +65,7 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 			v.crew = nil
 		}()
 	}
-	pollEvery := max(1, pollWork/v.cfg.work())
+	pollEvery := max(1, int(pollWork/v.cfg.work()))
 	for n := 0; ; n++ {
 		if n%pollEvery == 0 {
 			if err := context.Cause(ctx); err != nil {

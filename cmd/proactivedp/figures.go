@@ -27,7 +27,10 @@ func newFigures() *cobra.Command {
 Each gets a folder with figure.png, data.csv and manifest.json. Names may be globs;
 without any, all figures of logistic regression are made.
 
-Networks take long at full size: --scale runs a part of it and says so on the plot.
+The settings are the paper's, but the step size of networks is searched on held-out
+records (see search). Networks take long at full size: --scale runs a part of it and
+says so on the plot.
+
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick

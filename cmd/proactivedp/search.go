@@ -24,6 +24,10 @@ its last records, and rank them by the accuracy on these; the test set is not lo
 at. Writes a table of all runs, the ranking with the winners, and a manifest. The
 search itself is covered by no privacy statement.
 
+The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
+has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. Held out
+is a sixth of the training rows, unless --holdout says otherwise.
+
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp search --data mnist
   proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --sigma 12.10881 --seeds 3`,
@@ -56,7 +60,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			if o.Out == "" {
-				o.Out = filepath.Join("out", "search-"+strings.ReplaceAll(filepath.Base(spec.Train.Data), ":", "-"))
+				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator), "-").Replace(filepath.Clean(spec.Train.Data)))
 			}
 			if err := distinct([]error{spec.Validate(), checkData(spec.Train.Data), checkWorkers(o.Workers)}); err != nil {
 				return usage(err)
@@ -64,6 +68,14 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 			d, err := where.load(cmd, spec.Train.Data)
 			if err != nil {
 				return err
+			}
+			if !cmd.Flags().Changed("holdout") {
+				if err := spec.HoldOut(d); err != nil {
+					return usage(err)
+				}
+				if err := spec.Validate(); err != nil {
+					return usage(err)
+				}
 			}
 			o.Progress = cmd.ErrOrStderr()
 			if err := experiments.Search(cmd.Context(), spec, d, o); err != nil {

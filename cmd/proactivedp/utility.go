@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +24,7 @@ func newUtility() *cobra.Command {
 and print the test accuracy of w* + n over that of w*: the paper's utility graph,
 which tells which (σ, C) cannot work before any private training. It looks at the
 data without noise and is itself covered by no (ε, δ). The defaults are the paper's,
-as those of train.`,
+but for the step size of networks, as those of train.`,
 		Example: `  proactivedp utility
   proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
 		Args: noArgs,
@@ -68,20 +65,14 @@ as those of train.`,
 			if _, err := spec.Train.Prepare(d, nil); err != nil {
 				return usage(err)
 			}
-			var out []*experiments.Utility
-			for _, clip := range clips {
-				s := spec
-				s.Train.Clip = clip
-				u, err := s.Run(cmd.Context(), d, sim.Perf{Workers: runtime.GOMAXPROCS(0)})
-				if err != nil {
-					return err
-				}
-				out = append(out, u)
+			r, err := spec.Graph(cmd.Context(), d, clips, sim.Perf{Workers: runtime.GOMAXPROCS(0)}, cmd.ErrOrStderr())
+			if err != nil {
+				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), out)
+				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printUtility(cmd.OutOrStdout(), out)
+			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
 	where.add(cmd)
@@ -112,30 +103,4 @@ func distinct(errs []error) error {
 		}
 	}
 	return errors.Join(out...)
-}
-
-func printUtility(w io.Writer, us []*experiments.Utility) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "σ\t")
-	for _, u := range us {
-		fmt.Fprintf(t, "C = %g\t", u.Clip)
-	}
-	fmt.Fprint(t, "\n")
-	for i, p := range us[0].Points {
-		fmt.Fprintf(t, "%g\t", p.Sigma)
-		for _, u := range us {
-			fmt.Fprintf(t, "%.4f\t", u.Points[i].Fraction)
-		}
-		fmt.Fprint(t, "\n")
-	}
-	row := func(name string, value func(*experiments.Utility) float64) {
-		fmt.Fprintf(t, "%s\t", name)
-		for _, u := range us {
-			fmt.Fprintf(t, "%.4f\t", value(u))
-		}
-		fmt.Fprint(t, "\n")
-	}
-	row("accuracy of w*", func(u *experiments.Utility) float64 { return u.Accuracy })
-	row("‖w*‖", func(u *experiments.Utility) float64 { return u.Norm })
-	return t.Flush()
 }

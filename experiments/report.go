@@ -1,0 +1,106 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"proactivedp/dp"
+	"proactivedp/internal/f32"
+	"proactivedp/sim"
+)
+
+// Report is what a finished training run says of itself.
+type Report struct {
+	TestAccuracy float64       `json:"test_accuracy"`
+	TestRows     int           `json:"test_rows"`
+	JudgedOn     string        `json:"judged_on"` // which rows these are
+	Rounds       int           `json:"rounds"`    // per client
+	Updates      int           `json:"updates"`
+	GradComps    int           `json:"grad_computations"` // done, per client
+	Remainder    int           `json:"remainder"`         // of K, too little for a round
+	MaxLag       int           `json:"max_lag"`           // largest i − k a client computed with
+	ParamsSHA256 string        `json:"params_sha256"`
+	ParamsNorm   float64       `json:"params_norm"`
+	Privacy      PrivacyReport `json:"privacy"`
+	Synthetic    bool          `json:"synthetic_data"`
+	DataNote     string        `json:"data_note,omitempty"`
+	DataSHA256   string        `json:"data_sha256"` // of the parsed content
+	Seconds      float64       `json:"seconds"`     // the training loop alone
+	Spec         TrainSpec     `json:"config"`
+}
+
+// Train runs the problem and reports. A long run shows its progress; nil: none.
+func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
+	var observe sim.Observer
+	report, finish := longBar(progress, "training", p.work())
+	if report != nil {
+		observe = p.progress(report)
+	}
+	train, err := p.ready(perf, observe)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	result, err := train(ctx)
+	finish()
+	if err != nil {
+		return nil, err
+	}
+	seconds := time.Since(start).Seconds()
+	set := p.Test.Data
+	return &Report{
+		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.judgedOn(),
+		Rounds: result.Run.Rounds, Updates: result.Updates,
+		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
+		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
+		Privacy: p.privacy(func(acc dp.Accountant) sim.Privacy {
+			return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
+		}),
+		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
+	}, nil
+}
+
+// stated is the spec as a report gives it: without a seed that was not used.
+func (s TrainSpec) stated() TrainSpec {
+	if s.SeedFromOS {
+		s.Seed = 0
+	}
+	return s
+}
+
+// dataText names the data for people: that it is synthetic, and what else is to
+// be known of it.
+func dataText(name string, synthetic bool, note string) string {
+	if synthetic {
+		name += " (SYNTHETIC data)"
+	}
+	if note != "" {
+		name += "; " + note
+	}
+	return name
+}
+
+// WriteText writes the report for people to read.
+func (r *Report) WriteText(w io.Writer) error {
+	accuracy := "test accuracy"
+	if r.Spec.Holdout > 0 {
+		accuracy = "held-out acc."
+	}
+	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s
+rounds          %d per client, %d updates in all, at most %d behind
+computations    %d gradients per client, %d left over
+parameters      sha256 %s, norm %.4g
+training loop   %.3f s (%.4g client rounds per second)
+`,
+		accuracy, r.TestAccuracy, r.TestRows, dataText(r.Spec.Data, r.Synthetic, r.DataNote),
+		r.Rounds, r.Updates, r.MaxLag,
+		r.GradComps, r.Remainder,
+		r.ParamsSHA256, r.ParamsNorm,
+		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
+		return err
+	}
+	return r.Privacy.WriteText(w)
+}

@@ -1,0 +1,77 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"proactivedp/data"
+	"proactivedp/sim"
+)
+
+// UtilityReport is a utility graph: a line for each clipping norm.
+type UtilityReport struct {
+	Lines      []*Utility  `json:"lines"`
+	TestRows   int         `json:"test_rows"`
+	JudgedOn   string      `json:"judged_on"` // which rows these are
+	Synthetic  bool        `json:"synthetic_data"`
+	DataNote   string      `json:"data_note,omitempty"`
+	DataSHA256 string      `json:"data_sha256"` // of the parsed content
+	Spec       UtilitySpec `json:"config"`      // with the clipping norm 0: see the lines
+}
+
+// Graph runs the spec with each clipping norm. A long run shows its progress; nil:
+// none.
+func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64, perf sim.Perf, progress io.Writer) (*UtilityReport, error) {
+	p, err := s.Train.Prepare(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &UtilityReport{
+		TestRows: p.Test.Len(), JudgedOn: s.Train.judgedOn(),
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: d.Hash(), Spec: s,
+	}
+	r.Spec.Train.Clip = 0
+	n := float64(len(clips))
+	report, finish := longBar(progress, "training and judging", n*s.work(p))
+	defer finish()
+	for i, clip := range clips {
+		one := s
+		one.Train.Clip = clip
+		u, err := one.run(ctx, d, perf, func(part float64) {
+			if report != nil {
+				report((float64(i) + part) / n)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.Lines = append(r.Lines, u)
+	}
+	return r, nil
+}
+
+// WriteText writes the report for people to read: accuracies of w* + n over that
+// of w*.
+func (r *UtilityReport) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %d rows of %s\n",
+		r.JudgedOn, r.TestRows, dataText(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(name string, format string, value func(*Utility) float64) {
+		fmt.Fprintf(t, "%s\t", name)
+		for _, u := range r.Lines {
+			fmt.Fprintf(t, format+"\t", value(u))
+		}
+		fmt.Fprint(t, "\n")
+	}
+	row("σ", "C = %g", func(u *Utility) float64 { return u.Clip })
+	for i, sigma := range r.Spec.Sigmas {
+		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *Utility) float64 { return u.Points[i].Fraction })
+	}
+	row("accuracy of w*", "%.4f", func(u *Utility) float64 { return u.Accuracy })
+	row("‖w*‖", "%.4f", func(u *Utility) float64 { return u.Norm })
+	return t.Flush()
+}
