@@ -10,8 +10,7 @@ import (
 
 // writeTraining measures whole trainings of networks, in processes of their own.
 func (b *bencher) writeTraining(w io.Writer) error {
-	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs. How long the\n"+
-		"figures took is in their manifests.\n\n", b.runs)
+	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs.\n\n", b.runs)
 	fmt.Fprint(w, figureHeader)
 	const minHogwild, minVirtual, maxMiB = 1.85, 1.7, 4096
 	for _, r := range []struct {
