@@ -40,7 +40,7 @@ func (p *Problem) judging() float64 {
 // progress returns an observer that reports which part of the run is done.
 func (p *Problem) progress(report func(part float64)) sim.Observer {
 	computed := float64(p.Config.Run().Computed)
-	return func(_, gradComps int, _ []float32) { report(float64(gradComps) / computed) }
+	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
 }
 
 // computing returns how many gradients are computed at the same time.

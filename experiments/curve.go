@@ -62,19 +62,19 @@ func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
 	next := 0
 	report := p.progress(progress)
-	show := func(k, gradComps int, v []float32) {
-		report(k, gradComps, v)
-		if next > points || gradComps < target(next) {
+	show := func(b sim.Broadcast) {
+		report(b)
+		if next > points || b.GradComps < target(next) {
 			return
 		}
-		accuracy := judge(v)
-		for ; next <= points && target(next) <= gradComps; next++ {
+		accuracy := judge(b.V)
+		for ; next <= points && target(next) <= b.GradComps; next++ {
 			c.Target = append(c.Target, target(next))
-			c.At = append(c.At, gradComps)
+			c.At = append(c.At, b.GradComps)
 			c.Accuracy = append(c.Accuracy, accuracy)
 		}
 	}
-	show(0, 0, initial)
+	show(sim.Broadcast{V: initial})
 	if _, err := p.Run(ctx, perf, show); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type Client struct {
 	delay   Delay
 	sched   *schedule
 	root    *rng.Root
+	compute Release
 	release func(*Vector) // called with each broadcast that the client will not read again
 	state   clientState
 }
@@ -53,8 +54,12 @@ type clientState struct {
 // it becomes a reader.
 func newClient(id int, cfg *Config, sched *schedule, initial *Vector, release func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
+	compute := cfg.Release
+	if compute == nil {
+		compute = (*Client).Release
+	}
 	return &Client{
-		id: id, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
+		id: id, compute: compute, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
 		delay: cfg.Delay, sched: sched, root: cfg.Root, release: release,
 		state: clientState{shared: initial},
 	}
@@ -101,20 +106,52 @@ func NewWorkspace(m models.Model) *Workspace { return &Workspace{model: m.NewScr
 // gradients at ŵ, plus noise. It is a function of ŵ, the client, the round and
 // the seed alone, and may be repeated.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
-	i := c.state.i
-	c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), i)
-	ws.rows = c.mech.Sample(ws.rows[:0], i, &ws.sampling, &ws.sample)
-	batch := c.rows.Batch(ws.rows)
+	if err := c.compute(c, u, ws); err != nil {
+		return fmt.Errorf("sim: client %d, round %d: %w", c.id, c.state.i, err)
+	}
+	return nil
+}
+
+// Release computes what a client sends in its current round. It may read the
+// client, but not change it.
+type Release func(c *Client, u []float32, ws *Workspace) error
+
+// Release is what the mechanism prescribes: sample, sum, noise.
+func (c *Client) Release(u []float32, ws *Workspace) error {
+	if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+		return err
+	}
+	c.AddNoise(u, ws)
+	return nil
+}
+
+// ID returns the client's number, from 0.
+func (c *Client) ID() int { return c.id }
+
+// Round returns the number i of the current round, or T after the last.
+func (c *Client) Round() int { return c.state.i }
+
+// Sample returns the records of the current round; they are valid until the
+// workspace's next sample.
+func (c *Client) Sample(ws *Workspace) data.Batch {
+	c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), c.state.i)
+	ws.rows = c.mech.Sample(ws.rows[:0], c.state.i, &ws.sampling, &ws.sample)
+	return c.rows.Batch(ws.rows)
+}
+
+// GradSum sets u to the sum of the batch's gradients at ŵ, each clipped.
+func (c *Client) GradSum(u []float32, batch data.Batch, ws *Workspace) error {
 	if c.drawing != nil {
-		c.root.Reseed(&ws.dropout, rng.Dropout, uint32(c.id), i)
+		c.root.Reseed(&ws.dropout, rng.Dropout, uint32(c.id), c.state.i)
 		c.drawing.Draw(ws.model, &ws.dropout)
 	}
-	if err := c.model.ClippedGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model); err != nil {
-		return fmt.Errorf("sim: client %d, round %d: %w", c.id, i, err)
-	}
-	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), i)
+	return c.model.ClippedGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model)
+}
+
+// AddNoise adds the current round's noise to u.
+func (c *Client) AddNoise(u []float32, ws *Workspace) {
+	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.AddNoise(u, &ws.noise)
-	return nil
 }
 
 // Finish ends the round with its computed u: it is entered in the ledger,

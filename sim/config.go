@@ -25,6 +25,10 @@ type Config struct {
 	Steps     StepSize
 	Root      *rng.Root // all randomness
 	Timing    Timing    // the virtual clock; ignored by Hogwild
+	// Release is what clients run in the place of the mechanism, such as a
+	// faulty one that an audit must find; nil: Client.Release. The ledgers
+	// account for the mechanism all the same.
+	Release Release
 }
 
 // Perf is what decides only how fast a result comes.
@@ -178,10 +182,16 @@ func (c *Config) newMachines(release func(*Vector)) (*Server, []*Client, *schedu
 	return newServer(len(clients), sched, initial.X), clients, sched
 }
 
-// Observer is shown every broadcast: its number k, the gradient computations
-// per client that v̂_k holds at least, and v̂_k itself, which it may neither keep
-// nor change.
-type Observer func(k, gradComps int, v []float32)
+// Observer is shown every broadcast.
+type Observer func(Broadcast)
+
+// Broadcast is v̂_k as the server sends it.
+type Broadcast struct {
+	K         int
+	GradComps int       // per client, that v̂_k holds at least
+	At        Time      // on the virtual clock; 0 in Hogwild
+	V         []float32 // v̂_k itself, to be neither kept nor changed
+}
 
 // Result is what a finished run leaves.
 type Result struct {

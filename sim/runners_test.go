@@ -283,8 +283,8 @@ func TestVirtualStopsAndGoesOn(t *testing.T) {
 	cfg := small(t, func(c *Config) { c.GradComps = 8 * 40_000 })
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
 	ctx, cancel := context.WithCancel(context.Background())
-	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, func(k, _ int, _ []float32) {
-		if k >= 100 {
+	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, func(b Broadcast) {
+		if b.K >= 100 {
 			cancel() // in the middle of the run, with rounds under way
 		}
 	})
@@ -341,11 +341,11 @@ func TestHogwildKeepsItsPromises(t *testing.T) {
 			t.Run(fmt.Sprintf("clients=%d/delay=%v", clients, delay), func(t *testing.T) {
 				cfg := small(t, withClients(clients), withDelay(delay), func(c *Config) { c.Mechanism.NoiseMultiplier = 0.1 })
 				last := 0
-				r, err := Hogwild(context.Background(), cfg, func(k, gradComps int, v []float32) {
-					if k <= last || gradComps != 8*k || len(v) != 13 {
-						t.Errorf("broadcast k = %d after %d with %d gradient computations", k, last, gradComps)
+				r, err := Hogwild(context.Background(), cfg, func(b Broadcast) {
+					if b.K <= last || b.GradComps != 8*b.K || len(b.V) != 13 {
+						t.Errorf("broadcast k = %d after %d with %d gradient computations", b.K, last, b.GradComps)
 					}
-					last = k
+					last = b.K
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -548,5 +548,56 @@ func benchConfig(b *testing.B, clients, rounds int) *Config {
 		GradComps: rounds, Delay: AtMost(1),
 		Steps: StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
 		Root:  rng.New(1), Timing: DefaultTiming(),
+	}
+}
+
+func TestVirtualPausesBetweenEvents(t *testing.T) {
+	cfg := small(t)
+	want := runVirtual(t, cfg, Perf{})
+	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for updates := 1; ; updates += 7 {
+		finished, err := v.RunUntil(context.Background(), func() bool { return v.Updates() >= updates })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if finished {
+			break
+		}
+		if next, more := v.Next(); v.Updates() != updates || !more || next < v.Now() {
+			t.Fatalf("paused after %d updates, the next event at %d (%t), now %d; want %d updates", v.Updates(), next, more, v.Now(), updates)
+		}
+	}
+	r, err := v.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.ParamsSHA256() != want.ParamsSHA256() || r.Clock != want.Clock {
+		t.Error("pauses changed the run")
+	}
+}
+
+func TestReleaseReplacesTheMechanisms(t *testing.T) {
+	honest := small(t)
+	calls := 0
+	same := small(t, func(c *Config) {
+		c.Release = func(c *Client, u []float32, ws *Workspace) error {
+			calls++
+			return c.Release(u, ws)
+		}
+	})
+	if r := runVirtual(t, same, Perf{}); r.ParamsSHA256() != runVirtual(t, honest, Perf{}).ParamsSHA256() || calls != r.Updates {
+		t.Errorf("a release that calls Client.Release changed the run, or %d calls for %d updates", calls, r.Updates)
+	}
+	silent := small(t, func(c *Config) {
+		c.Release = func(_ *Client, u []float32, _ *Workspace) error {
+			clear(u)
+			return nil
+		}
+	})
+	if r := runVirtual(t, silent, Perf{}); r.ParamsSHA256() == runVirtual(t, honest, Perf{}).ParamsSHA256() || r.Ledgers[0].Events()[0] != runVirtual(t, honest, Perf{}).Ledgers[0].Events()[0] {
+		t.Error("a silent release left the run as it was, or changed its ledger")
 	}
 }

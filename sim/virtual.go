@@ -53,6 +53,16 @@ const pollWork = paramFLOPs << 22
 // Run processes events until training is complete. Cancelling the context
 // stops it between events; the run can then go on with another call.
 func (v *Virtual) Run(ctx context.Context) (*Result, error) {
+	if _, err := v.RunUntil(ctx, func() bool { return false }); err != nil {
+		return nil, err
+	}
+	return v.result()
+}
+
+// RunUntil processes events until none is left, and reports true, or until stop
+// returns true, which is asked before each. stop may look at the run (Now, Model,
+// Updates, Next, Snapshot); the run can go on with another call.
+func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if workers := v.cfg.Computing(v.perf); workers > 1 {
 		v.crew = newCrew(workers, v.cfg.Model, len(v.clients))
 		for _, c := range v.clients {
@@ -66,22 +76,35 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 		}()
 	}
 	pollEvery := max(1, int(pollWork/v.cfg.work()))
-	for n := 0; ; n++ {
+	for n := 0; !stop(); n++ {
 		if n%pollEvery == 0 {
 			if err := context.Cause(ctx); err != nil {
-				return nil, fmt.Errorf("sim: %w", err)
+				return false, fmt.Errorf("sim: %w", err)
 			}
 		}
-		more, err := v.Step()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
+		if more, err := v.Step(); err != nil || !more {
+			return err == nil, err
 		}
 	}
-	return v.result()
+	return false, nil
 }
+
+// Now returns the virtual time of the last event.
+func (v *Virtual) Now() Time { return v.now }
+
+// Next returns the time of the next event; false if there is none.
+func (v *Virtual) Next() (Time, bool) {
+	if len(v.queue) == 0 {
+		return 0, false
+	}
+	return v.queue[0].at, true
+}
+
+// Model returns the global model v as it is, to be neither kept nor changed.
+func (v *Virtual) Model() []float32 { return v.server.Model() }
+
+// Updates returns how many updates the server has applied.
+func (v *Virtual) Updates() int { return v.server.state.applied }
 
 // ErrStalled reports that clients are left waiting and nothing is under way:
 // the permissible delay was not true for k ≥ i.
@@ -199,7 +222,7 @@ func (v *Virtual) broadcast() {
 	shared := v.vectors.get(len(v.clients))
 	copy(shared.X, v.server.Model())
 	if v.observe != nil {
-		v.observe(k, v.sched.before[k], shared.X)
+		v.observe(Broadcast{K: k, GradComps: v.sched.before[k], At: v.now, V: shared.X})
 	}
 	if v.cfg.Timing.Downlink.Kind == ConstantDuration {
 		// One event stands for the n that would happen at one time.
