@@ -4,7 +4,7 @@ SEEDS       ?= 5
 # Of networks: LeNet has the paper's size, AlexNet a part of it that takes minutes
 # and not a day; CIFAR_SCALE=1 is the paper's.
 NETWORK_SEEDS ?= 3
-CIFAR_SCALE   ?= 0.01
+CIFAR_SCALE   ?= 0.1
 FUZZTIME    ?= 10s
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
@@ -62,7 +62,7 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
 
-results: build ## Make the committed figures and tables anew, from the real data only (about an hour).
+results: build ## Make the committed figures and tables anew, from the real data only (about two hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
@@ -72,8 +72,8 @@ search: build ## Search the networks' step sizes anew (about half an hour).
 	$(BIN) search --data mnist --sigma 12.10881 --out results/search-mnist
 	$(BIN) search --data mnist --sigma 12.10881 --models lenet --schedule sqrt --eta0 0.02,0.05 --beta 0.01,0.03 --out results/search-mnist-sqrt
 	$(BIN) search --data mnist --sigma 0 --eta0 0.1,0.2 --beta 3e-6,1e-5 --out results/search-mnist-plain
-	$(BIN) search --data cifar10 --scale 0.01 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
-	$(BIN) search --data cifar10 --scale 0.01 --sigma 0 --eta0 0.02,0.05,0.1,0.2 --beta 0.01 --out results/search-cifar10-plain
+	$(BIN) search --data cifar10 --scale 0.05 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
+	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells

@@ -102,7 +102,7 @@ const mnistModel = LeNet
 var (
 	mnistSteps      = steps{0.015, 1e-5, sim.LinearDecay}
 	mnistPlainSteps = steps{0.2, 3e-6, sim.LinearDecay}
-	cifarSteps      = steps{0.005, 0.01, sim.SqrtDecay}
+	cifarSteps      = steps{0.01, 0.01, sim.SqrtDecay}
 	cifarPlainSteps = steps{0.02, 0.01, sim.SqrtDecay}
 )
 
