@@ -31,6 +31,7 @@ var floors = map[string]floor{
 	"cmd":            {6, []string{"github.com/spf13/cobra"}},
 	"cmd/bench":      {6, []string{"golang.org/x/perf"}},
 	"experiments":    {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc", "github.com/schollz/progressbar/v3"}},
+	"audit":          {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc"}},
 	"sim":            {4, []string{"github.com/sourcegraph/conc"}},
 	"plan":           {4, nil},
 	"models":         {3, nil},

@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/models/logreg"
+)
+
+// loudCanary is the norm of the canary's gradient before clipping: far beyond C.
+const loudCanary = 10
+
+// probes returns the battery. In each the clients go at random speeds, at most a
+// round ahead of each other.
+func probes() ([]probe, error) {
+	logistic, err := logistic()
+	if err != nil {
+		return nil, err
+	}
+	return []probe{
+		{
+			name:  "full-batch",
+			about: "every record in every round, so that the releases are Gaussian; the other records push against the canary",
+			setting: setting{
+				model: linear{1}, data: gradients(1, []float32{loudCanary}, []float32{-1}, []float32{-1}),
+				partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
+			},
+			statistics: []statistic{likelihood},
+			share:      1,
+		},
+		logistic,
+		{
+			name:  "sampled",
+			about: "one record in 16 on average, so that nearly all privacy is by sampling",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(15, []float32{loudCanary, 0})...),
+				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 16, sigma: 1,
+			},
+			statistics: []statistic{likelihood},
+			share:      5,
+		},
+		{
+			name:  "pair",
+			about: "one of two records on average, much noise: samples are often empty, and rounds can be compared",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(1, []float32{loudCanary, 0})...),
+				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 2, sigma: 8,
+			},
+			statistics: []statistic{likelihood, spread, loud},
+			share:      5,
+		},
+		{
+			name:  "shard",
+			about: "every record is held by one client of three, half of a client's records in a round on average",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(11, []float32{loudCanary, 0})...),
+				partition: data.Shard, clients: 3, rounds: 4, size: 2, places: 4, sigma: 1,
+			},
+			statistics: []statistic{likelihood},
+			share:      5,
+		},
+	}, nil
+}
+
+// logistic is the probe of a model that is really trained. At w = 0 the gradient
+// of a record (x, y) is (1/2 − y)·(x, 1); the canary's has the norm 5.
+func logistic() (probe, error) {
+	m, err := logreg.NewPlain(1)
+	if err != nil {
+		return probe{}, fmt.Errorf("audit: %w", err)
+	}
+	d := gradients(1, []float32{loudCanary}, []float32{1.5}, []float32{1.5})
+	d.Label[0] = 1
+	return probe{
+		name:  "logreg",
+		about: "as full-batch, of logistic regression with its own clipping",
+		setting: setting{
+			model: m, data: d,
+			partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
+		},
+		statistics: []statistic{likelihood},
+		share:      2,
+	}, nil
+}
+
+// gradients returns a data set of the given rows.
+func gradients(features int, rows ...[]float32) *data.Dataset {
+	d := &data.Dataset{Name: "gradients", Features: features, Classes: 2, Label: make([]int32, len(rows)), Start: []int{0}, Synthetic: true}
+	for _, row := range rows {
+		for c, v := range row {
+			if v != 0 {
+				d.Index, d.Value = append(d.Index, int32(c)), append(d.Value, v)
+			}
+		}
+		d.Start = append(d.Start, len(d.Index))
+	}
+	return d
+}
+
+// beside returns the canary and n records whose gradients are orthogonal to it.
+func beside(n int, canary []float32) [][]float32 {
+	rows := [][]float32{canary}
+	for range n {
+		rows = append(rows, []float32{0, 1})
+	}
+	return rows
+}

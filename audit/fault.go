@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// Fault is a way to break the mechanism while it claims to be whole.
+type Fault string
+
+// The faults that can be planted.
+const (
+	NoFault          Fault = "none"
+	HalfNoise        Fault = "half-noise"         // σ/2
+	NoClip           Fault = "no-clip"            // gradients as they are
+	FixedSample      Fault = "fixed-sample"       // no randomness: a client's first s records, every round
+	ReusedNoise      Fault = "reused-noise"       // round 0's noise in every round
+	SilentEmptyBatch Fault = "silent-empty-batch" // an empty sample sends zero, without noise
+	BatchClip        Fault = "batch-clip"         // the sum of the batch is clipped, not each gradient
+)
+
+// Faults returns all of them, the whole mechanism first.
+func Faults() []Fault {
+	return []Fault{NoFault, HalfNoise, NoClip, FixedSample, ReusedNoise, SilentEmptyBatch, BatchClip}
+}
+
+// ParseFault turns a name into a Fault.
+func ParseFault(name string) (Fault, error) {
+	if f := Fault(name); slices.Contains(Faults(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("audit: fault = %q, must be one of %q", name, Faults())
+}
+
+// plant breaks what a configuration runs; what its ledgers claim stays.
+func (f Fault) plant(cfg *sim.Config, absent []bool) {
+	switch f {
+	case HalfNoise:
+		cfg.Release = halfNoise
+	case NoClip:
+		cfg.Model = unclipped{cfg.Model}
+	case FixedSample:
+		cfg.Release = fixedSample(cfg)
+	case ReusedNoise:
+		cfg.Release = reusedNoise(cfg)
+	case SilentEmptyBatch:
+		cfg.Release = silentEmptyBatch(absent)
+	case BatchClip:
+		cfg.Model = batchClipped{cfg.Model}
+	}
+}
+
+func halfNoise(c *sim.Client, u []float32, ws *sim.Workspace) error {
+	if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+		return err
+	}
+	scale(u, 2)
+	c.AddNoise(u, ws)
+	scale(u, 0.5)
+	return nil
+}
+
+func scale(u []float32, by float32) {
+	for i := range u {
+		u[i] *= by
+	}
+}
+
+func fixedSample(cfg *sim.Config) sim.Release {
+	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+		held := cfg.Rows[c.ID()]
+		first := held.Rows[:cfg.Mechanism.Sizes.At(c.Round())]
+		if err := c.GradSum(u, data.Batch{Data: held.Data, Rows: first}, ws); err != nil {
+			return err
+		}
+		c.AddNoise(u, ws)
+		return nil
+	}
+}
+
+func reusedNoise(cfg *sim.Config) sim.Release {
+	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+		if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+			return err
+		}
+		cfg.Mechanism.AddNoise(u, cfg.Root.Stream(rng.Noise, uint32(c.ID()), 0))
+		return nil
+	}
+}
+
+func silentEmptyBatch(absent []bool) sim.Release {
+	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+		batch := c.Sample(ws)
+		if err := c.GradSum(u, batch, ws); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(batch.Rows, func(r int32) bool { return !absent[r] }) {
+			c.AddNoise(u, ws)
+		}
+		return nil
+	}
+}
+
+// unclipped is a model that does not clip.
+type unclipped struct{ models.Model }
+
+func (m unclipped) ClippedGradSum(sum, params []float32, b data.Batch, _ float64, scratch models.Scratch) error {
+	return m.Model.ClippedGradSum(sum, params, b, math.Inf(1), scratch)
+}
+
+// batchClipped is a model that clips once: the sum.
+type batchClipped struct{ models.Model }
+
+func (m batchClipped) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch models.Scratch) error {
+	if err := m.Model.ClippedGradSum(sum, params, b, math.Inf(1), scratch); err != nil {
+		return err
+	}
+	factor, ok := models.ClipFactor(math.Sqrt(f32.SumSquares(sum)), clip)
+	if !ok {
+		return models.ErrDiverged
+	}
+	scale(sum, float32(factor))
+	return nil
+}

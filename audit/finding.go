@@ -1,0 +1,73 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/sim"
+)
+
+// Finding is what one probe found: by Tests of many runs, or by OneRun.
+type Finding struct {
+	Probe             string         `json:"probe"`
+	About             string         `json:"about"`
+	EpsilonLowerBound float64        `json:"epsilon_lower_bound"`
+	EpsilonUpper      float64        `json:"epsilon_upper"`
+	Violated          bool           `json:"violated"`
+	Delta             float64        `json:"delta"`
+	Model             string         `json:"model"`
+	Partition         data.Partition `json:"partition"`
+	Clients           int            `json:"clients"`
+	Rounds            int            `json:"rounds"`
+	SampleSize        int            `json:"sample_size"`
+	DatasetSize       int            `json:"dataset_size"`
+	NoiseMultiplier   float64        `json:"noise_multiplier"`
+	Adjacency         dp.Adjacency   `json:"adjacency"`
+	Sampling          dp.Sampling    `json:"sampling"`
+	Accountant        string         `json:"accountant"`
+	Kind              dp.Kind        `json:"kind"`
+	Runs              int            `json:"runs"` // made, of both worlds
+	RunsPerSecond     float64        `json:"runs_per_second"`
+	Tests             []Test         `json:"tests,omitempty"`
+	OneRun            *OneRun        `json:"one_run,omitempty"`
+}
+
+// newFinding returns one that says what the probe is.
+func newFinding(probe, about string, s setting) Finding {
+	return Finding{
+		Probe: probe, About: about, Model: s.model.Name(), Partition: s.partition, Clients: s.clients, Rounds: s.rounds,
+		SampleSize: s.size, DatasetSize: s.places, NoiseMultiplier: s.sigma,
+	}
+}
+
+// claim sets what the released ledgers guarantee to a record.
+func (f *Finding) claim(ledgers []dp.Ledger, partition data.Partition, delta float64) error {
+	s := sim.Account(pld.Accountant{}, ledgers, partition, delta).PerRecord
+	if s.EpsilonUpper == nil {
+		return fmt.Errorf("no guarantee to audit: %s", s.Reason)
+	}
+	f.EpsilonUpper, f.Kind, f.Accountant = *s.EpsilonUpper, s.Kind, s.Accountant
+	f.Adjacency, f.Sampling, f.Delta = s.Adjacency, s.Sampling, s.Delta
+	return nil
+}
+
+// conclude compares the bounds, and states how many runs it took.
+func (f *Finding) conclude(runs int, took time.Duration) {
+	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/took.Seconds())
+	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper
+}
+
+// by says what gave the lower bound.
+func (f *Finding) by() string {
+	if g := f.OneRun; g != nil {
+		return fmt.Sprintf("%d of %d guesses right", g.Right, g.Guesses)
+	}
+	best := slices.MaxFunc(f.Tests, func(a, b Test) int { return cmp.Compare(a.EpsilonLowerBound, b.EpsilonLowerBound) })
+	return best.Statistic + ", " + best.Over
+}

@@ -1,0 +1,63 @@
+package audit
+
+import (
+	"math"
+
+	"proactivedp/internal/root"
+)
+
+// guesses is the outcome of one run with many canaries, each in or out by the
+// toss of a fair coin: how many coins were guessed, and how many rightly.
+type guesses struct {
+	canaries, made, right int
+}
+
+// pValue bounds the probability of so many right guesses or more, for every
+// mechanism that is (ε, δ)-differentially private (Steinke, Nasr, Jagielski,
+// 2023, Corollary 5.4). With δ = 0 a guess is right with a probability of at most
+// p = e^ε/(1+e^ε), whatever the others are, so that the right ones are at most
+// B ~ Bin(made, p). With δ > 0 it adds
+//
+//	2·canaries·δ·max over i ≥ 1 of P[right − i ≤ B < right]/i.
+func (g guesses) pValue(epsilon, delta float64) float64 {
+	p := 1 / (1 + math.Exp(-epsilon))
+	below, worst := 0.0, 0.0
+	for i := 1; i <= g.right; i++ {
+		below += binomial(g.right-i, g.made, p)
+		worst = max(worst, below/float64(i))
+	}
+	tail := 0.0
+	for k := g.made; k >= g.right; k-- {
+		tail += binomial(k, g.made, p)
+	}
+	return min(1, tail+2*float64(g.canaries)*delta*worst)
+}
+
+// binomial returns P[Bin(n, p) = k] for p in [1/2, 1].
+func binomial(k, n int, p float64) float64 {
+	if p == 1 {
+		if k == n {
+			return 1
+		}
+		return 0
+	}
+	choices, _ := math.Lgamma(float64(n + 1))
+	in, _ := math.Lgamma(float64(k + 1))
+	out, _ := math.Lgamma(float64(n - k + 1))
+	return math.Exp(choices - in - out + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+}
+
+// epsilon returns the largest ε that so many right guesses refute at the level,
+// 0 if there is none.
+func (g guesses) epsilon(delta, level float64) (float64, error) {
+	const largest, tolerance = 40, 1e-9 // e^40/(1+e^40) is 1 in float64: it refutes nothing
+	excess := func(epsilon float64) float64 { return g.pValue(epsilon, delta) - level }
+	if excess(0) >= 0 {
+		return 0, nil
+	}
+	e, err := root.Find(excess, 0, largest, tolerance)
+	if err != nil {
+		return 0, err
+	}
+	return e * (1 - 2*tolerance), nil // on the side where it is refuted
+}

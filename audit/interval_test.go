@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"math"
+	"testing"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+// atLeastHits is P[Bin(n, p) ≥ k], summed.
+func atLeastHits(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := k; i <= n; i++ {
+		sum += binomial(i, n, p)
+	}
+	return sum
+}
+
+// An end of the interval is where the hits that were seen, or more extreme ones,
+// have the probability level: Clopper and Pearson's definition.
+func TestIntervalByItsDefinition(t *testing.T) {
+	for _, c := range []struct {
+		hits, runs int
+		level      float64
+	}{{1, 1, 0.5}, {5, 10, 0.025}, {1, 1000, 1e-5}, {37, 1000, 3e-5}, {999, 1000, 1e-3}, {40, 50_000, 3e-5}} {
+		low, high := atLeast(c.hits, c.runs, c.level), atMost(c.hits, c.runs, c.level)
+		near(t, "P[≥ hits] at the lower end", atLeastHits(c.hits, c.runs, low), c.level, 1e-8)
+		if c.hits < c.runs {
+			near(t, "P[≤ hits] at the upper end", 1-atLeastHits(c.hits+1, c.runs, high), c.level, 1e-6)
+		}
+	}
+}
+
+func TestIntervalInClosedForm(t *testing.T) {
+	const runs, level = 700, 1e-4
+	if got := atLeast(0, runs, level); got != 0 {
+		t.Errorf("no hits: at least %v", got)
+	}
+	if got := atMost(runs, runs, level); got != 1 {
+		t.Errorf("all hits: at most %v", got)
+	}
+	near(t, "no hits: at most", atMost(0, runs, level), 1-math.Pow(level, 1./runs), 1e-10)
+	near(t, "all hits: at least", atLeast(runs, runs, level), math.Pow(level, 1./runs), 1e-10)
+	// The textbook's 95 % interval of 5 hits of 10.
+	near(t, "5 of 10: at least", atLeast(5, 10, 0.025), 0.187086, 1e-5)
+	near(t, "5 of 10: at most", atMost(5, 10, 0.025), 0.812914, 1e-5)
+}
+
+// ln((p - δ)/p') by hand: no hit in the denominator, all in the numerator.
+func TestEpsilonOfCounts(t *testing.T) {
+	const runs, delta, level = 1000, 0.01, 2e-4
+	p := math.Pow(level/2, 1./runs)
+	near(t, "ε", counts{runs, 0, runs}.epsilon(delta, level), math.Log((p-delta)/(1-p)), 1e-10)
+	for _, c := range []counts{{0, 0, runs}, {5, 0, runs}, {300, 300, runs}, {100, 900, runs}} {
+		if got := c.epsilon(delta, level); got != 0 {
+			t.Errorf("%+v: ε = %v, want 0: nothing follows", c, got)
+		}
+	}
+}

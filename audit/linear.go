@@ -1,0 +1,53 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+)
+
+// linear is the model with the objective f(w; g) = wᵀg, whose gradient is the
+// record g itself wherever w is: an adversary who may insert any gradient needs
+// no more.
+type linear struct{ features int }
+
+var _ models.Model = linear{}
+
+func (linear) Name() string                                                        { return "linear" }
+func (m linear) NumParams() int                                                    { return m.features }
+func (linear) Init(params []float32, _ *rng.Stream)                                { clear(params) }
+func (linear) NewScratch() models.Scratch                                          { return nil }
+func (linear) Predict(labels []int32, _ []float32, _ data.Batch, _ models.Scratch) { clear(labels) }
+
+func (linear) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
+	total := 0.0
+	for i := range b.Rows {
+		row, _ := b.Example(i)
+		for j, c := range row.Index {
+			total += float64(float64(params[c]) * float64(row.Value[j]))
+		}
+	}
+	return total / float64(b.Len())
+}
+
+func (linear) ClippedGradSum(sum, _ []float32, b data.Batch, clip float64, _ models.Scratch) error {
+	clear(sum)
+	for i := range b.Rows {
+		row, _ := b.Example(i)
+		square := 0.0
+		for _, v := range row.Value {
+			square += float64(float64(v) * float64(v))
+		}
+		factor, ok := models.ClipFactor(math.Sqrt(square), clip)
+		if !ok {
+			return fmt.Errorf("audit: example %d of the batch: %w", i, models.ErrDiverged)
+		}
+		for j, c := range row.Index {
+			sum[c] += float32(float32(factor) * row.Value[j])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+	"proactivedp/sim"
+)
+
+// OneRun is what was guessed of the canaries of one run.
+type OneRun struct {
+	Canaries int `json:"canaries"`
+	Guesses  int `json:"guesses"`
+	Right    int `json:"right"`
+}
+
+// The one run: each of its canaries has a direction of its own and is in the
+// data or not by the toss of a coin. Of those that the releases go along most,
+// and of those that they go along least, a few are guessed to be in and out.
+const (
+	oneRunName     = "one-run"
+	oneRunCanaries = 10_000
+	oneRunGuesses  = 200
+)
+
+// oneRunSetting is like that of the probe full-batch.
+func oneRunSetting() setting {
+	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries), Start: []int{0}, Synthetic: true}
+	for i := range oneRunCanaries {
+		rows.Index, rows.Value = append(rows.Index, int32(i)), append(rows.Value, loudCanary)
+		rows.Start = append(rows.Start, len(rows.Index))
+	}
+	return setting{
+		model: linear{oneRunCanaries}, data: rows,
+		partition: data.Replicate, clients: 2, rounds: 3, size: oneRunCanaries, places: oneRunCanaries, sigma: 2,
+	}
+}
+
+// oneRun trains once and guesses. Where δ counts for every canary (see
+// guesses.pValue), it is chosen so small that it takes at most a tenth of the
+// level.
+func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
+	start := time.Now()
+	s := oneRunSetting()
+	found := newFinding(oneRunName, "many canaries in one run, each in or out by a coin", s)
+	absent := make([]bool, oneRunCanaries)
+	sums := make([][]float32, s.clients)
+	for c := range sums {
+		sums[c] = make([]float32, oneRunCanaries)
+	}
+	w := newWorld(oneRunName, "coins", s, absent, o, func(c *sim.Client, u []float32, _ *sim.Workspace) error {
+		f32.Axpy(1, u, sums[c.ID()])
+		return nil
+	})
+	coins := rng.New(w.seed(0)).Stream(rng.Synthetic, 0, 0)
+	for i := range absent {
+		absent[i] = coins.IntN(2) == 0
+	}
+	result, err := w.run(ctx, 1)
+	if err != nil {
+		return found, err
+	}
+	for _, sum := range sums[1:] {
+		f32.Axpy(1, sum, sums[0])
+	}
+	g := guess(sums[0], absent, oneRunGuesses)
+	delta := min(o.Delta, level/(20*oneRunCanaries))
+	if err := found.claim(result.Ledgers, s.partition, delta); err != nil {
+		return found, err
+	}
+	if found.EpsilonLowerBound, err = g.epsilon(delta, level); err != nil {
+		return found, err
+	}
+	found.OneRun = &OneRun{g.canaries, g.made, g.right}
+	found.conclude(1, time.Since(start))
+	return found, nil
+}
+
+// guess says of made of the canaries whether they are absent: half of them, those
+// with the largest scores, are guessed to be in, those with the smallest out.
+func guess(scores []float32, absent []bool, made int) guesses {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
+	right := 0
+	for i := range made / 2 {
+		if absent[order[i]] {
+			right++
+		}
+		if !absent[order[len(order)-1-i]] {
+			right++
+		}
+	}
+	return guesses{canaries: len(scores), made: 2 * (made / 2), right: right}
+}

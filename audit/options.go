@@ -1,0 +1,61 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Runner names what runs the trainings.
+type Runner string
+
+// The runners, see package sim.
+const (
+	Virtual Runner = "virtual"
+	Hogwild Runner = "hogwild"
+)
+
+// Options says what is audited, and how thoroughly.
+type Options struct {
+	Fault      Fault
+	Runner     Runner
+	Seed       uint64
+	Runs       int     // of each probe with the canary, and as many without
+	Delta      float64 // δ of the claims, but of the one-run probe's
+	Confidence float64 // of all that is found, together
+	Workers    int     // trainings at the same time; never changes the result of Virtual
+}
+
+// DefaultOptions are of the whole mechanism on the virtual clock.
+func DefaultOptions() Options {
+	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
+}
+
+// MinRuns and MaxRuns bound Options.Runs.
+const (
+	MinRuns = 100
+	MaxRuns = 10_000_000
+)
+
+// Validate reports every field outside its range.
+func (o *Options) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("audit: "+format, args...)) }
+	_, err := ParseFault(string(o.Fault))
+	errs = append(errs, err)
+	if o.Runner != Virtual && o.Runner != Hogwild {
+		fail("runner = %q, must be %q or %q", o.Runner, Virtual, Hogwild)
+	}
+	if o.Runs < MinRuns || o.Runs > MaxRuns {
+		fail("runs = %d, must be in [%d, %d]", o.Runs, MinRuns, MaxRuns)
+	}
+	if !(o.Delta >= 1e-15 && o.Delta <= 0.5) {
+		fail("delta = %v, must be in [1e-15, 0.5]", o.Delta)
+	}
+	if !(o.Confidence >= 0.5 && o.Confidence <= 1-1e-9) {
+		fail("confidence = %v, must be in [0.5, 1 - 1e-9]", o.Confidence)
+	}
+	if o.Workers < 1 {
+		fail("workers = %d, must be at least 1", o.Workers)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+)
+
+// Report is what an audit found. Its bounds are those of the probe whose lower
+// bound is largest beside what is claimed of it.
+type Report struct {
+	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
+	EpsilonUpper      float64      `json:"epsilon_upper"` // claimed
+	Violated          bool         `json:"violated"`      // the former is above the latter
+	Confidence        float64      `json:"confidence"`    // that no lower bound is above the truth
+	Delta             float64      `json:"delta"`
+	Probe             string       `json:"probe"`
+	Fault             Fault        `json:"fault"`
+	Runner            Runner       `json:"runner"`
+	Seed              uint64       `json:"seed"`
+	Runs              int          `json:"runs"` // asked for
+	Adjacency         dp.Adjacency `json:"adjacency"`
+	Sampling          dp.Sampling  `json:"sampling"`
+	Accountant        string       `json:"accountant"` // of epsilon_upper
+	Kind              dp.Kind      `json:"kind"`       // of what the accountant says
+	LowerKind         string       `json:"lower_kind"`
+	Tests             int          `json:"tests"` // that share 1 - confidence
+	Probes            []Finding    `json:"probes"`
+	Seconds           float64      `json:"seconds"`
+}
+
+// newReport returns what the probes found, together.
+func newReport(o Options, tests int, all []Finding, took time.Duration) *Report {
+	best := all[0]
+	for _, p := range all[1:] {
+		if p.EpsilonLowerBound*best.EpsilonUpper > best.EpsilonLowerBound*p.EpsilonUpper {
+			best = p
+		}
+	}
+	return &Report{
+		EpsilonLowerBound: best.EpsilonLowerBound, EpsilonUpper: best.EpsilonUpper, Violated: best.Violated,
+		Confidence: o.Confidence, Delta: best.Delta, Probe: best.Probe,
+		Fault: o.Fault, Runner: o.Runner, Seed: o.Seed, Runs: o.Runs,
+		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind, LowerKind: "statistical",
+		Tests: tests, Probes: all, Seconds: took.Seconds(),
+	}
+}
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "Audit of the mechanism as %s runs it; fault planted: %s.\n", r.Runner, r.Fault)
+	fmt.Fprintf(w, "%s adjacency, %s sampling; claimed per record by %s.\n\n", r.Adjacency, r.Sampling, r.Accountant)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\t\n")
+	for _, f := range r.Probes {
+		verdict := ""
+		if f.Violated {
+			verdict = "VIOLATED"
+		}
+		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f\t%s\n", f.Probe, f.Delta, decimal.Down(f.EpsilonLowerBound, shownDigits),
+			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	conclusion := "No violation was found. That proves nothing: the claimed ε is proved, not measured."
+	if r.Violated {
+		conclusion = fmt.Sprintf("VIOLATED: at δ = %.3g ε is at least %s, not at most %s as claimed (probe %s).",
+			r.Delta, decimal.Down(r.EpsilonLowerBound, shownDigits), decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
+	}
+	_, err := fmt.Fprintf(w, "\n%s\nAll %d lower bounds hold together with a confidence of %g %%. %.1f s.\n", conclusion, r.Tests, 100*r.Confidence, r.Seconds)
+	return err
+}
+
+// shownDigits is how many digits of a bound are shown.
+const shownDigits = 4

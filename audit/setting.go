@@ -1,0 +1,43 @@
+package audit
+
+import (
+	"proactivedp/data"
+	"proactivedp/models"
+)
+
+// clip is C of every probe. The guarantee knows only σ, the noise over C.
+const clip = 1
+
+// setting is a small training that an adversary has prepared: whose records
+// there are, and what is claimed of it.
+type setting struct {
+	model     models.Model
+	data      *data.Dataset
+	partition data.Partition
+	clients   int
+	rounds    int // of each client
+	size      int // s, of places records that each client holds
+	places    int // N_c
+	sigma     float64
+}
+
+// rate returns q.
+func (s setting) rate() float64 { return float64(s.size) / float64(s.places) }
+
+// rows returns what each client holds: with replicate all the same first rows,
+// with shard each the next ones.
+func (s setting) rows() []data.Subset {
+	rows := make([]int32, s.data.Len())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	held := make([]data.Subset, s.clients)
+	for c := range held {
+		from := 0
+		if s.partition == data.Shard {
+			from = c * s.places
+		}
+		held[c] = data.Subset{Data: s.data, Rows: rows[from : from+s.places]}
+	}
+	return held
+}

@@ -1,0 +1,84 @@
+package audit
+
+import (
+	"math"
+	"slices"
+)
+
+// Test is what one statistic shows in one direction: the event that it is above
+// a threshold, in the world where that is more likely over the other.
+type Test struct {
+	Statistic string  `json:"statistic"`
+	Over      string  `json:"over"` // the world of the numerator, then of the denominator
+	Event     string  `json:"event"`
+	Threshold float64 `json:"threshold"`
+	// Hits of CountedRuns runs of each world: those that chose the threshold are
+	// not among them.
+	NumeratorHits     int     `json:"numerator_hits"`
+	DenominatorHits   int     `json:"denominator_hits"`
+	CountedRuns       int     `json:"counted_runs"`
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+}
+
+// directions tests a statistic both ways. with and without are its values in
+// the runs with and without the canary.
+func directions(name string, with, without []float64, delta, level float64) []Test {
+	up := test(with, without, delta, level)
+	up.Statistic, up.Over, up.Event = name, "with/without", "statistic > threshold"
+	down := test(negative(without), negative(with), delta, level)
+	down.Statistic, down.Over, down.Event = name, "without/with", "statistic < threshold"
+	down.Threshold = 0 - down.Threshold
+	return []Test{up, down}
+}
+
+func negative(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = -v
+	}
+	return out
+}
+
+// test bounds ε by the event that the statistic is above a threshold. The first
+// half of the runs chooses the threshold, the second half alone is counted.
+func test(numerator, denominator []float64, delta, level float64) Test {
+	half := len(numerator) / 2
+	threshold := choose(sorted(numerator[:half]), sorted(denominator[:half]), delta, level)
+	num, den := sorted(numerator[half:]), sorted(denominator[half:])
+	c := counts{above(num, threshold), above(den, threshold), len(num)}
+	return Test{
+		Threshold: threshold, NumeratorHits: c.numerator, DenominatorHits: c.denominator, CountedRuns: c.runs,
+		EpsilonLowerBound: c.epsilon(delta, level),
+	}
+}
+
+// choose returns the threshold with the largest bound among those that leave 0,
+// 1, 2, … of the denominator's values above, in steps that grow like the ranks.
+func choose(num, den []float64, delta, level float64) float64 {
+	best, threshold := math.Inf(-1), 0.0
+	for rank := 0; rank < len(den); rank += 1 + rank/8 {
+		t := den[len(den)-1-rank]
+		c := counts{above(num, t), above(den, t), len(den)}
+		if e := c.epsilon(delta, level); e > best {
+			best, threshold = e, t
+		}
+	}
+	return threshold
+}
+
+func sorted(x []float64) []float64 {
+	out := slices.Clone(x)
+	slices.Sort(out)
+	return out
+}
+
+// above counts the values of a sorted slice that are larger than t.
+func above(x []float64, t float64) int {
+	i, _ := slices.BinarySearchFunc(x, t, func(v, t float64) int {
+		if v > t {
+			return 1
+		}
+		return -1
+	})
+	return len(x) - i
+}

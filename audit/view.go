@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"math"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/rng"
+	"proactivedp/sim"
+)
+
+// lens is how an adversary looks at a release: how far it goes in the direction
+// of the canary, the data set's record 0, beyond what the others add on average.
+type lens struct {
+	direction  []float32 // of norm 1
+	background float64
+}
+
+// newLens looks where the setting's gradients are at the start, and so, with
+// tiny steps, at the end.
+func newLens(s setting) (lens, error) {
+	m := s.model
+	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
+	m.Init(params, rng.New(0).Stream(rng.Init, 0, 0))
+	canary, others := make([]float32, len(params)), make([]float32, len(params))
+	first := s.rows()[0]
+	if err := m.ClippedGradSum(canary, params, data.Batch{Data: s.data, Rows: first.Rows[:1]}, clip, scratch); err != nil {
+		return lens{}, err
+	}
+	if err := m.ClippedGradSum(others, params, data.Batch{Data: s.data, Rows: first.Rows[1:]}, clip, scratch); err != nil {
+		return lens{}, err
+	}
+	scale(canary, float32(1/math.Sqrt(f32.SumSquares(canary))))
+	return lens{canary, s.rate() * dot(others, canary)}, nil
+}
+
+func dot(x, y []float32) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += float64(float64(x[i]) * float64(y[i]))
+	}
+	return sum
+}
+
+// view is what the adversary saw of one run, by client and round. Clients write
+// places of their own, so they may do so at the same time.
+type view struct {
+	lens
+	rounds int
+	along  []float64 // in the canary's direction
+	silent []bool    // sent zero
+}
+
+func newView(l lens, s setting) *view {
+	n := s.clients * s.rounds
+	return &view{l, s.rounds, make([]float64, n), make([]bool, n)}
+}
+
+func (v *view) see(c *sim.Client, u []float32, _ *sim.Workspace) error {
+	at := c.ID()*v.rounds + c.Round()
+	v.along[at] = dot(u, v.direction) - v.background
+	v.silent[at] = !slices.ContainsFunc(u, func(x float32) bool { return x != 0 })
+	return nil
+}
