@@ -6,12 +6,13 @@ SEEDS       ?= 5
 NETWORK_SEEDS ?= 3
 CIFAR_SCALE   ?= 0.1
 FUZZTIME    ?= 10s
+AUDITS      ?= 20
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results search clean
+.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short audit bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +34,7 @@ test-noasm: ## Pass the tests of the kernels and of what rests on them without a
 	$(GO) test -tags noasm ./internal/f32 ./internal/rng ./internal/nn ./models/...
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race ./sim/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
+	$(GO) test -race ./sim/... ./audit/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
 
 lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -58,6 +59,15 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./data/cifar10 -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./plan -run '^$$' -fuzz '^FuzzReadEvents$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
+
+audit: build ## Audit with the defaults: AUDITS whole runs give no alarm, every planted fault is found, by both runners.
+	@for seed in $$(seq $(AUDITS)); do \
+		$(BIN) audit --seed $$seed > /dev/null || exit 1; echo "seed $$seed: no violation"; \
+	done
+	@for runner in virtual hogwild; do for fault in half-noise no-clip fixed-sample reused-noise silent-empty-batch batch-clip; do \
+		$(BIN) audit --runner $$runner --fault $$fault > /dev/null 2>&1; test $$? = 3 || { echo "$$runner: $$fault was not found"; exit 1; }; \
+		echo "$$runner: $$fault found"; \
+	done; done
 
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md

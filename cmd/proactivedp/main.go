@@ -27,9 +27,10 @@ func main() {
 
 // Exit statuses.
 const (
-	exitOK      = 0
-	exitFailure = 1 // the request was understood and could not be carried out
-	exitUsage   = 2 // the request itself is wrong
+	exitOK       = 0
+	exitFailure  = 1 // the request was understood and could not be carried out
+	exitUsage    = 2 // the request itself is wrong
+	exitViolated = 3 // an audit found that the claimed guarantee does not hold
 )
 
 // usageError marks an error of the command line.
@@ -61,6 +62,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "See proactivedp --help, or --help after a command.")
 		return exitUsage
 	}
+	if errors.Is(err, errViolated) {
+		return exitViolated
+	}
 	return exitFailure
 }
 
@@ -73,7 +77,8 @@ rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
 accuracy that the plan keeps.
 
 Results go to stdout and everything else to stderr. The exit status is 0, 1 if
-the request could not be carried out, and 2 if the request is wrong.`,
+the request could not be carried out, 2 if the request is wrong, and 3 if an audit
+found a violation.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
@@ -84,7 +89,7 @@ the request could not be carried out, and 2 if the request is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newUtility(), newSearch(), newFigures(), newData())
+	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newUtility(), newSearch(), newFigures(), newData(), newAudit())
 	return root
 }
 
