@@ -19,16 +19,16 @@ const tinyStep = 1e-9
 // world is one of the two data sets that the adversary must tell apart: the
 // setting with some records absent. It runs one training at a time.
 type world struct {
-	name   string
-	probe  string
-	o      *Options
-	cfg    sim.Config
-	absent []bool
+	name  string
+	probe string
+	o     *Options
+	cfg   sim.Config
 }
 
-// newWorld prepares runs in which see is shown everything that is sent.
+// newWorld prepares runs without the absent records (by row of the data), in
+// which see is shown everything that is sent.
 func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Release) *world {
-	w := &world{name: name, probe: probe, o: o, absent: absent}
+	w := &world{name: name, probe: probe, o: o}
 	w.cfg = sim.Config{
 		Model: without{s.model, absent}, Rows: s.rows(), Partition: s.partition,
 		Mechanism: dp.Mechanism{
