@@ -11,9 +11,12 @@ import (
 	"proactivedp/audit"
 )
 
-// errViolated is how an audit ends that found a violation: it has printed what it
-// found, and the status says the rest.
-var errViolated = errors.New("audit: the claimed guarantee is violated")
+// How an audit ends that did not go as it should: it has printed what it found,
+// and the status says the rest.
+var (
+	errViolated = errors.New("audit: the claimed guarantee is violated")
+	errNotFound = errors.New("audit: the planted fault was not found")
+)
 
 func newAudit() *cobra.Command {
 	o := audit.DefaultOptions()
@@ -44,7 +47,8 @@ up to that; that none was found proves nothing.
   silent-empty-batch  an empty sample sends zero, without noise
   batch-clip          the sum of the batch is clipped, not each gradient
 
-The exit status is 3 if a violation is found.`,
+The exit status is 3 if the whole mechanism is found to violate its guarantee, or a
+planted fault is not found.`,
 		Example: `  proactivedp audit
   proactivedp audit --fault batch-clip --json
   proactivedp audit --runner hogwild --seed 7`,
@@ -63,10 +67,15 @@ The exit status is 3 if a violation is found.`,
 			} else {
 				err = r.WriteText(cmd.OutOrStdout())
 			}
-			if err == nil && r.Violated {
-				err = errViolated
+			switch whole := o.Fault == audit.NoFault; {
+			case err != nil:
+				return err
+			case whole && r.Violated:
+				return errViolated
+			case !whole && !r.Violated:
+				return errNotFound
 			}
-			return err
+			return nil
 		},
 	}
 	f := cmd.Flags()

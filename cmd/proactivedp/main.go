@@ -27,10 +27,10 @@ func main() {
 
 // Exit statuses.
 const (
-	exitOK       = 0
-	exitFailure  = 1 // the request was understood and could not be carried out
-	exitUsage    = 2 // the request itself is wrong
-	exitViolated = 3 // an audit found that the claimed guarantee does not hold
+	exitOK      = 0
+	exitFailure = 1 // the request was understood and could not be carried out
+	exitUsage   = 2 // the request itself is wrong
+	exitAudit   = 3 // an audit found a violation, or not the fault that was planted
 )
 
 // usageError marks an error of the command line.
@@ -62,8 +62,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "See proactivedp --help, or --help after a command.")
 		return exitUsage
 	}
-	if errors.Is(err, errViolated) {
-		return exitViolated
+	if errors.Is(err, errViolated) || errors.Is(err, errNotFound) {
+		return exitAudit
 	}
 	return exitFailure
 }
@@ -78,7 +78,7 @@ accuracy that the plan keeps.
 
 Results go to stdout and everything else to stderr. The exit status is 0, 1 if
 the request could not be carried out, 2 if the request is wrong, and 3 if an audit
-found a violation.`,
+found the mechanism broken, or a planted fault not at all.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
