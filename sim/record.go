@@ -73,17 +73,17 @@ func (v *Virtual) Record(f func(Happening)) {
 
 // begun is the beginning of the client's round under way.
 func (v *Virtual) begun(c *Client) Happening {
-	i := c.state.i
 	return Happening{
 		At: v.stations[c.id].began, Kind: RoundBegins, Client: c.id,
-		Number: i, Size: c.mech.Sizes.At(i), Lag: c.state.lag,
+		Number: c.state.i, Size: c.state.size, Lag: c.state.lag,
 	}
 }
 
 // note records what happens now.
-func (v *Virtual) note(h Happening) {
-	h.At = v.now
-	v.record(h)
+func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
+	if v.record != nil {
+		v.record(Happening{At: v.now, Kind: kind, Client: client, Number: number, Down: down})
+	}
 }
 
 // Staleness counts rounds by the lag i − k they were computed with: Staleness[l]
