@@ -50,9 +50,9 @@ func (c *Config) checkClock(run dp.Run) error {
 	return errors.Join(errs...)
 }
 
-// freeRunning reports every part of the configuration that only the virtual clock
-// has: a free-running client takes the time that it takes.
-func (c *Config) freeRunning() error {
+// CheckFreeRunning reports every part of the configuration that only the virtual
+// clock has: a free-running client takes the time that it takes.
+func (c *Config) CheckFreeRunning() error {
 	var errs []error
 	for _, part := range []struct {
 		name string

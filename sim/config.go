@@ -85,6 +85,11 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // Run returns T and what goes with it.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
+// LargestSample returns the largest expected sample size that a round can have.
+func (c *Config) LargestSample() int {
+	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
+}
+
 // Limits of a run. MaxClientParams bounds the parameters of all clients' models
 // together; see Vectors for how many vectors of them there are.
 const (

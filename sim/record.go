@@ -106,3 +106,12 @@ func (s *Staleness) merge(o Staleness) {
 
 // Max returns the largest lag, 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
+
+// Mean returns the mean lag, 0 if there was no round.
+func (s Staleness) Mean() float64 {
+	sum, rounds := 0, 0
+	for lag, n := range s {
+		sum, rounds = sum+lag*n, rounds+n
+	}
+	return float64(sum) / float64(max(rounds, 1))
+}
