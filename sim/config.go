@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -25,6 +26,11 @@ type Config struct {
 	Steps     StepSize
 	Root      *rng.Root // all randomness
 	Timing    Timing    // the virtual clock; ignored by Hogwild
+	// What only the virtual clock can do; Hogwild refuses it.
+	Speeds  Speeds
+	Network Network
+	Churn   Churn
+	Adapt   Adapt
 	// Release is what clients run in the place of the mechanism, such as a
 	// faulty one that an audit must find; nil: Client.Release. The ledgers
 	// account for the mechanism all the same.
@@ -79,17 +85,17 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // Run returns T and what goes with it.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
+// LargestSample returns the largest expected sample size that a round can have.
+func (c *Config) LargestSample() int {
+	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
+}
+
 // Limits of a run. MaxClientParams bounds the parameters of all clients' models
 // together; see Vectors for how many vectors of them there are.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
 )
-
-// maxClock bounds the expected length of a run on the virtual clock, in
-// nanoseconds (some three years): a hundredth of what the clock can hold, far
-// beyond what exponential times can add to it.
-const maxClock = 1e17
 
 // Validate reports every problem of the configuration.
 func (c *Config) Validate() error {
@@ -120,9 +126,8 @@ func (c *Config) Validate() error {
 	if err := c.Steps.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := c.Timing.Validate(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, c.Timing.Validate(c.Clients()), c.Speeds.Validate(c.Clients()),
+		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
 	if c.Mechanism.Sizes == nil {
 		fail("no sample sizes")
 		return errors.Join(errs...)
@@ -140,29 +145,11 @@ func (c *Config) Validate() error {
 		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps, dp.MaxRounds, c.Mechanism.Sizes)
 		return errors.Join(errs...)
 	}
-	if took := c.Timing.expected(run); took > maxClock {
-		fail("expected virtual time = %.3g ns, must be at most %.3g", took, maxClock)
-	}
-	if err := checkDelay(c.Delay, run.Rounds); err != nil {
-		errs = append(errs, err)
+	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
+	if errors.Join(errs...) == nil { // what follows needs sound parts
+		errs = append(errs, c.checkClock(run))
 	}
 	return errors.Join(errs...)
-}
-
-// checkDelay tests that no client can wait for ever.
-func checkDelay(d Delay, rounds int) error {
-	switch d.(type) {
-	case nil:
-		return errors.New("sim: no permissible delay")
-	case AtMost, Unlimited:
-		return nil
-	}
-	for i := range rounds {
-		if !d.Permits(i, i) {
-			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever", d, i)
-		}
-	}
-	return nil
 }
 
 // InitStream returns the stream that draws the default global model v̂_0.
@@ -188,7 +175,7 @@ type Observer func(Broadcast)
 // Broadcast is v̂_k as the server sends it.
 type Broadcast struct {
 	K         int
-	GradComps int       // per client, that v̂_k holds at least
+	GradComps int       // per client, that v̂_k holds at least; of nominal sizes
 	At        Time      // on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself, to be neither kept nor changed
 }
@@ -199,8 +186,14 @@ type Result struct {
 	Run     dp.Run    // rounds per client, and what was left of K
 	Updates int       // applied by the server, of all clients
 	Ledgers []dp.Ledger
-	MaxLag  int  // the largest i − k with which a client computed
-	Clock   Time // virtual time at the end; 0 for Hogwild
+	// Staleness counts the rounds of all clients by the lag i − k they were
+	// computed with. MaxLag is the largest.
+	Staleness Staleness
+	MaxLag    int
+	Clock     Time // virtual time at the end; 0 for Hogwild
+	// What of Clock each client spent computing, rounds given up included, and
+	// what away; it waited for the rest. nil for Hogwild.
+	Busy, Absent []Time
 }
 
 // ParamsSHA256 returns the SHA-256, in hexadecimal, of the parameters'
@@ -215,14 +208,13 @@ func (r *Result) ParamsSHA256() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func newResult(server *Server, clients []*Client, run dp.Run, clock Time) (*Result, error) {
+func newResult(server *Server, clients []*Client, run dp.Run, staleness Staleness) (*Result, error) {
 	if err := models.CheckFinite(server.Model()); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Clock: clock}
+	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness), MaxLag: staleness.Max()}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.state.ledger)
-		r.MaxLag = max(r.MaxLag, c.state.maxLag)
 	}
 	return r, nil
 }

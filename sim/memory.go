@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Part is one kind of memory of a run: Count pieces of so many bytes each.
 type Part struct {
@@ -19,15 +22,21 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if hogwild {
 		broadcasts = broadcastsPerClient * n
 	}
-	if tau, ok := c.Delay.(AtMost); ok {
-		broadcasts = min(broadcasts-1, int(tau)) + 1
+	tau, bounded := largestLag(c.Delay)
+	if bounded {
+		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// On the way, by Little's law: as many as are sent while one travels.
-	round := float64(c.Timing.Compute.Mean) * float64(c.Mechanism.Sizes.At(0))
-	travelling := func(senders int, d Duration) int {
-		return min(senders*c.Run().Rounds, int(math.Ceil(float64(senders)*float64(d.Mean)/max(round, 1))))
+	// On the way, by Little's law: as many as are sent while one travels. A bounded
+	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
+	travelling := func(senders int, latency *Duration) int {
+		most := float64(senders * c.Run().Rounds)
+		if bounded {
+			most = min(most, float64(senders)*float64(tau+1))
+		}
+		return int(min(most, math.Ceil(float64(senders)*c.Network.travel(latency)/max(round, 1))))
 	}
-	updates := 1 + travelling(n, c.Timing.Uplink)
+	updates := 1 + travelling(n, &c.Timing.Uplink)
 	switch {
 	case hogwild:
 		updates = vectorsPerClient * n
@@ -35,7 +44,12 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		updates += n - 1
 	}
 	if !hogwild {
-		broadcasts += travelling(1, c.Timing.Downlink)
+		broadcasts += travelling(1, &c.Timing.Downlink)
+		if c.unreliable() || spread(&c.Timing.Downlink) {
+			// A broadcast is there until the last client has it; with a network like
+			// this each may wait for another one.
+			broadcasts += travelling(n, &c.Timing.Downlink)
+		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())
 	return []Part{
@@ -44,4 +58,9 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		{"updates", updates, bytes},
 		{"broadcasts", broadcasts + 1, bytes},
 	}
+}
+
+// spread reports whether a latency may be many times its mean.
+func spread(d *Duration) bool {
+	return d.Kind == LognormalDuration || d.Kind == ParetoDuration || d.Kind == TraceDuration
 }
