@@ -13,13 +13,12 @@ type laboratory struct {
 	with, without TrainSpec // noise
 	gradComps     int       // K, per client
 	looks         int       // at each run
-	zoom          float64   // where the axis of accuracies against time begins
 }
 
 // Looks at a run. Judging a network is not for nothing.
 const (
 	convexLooks  = 200
-	networkLooks = 100
+	networkLooks = 50
 )
 
 func looksOf(model string) int {
@@ -29,10 +28,13 @@ func looksOf(model string) int {
 	return convexLooks
 }
 
-// stragglers is the time of one gradient in a laboratory: the mean of the default
-// timing, with the tail of a Pareto distribution. Every client is slow now and
-// then: of five that take part in a round the slowest takes 2.7 times the mean.
-const stragglers = "pareto:10us,1.5"
+// withStragglers is the timing of a laboratory: the default one but for the tail
+// of the compute times, which is that of a Pareto distribution of the same mean.
+// Every client is slow now and then; of five the slowest takes 2.7 times the mean.
+func withStragglers(spec TrainSpec) TrainSpec {
+	spec.Compute = "pareto:10us,1.5"
+	return spec
+}
 
 // Where clients differ for good: three of one speed, one half as fast, and one of
 // a quarter of it.
@@ -44,9 +46,7 @@ const networkPart = 0.25
 
 // laboratories lists the settings that there are delay figures of.
 func laboratories() []laboratory {
-	ridge := convexSetting(Ridge, "phishing").laboratory()
-	ridge.zoom = 0.6
-	return []laboratory{ridge, mnistSetting(mnistModel).laboratory()}
+	return []laboratory{convexSetting(Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
 }
 
 // laboratory makes the setting's own.
@@ -55,14 +55,14 @@ func (s setting) laboratory() laboratory {
 	if isNetwork(s.train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
 	}
-	l.with.Compute, l.without.Compute = stragglers, stragglers
+	l.with, l.without = withStragglers(l.with), withStragglers(l.without)
 	return l
 }
 
 // The permissible delays of the figures.
 var (
-	allDelays   = []string{"0", "1", "2", "4", "8", "16", "32", "64", "sqrt", "unlimited"}
-	timedDelays = []string{"0", "1", "4", "16", "sqrt", "unlimited"}
+	allDelays   = []string{"0", "sqrt", "1", "2", "4", "8", "16", "32", "64", "unlimited"}
+	timedDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 )
 
 // delays returns a contender for every delay, the synchronous one first, for the
@@ -110,27 +110,11 @@ func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }
 
-// title begins the titles of the laboratory's figures.
-func (l laboratory) title(dataset string) string {
-	return fmt.Sprintf("%s, %s", dataset, modelTitle(l.with.Model))
-}
-
-// caption says what all runs of a figure share.
-func labCaption(spec TrainSpec, f *frame) string {
-	noise := fmt.Sprintf("σ = %.7g, ", spec.NoiseMultiplier)
-	if spec.NoiseMultiplier == 0 {
-		noise = "no noise, "
+// timingText says how long things take on the virtual clock.
+func timingText(spec TrainSpec) string {
+	speed := ""
+	if spec.Speeds != "" {
+		speed = fmt.Sprintf(" over the client's speed (%s)", spec.Speeds)
 	}
-	return fmt.Sprintf("%d clients, K = %d each, s = %s, %sC = %g, step size %s, partition %s; mean and one standard deviation over %d seeds%s.\n"+
-		"Virtual clock: a round takes s times %s%s, a message %s. Accuracy is that of the server's model v, which has every update that has come.\n",
-		spec.Clients, spec.GradComps, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, f.seeds, f.note(),
-		spec.Compute, speedsText(spec), spec.Latency)
-}
-
-// speedsText says how fast the clients are, if they differ.
-func speedsText(spec TrainSpec) string {
-	if spec.Speeds == "" {
-		return ""
-	}
-	return fmt.Sprintf(" over the client's speed (%s)", spec.Speeds)
+	return fmt.Sprintf("Simulated time: a round takes s × %s%s, a message %s.", spec.Compute, speed, spec.Latency)
 }

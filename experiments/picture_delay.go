@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/sim"
 )
@@ -15,22 +16,44 @@ func heading(f *frame, c *contest, what string) picture {
 	}
 }
 
-// delayPicture is accuracy at the end against the permissible delay, a line for
+// delayOutcome is accuracy at the end against the permissible delay, a line for
 // each contest; all have the same delays.
-func delayPicture(f *frame, contests []*contest, yMin float64) picture {
+func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	p := heading(f, contests[0], "accuracy against the permissible delay")
 	p.xLabel, p.yLabel = delayLabel, "test accuracy at the end (fraction)"
-	p.yMin, p.yMax = yMin, 1
 	p.xNames = contests[0].axisNames()
+	var table [][]string
+	var config []contestConfig
 	for _, c := range contests {
 		l := line{name: c.noiseText(), points: true, emphasise: c.all[0].spec.NoiseMultiplier == 0}
 		for i, runs := range c.runs {
 			l.add(float64(i), finals(runs), 0)
 		}
 		p.lines = append(p.lines, l)
+		if len(p.rows) > 0 {
+			p.rows = append(p.rows, make([]string, len(p.rows[0])))
+		}
 		p.rows = append(p.rows, c.rows()...)
+		table = append(table, c.table(f)[min(1, len(table)):]...)
+		config = append(config, c.config())
 	}
-	return p
+	p.accuracies()
+	var err error
+	p.caption, err = contests[0].caption(f)
+	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
+	if stepText(first) != stepText(last) {
+		p.caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
+	}
+	return &outcome{picture: p, table: table, config: config}, err
+}
+
+// accuracies lets the axis of accuracies begin below the lowest, at a tenth.
+func (p *picture) accuracies() {
+	p.yMin, p.yMax = 1, 1
+	for _, l := range p.lines {
+		p.yMin = min(p.yMin, math.Floor(10*slices.Min(l.lo))/10)
+	}
+	p.yMin = max(p.yMin, 0)
 }
 
 // delayLabel is the label of an axis of permissible delays.
@@ -54,11 +77,10 @@ func (c *contest) noiseText() string {
 // timePoints is at how many points of time a curve is drawn.
 const timePoints = 300
 
-// timePicture is accuracy against time on the virtual clock.
-func timePicture(f *frame, c *contest, yMin float64) picture {
-	p := heading(f, c, "accuracy against simulated time")
+// timeOutcome is accuracy against time on the virtual clock.
+func timeOutcome(f *frame, c *contest) (*outcome, error) {
+	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
 	p.xLabel, p.yLabel = "time on the virtual clock (s)", "test accuracy (fraction)"
-	p.yMin, p.yMax = yMin, 1
 	p.rows = c.rows()
 	for i, m := range c.all {
 		l := line{name: m.name, emphasise: i == 0}
@@ -76,12 +98,16 @@ func timePicture(f *frame, c *contest, yMin float64) picture {
 		}
 		p.lines = append(p.lines, l)
 	}
-	return p
+	p.accuracies()
+	var err error
+	p.caption, err = c.caption(f)
+	p.caption += "\n" + c.goalText()
+	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
-// stalenessPicture is a histogram of the lags i − k for each delay, in rows that
+// stalenessOutcome is a histogram of the lags i − k for each delay, in rows that
 // double.
-func stalenessPicture(f *frame, c *contest) picture {
+func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
 	p.xLabel, p.yLabel = delayLabel, "staleness of a round: i − k"
 	p.xNames = c.axisNames()
@@ -106,7 +132,9 @@ func stalenessPicture(f *frame, c *contest) picture {
 	}
 	p.marks = append(p.marks, columns)
 	p.rows = c.rows()
-	return p
+	var err error
+	p.caption, err = c.caption(f)
+	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
 // lagRow is the row of a lag: 0, 1, 2, 3–4, 5–8, …
@@ -129,23 +157,25 @@ func lagRowName(row int) string {
 	return fmt.Sprintf("%d–%d", top/2+1, top)
 }
 
-// idlePicture is how much of its time each client waits, for each delay.
-func idlePicture(f *frame, c *contest) picture {
+// idleOutcome is how much of its time each client waits, for each delay.
+func idleOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "idle time of each client")
 	p.xLabel, p.yLabel = delayLabel, "waiting, part of the time to its last round"
 	p.yMin, p.yMax = 0, 1
 	p.xNames = c.axisNames()
-	for client := range c.all[0].spec.Clients {
-		l := line{name: c.clientName(client), points: true}
+	for _, who := range c.idlers() {
+		l := line{name: who.name, points: true}
 		for i, runs := range c.runs {
 			var waits []float64
 			for _, r := range runs {
 				if !r.Diverged {
-					waits = append(waits, r.waiting(client))
+					waits = append(waits, who.of(&r))
 				}
 			}
 			if len(waits) > 0 {
 				l.add(float64(i), waits, 0)
+				last := len(l.x) - 1
+				l.lo[last], l.hi[last] = max(l.lo[last], 0), min(l.hi[last], 1) // a share cannot be beyond
 			}
 		}
 		if len(l.x) > 0 {
@@ -153,5 +183,38 @@ func idlePicture(f *frame, c *contest) picture {
 		}
 	}
 	p.rows = c.rows()
-	return p
+	var err error
+	p.caption, err = c.caption(f)
+	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
+}
+
+// idler is whose idle time a line shows.
+type idler struct {
+	name string
+	of   func(r *timed) float64
+}
+
+// idlers is every client or, where they are too many for lines, what is between
+// the busiest and the idlest.
+func (c *contest) idlers() []idler {
+	var out []idler
+	clients := c.all[0].spec.Clients
+	if clients > len(palette) {
+		edge := func(pick func(...float64) float64) func(r *timed) float64 {
+			return func(r *timed) float64 {
+				at := r.waiting(0)
+				for client := range r.Busy {
+					at = pick(at, r.waiting(client))
+				}
+				return at
+			}
+		}
+		lowest := func(x ...float64) float64 { return slices.Min(x) }
+		highest := func(x ...float64) float64 { return slices.Max(x) }
+		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*timed).idle}, {"the busiest client", edge(lowest)}}
+	}
+	for client := range clients {
+		out = append(out, idler{c.clientName(client), func(r *timed) float64 { return r.waiting(client) }})
+	}
+	return out
 }

@@ -35,6 +35,12 @@ const barHalf = 0.32
 // Plot implements plot.Plotter.
 func (t timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 	trX, trY := plt.Transforms(&c)
+	edge := draw.LineStyle{Color: color.White, Width: 0.4}
+	for _, s := range t.stretches {
+		box := rectangle(trX(s.from), trY(s.row-barHalf), trX(s.to), trY(s.row+barHalf))
+		c.FillPolygon(s.colour, box)
+		c.StrokeLines(edge, append(box, box[0]))
+	}
 	for _, f := range t.flights {
 		// From edge to edge of the bars, not through them.
 		side := barHalf
@@ -43,12 +49,6 @@ func (t timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 		}
 		style := draw.LineStyle{Color: f.colour, Width: 0.5}
 		c.StrokeLine2(style, trX(f.from), trY(f.rows[0]+side), trX(f.to), trY(f.rows[1]-side))
-	}
-	edge := draw.LineStyle{Color: color.White, Width: 0.4}
-	for _, s := range t.stretches {
-		box := rectangle(trX(s.from), trY(s.row-barHalf), trX(s.to), trY(s.row+barHalf))
-		c.FillPolygon(s.colour, box)
-		c.StrokeLines(edge, append(box, box[0]))
 	}
 }
 

@@ -3,6 +3,7 @@ package experiments
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/sim"
@@ -34,10 +35,10 @@ func contestCells(all []contender, seeds, looks int, d *data.Dataset, hash strin
 	return cells
 }
 
-// decodeRuns reads the results of contestCells.
-func decodeRuns(contenders int, results []json.RawMessage) ([][]timed, error) {
-	seeds := len(results) / contenders
-	runs := make([][]timed, contenders)
+// decodeContest reads the results of contestCells.
+func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
+	seeds := len(results) / len(all)
+	runs := make([][]timed, len(all))
 	for i, text := range results {
 		run, err := decode[timed](text)
 		if err != nil {
@@ -45,8 +46,14 @@ func decodeRuns(contenders int, results []json.RawMessage) ([][]timed, error) {
 		}
 		runs[i/seeds] = append(runs[i/seeds], run)
 	}
-	return runs, nil
+	return newContest(all, runs), nil
 }
+
+// part is a contest of some of the contenders.
+func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to], c.runs[from:to]) }
+
+// looks is at how many points runs were looked at, after their start.
+func (c *contest) looks() int { return len(c.runs[0][0].At) - 1 }
 
 func newContest(all []contender, runs [][]timed) *contest {
 	c := &contest{all: all, runs: runs}
@@ -147,14 +154,15 @@ func (c *contest) standing(i int, base []float64) Standing {
 	}
 	mean, _ := meanSD(seconds)
 	s.ToTarget = &mean
-	baseMean, _ := meanSD(base)
-	if up := baseMean / mean; mean > 0 && !math.IsNaN(up) {
-		least := math.Inf(1)
-		for seed := range seconds {
-			least = min(least, base[seed]/seconds[seed])
-		}
-		s.SpeedUp, s.LeastUp = &up, &least
+	if slices.Min(seconds) == 0 {
+		return s // at the target from the start: there is nothing to be faster at
 	}
+	baseMean, _ := meanSD(base)
+	up, least := baseMean/mean, math.Inf(1)
+	for seed := range seconds {
+		least = min(least, base[seed]/seconds[seed])
+	}
+	s.SpeedUp, s.LeastUp = &up, &least
 	return s
 }
 

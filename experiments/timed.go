@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/models"
@@ -23,15 +24,17 @@ type timedSpec struct {
 // when the first j/looks of all updates are in it: equally much work, not
 // equally much time, lies between looks.
 type timed struct {
-	Rounds    int        `json:"rounds"`    // per client
-	TestRows  int        `json:"test_rows"` // judged by
-	Clock     sim.Time   `json:"clock"`     // at the end
-	At        []sim.Time `json:"at"`        // of the looks
-	Accuracy  []float64  `json:"accuracy"`
-	Diverged  bool       `json:"diverged,omitempty"` // then 0 at all looks after that, and nothing below
-	Staleness []int      `json:"staleness"`          // rounds of all clients by the lag i − k they were computed with
-	Busy      []sim.Time `json:"busy"`               // by client: spent computing
-	Done      []sim.Time `json:"done"`               // by client: its last round ended
+	Rounds    int           `json:"rounds"`    // per client
+	TestRows  int           `json:"test_rows"` // judged by
+	Clock     sim.Time      `json:"clock"`     // at the end
+	At        []sim.Time    `json:"at"`        // of the looks
+	Accuracy  []float64     `json:"accuracy"`
+	Diverged  bool          `json:"diverged,omitempty"` // then 0 at all looks after that, and nothing below
+	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by the lag i − k they were computed with
+	Busy      []sim.Time    `json:"busy"`               // by client: spent computing
+	Absent    []sim.Time    `json:"absent,omitempty"`   // by client: away, if any ever is
+	Done      []sim.Time    `json:"done"`               // by client: its last round ended
+	Paid      *paid         `json:"paid,omitempty"`     // if sizes adapt
 }
 
 func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
@@ -73,9 +76,15 @@ func (p *Problem) timed(ctx context.Context, perf sim.Perf, looks int, progress 
 	updates := int64(run.Rounds) * int64(p.Config.Clients())
 	// Looked at between events, which never stops the run.
 	look := func() bool {
-		for j := len(t.At); j <= looks && int64(v.Updates()) >= int64(j)*updates/int64(looks); j++ {
-			t.At = append(t.At, v.Now())
-			t.Accuracy = append(t.Accuracy, judge(v.Model()))
+		due := func() bool {
+			j := len(t.At)
+			return j <= looks && int64(v.Updates()) >= int64(j)*updates/int64(looks)
+		}
+		if !due() {
+			return false
+		}
+		for accuracy := judge(v.Model()); due(); {
+			t.At, t.Accuracy = append(t.At, v.Now()), append(t.Accuracy, accuracy)
 		}
 		return false
 	}
@@ -93,6 +102,12 @@ func (p *Problem) timed(ctx context.Context, perf sim.Perf, looks int, progress 
 		return nil, err
 	}
 	t.Clock, t.Staleness, t.Busy = result.Clock, result.Staleness, result.Busy
+	if slices.Max(result.Absent) > 0 {
+		t.Absent = result.Absent
+	}
+	if p.Config.Adapt != 0 {
+		t.Paid = p.paid(result)
+	}
 	return t, nil
 }
 
@@ -111,7 +126,20 @@ func (t *timed) waiting(client int) float64 {
 	if t.Done[client] == 0 {
 		return 0
 	}
-	return 1 - float64(t.Busy[client])/float64(t.Done[client])
+	took := t.Busy[client]
+	if t.Absent != nil {
+		took += t.Absent[client]
+	}
+	return 1 - float64(took)/float64(t.Done[client])
+}
+
+// idle is waiting's mean over clients.
+func (t *timed) idle() float64 {
+	sum := 0.0
+	for client := range t.Busy {
+		sum += t.waiting(client) / float64(len(t.Busy))
+	}
+	return sum
 }
 
 // lag is the mean and the largest i − k of all rounds.

@@ -84,7 +84,7 @@ the request could not be carried out, and 2 if the request is wrong.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newUtility(), newSearch(), newFigures(), newData())
+	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(), newUtility(), newSearch(), newFigures(), newData())
 	return root
 }
 

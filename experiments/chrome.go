@@ -83,6 +83,22 @@ func (t *Trace) Close() error {
 	return t.err
 }
 
+// record has the run shown to the trace, if there is one, from where it stands.
+func (p *Problem) record(v *sim.Virtual) {
+	if p.Trace != nil {
+		p.Trace.start(v.Now())
+		v.Record(p.Trace.happen)
+	}
+}
+
+// start makes the trace begin at a time on the virtual clock.
+func (t *Trace) start(now sim.Time) {
+	t.cut = now
+	for c := range t.clients {
+		t.clients[c].free = now
+	}
+}
+
 // traceEvent is one event of the format.
 type traceEvent struct {
 	Name  string    `json:"name"`
@@ -153,8 +169,8 @@ func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 	t.put(e)
 }
 
-// Happen enters an event; events come in the order of their times.
-func (t *Trace) Happen(h sim.Happening) {
+// happen enters an event; events come in the order of their times.
+func (t *Trace) happen(h sim.Happening) {
 	switch h.Kind {
 	case sim.RoundBegins:
 		c := &t.clients[h.Client]
