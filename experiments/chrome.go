@@ -16,7 +16,7 @@ import (
 // is in memory.
 //
 //   - A client's track has its rounds (round, lag i − k, sample size), an aborted
-//     one marked as such, and the waits between them.
+//     one marked as such, and between them waits and absences.
 //   - The server's track is cut where it broadcasts: the slice "to v̂_k" ends with
 //     the broadcast of v̂_k. Every update that arrives is a mark on it, and an
 //     arrow from its round.
@@ -33,8 +33,9 @@ type Trace struct {
 
 // traced is what is under way at a client.
 type traced struct {
+	busy  bool          // in a round
 	round sim.Happening // the latest: how it began
-	free  sim.Time      // when it ended
+	free  sim.Time      // since when there is no slice, if not busy
 }
 
 // TraceCounts is what a trace holds.
@@ -173,11 +174,9 @@ func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 func (t *Trace) happen(h sim.Happening) {
 	switch h.Kind {
 	case sim.RoundBegins:
+		t.since("waits", h)
 		c := &t.clients[h.Client]
-		if h.At > c.free {
-			t.slice(clientTrack(h.Client), "waits", c.free, h.At, traceArgs{"for_round": h.Number})
-		}
-		c.round = h
+		c.busy, c.round = true, h
 	case sim.RoundEnds, sim.RoundAborted:
 		t.endRound(h)
 	case sim.UpdateArrives:
@@ -193,8 +192,22 @@ func (t *Trace) happen(h sim.Happening) {
 		t.slice(serverTrack, fmt.Sprintf("to v̂_%d", h.Number), t.cut, h.At, traceArgs{"k": h.Number})
 		t.cut = h.At
 	default:
+		if c := &t.clients[h.Client]; h.Kind == sim.ClientLeaves && !c.busy {
+			t.since("waits", h)
+		} else if h.Kind == sim.ClientReturns {
+			t.since("away", h)
+		}
 		t.mark(clientTrack(h.Client), h.Kind.String(), h.At, traceArgs{"number": h.Number, "down": h.Down})
 	}
+}
+
+// since is a slice of a client that is in no round, up to what happens now.
+func (t *Trace) since(name string, h sim.Happening) {
+	c := &t.clients[h.Client]
+	if h.At > c.free {
+		t.slice(clientTrack(h.Client), name, c.free, h.At, nil)
+	}
+	c.free = h.At
 }
 
 func (t *Trace) endRound(h sim.Happening) {
@@ -209,5 +222,5 @@ func (t *Trace) endRound(h sim.Happening) {
 		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number) // within the slice
 	}
 	t.slice(clientTrack(h.Client), name, c.round.At, h.At, args)
-	c.free = h.At
+	c.busy, c.free = false, h.At
 }

@@ -54,12 +54,33 @@ func traceOf(t *testing.T, spec TrainSpec) (traceFile, *Report) {
 // A trace has every round and every update that the report counts, slices of a
 // track one after the other, an arrow for each update, and leaves the run as it is.
 func TestTraceTellsTheRun(t *testing.T) {
-	spec := smallSpec()
-	spec.Delay, spec.Latency = "3", "exponential:40us"
-	f, r := traceOf(t, spec)
+	calm := smallSpec()
+	calm.Delay, calm.Latency = "3", "exponential:40us"
+	f, r := checkTrace(t, calm)
 	if want := (TraceCounts{Rounds: r.Updates, Updates: r.Updates, Broadcasts: f.Counts.Broadcasts}); f.Counts != want || f.Counts.Broadcasts < 1 {
 		t.Errorf("counts %+v, want %+v", f.Counts, want)
 	}
+	rough := calm
+	rough.Loss, rough.Resend, rough.Duplicate, rough.Churn = 0.1, "200us", 0.1, "1ms,300us"
+	f, r = checkTrace(t, rough)
+	if c := f.Counts; c.Rounds != r.Updates || c.Aborted == 0 || c.Updates <= r.Updates {
+		t.Errorf("counts %+v, want %d rounds, some aborted, and duplicates", c, r.Updates)
+	}
+	names := map[string]bool{}
+	for _, e := range f.Events {
+		names[e.Name] = true
+	}
+	for _, want := range []string{"waits", "away", "message lost", "message resent", "message duplicated", "client leaves", "client returns"} {
+		if !names[want] {
+			t.Errorf("nothing is called %q", want)
+		}
+	}
+}
+
+// checkTrace checks the trace of a run and returns both.
+func checkTrace(t *testing.T, spec TrainSpec) (traceFile, *Report) {
+	t.Helper()
+	f, r := traceOf(t, spec)
 	type slice struct{ from, to float64 }
 	tracks := map[int][]slice{}
 	arrows := map[string][2]float64{}
@@ -68,7 +89,7 @@ func TestTraceTellsTheRun(t *testing.T) {
 		switch {
 		case e.Ph == "X":
 			tracks[e.TID] = append(tracks[e.TID], slice{e.TS, e.TS + e.Dur})
-			if strings.HasPrefix(e.Name, "round ") {
+			if strings.HasPrefix(e.Name, "round ") && e.Args["aborted"] == nil {
 				rounds++
 				lag = max(lag, e.Args["lag"].(float64))
 			}
@@ -80,7 +101,7 @@ func TestTraceTellsTheRun(t *testing.T) {
 			arrows[e.ID] = way
 		}
 	}
-	if rounds != r.Updates || updates != r.Updates || len(arrows) != r.Updates || lag != float64(r.MaxLag) {
+	if rounds != r.Updates || updates != f.Counts.Updates || len(arrows) != r.Updates || lag != float64(r.MaxLag) {
 		t.Errorf("%d rounds, %d updates, %d arrows, lag %v; want %d of each and %d", rounds, updates, len(arrows), lag, r.Updates, r.MaxLag)
 	}
 	for id, way := range arrows {
@@ -107,6 +128,7 @@ func TestTraceTellsTheRun(t *testing.T) {
 	if plain, err := p.Train(context.Background(), sim.Perf{}, nil); err != nil || plain.ParamsSHA256 != r.ParamsSHA256 {
 		t.Errorf("the trace changed the run (error %v)", err)
 	}
+	return f, r
 }
 
 // The virtual clock is in nanoseconds, the format in microseconds.

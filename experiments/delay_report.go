@@ -14,8 +14,8 @@ const textWidth = 100
 // WriteText writes the report for people to read.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
-	if _, err := fmt.Fprintf(w, "%s, K = %d for each of %d clients in %d rounds; %d seeds; judged on %d rows of %s (%s)\n%s\n\n",
-		modelTitle(t.Model), t.GradComps, t.Clients, r.Rounds, r.Spec.Seeds, r.TestRows, dataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+	if _, err := fmt.Fprintf(w, "%s, K = %d for each of %d clients in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
+		modelTitle(t.Model), t.GradComps, t.Clients, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, dataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
 		timingText(t)); err != nil {
 		return err
 	}

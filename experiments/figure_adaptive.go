@@ -62,11 +62,11 @@ func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
 	}
 	p := &out.picture
 	p.title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data.Name, modelTitle(c.all[0].spec.Model))
-	p.rows = [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
+	p.rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
 	table := [][]string{{"series", "delay", "seed", "client", "rounds", "grad_computations", "largest_sample_size", "theta", "certified_epsilon_per_client_worst", "certified_epsilon_per_record"}}
 	for i, s := range c.standings() {
 		row := s.row(len(c.goal))
-		row = row[:5:5]
+		row = []string{row[0], row[1], row[3], row[4]}
 		worst := *fixed
 		for seed, r := range c.runs[i] {
 			at := r.Paid

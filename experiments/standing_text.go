@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,13 @@ func (c *contest) goalText() string {
 		c.all[0].name, c.tolerance, toleranceText, c.looks()+1, c.all[0].name)
 }
 
+func seedsText(n int) string {
+	if n == 1 {
+		return "1 seed"
+	}
+	return fmt.Sprintf("%d seeds", n)
+}
+
 // caption says what all runs share, and their privacy.
 func (c *contest) caption(f *frame) (string, error) {
 	spec := c.all[0].spec
@@ -23,10 +31,13 @@ func (c *contest) caption(f *frame) (string, error) {
 	if spec.NoiseMultiplier == 0 {
 		noise = "no noise"
 	}
-	text := fmt.Sprintf("%d clients, K = %d each, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %d seeds%s.\n"+
+	text := fmt.Sprintf("%d clients, K = %d each, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then.",
-		spec.Clients, spec.GradComps, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, len(c.runs[0]), f.note(),
+		spec.Clients, spec.GradComps, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
 		timingText(spec))
+	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
+		return text, nil // what they pay is not one thing
+	}
 	privacy, err := c.privacyText(f)
 	return text + privacy, err
 }
@@ -69,7 +80,7 @@ func (s Standing) row(seeds int) []string {
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
 	}
-	target, up := fmt.Sprintf("%d of %d seeds", s.Reached, seeds), noAnswer
+	target, up := fmt.Sprintf("%d of %s", s.Reached, seedsText(seeds)), noAnswer
 	if s.ToTarget != nil {
 		target = fmt.Sprintf("%.3g s", *s.ToTarget)
 	}
