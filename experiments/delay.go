@@ -77,7 +77,7 @@ type DelayReport struct {
 	Rounds     int           `json:"rounds"`           // per client
 	TestRows   int           `json:"test_rows"`
 	JudgedOn   string        `json:"judged_on"`
-	Privacy    PrivacyReport `json:"privacy"` // of each run, whatever the delay
+	Privacy    PrivacyReport `json:"privacy"` // of each run at most, whatever the delay
 	Synthetic  bool          `json:"synthetic_data"`
 	DataNote   string        `json:"data_note,omitempty"`
 	DataSHA256 string        `json:"data_sha256"`

@@ -55,8 +55,8 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 		}
 	}
 	p := windowPicture(f, all, windows)
-	p.caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has; grey: it waits for one. "+
-		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client the same durations, whatever the delay.",
+	p.caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
+		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))
 	return &outcome{picture: p, table: table, config: struct {
 		Train  []TrainSpec `json:"train"`

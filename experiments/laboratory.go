@@ -110,11 +110,21 @@ func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }
 
-// timingText says how long things take on the virtual clock.
-func timingText(spec TrainSpec) string {
-	speed := ""
-	if spec.Speeds != "" {
-		speed = fmt.Sprintf(" over the client's speed (%s)", spec.Speeds)
+// timingText says how long things take on the virtual clock, and what befalls them.
+func timingText(s TrainSpec) string {
+	text := fmt.Sprintf("Simulated time: a round takes s × %s", s.Compute)
+	if s.Speeds != "" {
+		text += fmt.Sprintf(" over the client's speed (%s)", s.Speeds)
 	}
-	return fmt.Sprintf("Simulated time: a round takes s × %s%s, a message %s.", spec.Compute, speed, spec.Latency)
+	text += fmt.Sprintf(", a message %s.", s.Latency)
+	if s.Loss > 0 {
+		text += fmt.Sprintf(" Of messages %g are lost and sent again after %s.", s.Loss, s.Resend)
+	}
+	if s.Duplicate > 0 {
+		text += fmt.Sprintf(" Of messages %g come twice.", s.Duplicate)
+	}
+	if s.Churn != "" {
+		text += fmt.Sprintf(" Clients are present and away in turn, for means of %s.", s.Churn)
+	}
+	return text
 }

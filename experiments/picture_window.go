@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"proactivedp/sim"
 )
@@ -42,6 +43,10 @@ func windowPicture(f *frame, all []contender, windows []window) picture {
 		}
 		p.key = append(p.key, keyEntry{name, lagColours[lag]})
 	}
+	p.key = append(p.key, keyEntry{"waits for a broadcast", waitColour})
+	if slices.ContainsFunc(windows, func(w window) bool { return len(w.Away) > 0 }) {
+		p.key = append(p.key, keyEntry{"is away", awayColour}, keyEntry{"gave a round up", abortedColour})
+	}
 	if clients < spec.Clients {
 		p.title += fmt.Sprintf(" (%d of %d clients)", clients, spec.Clients)
 	}
@@ -64,7 +69,8 @@ var (
 func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 	ms := func(at sim.Time) float64 { return 1e3 * clockSeconds(at) }
 	row := func(client int) float64 { return top - 1 - float64(client) }
-	free, end := map[int]sim.Time{}, sim.Time(0)
+	free, last := make([]sim.Time, clients), make([]int, clients)
+	end := sim.Time(0)
 	for _, r := range w.Rounds {
 		if r.Client >= clients {
 			end = max(end, r.To, r.Arrives)
@@ -73,7 +79,7 @@ func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 		if r.From > free[r.Client] {
 			t.stretches = append(t.stretches, stretch{row(r.Client), ms(free[r.Client]), ms(r.From), waitColour})
 		}
-		free[r.Client] = r.To
+		free[r.Client], last[r.Client] = r.To, r.Round
 		lag := min(r.Lag, len(lagColours)-1)
 		most = max(most, lag)
 		colour := color.Color(lagColours[lag])
@@ -86,12 +92,6 @@ func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 		end = max(end, r.To, r.Arrives)
 		t.stretches = append(t.stretches, stretch{row(r.Client), ms(r.From), ms(r.To), colour})
 	}
-	for _, a := range w.Away {
-		if a.Client >= clients {
-			continue
-		}
-		t.stretches = append(t.stretches, stretch{row(a.Client), ms(a.From), ms(a.To), awayColour})
-	}
 	for _, b := range w.Broadcasts {
 		if b.Client >= clients {
 			continue
@@ -99,5 +99,16 @@ func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 		t.flights = append(t.flights, flight{[2]float64{top, row(b.Client)}, ms(b.Sent), ms(b.Arrives), broadcastColour})
 	}
 	t.stretches = append(t.stretches, stretch{top, 0, ms(end), serverColour})
+	for client := range clients {
+		if last[client] < keptRounds*timelineRounds-1 && free[client] < end {
+			t.stretches = append(t.stretches, stretch{row(client), ms(free[client]), ms(end), waitColour})
+		}
+	}
+	for _, a := range w.Away {
+		if a.Client >= clients {
+			continue
+		}
+		t.stretches = append(t.stretches, stretch{row(a.Client), ms(a.From), ms(a.To), awayColour})
+	}
 	return most
 }

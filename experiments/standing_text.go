@@ -76,7 +76,10 @@ func (c *contest) rows() [][]string {
 }
 
 func (s Standing) row(seeds int) []string {
-	accuracy := fmt.Sprintf("%.4f ± %.4f", s.Accuracy, s.AccuracySD)
+	accuracy := fmt.Sprintf("%.4f", s.Accuracy)
+	if seeds > 1 {
+		accuracy += fmt.Sprintf(" ± %.4f", s.AccuracySD)
+	}
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
 	}

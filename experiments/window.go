@@ -94,6 +94,7 @@ func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*windo
 		w       window
 		began   = make([]sim.Happening, clients)
 		under   = make([]bool, clients) // way
+		away    = make([]bool, clients)
 		left    = make([]sim.Time, clients)
 		index   = map[[2]int]int{}   // of a round in w.Rounds, by client and round
 		sent    = map[int]sim.Time{} // broadcasts
@@ -126,13 +127,19 @@ func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*windo
 		case sim.BroadcastArrives:
 			w.Broadcasts = append(w.Broadcasts, windowBroadcast{h.Client, h.Number, sent[h.Number], h.At})
 		case sim.ClientLeaves:
-			left[h.Client] = h.At
+			left[h.Client], away[h.Client] = h.At, true
 		case sim.ClientReturns:
+			away[h.Client] = false
 			w.Away = append(w.Away, windowAway{h.Client, left[h.Client], h.At})
 		}
 	})
 	if _, err := v.RunUntil(ctx, func() bool { return missing == 0 }); err != nil {
 		return nil, err
+	}
+	for client, at := range left {
+		if away[client] {
+			w.Away = append(w.Away, windowAway{client, at, v.Now()})
+		}
 	}
 	for client, h := range began {
 		if under[client] && h.Number < keptRounds*rounds {
