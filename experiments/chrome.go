@@ -43,7 +43,7 @@ type TraceCounts struct {
 	Rounds     int `json:"rounds"` // completed, of all clients
 	Aborted    int `json:"rounds_aborted"`
 	Updates    int `json:"updates_arrived"` // duplicates counted
-	Broadcasts int `json:"broadcasts"`
+	Broadcasts int `json:"broadcasts"`      // those to one client that returned counted
 }
 
 // MaxTraceRounds bounds the rounds of all clients in a trace: more would make a

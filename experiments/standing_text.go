@@ -31,9 +31,13 @@ func (c *contest) caption(f *frame) (string, error) {
 	if spec.NoiseMultiplier == 0 {
 		noise = "no noise"
 	}
-	text := fmt.Sprintf("%d clients, K = %d each, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
+	part := ""
+	if paper := PaperTrainSpec(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
+		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
+	}
+	text := fmt.Sprintf("%d clients, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then.",
-		spec.Clients, spec.GradComps, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
+		spec.Clients, spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
 		timingText(spec))
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
 		return text, nil // what they pay is not one thing
