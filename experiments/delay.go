@@ -173,6 +173,6 @@ func (s DelaySpec) command() string {
 	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
 		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
 	}
-	return fmt.Sprintf("proactivedp delay --delays %s --seeds %d%s", delays, s.Seeds,
+	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d%s", s.Train.Model, s.Train.Data, delays, s.Seeds,
 		s.Train.flags(DefaultDelaySpec(s.Train.Model, s.Train.Data).Train))
 }

@@ -188,7 +188,7 @@ func TestCompareDelays(t *testing.T) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	if want := `proactivedp delay --delays '"2","clients:0,1,0,1,0","unlimited"' --seeds 2 --data synth-drawn`; !strings.HasPrefix(m.Command, want) {
+	if want := `proactivedp delay --model logreg --data synth-drawn --delays '"2","clients:0,1,0,1,0","unlimited"' --seeds 2 --grad-computations 300`; !strings.HasPrefix(m.Command, want) {
 		t.Errorf("command %s, want %s…", m.Command, want)
 	}
 	again, err := s.Compare(context.Background(), drawn(), DelayOptions{Workers: 1})

@@ -6,15 +6,13 @@ import (
 )
 
 // flags is the command line's flags for what the spec says other than usual, each
-// after a blank. Seeds are not among them.
+// after a blank. The model, the data and the seed are not among them.
 func (s TrainSpec) flags(usual TrainSpec) string {
 	var text strings.Builder
 	for _, f := range []struct {
 		flag         string
 		value, usual any
 	}{
-		{"model", s.Model, DefaultTrainSpec().Model},
-		{"data", s.Data, DefaultTrainSpec().Data},
 		{"clients", s.Clients, usual.Clients},
 		{"grad-computations", s.GradComps, usual.GradComps},
 		{"sample-size", s.SampleSize, usual.SampleSize},
