@@ -61,14 +61,36 @@ func (c cell) key() (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// store keeps finished cells as files, one each.
+// store keeps finished cells as files, one each, or nothing if dir is "".
 type store struct{ dir string }
+
+// make makes the folder.
+func (s store) make() error {
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return fmt.Errorf("experiments: %w", err)
+	}
+	return nil
+}
+
+// kept says what becomes of finished cells.
+func (s store) kept() string {
+	if s.dir == "" {
+		return "which are not kept"
+	}
+	return "which are kept in " + s.dir
+}
 
 func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
 
 // load returns a finished cell, or nil if there is none that is whole: then it
 // is computed again.
 func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
+	if s.dir == "" {
+		return nil, nil
+	}
 	text, err := os.ReadFile(s.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -86,6 +108,9 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
 		return nil, fmt.Errorf("experiments: cell: %w", err)
+	}
+	if s.dir == "" {
+		return text, nil
 	}
 	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -106,8 +131,8 @@ type grid struct {
 // Cells found in the store are not. When the context is cancelled or a cell fails, those under way
 // stop, the finished ones stay in the store, and run fails.
 func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, error) {
-	if err := os.MkdirAll(g.store.dir, 0o777); err != nil {
-		return nil, 0, fmt.Errorf("experiments: %w", err)
+	if err := g.store.make(); err != nil {
+		return nil, 0, err
 	}
 	keys := make([]string, len(cells))
 	first := map[string]int{} // where a key is computed
@@ -176,7 +201,7 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	}
 	b.bar.Exit()
 	if err != nil {
-		return fmt.Errorf("experiments: stopped with %d of %d cells done, which are kept in %s: %w", b.done, len(todo), g.store.dir, err)
+		return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, len(todo), g.store.kept(), err)
 	}
 	return nil
 }

@@ -233,15 +233,15 @@ func TestIndexReplacesNobodysFile(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	all, err := Select(nil)
-	if err != nil || len(all) != 12 {
-		t.Fatalf("%d figures, error %v; want 12: 2 data sets × 2 models × 3", len(all), err)
+	if err != nil || len(all) != 19 {
+		t.Fatalf("%d figures, error %v; want 19: 2 data sets × 2 models × 3, and 7 of delays", len(all), err)
 	}
-	if every, err := Select([]string{"*"}); err != nil || len(every) != 18 {
-		t.Errorf("%d figures, error %v; want 18: 3 of each network, too", len(every), err)
+	if every, err := Select([]string{"*"}); err != nil || len(every) != 28 {
+		t.Errorf("%d figures, error %v; want 28: 3 of each network and 3 of delays, too", len(every), err)
 	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})
-	if err != nil || len(some) != 7 {
-		t.Errorf("%d figures, error %v; want 7", len(some), err)
+	if err != nil || len(some) != 14 {
+		t.Errorf("%d figures, error %v; want 14", len(some), err)
 	}
 	if _, err := Select([]string{"mnist"}); err == nil || !strings.Contains(err.Error(), "phishing-logreg-utility") {
 		t.Errorf("error %v should list the figures", err)
@@ -290,7 +290,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-		if err != nil || len(rows) < 100 {
+		if err != nil || len(rows) < 40 {
 			t.Errorf("%s: %d rows of data, error %v", f.Name, len(rows), err)
 		}
 		if tables {

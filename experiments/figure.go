@@ -78,6 +78,9 @@ func Figures() []Figure {
 	for _, s := range settings() {
 		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.epsilonFigure())
 	}
+	for _, l := range laboratories() {
+		all = append(all, l.delayFigures()...)
+	}
 	return all
 }
 

@@ -28,6 +28,16 @@ type picture struct {
 	lines                 []line
 	yMin, yMax            float64
 	logarithmic           bool // both axes
+
+	xNames, yNames []string       // of the places 0, 1, … of an axis, instead of numbers
+	marks          []plot.Plotter // below the lines
+	key            []keyEntry     // of the legend, after the lines
+}
+
+// keyEntry is what the legend says of marks of a colour.
+type keyEntry struct {
+	name   string
+	colour color.Color
 }
 
 // line is a curve with a band from lo to hi.
@@ -36,6 +46,7 @@ type line struct {
 	x, y      []float64
 	lo, hi    []float64
 	emphasise bool // dashed and black: a reference
+	points    bool // marked: what is between them means nothing
 }
 
 // palette is that of Okabe and Ito (2008), told apart by all kinds of colour
@@ -81,6 +92,8 @@ func (p picture) writePNG(w io.Writer) error {
 			axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		}
 	}
+	nameTicks(&plt.X, p.xNames)
+	nameTicks(&plt.Y, p.yNames)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color = color.Gray{225}
 	grid.Vertical.Color = color.Gray{240}
@@ -91,6 +104,7 @@ func (p picture) writePNG(w io.Writer) error {
 	legend.Top, legend.Left = true, true
 	legend.Padding = 3
 	legend.ThumbnailWidth = 0.8 * vg.Centimeter
+	plt.Add(p.marks...)
 	for i, l := range p.lines {
 		col := palette[i%len(palette)]
 		if l.emphasise {
@@ -102,6 +116,12 @@ func (p picture) writePNG(w io.Writer) error {
 		}
 		plt.Add(band, curve)
 		legend.Add(l.name, curve)
+		if l.points {
+			plt.Add(&plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2, Shape: draw.CircleGlyph{}}})
+		}
+	}
+	for _, k := range p.key {
+		legend.Add(k.name, swatch{k.colour})
 	}
 
 	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, pictureHeight+p.tableHeight()), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))
@@ -117,6 +137,27 @@ func (p picture) writePNG(w io.Writer) error {
 		return fmt.Errorf("experiments: write PNG: %w", err)
 	}
 	return nil
+}
+
+// nameTicks gives the places of an axis their names.
+func nameTicks(axis *plot.Axis, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	var named plot.ConstantTicks
+	for i, name := range names {
+		named = append(named, plot.Tick{Value: float64(i), Label: name})
+	}
+	axis.Tick.Marker = named
+	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
+}
+
+// swatch is a patch of colour in the legend.
+type swatch struct{ colour color.Color }
+
+// Thumbnail implements plot.Thumbnailer.
+func (s swatch) Thumbnail(c *draw.Canvas) {
+	c.FillPolygon(s.colour, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
 
 func styled(s text.Style, size vg.Length) text.Style {

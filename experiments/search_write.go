@@ -85,25 +85,10 @@ func (s SearchSpec) command() string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
-	paper := s.paper()
-	for _, f := range []struct {
-		flag         string
-		value, paper any
-	}{
-		{"clients", s.Train.Clients, paper.Clients},
-		{"grad-computations", s.Train.GradComps, paper.GradComps},
-		{"delay", s.Train.Delay, paper.Delay},
-		{"partition", s.Train.Partition, paper.Partition},
-		{"sampling", s.Train.Sampling, paper.Sampling},
-		{"runner", s.Train.Runner, paper.Runner},
-		{"compute-time", s.Train.Compute, paper.Compute},
-		{"latency", s.Train.Latency, paper.Latency},
-	} {
-		if f.value != f.paper {
-			text += fmt.Sprintf(" --%s %v", f.flag, f.value)
-		}
-	}
-	return text
+	usual := s.paper() // but for what is said above
+	usual.NoiseMultiplier, usual.SampleSize, usual.Schedule, usual.Holdout = s.Train.NoiseMultiplier, s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout
+	usual.Eta0, usual.Beta = s.Train.Eta0, s.Train.Beta
+	return text + s.Train.flags(usual)
 }
 
 // paper is what the search trains unless it is said otherwise.

@@ -80,6 +80,7 @@ type Problem struct {
 	Config *sim.Config
 	Test   data.Subset
 	Delta  float64 // δ of every statement
+	Trace  *Trace  // to be shown the run; nil: none
 }
 
 // parsed is a spec with its texts read.
@@ -271,6 +272,7 @@ func (p *Problem) ready(perf sim.Perf, observe sim.Observer) (func(context.Conte
 	if err != nil {
 		return nil, err
 	}
+	p.record(v)
 	return v.Run, nil
 }
 

@@ -23,9 +23,10 @@ func newFigures() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
-		Long: `Make figures from training runs: utility graphs, sample-size sweeps and ε sweeps.
-Each gets a folder with figure.png, data.csv and manifest.json. Names may be globs;
-without any, all figures of logistic regression are made.
+		Long: `Make figures from training runs: utility graphs, sample-size sweeps, ε sweeps, and
+what asynchrony costs and saves on a virtual clock (see delay). Each gets a folder
+with figure.png, data.csv and manifest.json. Names may be globs; without any, all
+figures of logistic regression are made.
 
 The settings are the paper's, but the step size of networks is searched on held-out
 records (see search). Networks take long at full size: --scale runs a part of it and

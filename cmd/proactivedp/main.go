@@ -89,7 +89,7 @@ found the mechanism broken, or a planted fault not at all.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newUtility(), newSearch(), newFigures(), newData(), newAudit())
+	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(), newUtility(), newSearch(), newAudit(), newFigures(), newData())
 	return root
 }
 

@@ -53,6 +53,14 @@ func (t *trainFlags) addPoint(cmd *cobra.Command) {
 	t.names = append(t.names, "seed")
 }
 
+// addNoise gives cmd the flags of the mechanism and its statement.
+func (t *trainFlags) addNoise(cmd *cobra.Command) {
+	s := &t.spec
+	t.real(cmd, &s.NoiseMultiplier, "sigma", "noise multiplier σ; 0 trains without noise")
+	t.real(cmd, &s.Clip, "clip", "clipping norm C (max grad norm)")
+	t.real(cmd, &s.Delta, "delta", "δ of the privacy statement (default 1/N)")
+}
+
 func (t *trainFlags) text(cmd *cobra.Command, p *string, name, usage string) {
 	cmd.Flags().StringVar(p, name, *p, usage)
 	t.names = append(t.names, name)
@@ -93,6 +101,7 @@ func newTrain() *cobra.Command {
 	flags := trainFlags{spec: experiments.DefaultTrainSpec()}
 	spec := &flags.spec
 	var asJSON, dryRun bool
+	var trace traceFlag
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -106,11 +115,15 @@ The defaults are the paper's: its strongly convex setting on phishing or, for
 another model or data set, the setting of that. Only the step size of networks is
 not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 
---dry-run states memory, arithmetic, expected time and privacy, and trains nothing.`,
+--dry-run states memory, arithmetic, expected time and privacy, and trains nothing.
+
+--trace writes the run's timeline on the virtual clock, as Perfetto and chrome://tracing
+open it: the rounds of every client with their lag, waits, updates and broadcasts.`,
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
-  proactivedp train --model lenet --data mnist --dry-run`,
+  proactivedp train --model lenet --data mnist --dry-run
+  proactivedp train --grad-computations 2600 --trace run.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
@@ -134,6 +147,9 @@ not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 			if err != nil {
 				return usage(err)
 			}
+			if err := trace.check(cmd, p); err != nil {
+				return usage(err)
+			}
 			if dryRun {
 				f, err := p.Forecast(perf)
 				if err != nil {
@@ -144,22 +160,23 @@ not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 				}
 				return f.WriteText(cmd.OutOrStdout())
 			}
-			r, err := p.Train(cmd.Context(), perf, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), r)
-			}
-			return r.WriteText(cmd.OutOrStdout())
+			return trace.run(cmd, p, func() error {
+				r, err := p.Train(cmd.Context(), perf, cmd.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), r)
+				}
+				return r.WriteText(cmd.OutOrStdout())
+			})
 		},
 	}
 	where.add(cmd)
 	flags.add(cmd)
 	flags.addPoint(cmd)
-	flags.real(cmd, &spec.NoiseMultiplier, "sigma", "noise multiplier σ; 0 trains without noise")
-	flags.real(cmd, &spec.Clip, "clip", "clipping norm C (max grad norm)")
-	flags.real(cmd, &spec.Delta, "delta", "δ of the privacy statement (default 1/N)")
+	flags.addNoise(cmd)
+	trace.add(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&spec.SeedFromOS, "seed-from-os", false, "take all randomness from the operating system instead of a seed")
 	f.IntVar(&perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models; never changes the result")

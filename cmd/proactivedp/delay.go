@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+)
+
+func newDelay() *cobra.Command {
+	var where dataFlags
+	spec := experiments.DefaultDelaySpec("", "")
+	flags := trainFlags{spec: spec.Train}
+	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0)}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delay",
+		Short: "Compare permissible delays: how much asynchrony a training tolerates",
+		Long: `How much delay does your training tolerate, and what does it save? Train the same
+setting with several permissible delays Υ on a virtual clock, where clients take as
+long as --compute-time, --speeds and --latency say, and compare the accuracy at the
+end, the simulated time, the time to a target accuracy with the speed-up over
+synchronous training, the staleness of rounds, and how long clients idle.
+
+The target is, seed by seed, what the synchronous run (delay 0, which is always run)
+reaches at its end, less a tolerance that is stated. The defaults are the paper's
+setting for the model and the data, with compute times that have stragglers. Privacy
+does not depend on the delay.
+
+--out writes pictures (accuracy against time and against the delay, staleness, idle
+time, the first rounds as a timeline), each in a folder with its data and a manifest,
+and keeps finished runs there: an interrupted command goes on from them. Without
+--out nothing is kept.`,
+		Example: `  proactivedp delay
+  proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
+  proactivedp delay --data my.libsvm --partition shard --clients 10 --compute-time pareto:2ms,1.3 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.fill(cmd, func(model, dataset string) experiments.TrainSpec {
+				return experiments.DefaultDelaySpec(model, dataset).Train
+			}); err != nil {
+				return err
+			}
+			spec.Train = flags.spec
+			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers)}
+			if cmd.Flags().Changed("out") && o.Out == "" {
+				errs = append(errs, errors.New(`--out = "", must name a folder`))
+			}
+			if cmd.Flags().Changed("delay") {
+				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
+			}
+			if cmd.Flags().Changed("seed") {
+				errs = append(errs, errors.New("--seed is not for this command: --seeds says how many, from 1"))
+			}
+			if err := distinct(errs); err != nil {
+				return usage(err)
+			}
+			d, err := where.load(cmd, spec.Train.Data)
+			if err != nil {
+				return err
+			}
+			if _, err := spec.Train.Prepare(d, nil); err != nil {
+				return usage(err)
+			}
+			o.Progress = cmd.ErrOrStderr()
+			r, err := spec.Compare(cmd.Context(), d, o)
+			if err != nil {
+				return err
+			}
+			if o.Out != "" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return r.WriteText(cmd.OutOrStdout())
+		},
+	}
+	where.add(cmd)
+	flags.add(cmd)
+	flags.addPoint(cmd)
+	flags.addNoise(cmd)
+	f := cmd.Flags()
+	for _, name := range []string{"delay", "seed", "runner"} {
+		f.Lookup(name).Hidden = true // delays and seeds are lists here, and only one runner has a clock
+	}
+	f.StringSliceVar(&spec.Delays, "delays", spec.Delays, "permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes")
+	f.IntVar(&spec.Seeds, "seeds", spec.Seeds, "seeds, from 1")
+	f.StringVar(&o.Out, "out", "", "folder for pictures and finished runs")
+	f.IntVar(&o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+	"proactivedp/internal/atomicfile"
+)
+
+// traceFlag names the file for a run's timeline.
+type traceFlag struct{ path string }
+
+func (t *traceFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.path, "trace", "", "write the run's timeline to this file, in the Chrome trace format (open in ui.perfetto.dev)")
+}
+
+// check refuses a file without a name, and a run that has no trace.
+func (t *traceFlag) check(cmd *cobra.Command, p *experiments.Problem) error {
+	switch {
+	case t.path != "":
+		return p.CheckTrace()
+	case cmd.Flags().Changed("trace"):
+		return errors.New(`--trace = "", must name a file`)
+	}
+	return nil
+}
+
+// run trains, and writes the trace if one is asked for: as a whole, or not at all
+// if the training fails or is interrupted.
+func (t *traceFlag) run(cmd *cobra.Command, p *experiments.Problem, train func() error) error {
+	if t.path == "" {
+		return train()
+	}
+	var failed error
+	err := atomicfile.Write(t.path, func(w io.Writer) error {
+		p.Trace = experiments.NewTrace(w, p.Config.Clients())
+		if failed = train(); failed != nil {
+			return failed
+		}
+		return p.Trace.Close()
+	})
+	if failed != nil {
+		return failed
+	}
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: trace in %s\n", t.path)
+	}
+	return err
+}

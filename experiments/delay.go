@@ -1,0 +1,178 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"proactivedp/data"
+)
+
+// DelaySpec compares permissible delays Υ for one training setting on the virtual
+// clock, each with the same seeds. The synchronous delay, which the others are
+// measured by, is run first whether it is listed or not.
+type DelaySpec struct {
+	Train  TrainSpec `json:"train"` // all else; its delay and seed are not used
+	Delays []string  `json:"delays"`
+	Seeds  int       `json:"seeds"` // 1 to this
+}
+
+// DefaultDelays are what is compared unless it is said otherwise.
+var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
+
+// DefaultDelaySpec is the laboratory of a model on a data set, either "" for the
+// usual one with the other: the paper's parameters, and compute times with
+// stragglers.
+func DefaultDelaySpec(model, dataset string) DelaySpec {
+	return DelaySpec{Train: withStragglers(PaperTrainSpec(model, dataset)), Delays: DefaultDelays, Seeds: 3}
+}
+
+// maxDelays bounds the delays of a comparison.
+const maxDelays = 50
+
+// Validate reports every problem that shows without the data, some of them more
+// than once.
+func (s DelaySpec) Validate() error {
+	errs := []error{checkSeeds(s.Seeds), s.Train.Validate()}
+	if n := len(s.Delays); n < 1 || n > maxDelays {
+		errs = append(errs, fmt.Errorf("experiments: delays: %d given, must be 1 to %d", n, maxDelays))
+	}
+	seen := map[string]bool{}
+	for _, delay := range s.Delays {
+		t := s.Train
+		t.Delay = delay
+		errs = append(errs, t.Validate())
+		if seen[delay] {
+			errs = append(errs, fmt.Errorf("experiments: delay = %q is listed twice", delay))
+		}
+		seen[delay] = true
+	}
+	if s.Train.Runner != VirtualRunner {
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q: only a virtual clock tells times", s.Train.Runner, VirtualRunner))
+	}
+	if s.Train.SeedFromOS {
+		errs = append(errs, errors.New("experiments: delays are compared with the same seeds, not with the operating system's randomness"))
+	}
+	return errors.Join(errs...)
+}
+
+// DelayOptions says how a comparison is run.
+type DelayOptions struct {
+	Out      string // folder for the pictures; "": none, and finished runs are not kept
+	Workers  int    // runs at the same time, if the memory allows
+	Progress io.Writer
+}
+
+// DelayReport is what a comparison found.
+type DelayReport struct {
+	Delays     []Standing    `json:"delays"`           // the synchronous one first
+	Tolerance  float64       `json:"target_tolerance"` // the target is the synchronous accuracy less this, seed by seed
+	Looks      int           `json:"looks"`            // at each run, after its start
+	Rounds     int           `json:"rounds"`           // per client
+	TestRows   int           `json:"test_rows"`
+	JudgedOn   string        `json:"judged_on"`
+	Privacy    PrivacyReport `json:"privacy"` // of each run at most, whatever the delay
+	Synthetic  bool          `json:"synthetic_data"`
+	DataNote   string        `json:"data_note,omitempty"`
+	DataSHA256 string        `json:"data_sha256"`
+	Notes      []string      `json:"notes,omitempty"`
+	Spec       DelaySpec     `json:"config"`
+
+	contest *contest
+}
+
+// Compare runs the delays and, if there is a folder, writes its pictures. Finished
+// runs are kept there in .cells, so that an interrupted call goes on where it was.
+func (s DelaySpec) Compare(ctx context.Context, d *data.Dataset, o DelayOptions) (*DelayReport, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	p, err := s.Train.Prepare(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Train = p.Spec // with the content of the traces it names
+	start := time.Now()
+	f := &frame{data: d, hash: d.Hash(), seeds: s.Seeds, scale: 1}
+	all := delayContenders(s.Train, s.Delays)
+	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), f.data, f.hash)
+	runs := len(cells)
+	if o.Out != "" {
+		cells = append(cells, windowCells(all, f)...)
+	}
+	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress}
+	results, computed, err := g.run(ctx, cells)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decodeContest(all, results[:runs])
+	if err != nil {
+		return nil, err
+	}
+	if o.Out != "" {
+		origin := newOrigin(work{cells: len(cells), computed: computed, took: time.Since(start)})
+		if err := s.write(ctx, o.Out, f, c, results[runs:], origin); err != nil {
+			return nil, err
+		}
+	}
+	return &DelayReport{
+		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
+		TestRows: p.Test.Len(), JudgedOn: s.Train.judgedOn(), Privacy: p.PlannedPrivacy(),
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: f.hash, Notes: s.Train.notes(), Spec: s,
+		contest: c,
+	}, nil
+}
+
+// cells is where finished runs are kept; "": nowhere.
+func (o DelayOptions) cells() string {
+	if o.Out == "" {
+		return ""
+	}
+	return filepath.Join(o.Out, cellsFolder)
+}
+
+// write writes the pictures, a folder each, as figures are.
+func (s DelaySpec) write(ctx context.Context, out string, f *frame, c *contest, windows []json.RawMessage, origin Origin) error {
+	for _, picture := range []struct {
+		name, title string
+		draw        func() (*outcome, error)
+	}{
+		{"time", "Accuracy against simulated time", func() (*outcome, error) { return timeOutcome(f, c) }},
+		{"accuracy", "Accuracy against the permissible delay", func() (*outcome, error) { return delayOutcome(f, c) }},
+		{"staleness", "Staleness against its bound", func() (*outcome, error) { return stalenessOutcome(f, c) }},
+		{"idle", "Idle time of each client", func() (*outcome, error) { return idleOutcome(f, c) }},
+		{"timeline", "Timeline of the first rounds", func() (*outcome, error) { return windowOutcome(f, c.all, windows) }},
+	} {
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("experiments: stopped before %s was drawn: %w", picture.name, err)
+		}
+		made, err := picture.draw()
+		if err != nil {
+			return err
+		}
+		m := Manifest{
+			Figure: picture.name, Title: picture.title, Command: s.command(), Config: made.config, Seeds: s.Seeds, Scale: f.scale,
+			Data: manifestData(f.data, f.hash), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
+		}
+		if err := write(filepath.Join(out, picture.name), made, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command makes the comparison again, but for where the data is.
+func (s DelaySpec) command() string {
+	delays := strings.Join(s.Delays, ",")
+	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
+		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
+	}
+	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d%s", s.Train.Model, s.Train.Data, delays, s.Seeds,
+		s.Train.flags(DefaultDelaySpec(s.Train.Model, s.Train.Data).Train))
+}

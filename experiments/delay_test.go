@@ -1,0 +1,236 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/sim"
+)
+
+// timedRun runs the spec on the drawn data.
+func timedRun(t *testing.T, spec TrainSpec, looks int) (*timed, *Problem) {
+	t.Helper()
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.timed(context.Background(), sim.Perf{}, looks, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, p
+}
+
+// Watching leaves the run as it is, looks come in the order of time, and every
+// round is counted once.
+func TestTimedRunIsTheRun(t *testing.T) {
+	spec := smallSpec()
+	spec.Delay = "3"
+	run, p := timedRun(t, spec, 40)
+	r, err := p.Train(context.Background(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := run.Accuracy[40]; len(run.Accuracy) != 41 || last != r.TestAccuracy {
+		t.Errorf("%d looks, the last %v; want 41 and %v", len(run.Accuracy), last, r.TestAccuracy)
+	}
+	if !slices.IsSorted(run.At) || run.At[0] != 0 || run.At[40] > run.Clock {
+		t.Errorf("looks at %v of a run that ends at %v", run.At, run.Clock)
+	}
+	rounds := 0
+	for _, n := range run.Staleness {
+		rounds += n
+	}
+	if mean, most := run.lag(); rounds != r.Updates || most != r.MaxLag || mean <= 0 || mean > float64(most) {
+		t.Errorf("%d rounds, mean lag %v, largest %d; want %d rounds, largest %d", rounds, mean, most, r.Updates, r.MaxLag)
+	}
+	for c := range run.Busy {
+		if w := run.waiting(c); w < 0 || w >= 1 || run.Done[c] > run.Clock || run.Busy[c] <= 0 {
+			t.Errorf("client %d: busy %v until %v, idle %v", c, run.Busy[c], run.Done[c], w)
+		}
+	}
+	if free := func() *timed { spec.Delay = "unlimited"; r, _ := timedRun(t, spec, 1); return r }(); free.idle() != 0 {
+		t.Errorf("unlimited delay: idle %v, want 0: nobody ever waits", free.idle())
+	}
+}
+
+// handmade is a run of one client with these accuracies, a second apart.
+func handmade(accuracy ...float64) timed {
+	t := timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9}, Done: []sim.Time{4e9}}
+	for i := range accuracy {
+		t.At = append(t.At, sim.Time(i)*1e9)
+	}
+	t.Clock = t.At[len(t.At)-1]
+	return t
+}
+
+// Targets are seed by seed, below the reference's end by the spread of its seeds;
+// the speed-up is the ratio of mean times, and who never comes there has none.
+func TestStandings(t *testing.T) {
+	all := []contender{{name: "reference"}, {name: "fast"}, {name: "never"}}
+	c := newContest(all, [][]timed{
+		{handmade(0.5, 0.6, 0.7, 0.8, 0.9), handmade(0.5, 0.5, 0.6, 0.65, 0.8)},
+		{handmade(0.5, 0.85, 0.9, 0.9, 0.9), handmade(0.5, 0.6, 0.75, 0.8, 0.8)},
+		{handmade(0.5, 0.5, 0.5, 0.5, 0.9), handmade(0.5, 0.5, 0.5, 0.5, 0.6)},
+	})
+	// Standard deviation of 0.9 and 0.8; that of 10,000 test rows is below.
+	if want := 0.1 / math.Sqrt2; math.Abs(c.tolerance-want) > 1e-12 {
+		t.Errorf("tolerance %v, want %v", c.tolerance, want)
+	}
+	got := c.standings()
+	// Targets 0.829 and 0.729: the reference after 4 and 4 s, fast after 1 and 2 s.
+	if s := got[1]; s.ToTarget == nil || *s.ToTarget != 1.5 || math.Abs(*s.SpeedUp-4/1.5) > 1e-12 || *s.LeastUp != 2 || s.Idle != 0.75 || s.MeanLag != 1 || s.MaxLag != 1 {
+		t.Errorf("fast: %+v", s)
+	}
+	if s := got[2]; s.Reached != 1 || s.ToTarget != nil || s.SpeedUp != nil || s.row(2)[3] != "1 of 2 seeds" {
+		t.Errorf("never: %+v, row %v", s, s.row(2))
+	}
+	if s := got[0]; *s.SpeedUp != 1 || *s.LeastUp != 1 {
+		t.Errorf("reference: %+v", s)
+	}
+	// One seed has no spread: the test rows' is left, √(0.9·0.1/10,000).
+	if one := newContest(all[:1], [][]timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
+		t.Errorf("one seed: tolerance %v, want 0.003", one.tolerance)
+	}
+}
+
+// That a run diverges is an answer: it counts as accuracy 0.
+func TestDivergedRunsAreCounted(t *testing.T) {
+	spec := smallSpec()
+	spec.GradComps, spec.NoiseMultiplier, spec.Clip, spec.Eta0 = 6, 1e15, 1e14, 1e10
+	run, _ := timedRun(t, spec, 10)
+	if !run.Diverged || run.Accuracy[10] != 0 || len(run.At) != 11 {
+		t.Fatalf("run %+v", run)
+	}
+	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]timed{{handmade(0.5, 0.9)}, {*run}})
+	if s := c.standings()[1]; s.Diverged != 1 || s.SpeedUp != nil || s.Accuracy != 0 || !strings.Contains(s.row(1)[1], "1 of 1 diverged") {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestLagRowsDouble(t *testing.T) {
+	names := map[int]string{0: "0", 1: "1", 2: "2", 3: "3–4", 4: "3–4", 5: "5–8", 8: "5–8", 9: "9–16", 1000: "513–1024"}
+	for lag, want := range names {
+		if got := lagRowName(lagRow(lag)); got != want {
+			t.Errorf("lag %d is in row %s, want %s", lag, got, want)
+		}
+	}
+}
+
+// The window of a synchronous run: no client begins round i + 1 before all updates
+// of round i are in, and every first round is there.
+func TestWindowOfASynchronousRun(t *testing.T) {
+	spec := smallSpec()
+	spec.Delay = "0"
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.window(context.Background(), sim.Perf{}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := make([]sim.Time, 6)
+	first := 0
+	for _, r := range w.Rounds {
+		if r.Round < 4 {
+			first++
+			in[r.Round] = max(in[r.Round], r.Arrives)
+		}
+	}
+	for _, r := range w.Rounds {
+		if r.Lag != 0 || r.To < r.From || r.Round > 0 && r.From < in[r.Round-1] {
+			t.Errorf("%+v; the updates of the round before are in at %v", r, in[max(r.Round-1, 0)])
+		}
+	}
+	if first != 4*spec.Clients {
+		t.Errorf("%d first rounds, want %d", first, 4*spec.Clients)
+	}
+	for _, b := range w.Broadcasts {
+		if b.Sent < in[b.K-1] || b.Arrives < b.Sent {
+			t.Errorf("%+v; the updates it has are in at %v", b, in[b.K-1])
+		}
+	}
+}
+
+func smallDelays() DelaySpec {
+	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2}
+	return s
+}
+
+// A comparison writes its pictures, goes on from finished runs, and says the same
+// without a folder.
+func TestCompareDelays(t *testing.T) {
+	s := smallDelays()
+	dir := t.TempDir()
+	r, err := s.Compare(context.Background(), drawn(), DelayOptions{Out: dir, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Delays) != 4 || r.Delays[0].Name != "synchronous" || r.Delays[0].MaxLag != 0 || r.Delays[1].MaxLag != 2 || r.Rounds != 50 {
+		t.Errorf("report %+v", r)
+	}
+	for _, name := range []string{"time", "accuracy", "staleness", "idle", "timeline"} {
+		checkFigureFolder(t, filepath.Join(dir, name))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "time", manifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	if want := `proactivedp delay --model logreg --data synth-drawn --delays '"2","clients:0,1,0,1,0","unlimited"' --seeds 2 --grad-computations 300`; !strings.HasPrefix(m.Command, want) {
+		t.Errorf("command %s, want %s…", m.Command, want)
+	}
+	again, err := s.Compare(context.Background(), drawn(), DelayOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !equalJSON(t, again, r) {
+		t.Error("without a folder and with one worker the report is another")
+	}
+	var out strings.Builder
+	if err := r.WriteText(&out); err != nil || !strings.Contains(out.String(), "synchronous") || !strings.Contains(out.String(), "per record") {
+		t.Errorf("text %s, error %v", out.String(), err)
+	}
+}
+
+func TestDelaySpecReportsEveryProblem(t *testing.T) {
+	s := smallDelays()
+	s.Delays, s.Seeds, s.Train.Runner, s.Train.NoiseMultiplier = []string{"1", "-1", "1"}, 0, HogwildRunner, -1
+	err := s.Validate()
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{"seeds = 0", `delay = "-1"`, "listed twice", "hogwild", "noise multiplier = -1"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q:\n%v", want, err)
+		}
+	}
+}
+
+// checkFigureFolder wants a whole picture, data and a manifest.
+func checkFigureFolder(t *testing.T, dir string) {
+	t.Helper()
+	isPicture(t, func(w io.Writer) error {
+		text, err := os.ReadFile(filepath.Join(dir, pictureFile))
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	})
+	for _, name := range []string{tableFile, manifestFile} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
+			t.Errorf("%s of %s: %v", name, dir, err)
+		}
+	}
+}

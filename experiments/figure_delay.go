@@ -1,0 +1,67 @@
+package experiments
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// delayFigures returns the laboratory's figures, in the order of the index.
+func (l laboratory) delayFigures() []Figure {
+	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
+	if isNetwork(l.with.Model) {
+		return all // the others are about the protocol, whatever it trains
+	}
+	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
+}
+
+// contestFigure is a figure of runs on the virtual clock, made from one contest.
+func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(f *frame, c *contest) (*outcome, error)) Figure {
+	return Figure{
+		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
+		Title: fmt.Sprintf("%s, %s on %s", title, modelTitle(l.with.Model), l.with.Data),
+		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.data, f.hash) },
+		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+			c, err := decodeContest(all(f), results)
+			if err != nil {
+				return nil, err
+			}
+			return draw(f, c)
+		},
+	}
+}
+
+// delayFigure is the accuracy at the end against the permissible delay, with and
+// without noise.
+func (l laboratory) delayFigure() Figure {
+	return l.contestFigure("-delay", "Accuracy against the permissible delay",
+		func(f *frame) []contender {
+			return append(l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)...)
+		},
+		func(f *frame, c *contest) (*outcome, error) {
+			n := len(allDelays)
+			return delayOutcome(f, c.part(0, n), c.part(n, 2*n))
+		})
+}
+
+// stragglerFigure is accuracy against simulated time.
+func (l laboratory) stragglerFigure(kind string, spec TrainSpec) Figure {
+	title := "Accuracy against simulated time under stragglers"
+	if spec.NoiseMultiplier == 0 {
+		title += ", without noise"
+	}
+	return l.contestFigure(kind, title, func(f *frame) []contender { return l.delays(f, spec, timedDelays) }, timeOutcome)
+}
+
+// stalenessFigure is how far behind rounds were computed, for each bound.
+func (l laboratory) stalenessFigure() Figure {
+	return l.contestFigure("-staleness", "Staleness against its bound",
+		func(f *frame) []contender { return l.delays(f, l.with, allDelays) }, stalenessOutcome)
+}
+
+// idleFigure is how long clients of unequal speed wait.
+func (l laboratory) idleFigure() Figure {
+	spec := l.with
+	spec.Speeds = unequalSpeeds
+	return l.contestFigure("-idle", "Idle time of clients of unequal speed",
+		func(f *frame) []contender { return l.delays(f, spec, allDelays) }, idleOutcome)
+}

@@ -1,0 +1,65 @@
+package experiments
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// What the timeline shows.
+const timelineRounds = 8
+
+var timelineDelays = []string{"0", "1", "4"}
+
+// timelineFigure is how the first rounds go, for several delays.
+func (l laboratory) timelineFigure() Figure {
+	contenders := func(f *frame) []contender { return l.delays(f, l.with, timelineDelays) }
+	return Figure{
+		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
+		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", modelTitle(l.with.Model), l.with.Data),
+		cells: func(f *frame) []cell { return windowCells(contenders(f), f) },
+		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+			return windowOutcome(f, contenders(f), results)
+		},
+	}
+}
+
+// windowCells is the first rounds of every contender, with the first seed.
+func windowCells(all []contender, f *frame) []cell {
+	var cells []cell
+	for _, c := range all {
+		c.spec.Seed = 1
+		cells = append(cells, windowCell(c.spec, timelineRounds, f.data, f.hash))
+	}
+	return cells
+}
+
+// windowOutcome is the figure of the results of windowCells.
+func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
+	var windows []window
+	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"}}
+	var specs []TrainSpec
+	for i, text := range results {
+		w, err := decode[window](text)
+		if err != nil {
+			return nil, err
+		}
+		windows, specs = append(windows, w), append(specs, all[i].spec)
+		for _, r := range w.Rounds {
+			arrives := ""
+			if r.Arrives > 0 {
+				arrives = seconds(r.Arrives)
+			}
+			table = append(table, []string{all[i].spec.Delay, strconv.Itoa(r.Client), strconv.Itoa(r.Round), strconv.Itoa(r.Lag), strconv.FormatBool(r.Aborted),
+				seconds(r.From), seconds(r.To), arrives})
+		}
+	}
+	p := windowPicture(f, all, windows)
+	p.caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
+		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
+		timingText(specs[0]))
+	return &outcome{picture: p, table: table, config: struct {
+		Train  []TrainSpec `json:"train"`
+		Rounds int         `json:"rounds"`
+	}{specs, timelineRounds}}, nil
+}

@@ -1,0 +1,130 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// laboratory is a setting in which delays are compared on the virtual clock.
+type laboratory struct {
+	setting
+	with, without TrainSpec // noise
+	gradComps     int       // K, per client
+	looks         int       // at each run
+}
+
+// Looks at a run. Judging a network is not for nothing.
+const (
+	convexLooks  = 200
+	networkLooks = 50
+)
+
+func looksOf(model string) int {
+	if isNetwork(model) {
+		return networkLooks
+	}
+	return convexLooks
+}
+
+// withStragglers is the timing of a laboratory: the default one but for the tail
+// of the compute times, which is that of a Pareto distribution of the same mean.
+// Every client is slow now and then; of five the slowest takes 2.7 times the mean.
+func withStragglers(spec TrainSpec) TrainSpec {
+	spec.Compute = "pareto:10us,1.5"
+	return spec
+}
+
+// Where clients differ for good: three of one speed, one half as fast, and one of
+// a quarter of it.
+const unequalSpeeds = "1,1,1,0.5,0.25"
+
+// networkPart is which part of the paper's K a network's laboratory runs: there
+// are many runs.
+const networkPart = 0.25
+
+// laboratories lists the settings that there are delay figures of.
+func laboratories() []laboratory {
+	return []laboratory{convexSetting(Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
+}
+
+// laboratory makes the setting's own.
+func (s setting) laboratory() laboratory {
+	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.gradComps, looks: looksOf(s.train.Model)}
+	if isNetwork(s.train.Model) {
+		l.gradComps = scaled(l.gradComps, networkPart)
+	}
+	l.with, l.without = withStragglers(l.with), withStragglers(l.without)
+	return l
+}
+
+// The permissible delays of the figures.
+var (
+	allDelays   = []string{"0", "sqrt", "1", "2", "4", "8", "16", "32", "64", "unlimited"}
+	timedDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
+)
+
+// delays returns a contender for every delay, the synchronous one first, for the
+// part of K that the frame runs.
+func (l laboratory) delays(f *frame, spec TrainSpec, delays []string) []contender {
+	spec.GradComps = f.gradComps(l.gradComps)
+	return delayContenders(spec, delays)
+}
+
+// delayContenders returns a contender for every delay, the synchronous one first.
+func delayContenders(spec TrainSpec, delays []string) []contender {
+	var out []contender
+	for _, delay := range withSynchronous(delays) {
+		spec.Delay = delay
+		out = append(out, contender{delayName(delay), spec})
+	}
+	return out
+}
+
+// synchronous is the permissible delay that others are compared with.
+const synchronous = "0"
+
+// withSynchronous puts the synchronous delay first, whether it is listed or not.
+func withSynchronous(delays []string) []string {
+	rest := slices.DeleteFunc(slices.Clone(delays), func(d string) bool { return d == synchronous })
+	return append([]string{synchronous}, rest...)
+}
+
+// delayName is what a legend calls a permissible delay.
+func delayName(delay string) string {
+	if delay == synchronous {
+		return "synchronous"
+	}
+	if _, err := strconv.Atoi(delay); err == nil {
+		return "τ = " + delay
+	}
+	if delay == "sqrt" {
+		return "√(t/ln t)"
+	}
+	return delay
+}
+
+// axisName is delayName as short as the axis needs it.
+func axisName(delay string) string {
+	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
+}
+
+// timingText says how long things take on the virtual clock, and what befalls them.
+func timingText(s TrainSpec) string {
+	text := fmt.Sprintf("Simulated time: a round takes s × %s", s.Compute)
+	if s.Speeds != "" {
+		text += fmt.Sprintf(" over the client's speed (%s)", s.Speeds)
+	}
+	text += fmt.Sprintf(", a message %s.", s.Latency)
+	if s.Loss > 0 {
+		text += fmt.Sprintf(" Of messages %g are lost and sent again after %s.", s.Loss, s.Resend)
+	}
+	if s.Duplicate > 0 {
+		text += fmt.Sprintf(" Of messages %g come twice.", s.Duplicate)
+	}
+	if s.Churn != "" {
+		text += fmt.Sprintf(" Clients are present and away in turn, for means of %s.", s.Churn)
+	}
+	return text
+}

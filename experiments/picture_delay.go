@@ -1,0 +1,220 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/sim"
+)
+
+// heading is what the pictures of a contest have in common.
+func heading(f *frame, c *contest, what string) picture {
+	return picture{
+		title:  fmt.Sprintf("%s, %s: %s", f.data.Name, modelTitle(c.all[0].spec.Model), what),
+		banner: f.banner(),
+	}
+}
+
+// delayOutcome is accuracy at the end against the permissible delay, a line for
+// each contest; all have the same delays.
+func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
+	p := heading(f, contests[0], "accuracy against the permissible delay")
+	p.xLabel, p.yLabel = delayLabel, "test accuracy at the end (fraction)"
+	p.xNames = contests[0].axisNames()
+	var table [][]string
+	var config []contestConfig
+	for _, c := range contests {
+		l := line{name: c.noiseText(), points: true, emphasise: c.all[0].spec.NoiseMultiplier == 0}
+		for i, runs := range c.runs {
+			l.add(float64(i), finals(runs), 0)
+		}
+		p.lines = append(p.lines, l)
+		if len(p.rows) > 0 {
+			p.rows = append(p.rows, make([]string, len(p.rows[0])))
+		}
+		p.rows = append(p.rows, c.rows()...)
+		table = append(table, c.table(f)[min(1, len(table)):]...)
+		config = append(config, c.config())
+	}
+	p.accuracies()
+	var err error
+	p.caption, err = contests[0].caption(f)
+	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
+	if stepText(first) != stepText(last) {
+		p.caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
+	}
+	return &outcome{picture: p, table: table, config: config}, err
+}
+
+// accuracies lets the axis of accuracies begin below the lowest, at a tenth.
+func (p *picture) accuracies() {
+	p.yMin, p.yMax = 1, 1
+	for _, l := range p.lines {
+		p.yMin = min(p.yMin, math.Floor(10*slices.Min(l.lo))/10)
+	}
+	p.yMin = max(p.yMin, 0)
+}
+
+// delayLabel is the label of an axis of permissible delays.
+const delayLabel = "permissible delay Υ: rounds behind, at most"
+
+func (c *contest) axisNames() []string {
+	var names []string
+	for _, m := range c.all {
+		names = append(names, axisName(m.spec.Delay))
+	}
+	return names
+}
+
+func (c *contest) noiseText() string {
+	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
+		return fmt.Sprintf("σ = %.4g", sigma)
+	}
+	return "no noise"
+}
+
+// timePoints is at how many points of time a curve is drawn.
+const timePoints = 300
+
+// timeOutcome is accuracy against time on the virtual clock.
+func timeOutcome(f *frame, c *contest) (*outcome, error) {
+	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
+	p.xLabel, p.yLabel = "time on the virtual clock (s)", "test accuracy (fraction)"
+	p.rows = c.rows()
+	for i, m := range c.all {
+		l := line{name: m.name, emphasise: i == 0}
+		end := sim.Time(0)
+		for _, r := range c.runs[i] {
+			end = max(end, r.Clock)
+		}
+		for j := range timePoints + 1 {
+			now := sim.Time(math.Round(float64(end) * float64(j) / timePoints))
+			var accuracy []float64
+			for _, r := range c.runs[i] {
+				accuracy = append(accuracy, r.accuracyAt(now))
+			}
+			l.add(clockSeconds(now), accuracy, 0)
+		}
+		p.lines = append(p.lines, l)
+	}
+	p.accuracies()
+	var err error
+	p.caption, err = c.caption(f)
+	p.caption += "\n" + c.goalText()
+	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
+}
+
+// stalenessOutcome is a histogram of the lags i − k for each delay, in rows that
+// double.
+func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
+	p := heading(f, c, "staleness of rounds against its bound")
+	p.xLabel, p.yLabel = delayLabel, "staleness of a round: i − k"
+	p.xNames = c.axisNames()
+	columns := make(shares, len(c.all))
+	height := 1
+	for i, s := range c.standings() {
+		columns[i] = make([]float64, lagRow(s.MaxLag)+1)
+		height = max(height, len(columns[i]))
+		rounds := 0.0
+		for _, r := range c.runs[i] {
+			for lag, n := range r.Staleness {
+				columns[i][lagRow(lag)] += float64(n)
+				rounds += float64(n)
+			}
+		}
+		for y := range columns[i] {
+			columns[i][y] /= max(rounds, 1)
+		}
+	}
+	for y := range height {
+		p.yNames = append(p.yNames, lagRowName(y))
+	}
+	p.marks = append(p.marks, columns)
+	p.rows = c.rows()
+	var err error
+	p.caption, err = c.caption(f)
+	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
+}
+
+// lagRow is the row of a lag: 0, 1, 2, 3–4, 5–8, …
+func lagRow(lag int) int {
+	row := 0
+	for top := 0; lag > top; row++ {
+		top = max(1, 2*top)
+	}
+	return row
+}
+
+func lagRowName(row int) string {
+	switch {
+	case row < 2:
+		return fmt.Sprint(row)
+	case row == 2:
+		return "2"
+	}
+	top := 1 << (row - 1)
+	return fmt.Sprintf("%d–%d", top/2+1, top)
+}
+
+// idleOutcome is how much of its time each client waits, for each delay.
+func idleOutcome(f *frame, c *contest) (*outcome, error) {
+	p := heading(f, c, "idle time of each client")
+	p.xLabel, p.yLabel = delayLabel, "waiting, part of the time to its last round"
+	p.yMin, p.yMax = 0, 1
+	p.xNames = c.axisNames()
+	for _, who := range c.idlers() {
+		l := line{name: who.name, points: true}
+		for i, runs := range c.runs {
+			var waits []float64
+			for _, r := range runs {
+				if !r.Diverged {
+					waits = append(waits, who.of(&r))
+				}
+			}
+			if len(waits) > 0 {
+				l.add(float64(i), waits, 0)
+				last := len(l.x) - 1
+				l.lo[last], l.hi[last] = max(l.lo[last], 0), min(l.hi[last], 1) // a share cannot be beyond
+			}
+		}
+		if len(l.x) > 0 {
+			p.lines = append(p.lines, l)
+		}
+	}
+	p.rows = c.rows()
+	var err error
+	p.caption, err = c.caption(f)
+	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
+}
+
+// idler is whose idle time a line shows.
+type idler struct {
+	name string
+	of   func(r *timed) float64
+}
+
+// idlers is every client or, where they are too many for lines, what is between
+// the busiest and the idlest.
+func (c *contest) idlers() []idler {
+	var out []idler
+	clients := c.all[0].spec.Clients
+	if clients > len(palette) {
+		edge := func(pick func(...float64) float64) func(r *timed) float64 {
+			return func(r *timed) float64 {
+				at := r.waiting(0)
+				for client := range r.Busy {
+					at = pick(at, r.waiting(client))
+				}
+				return at
+			}
+		}
+		lowest := func(x ...float64) float64 { return slices.Min(x) }
+		highest := func(x ...float64) float64 { return slices.Max(x) }
+		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*timed).idle}, {"the busiest client", edge(lowest)}}
+	}
+	for client := range clients {
+		out = append(out, idler{c.clientName(client), func(r *timed) float64 { return r.waiting(client) }})
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package experiments
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// shares is a table of histograms, one a column: share[x][y] of column x falls
+// into row y. The darker a cell the more.
+type shares [][]float64
+
+// Plot implements plot.Plotter.
+func (s shares) Plot(c draw.Canvas, plt *plot.Plot) {
+	trX, trY := plt.Transforms(&c)
+	style := sans(8, color.Black)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	for x, column := range s {
+		for y, part := range column {
+			if part == 0 {
+				continue
+			}
+			left, right := trX(float64(x)-0.46), trX(float64(x)+0.46)
+			low, high := trY(float64(y)-0.44), trY(float64(y)+0.44)
+			c.FillPolygon(shade(part), rectangle(left, low, right, high))
+			style.Color = color.Black
+			if part > 0.5 {
+				style.Color = color.White
+			}
+			c.FillText(style, vg.Point{X: trX(float64(x)), Y: trY(float64(y))}, shareText(part))
+		}
+	}
+}
+
+// shade is the first colour of the palette, thinned to the share. The root makes
+// small shares seen.
+func shade(part float64) color.Color {
+	full := palette[0]
+	thin := func(v uint8) uint8 { return uint8(255 - math.Round(float64(255-v)*math.Sqrt(part))) }
+	return color.RGBA{thin(full.R), thin(full.G), thin(full.B), 255}
+}
+
+// shareText writes a share; what is there is never 0.
+func shareText(part float64) string {
+	switch {
+	case part < 0.001:
+		return "<0.1 %"
+	case part < 0.01:
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+func rectangle(left, low, right, high vg.Length) []vg.Point {
+	return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
+}

@@ -1,0 +1,170 @@
+package experiments
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/sim"
+)
+
+// contender is one of the settings that are compared on the virtual clock.
+type contender struct {
+	name string
+	spec TrainSpec // but for the seed
+}
+
+// contest is contenders with their runs. The first one is the reference: the
+// others are timed to its accuracy.
+type contest struct {
+	all       []contender
+	runs      [][]timed // by contender and seed
+	goal      []float64 // by seed: the accuracy to reach
+	tolerance float64   // that the goal is below the reference's last accuracy
+}
+
+func contestCells(all []contender, seeds, looks int, d *data.Dataset, hash string) []cell {
+	var cells []cell
+	for _, c := range all {
+		for seed := range seeds {
+			c.spec.Seed = uint64(seed + 1)
+			cells = append(cells, timedCell(c.spec, looks, d, hash))
+		}
+	}
+	return cells
+}
+
+// decodeContest reads the results of contestCells.
+func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
+	seeds := len(results) / len(all)
+	runs := make([][]timed, len(all))
+	for i, text := range results {
+		run, err := decode[timed](text)
+		if err != nil {
+			return nil, err
+		}
+		runs[i/seeds] = append(runs[i/seeds], run)
+	}
+	return newContest(all, runs), nil
+}
+
+// part is a contest of some of the contenders.
+func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to], c.runs[from:to]) }
+
+// looks is at how many points runs were looked at, after their start.
+func (c *contest) looks() int { return len(c.runs[0][0].At) - 1 }
+
+func newContest(all []contender, runs [][]timed) *contest {
+	c := &contest{all: all, runs: runs}
+	last := finals(runs[0])
+	mean, sd := meanSD(last)
+	c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(runs[0][0].TestRows)))
+	for _, accuracy := range last {
+		c.goal = append(c.goal, accuracy-c.tolerance)
+	}
+	return c
+}
+
+// toleranceText says how far below the reference the goal is, and why so far.
+const toleranceText = "the larger of one standard deviation over seeds and that of drawing the test rows"
+
+func finals(runs []timed) []float64 {
+	var out []float64
+	for _, r := range runs {
+		out = append(out, r.Accuracy[len(r.Accuracy)-1])
+	}
+	return out
+}
+
+// Standing is how one setting did, over all seeds. Times are virtual seconds.
+type Standing struct {
+	Name       string    `json:"name"`
+	Accuracy   float64   `json:"test_accuracy"` // at the end: mean
+	AccuracySD float64   `json:"test_accuracy_sd"`
+	Seconds    float64   `json:"virtual_seconds"`           // to the end: mean
+	Reached    int       `json:"seeds_at_target"`           // that came to the target
+	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean; null unless all seeds came
+	SpeedUp    *float64  `json:"speed_up"`                  // of the mean times to target, over the reference
+	LeastUp    *float64  `json:"speed_up_least"`            // of one seed
+	MeanLag    float64   `json:"mean_lag"`                  // i − k
+	MaxLag     int       `json:"max_lag"`
+	Idle       float64   `json:"idle"`               // mean over clients
+	IdleBy     []float64 `json:"idle_by_client"`     // part of the time to its last round's end: mean
+	Diverged   int       `json:"diverged,omitempty"` // seeds, counted as accuracy 0 and in nothing else
+}
+
+// standings sums every contender up.
+func (c *contest) standings() []Standing {
+	base, _ := c.times(0)
+	var out []Standing
+	for i := range c.all {
+		out = append(out, c.standing(i, base))
+	}
+	return out
+}
+
+// times returns a contender's times to the goal, by seed; NaN: never.
+func (c *contest) times(i int) (seconds []float64, reached int) {
+	for seed, run := range c.runs[i] {
+		at, ok := run.reaches(c.goal[seed])
+		if !ok {
+			seconds = append(seconds, math.NaN())
+			continue
+		}
+		seconds = append(seconds, clockSeconds(at))
+		reached++
+	}
+	return seconds, reached
+}
+
+func (c *contest) standing(i int, base []float64) Standing {
+	runs := c.runs[i]
+	s := Standing{Name: c.all[i].name}
+	s.Accuracy, s.AccuracySD = meanSD(finals(runs))
+	whole := 0.0
+	for _, r := range runs {
+		if r.Diverged {
+			s.Diverged++
+			continue
+		}
+		if whole == 0 {
+			s.IdleBy = make([]float64, len(r.Busy))
+		}
+		whole++
+		s.Seconds += clockSeconds(r.Clock)
+		mean, most := r.lag()
+		s.MeanLag += mean
+		s.MaxLag = max(s.MaxLag, most)
+		for client := range r.Busy {
+			s.IdleBy[client] += r.waiting(client)
+		}
+	}
+	if whole > 0 {
+		s.Seconds /= whole
+		s.MeanLag /= whole
+		for client := range s.IdleBy {
+			s.IdleBy[client] /= whole
+			s.Idle += s.IdleBy[client] / float64(len(s.IdleBy))
+		}
+	}
+	seconds, reached := c.times(i)
+	if s.Reached = reached; reached < len(runs) {
+		return s
+	}
+	mean, _ := meanSD(seconds)
+	s.ToTarget = &mean
+	if slices.Min(seconds) == 0 {
+		return s // at the target from the start: there is nothing to be faster at
+	}
+	baseMean, _ := meanSD(base)
+	up, least := baseMean/mean, math.Inf(1)
+	for seed := range seconds {
+		least = min(least, base[seed]/seconds[seed])
+	}
+	s.SpeedUp, s.LeastUp = &up, &least
+	return s
+}
+
+// clockSeconds is a virtual time in seconds.
+func clockSeconds(t sim.Time) float64 { return float64(t) / 1e9 }

@@ -1,0 +1,191 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/sim"
+)
+
+// goalText says what "time to target" is the time to.
+func (c *contest) goalText() string {
+	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is that of the first of %d looks at it or above, mean over seeds. "+
+		"Speed-up: of that time, over %s (in brackets the least of a seed).",
+		c.all[0].name, c.tolerance, toleranceText, c.looks()+1, c.all[0].name)
+}
+
+func seedsText(n int) string {
+	if n == 1 {
+		return "1 seed"
+	}
+	return fmt.Sprintf("%d seeds", n)
+}
+
+// caption says what all runs share, and their privacy.
+func (c *contest) caption(f *frame) (string, error) {
+	spec := c.all[0].spec
+	noise := fmt.Sprintf("σ = %.7g", spec.NoiseMultiplier)
+	if spec.NoiseMultiplier == 0 {
+		noise = "no noise"
+	}
+	part := ""
+	if paper := PaperTrainSpec(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
+		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
+	}
+	text := fmt.Sprintf("%d clients, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
+		"%s Accuracy is that of the server's model v, with every update that has come by then.",
+		spec.Clients, spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
+		timingText(spec))
+	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
+		return text, nil // what they pay is not one thing
+	}
+	privacy, err := c.privacyText(f)
+	return text + privacy, err
+}
+
+// privacyText states the ε of the runs, which does not depend on Υ or on time.
+func (c *contest) privacyText(f *frame) (string, error) {
+	spec := c.all[0].spec
+	if spec.NoiseMultiplier == 0 {
+		return "", nil
+	}
+	p, err := spec.Prepare(f.data, nil)
+	if err != nil {
+		return "", err
+	}
+	r := p.PlannedPrivacy()
+	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %.4g, %s: per client %s, per record %s.",
+		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, r.Delta, r.Adjacency,
+		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
+}
+
+// epsilonAtMost claims an ε, or none.
+func epsilonAtMost(e *float64) string {
+	if e == nil {
+		return notCovered
+	}
+	return "ε ≤ " + decimal.Up(*e, 4)
+}
+
+// rows is the standings as a table, the header first.
+func (c *contest) rows() [][]string {
+	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean", "largest", "idle"}}
+	for _, s := range c.standings() {
+		out = append(out, s.row(len(c.goal)))
+	}
+	return out
+}
+
+func (s Standing) row(seeds int) []string {
+	accuracy := fmt.Sprintf("%.4f", s.Accuracy)
+	if seeds > 1 {
+		accuracy += fmt.Sprintf(" ± %.4f", s.AccuracySD)
+	}
+	if s.Diverged > 0 {
+		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
+	}
+	target, up := fmt.Sprintf("%d of %s", s.Reached, seedsText(seeds)), noAnswer
+	if s.ToTarget != nil {
+		target = fmt.Sprintf("%.3g s", *s.ToTarget)
+	}
+	if s.SpeedUp != nil {
+		up = fmt.Sprintf("%.2f (%.2f)", *s.SpeedUp, *s.LeastUp)
+	}
+	return []string{s.Name, accuracy, fmt.Sprintf("%.3g s", s.Seconds), target, up,
+		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), shareText(s.Idle)}
+}
+
+// contestConfig is what a manifest says of a contest.
+type contestConfig struct {
+	Train     []TrainSpec `json:"train"`
+	Looks     int         `json:"looks"`
+	Tolerance float64     `json:"target_tolerance"` // below the first's accuracy at its end
+	Standings []Standing  `json:"standings"`
+}
+
+func (c *contest) config() contestConfig {
+	out := contestConfig{Looks: c.looks(), Tolerance: c.tolerance, Standings: c.standings()}
+	for _, m := range c.all {
+		out.Train = append(out.Train, m.spec)
+	}
+	return out
+}
+
+// records is every run, with more columns of the contest's own; the header first.
+func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *timed) [][]string) [][]string {
+	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
+	for i, m := range c.all {
+		for seed := range c.runs[i] {
+			own := []string{f.data.Name, m.spec.Model, m.name, m.spec.Delay, number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
+			for _, row := range rows(i, seed, &c.runs[i][seed]) {
+				out = append(out, append(own[:len(own):len(own)], row...))
+			}
+		}
+	}
+	return out
+}
+
+// table is how every run ended.
+func (c *contest) table(f *frame) [][]string {
+	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target", "mean_lag", "max_lag", "idle", "diverged"},
+		func(_, seed int, r *timed) [][]string {
+			mean, most := r.lag()
+			return [][]string{{number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock), number(c.goal[seed]), c.reachedText(seed, r),
+				number(mean), strconv.Itoa(most), number(r.idle()), strconv.FormatBool(r.Diverged)}}
+		})
+}
+
+// reachedText is when a run came to the target, or nothing.
+func (c *contest) reachedText(seed int, r *timed) string {
+	at, ok := r.reaches(c.goal[seed])
+	if !ok {
+		return ""
+	}
+	return seconds(at)
+}
+
+// seconds writes a virtual time in seconds, to the nanosecond.
+func seconds(t sim.Time) string { return strconv.FormatFloat(clockSeconds(t), 'f', 9, 64) }
+
+// clientName is what a legend calls a client: with its speed, if that is listed.
+func (c *contest) clientName(client int) string {
+	name := fmt.Sprintf("client %d", client)
+	if speeds := strings.Split(c.all[0].spec.Speeds, ","); len(speeds) > 1 && client < len(speeds) {
+		name += ", speed " + speeds[client]
+	}
+	return name
+}
+
+// curves is every look of every run.
+func (c *contest) curves(f *frame) [][]string {
+	return c.records(f, []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"},
+		func(_, seed int, r *timed) (rows [][]string) {
+			for j, at := range r.At {
+				rows = append(rows, []string{seconds(at), number(r.Accuracy[j]), number(c.goal[seed]), c.reachedText(seed, r)})
+			}
+			return rows
+		})
+}
+
+// stalenessTable is how many rounds of every run had which lag.
+func (c *contest) stalenessTable(f *frame) [][]string {
+	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *timed) (rows [][]string) {
+		for lag, n := range r.Staleness {
+			rows = append(rows, []string{strconv.Itoa(lag), strconv.Itoa(n)})
+		}
+		return rows
+	})
+}
+
+// idleTable is how every client spent its time.
+func (c *contest) idleTable(f *frame) [][]string {
+	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"}, func(_, _ int, r *timed) (rows [][]string) {
+		for client := range r.Busy {
+			rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]), number(r.waiting(client))})
+		}
+		return rows
+	})
+}

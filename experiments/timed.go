@@ -1,0 +1,177 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// timedSpec is a run on the virtual clock, watched as it goes.
+type timedSpec struct {
+	Kind  string    `json:"kind"`
+	Train TrainSpec `json:"train"`
+	Data  string    `json:"data_sha256"`
+	Looks int       `json:"looks"`
+}
+
+// timed is what such a run shows. Look j, from 0, is at the server's model v
+// when the first j/looks of all updates are in it: equally much work, not
+// equally much time, lies between looks.
+type timed struct {
+	Rounds    int           `json:"rounds"`    // per client
+	TestRows  int           `json:"test_rows"` // judged by
+	Clock     sim.Time      `json:"clock"`     // at the end
+	At        []sim.Time    `json:"at"`        // of the looks
+	Accuracy  []float64     `json:"accuracy"`
+	Diverged  bool          `json:"diverged,omitempty"` // then 0 at all looks after that, and nothing below
+	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by the lag i − k they were computed with
+	Busy      []sim.Time    `json:"busy"`               // by client: spent computing
+	Absent    []sim.Time    `json:"absent,omitempty"`   // by client: away, if any ever is
+	Done      []sim.Time    `json:"done"`               // by client: its last round ended
+	Paid      *paid         `json:"paid,omitempty"`     // if sizes adapt
+}
+
+func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
+	return cell{
+		spec:    timedSpec{Kind: "timed", Train: spec, Data: hash, Looks: looks},
+		kernels: spec.kernels(),
+		cost:    func(workers int) (cost, error) { return spec.cost(d, looks+1, workers) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+			p, err := spec.Prepare(d, nil)
+			if err != nil {
+				return nil, err
+			}
+			return p.timed(ctx, perf, looks, progress)
+		},
+		check: func(text json.RawMessage) error {
+			t, err := decode[timed](text)
+			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
+				err = fmt.Errorf("experiments: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy), looks+1)
+			}
+			return err
+		},
+	}
+}
+
+// timed trains on the virtual clock and looks at the model on the way.
+func (p *Problem) timed(ctx context.Context, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
+	v, err := sim.NewVirtual(p.Config, perf, p.progress(progress))
+	if err != nil {
+		return nil, err
+	}
+	run := p.Config.Run()
+	t := &timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
+	v.Record(func(h sim.Happening) {
+		if h.Kind == sim.RoundEnds {
+			t.Done[h.Client] = h.At
+		}
+	})
+	judge := p.Judge()
+	updates := int64(run.Rounds) * int64(p.Config.Clients())
+	// Looked at between events, which never stops the run.
+	look := func() bool {
+		due := func() bool {
+			j := len(t.At)
+			return j <= looks && int64(v.Updates()) >= int64(j)*updates/int64(looks)
+		}
+		if !due() {
+			return false
+		}
+		for accuracy := judge(v.Model()); due(); {
+			t.At, t.Accuracy = append(t.At, v.Now()), append(t.Accuracy, accuracy)
+		}
+		return false
+	}
+	_, err = v.RunUntil(ctx, look)
+	var result *sim.Result
+	if err == nil {
+		look()
+		result, err = v.Run(ctx)
+	}
+	if errors.Is(err, models.ErrDiverged) {
+		t.diverge(looks, v.Now())
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Clock, t.Staleness, t.Busy = result.Clock, result.Staleness, result.Busy
+	if slices.Max(result.Absent) > 0 {
+		t.Absent = result.Absent
+	}
+	if p.Config.Adapt != 0 {
+		t.Paid = p.paid(result)
+	}
+	return t, nil
+}
+
+// diverge ends the looks of a run that could not go on after the given time.
+func (t *timed) diverge(looks int, now sim.Time) {
+	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
+	for len(t.At) <= looks {
+		t.At, t.Accuracy = append(t.At, now), append(t.Accuracy, 0)
+	}
+	t.Accuracy[looks] = 0
+}
+
+// waiting is which part of its time a client waited between its rounds, from 0
+// to the end of its last one.
+func (t *timed) waiting(client int) float64 {
+	if t.Done[client] == 0 {
+		return 0
+	}
+	took := t.Busy[client]
+	if t.Absent != nil {
+		took += t.Absent[client]
+	}
+	return 1 - float64(took)/float64(t.Done[client])
+}
+
+// idle is waiting's mean over clients.
+func (t *timed) idle() float64 {
+	sum := 0.0
+	for client := range t.Busy {
+		sum += t.waiting(client) / float64(len(t.Busy))
+	}
+	return sum
+}
+
+// lag is the mean and the largest i − k of all rounds.
+func (t *timed) lag() (mean float64, most int) {
+	rounds, sum := 0, 0
+	for lag, n := range t.Staleness {
+		if n > 0 {
+			rounds, sum, most = rounds+n, sum+n*lag, lag
+		}
+	}
+	return float64(sum) / float64(max(rounds, 1)), most
+}
+
+// accuracyAt is the accuracy at the last look up to a time.
+func (t *timed) accuracyAt(now sim.Time) float64 {
+	accuracy := t.Accuracy[0]
+	for j, at := range t.At {
+		if at > now {
+			break
+		}
+		accuracy = t.Accuracy[j]
+	}
+	return accuracy
+}
+
+// reaches returns the time of the first look that is at least the target, or
+// false.
+func (t *timed) reaches(target float64) (sim.Time, bool) {
+	for j, accuracy := range t.Accuracy {
+		if accuracy >= target {
+			return t.At[j], true
+		}
+	}
+	return 0, false
+}

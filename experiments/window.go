@@ -1,0 +1,150 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/sim"
+)
+
+// windowSpec is the beginning of a run on the virtual clock, as a timeline shows
+// it.
+type windowSpec struct {
+	Kind   string    `json:"kind"`
+	Train  TrainSpec `json:"train"`
+	Data   string    `json:"data_sha256"`
+	Rounds int       `json:"rounds"` // of each client
+}
+
+// keptRounds times the rounds that a window waits for is how far it follows a
+// client.
+const keptRounds = 4
+
+// window is what happened until the updates of a client's first rounds were in,
+// for all clients.
+type window struct {
+	Rounds     []windowRound     `json:"rounds"` // in the order of their ends
+	Away       []windowAway      `json:"away,omitempty"`
+	Broadcasts []windowBroadcast `json:"broadcasts"`
+}
+
+type windowRound struct {
+	Client  int      `json:"client"`
+	Round   int      `json:"round"`
+	Lag     int      `json:"lag"` // i − k
+	Aborted bool     `json:"aborted,omitempty"`
+	Open    bool     `json:"open,omitempty"` // still under way when the window ends
+	From    sim.Time `json:"from"`
+	To      sim.Time `json:"to"`
+	Arrives sim.Time `json:"arrives"` // its update at the server, for the first time; 0 if it did not
+}
+
+// windowAway is a client's absence.
+type windowAway struct {
+	Client int      `json:"client"`
+	From   sim.Time `json:"from"`
+	To     sim.Time `json:"to"`
+}
+
+// windowBroadcast is a broadcast on its way to one client.
+type windowBroadcast struct {
+	Client  int      `json:"client"`
+	K       int      `json:"k"`
+	Sent    sim.Time `json:"sent"`
+	Arrives sim.Time `json:"arrives"`
+}
+
+func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
+	return cell{
+		spec:    windowSpec{Kind: "window", Train: spec, Data: hash, Rounds: rounds},
+		kernels: spec.kernels(),
+		cost: func(workers int) (cost, error) {
+			c, err := spec.cost(d, 0, workers)
+			c.work = 0 // next to nothing beside whole runs
+			return c, err
+		},
+		run: func(ctx context.Context, perf sim.Perf, _ func(float64)) (any, error) {
+			p, err := spec.Prepare(d, nil)
+			if err != nil {
+				return nil, err
+			}
+			return p.window(ctx, perf, rounds)
+		},
+		check: func(text json.RawMessage) error {
+			w, err := decode[window](text)
+			if err == nil && len(w.Rounds) == 0 {
+				err = fmt.Errorf("experiments: finished cell: no rounds")
+			}
+			return err
+		},
+	}
+}
+
+// window runs the first rounds and keeps when what happened.
+func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*window, error) {
+	v, err := sim.NewVirtual(p.Config, perf, nil)
+	if err != nil {
+		return nil, err
+	}
+	rounds = min(rounds, p.Config.Run().Rounds)
+	clients := p.Config.Clients()
+	var (
+		w       window
+		began   = make([]sim.Happening, clients)
+		under   = make([]bool, clients) // way
+		away    = make([]bool, clients)
+		left    = make([]sim.Time, clients)
+		index   = map[[2]int]int{}   // of a round in w.Rounds, by client and round
+		sent    = map[int]sim.Time{} // broadcasts
+		missing = rounds * clients   // updates
+	)
+	v.Record(func(h sim.Happening) {
+		switch h.Kind {
+		case sim.RoundBegins:
+			began[h.Client], under[h.Client] = h, true
+		case sim.RoundEnds, sim.RoundAborted:
+			under[h.Client] = false
+			if h.Number >= keptRounds*rounds {
+				return
+			}
+			aborted := h.Kind == sim.RoundAborted
+			if !aborted {
+				index[[2]int{h.Client, h.Number}] = len(w.Rounds)
+			}
+			w.Rounds = append(w.Rounds, windowRound{h.Client, h.Number, began[h.Client].Lag, aborted, false, began[h.Client].At, h.At, 0})
+		case sim.UpdateArrives:
+			i, ours := index[[2]int{h.Client, h.Number}]
+			if ours && w.Rounds[i].Arrives == 0 {
+				w.Rounds[i].Arrives = h.At
+				if h.Number < rounds {
+					missing--
+				}
+			}
+		case sim.BroadcastSent:
+			sent[h.Number] = h.At
+		case sim.BroadcastArrives:
+			w.Broadcasts = append(w.Broadcasts, windowBroadcast{h.Client, h.Number, sent[h.Number], h.At})
+		case sim.ClientLeaves:
+			left[h.Client], away[h.Client] = h.At, true
+		case sim.ClientReturns:
+			away[h.Client] = false
+			w.Away = append(w.Away, windowAway{h.Client, left[h.Client], h.At})
+		}
+	})
+	if _, err := v.RunUntil(ctx, func() bool { return missing == 0 }); err != nil {
+		return nil, err
+	}
+	for client, at := range left {
+		if away[client] {
+			w.Away = append(w.Away, windowAway{client, at, v.Now()})
+		}
+	}
+	for client, h := range began {
+		if under[client] && h.Number < keptRounds*rounds {
+			w.Rounds = append(w.Rounds, windowRound{client, h.Number, h.Lag, false, true, h.At, v.Now(), 0})
+		}
+	}
+	return &w, nil
+}
