@@ -10,7 +10,11 @@ const (
 	// broadcastArrivesAtAll is broadcastArrives at the event's client and, at
 	// the same time, at all clients after it.
 	broadcastArrivesAtAll
+	eventKinds // how many there are
 )
+
+// message reports whether such an event is the arrival of a vector.
+func (k eventKind) message() bool { return k != roundEnds }
 
 // event is one thing that happens on the virtual clock.
 type event struct {
