@@ -10,11 +10,13 @@ type Snapshot struct{ state virtualState }
 // virtualState is everything about a Virtual that changes and is not made again
 // from the rest.
 type virtualState struct {
-	server  serverState
-	clients []clientState
-	now     Time
-	seq     uint64
-	queue   queue
+	server    serverState
+	clients   []clientState
+	now       Time
+	seq       uint64
+	queue     queue
+	stations  []station
+	staleness Staleness
 }
 
 // Snapshot returns the run's state.
@@ -29,7 +31,7 @@ func (v *Virtual) Restore(s *Snapshot) { v.setState(s.state.clone()) }
 
 // state returns the run's state, which shares everything with the run.
 func (v *Virtual) state() virtualState {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue}
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
 	for _, c := range v.clients {
 		s.clients = append(s.clients, c.state)
 	}
@@ -39,6 +41,7 @@ func (v *Virtual) state() virtualState {
 // setState is the inverse of state.
 func (v *Virtual) setState(s virtualState) {
 	v.server.state, v.now, v.seq, v.queue = s.server, s.now, s.seq, s.queue
+	v.stations, v.staleness = s.stations, s.staleness
 	for i, c := range v.clients {
 		c.state = s.clients[i]
 	}
@@ -56,7 +59,10 @@ func (s *virtualState) clone() virtualState {
 		}
 		return c
 	}
-	out := virtualState{server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue)}
+	out := virtualState{
+		server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue),
+		stations: slices.Clone(s.stations), staleness: slices.Clone(s.staleness),
+	}
 	for i := range s.clients {
 		c := s.clients[i].clone()
 		c.shared, c.newer = copied(c.shared), copied(c.newer)

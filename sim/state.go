@@ -20,6 +20,13 @@ func (s *virtualState) visit(c *codec, v *Virtual) {
 	number(c, "time", &s.now, 0, math.MaxInt64)
 	number(c, "sequence", &s.seq, 0, math.MaxInt64)
 	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, func(e *event, c *codec) { e.visit(c, v) })
+	list(c, "station", &s.stations, len(v.clients), (*station).visit)
+	list(c, "lag", (*[]int)(&s.staleness), v.sched.rounds+1, func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+}
+
+func (s *station) visit(c *codec) {
+	number(c, "beginning of the round", &s.began, 0, math.MaxInt64)
+	number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
 }
 
 func (s *serverState) visit(c *codec, v *Virtual) {
@@ -50,7 +57,7 @@ func (s *clientState) visit(c *codec, v *Virtual) {
 	number(c, "newest broadcast", &s.k, 0, rounds)
 	number(c, "round", &s.i, 0, rounds)
 	boolean(c, "in a round", &s.busy)
-	number(c, "largest lag", &s.maxLag, 0, rounds)
+	number(c, "lag", &s.lag, 0, rounds)
 	visitLedger(c, &s.ledger, &v.cfg.Mechanism, rounds)
 	c.vector(&s.shared, 1)
 	if s.shared == nil { // else what is in own is not read any more
@@ -103,8 +110,10 @@ func (e *event) visit(c *codec, v *Virtual) {
 // check reports where a state that was read contradicts itself. The ranges of
 // single numbers have been checked.
 func (s *virtualState) check(v *Virtual) error {
-	if len(s.clients) != len(v.clients) || len(s.server.clients) != len(v.clients) {
-		return fmt.Errorf("%d clients and %d of the server, must be %d", len(s.clients), len(s.server.clients), len(v.clients))
+	for _, n := range []int{len(s.clients), len(s.server.clients), len(s.stations)} {
+		if n != len(v.clients) {
+			return fmt.Errorf("clients = %d, must be %d", n, len(v.clients))
+		}
 	}
 	var errs []error
 	for i := range s.clients {
