@@ -33,8 +33,12 @@ const (
 // WriteCheckpoint writes the run's state between two events, which it may do from
 // within RunUntil's stop. header says which run it is; it comes back from
 // OpenCheckpoint, and that the run restored is of the same configuration is for
-// the caller to see to by it.
+// the caller to see to by it. A run that has failed is in the middle of an event
+// and is refused.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
+	if v.failed != nil {
+		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
+	}
 	if len(header) > maxHeader {
 		return fmt.Errorf("sim: checkpoint: header of %d bytes, must be at most %d", len(header), maxHeader)
 	}
