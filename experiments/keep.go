@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,32 @@ type Keep struct {
 	// watched, if there is one, is kept beside the state. It is what an observer
 	// has made of the broadcasts so far.
 	watched any
+	// aside says that the file matters only while the run does not: there is no
+	// checkpoint of its beginning and of its end.
+	aside bool
+}
+
+// of is k for p's run, with watched kept. A checkpoint that this run does not go
+// on from is left out; of one that it does, watched is set to what it kept.
+func (k Keep) of(p *Problem, watched any) Keep {
+	if p.Spec.CanKeep() != nil {
+		return Keep{}
+	}
+	k.watched = watched
+	if from := k.From; from != nil && (p.identity().goesOn(from.identity) != nil ||
+		watched != nil && json.Unmarshal(from.Watched, watched) != nil) {
+		k.From = nil
+	}
+	return k
+}
+
+// forget removes the file and what killed writers of it left.
+func (k Keep) forget() error {
+	err := os.Remove(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, atomicfile.Sweep(k.Path))
 }
 
 // pause is how long a run that was not told how often lets pass after a
@@ -81,14 +109,16 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
 		return k.run.Run(ctx)
 	}
-	if err := atomicfile.Sweep(k.Path); err != nil {
-		return nil, err
-	}
 	k.alarm = time.AfterFunc(pause(0), func() { k.due.Store(true) })
 	defer k.alarm.Stop()
-	// A file that cannot be written shows at once, not after hours.
-	if err := k.write(false); err != nil {
-		return nil, err
+	if !k.aside {
+		if err := atomicfile.Sweep(k.Path); err != nil {
+			return nil, err
+		}
+		// A file that cannot be written shows at once, not after hours.
+		if err := k.write(false); err != nil {
+			return nil, err
+		}
 	}
 	var failed error
 	_, err := k.run.RunUntil(ctx, func() bool {
@@ -104,14 +134,17 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 		if failed = k.write(false); failed != nil {
 			return nil, fmt.Errorf("%w; and the last checkpoint could not be written: %w", err, failed)
 		}
+		if k.aside {
+			return nil, err
+		}
 		return nil, fmt.Errorf("%w; stopped after %d updates, which are kept: go on with --resume %s", err, k.run.Updates(), k.Path)
 	case err != nil:
 		return nil, err
 	}
 	// No event is left: this only takes the result, which a cancellation now need not lose.
 	r, err := k.run.Run(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
+	if err != nil || k.aside {
+		return r, err
 	}
 	return r, k.write(true)
 }
