@@ -11,7 +11,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results search clean
+.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short kills bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./data/cifar10 -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./plan -run '^$$' -fuzz '^FuzzReadEvents$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzCheckpoint$$' -fuzztime $(FUZZTIME)
+
+kills: ## Kill 200 training processes at random times, and compare what they resume to (some minutes).
+	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilledRunsGoOnToTheSameBits$$'
 
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
