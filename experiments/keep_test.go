@@ -30,7 +30,7 @@ func prepared(t *testing.T, s TrainSpec, d *data.Dataset) *Problem {
 // longSpec is long enough to be stopped: small runs look at the context seldom.
 func longSpec() TrainSpec {
 	s := smallSpec()
-	s.GradComps *= 400
+	s.GradComps *= 200
 	return s
 }
 
@@ -56,7 +56,7 @@ func TestStoppedTrainingGoesOn(t *testing.T) {
 	}
 	keep := Keep{Path: path}
 	before := 0.0
-	for stopAt := 100; stopAt < 15_000; stopAt += 7000 {
+	for stopAt := 100; stopAt < 9000; stopAt += 7000 {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		planted := errors.New("planted interrupt")
 		_, seconds, err := p.train(ctx, sim.Perf{}, func(b sim.Broadcast) {

@@ -20,7 +20,8 @@ import (
 	"time"
 )
 
-// killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits kills.
+// killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits kills and
+// resumes.
 const killsEnv = "PROACTIVEDP_KILLS"
 
 // kept is a training run to be killed: the flags that say which, and how often
@@ -92,7 +93,7 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 	}
 	draw := rand.New(rand.NewPCG(5, 0))
 	killed, resumed, writing, early, through := 0, 0, 0, 0, 0
-	for i := 0; killed < kills; i++ {
+	for i := 0; resumed < kills; i++ {
 		run := keptRuns[i%len(keptRuns)]
 		dir := t.TempDir()
 		want := report(t, run.flags...)
@@ -149,7 +150,7 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 				t.Fatalf("%v: resumed after kill %d it gives %v, want %v", run.flags, killed, got, want)
 			}
 			resumed++
-			if killed >= kills {
+			if resumed >= kills {
 				took = time.Hour // let it come through
 			}
 		}
