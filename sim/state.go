@@ -27,6 +27,12 @@ func (s *virtualState) visit(c *codec, v *Virtual) {
 func (s *station) visit(c *codec) {
 	number(c, "beginning of the round", &s.began, 0, math.MaxInt64)
 	number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
+	number(c, "time it left", &s.left, 0, math.MaxInt64)
+	number(c, "time spent away", &s.absent, 0, math.MaxInt64)
+	number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // beside a round it is a place of draws
+	number(c, "sendings", &s.sendings, 0, math.MaxUint32)
+	number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
+	boolean(c, "away", &s.away)
 }
 
 func (s *serverState) visit(c *codec, v *Virtual) {
@@ -57,7 +63,10 @@ func (s *clientState) visit(c *codec, v *Virtual) {
 	number(c, "newest broadcast", &s.k, 0, rounds)
 	number(c, "round", &s.i, 0, rounds)
 	boolean(c, "in a round", &s.busy)
+	number(c, "sample size", &s.size, 0, int64(v.cfg.Mechanism.DatasetSize))
 	number(c, "lag", &s.lag, 0, rounds)
+	number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
+	number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
 	visitLedger(c, &s.ledger, &v.cfg.Mechanism, rounds)
 	c.vector(&s.shared, 1)
 	if s.shared == nil { // else what is in own is not read any more
@@ -76,8 +85,8 @@ func visitLedger(c *codec, l *dp.Ledger, m *dp.Mechanism, rounds int64) {
 	list(c, "ledger entry", &events, int(rounds), func(e *dp.Event, c *codec) {
 		number(c, "sample size", &e.SampleSize, 1, int64(m.DatasetSize))
 		number(c, "rounds", &e.Count, 1, rounds)
-		whole := m.Event(0)
-		whole.SampleSize, whole.Count = e.SampleSize, e.Count
+		whole := m.EventOf(e.SampleSize)
+		whole.Count = e.Count
 		if c.reading() {
 			*e = whole
 		} else if *e != whole {
@@ -139,6 +148,9 @@ func (s *virtualState) check(v *Virtual) error {
 		if s.clients[i].busy && !computing[i] {
 			errs = append(errs, fmt.Errorf("client %d: a round without an end", i))
 		}
+		if s.clients[i].busy && s.stations[i].away {
+			errs = append(errs, fmt.Errorf("client %d: away, and in a round", i))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -155,6 +167,8 @@ func (s *clientState) check(server *serverState, id, rounds int) error {
 		return fmt.Errorf("it has broadcast %d, the server sent %d", s.k, server.k)
 	case s.busy && s.i == rounds:
 		return fmt.Errorf("it is in round %d of %d", s.i, rounds)
+	case s.busy && s.size == 0:
+		return errors.New("it is in a round with no sample")
 	case s.newer != nil && !s.busy:
 		return errors.New("a broadcast waits for the end of no round")
 	case released != s.i:
@@ -176,11 +190,11 @@ func (s *virtualState) checkEvent(e *event, i int) error {
 		return fmt.Errorf("sequence = %d, must be below the next one's %d", e.seq, s.seq)
 	case i > 0 && e.before(&s.queue[(i-1)/2]):
 		return errors.New("it comes before the one above it")
-	case e.kind.message() != (e.vector != nil):
+	case (e.kind.update() || e.kind.broadcast()) != (e.vector != nil):
 		return fmt.Errorf("kind = %d with a vector: %v", e.kind, e.vector != nil)
-	case e.kind == updateArrives && int(e.number) >= s.clients[e.client].i:
+	case e.kind.update() && int(e.number) >= s.clients[e.client].i:
 		return fmt.Errorf("update of round %d, which is not computed", e.number)
-	case e.kind != updateArrives && int(e.number) > s.server.k:
+	case e.kind.broadcast() && int(e.number) > s.server.k:
 		return fmt.Errorf("broadcast %d, the server sent %d", e.number, s.server.k)
 	}
 	return nil

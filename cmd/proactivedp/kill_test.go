@@ -34,6 +34,7 @@ type kept struct {
 var keptRuns = []kept{
 	{strings.Fields("--data synth-phishing --grad-computations 26000 --latency exponential:300us --delay 3"), 40},
 	{strings.Fields("--data synth-phishing --grad-computations 26000 --clients 20 --delay unlimited --sample-size linear:20,0.1"), 200},
+	{strings.Fields("--data synth-phishing --grad-computations 13000 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5"), 40},
 	{strings.Fields("--data synth-mnist:700 --model lenet --grad-computations 1000 --sample-size 20 --workers 2"), 5},
 }
 
