@@ -58,7 +58,9 @@ func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}
-	keep = keep.of(p, c)
+	if keep = keep.of(p, c); keep.From == nil {
+		*c = curve{}
+	}
 	initial := make([]float32, p.Config.Model.NumParams())
 	p.Config.Model.Init(initial, p.Config.InitStream())
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
