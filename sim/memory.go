@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Part is one kind of memory of a run: Count pieces of so many bytes each.
 type Part struct {
@@ -19,13 +22,18 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if hogwild {
 		broadcasts = broadcastsPerClient * n
 	}
-	if tau, ok := largestLag(c.Delay); ok {
+	tau, bounded := largestLag(c.Delay)
+	if bounded {
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// On the way, by Little's law: as many as are sent while one travels.
-	round := c.shortestRound()
+	// On the way, by Little's law: as many as are sent while one travels. A bounded
+	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
 	travelling := func(senders int, latency *Duration) int {
 		most := float64(senders * c.Run().Rounds)
+		if bounded {
+			most = min(most, float64(senders)*float64(tau+1))
+		}
 		return int(min(most, math.Ceil(float64(senders)*c.Network.travel(latency)/max(round, 1))))
 	}
 	updates := 1 + travelling(n, &c.Timing.Uplink)
@@ -37,12 +45,11 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	}
 	if !hogwild {
 		broadcasts += travelling(1, &c.Timing.Downlink)
-	}
-	if c.unreliable() || spread(&c.Timing.Downlink) {
-		// A broadcast is there until the last client has it, and with a network like
-		// this that may be while each of them waits for another one; so is what is
-		// sent to those that return.
-		broadcasts += travelling(n, &c.Timing.Downlink)
+		if c.unreliable() || spread(&c.Timing.Downlink) {
+			// A broadcast is there until the last client has it; with a network like
+			// this each may wait for another one.
+			broadcasts += travelling(n, &c.Timing.Downlink)
+		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())
 	return []Part{
@@ -56,19 +63,4 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 // spread reports whether a latency may be many times its mean.
 func spread(d *Duration) bool {
 	return d.Kind == LognormalDuration || d.Kind == ParetoDuration || d.Kind == TraceDuration
-}
-
-// shortestRound returns the mean time of the fastest client's first round, in
-// nanoseconds.
-func (c *Config) shortestRound() float64 {
-	slower := c.Speeds.factors(c.Clients(), c.Root)
-	shortest := math.Inf(1)
-	for client := range c.Clients() {
-		gradient := c.Timing.Compute.meanOf(client)
-		if slower != nil {
-			gradient *= slower[client]
-		}
-		shortest = min(shortest, gradient)
-	}
-	return shortest * float64(c.Mechanism.Sizes.At(0))
 }
