@@ -12,7 +12,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short audit bench results search clean
+.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short kills audit bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseDuration$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./plan -run '^$$' -fuzz '^FuzzReadEvents$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzCheckpoint$$' -fuzztime $(FUZZTIME)
+
+kills: ## Kill 200 training processes at random times, and compare what they resume to (some minutes).
+	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilledRunsGoOnToTheSameBits$$'
 
 audit: build ## Audit with the defaults: AUDITS whole runs give no alarm, every planted fault is found, by both runners.
 	@for seed in $$(seq $(AUDITS)); do \

@@ -36,8 +36,9 @@ type cell struct {
 	kernels string
 	// cost is what run takes with so many workers.
 	cost func(workers int) (cost, error)
-	// run may report, from time to time, which part of the work is done.
-	run   func(ctx context.Context, perf sim.Perf, progress func(part float64)) (any, error)
+	// run may report, from time to time, which part of the work is done, and keep
+	// what it has done to go on from.
+	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep Keep) (any, error)
 	check func(json.RawMessage) error // of a result read from the store
 }
 
@@ -117,6 +118,20 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 		return err
 	})
 	return text, err
+}
+
+// keep is where a cell that is under way keeps its training run, and what it goes
+// on from if it was stopped. A checkpoint that is not whole is none: then the cell
+// begins anew.
+func (s store) keep(key string) Keep {
+	if s.dir == "" {
+		return Keep{}
+	}
+	k := Keep{Path: filepath.Join(s.dir, key+".checkpoint"), aside: true}
+	if from, err := OpenCheckpoint(k.Path); err == nil {
+		k.From = from
+	}
+	return k
 }
 
 // grid runs cells on workers goroutines.
@@ -260,12 +275,19 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 		b.bar.Add64(done - shown)
 		shown = done
 	}
-	result, err := b.cells[i].run(ctx, sim.Perf{Workers: workers}, progress)
+	keep := b.store.keep(b.keys[i])
+	result, err := b.cells[i].run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	if keep.From != nil {
+		err = errors.Join(err, keep.From.Close())
+	}
 	if err != nil {
 		return err
 	}
 	text, err := b.store.save(b.keys[i], result)
 	if err != nil {
+		return err
+	}
+	if err := keep.forget(); err != nil {
 		return err
 	}
 	progress(1)

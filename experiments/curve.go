@@ -31,12 +31,12 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 		spec:    curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
 		kernels: spec.kernels(),
 		cost:    func(workers int) (cost, error) { return spec.cost(d, points+1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
 			}
-			return p.watch(ctx, perf, points, progress)
+			return p.watch(ctx, perf, points, progress, keep)
 		},
 		check: func(text json.RawMessage) error {
 			c, err := decode[curve](text)
@@ -52,15 +52,19 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 }
 
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the
-// gradient computations that will be done.
-func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress func(part float64)) (*curve, error) {
+// gradient computations that will be done. The points so far are kept beside the
+// run.
+func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress func(part float64), keep Keep) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}
+	if keep = keep.of(p, c); keep.From == nil {
+		*c = curve{}
+	}
 	initial := make([]float32, p.Config.Model.NumParams())
 	p.Config.Model.Init(initial, p.Config.InitStream())
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
-	next := 0
+	next := len(c.Target)
 	report := p.progress(progress)
 	show := func(b sim.Broadcast) {
 		report(b)
@@ -75,7 +79,7 @@ func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress
 		}
 	}
 	show(sim.Broadcast{V: initial})
-	if _, err := p.Run(ctx, perf, show); err != nil {
+	if _, _, err := p.train(ctx, perf, show, keep); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -351,7 +351,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
 		var out []cell
 		for i := range 20 {
-			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { // each spec twice
+			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { // each spec twice
 				if computed.Add(1) == stopAt {
 					ctx()
 				}
@@ -394,7 +394,7 @@ func checkInt(text json.RawMessage) error {
 func TestDamagedCellIsComputedAgain(t *testing.T) {
 	for _, damage := range []string{`{"half`, `"text"`, ``} {
 		dir := t.TempDir()
-		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { return 7, nil }, check: checkInt}
+		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return 7, nil }, check: checkInt}
 		key, err := c.key()
 		if err != nil {
 			t.Fatal(err)
@@ -420,7 +420,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 				t.Errorf("%s: %s was taken for a result", name, text)
 			}
 		}
-		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {})
+		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {}, Keep{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,7 +436,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64)) (any, error) { return nil, fault }, check: checkInt}
+	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return nil, fault }, check: checkInt}
 	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
 		t.Errorf("error %v, want the fault", err)
 	}

@@ -264,7 +264,7 @@ func TestLargeCellsRunAlone(t *testing.T) {
 		return cell{
 			spec: name, check: checkInt,
 			cost: func(int) (cost, error) { return cost{work: 10, memory: memory}, nil },
-			run: func(_ context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+			run: func(_ context.Context, perf sim.Perf, progress func(float64), _ Keep) (any, error) {
 				n := <-underWay + 1
 				order = append(order, seen{perf.Workers, n})
 				underWay <- n
@@ -309,7 +309,7 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 			cells = append(cells, cell{
 				spec: name, check: checkInt,
 				cost: func(workers int) (cost, error) { return cost{work: 1, memory: memory(workers)}, nil },
-				run: func(_ context.Context, perf sim.Perf, _ func(float64)) (any, error) {
+				run: func(_ context.Context, perf sim.Perf, _ func(float64), _ Keep) (any, error) {
 					add := func(n int64) {
 						mu.Lock()
 						defer mu.Unlock()

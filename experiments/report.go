@@ -40,22 +40,22 @@ type Report struct {
 
 // Train runs the problem and reports. A long run shows its progress; nil: none.
 func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
+	return p.TrainKept(ctx, perf, progress, Keep{})
+}
+
+// TrainKept is Train with checkpoints. If the run has finished and only its last
+// checkpoint could not be written, there is a report beside the error.
+func (p *Problem) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	var observe sim.Observer
 	report, finish := longBar(progress, "training", p.work())
 	if report != nil {
 		observe = p.progress(report)
 	}
-	train, err := p.ready(perf, observe)
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	result, err := train(ctx)
+	result, seconds, err := p.train(ctx, perf, observe, keep)
 	finish()
-	if err != nil {
+	if result == nil {
 		return nil, err
 	}
-	seconds := time.Since(start).Seconds()
 	set := p.Test.Data
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
@@ -69,7 +69,7 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) 
 			return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
 		}),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
-	}, nil
+	}, err
 }
 
 // sizesRun returns the least and the most gradients of a client, as expected, and

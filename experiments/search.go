@@ -125,12 +125,12 @@ func trialCell(spec TrainSpec, d *data.Dataset, hash string) cell {
 		spec:    trialSpec{Kind: "trial", Train: spec, Data: hash},
 		kernels: spec.kernels(),
 		cost:    func(workers int) (cost, error) { return spec.cost(d, 1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
 			}
-			r, err := p.Run(ctx, perf, p.progress(progress))
+			r, _, err := p.train(ctx, perf, p.progress(progress), keep.of(p, nil))
 			if errors.Is(err, models.ErrDiverged) {
 				return &trial{Rows: p.Test.Len(), Diverged: true}, nil
 			}

@@ -42,7 +42,7 @@ func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
 		spec:    timedSpec{Kind: "timed", Train: spec, Data: hash, Looks: looks},
 		kernels: spec.kernels(),
 		cost:    func(workers int) (cost, error) { return spec.cost(d, looks+1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err

@@ -64,7 +64,7 @@ type UtilityPoint struct {
 
 // run trains w* and adds the noise. It reports which part of the work is done,
 // from time to time.
-func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64)) (*Utility, error) {
+func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64), keep Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 		return nil, err
 	}
 	training := p.work() / s.work(p)
-	r, err := p.Run(ctx, perf, p.progress(func(part float64) { progress(training * part) }))
+	r, _, err := p.train(ctx, perf, p.progress(func(part float64) { progress(training * part) }), keep.of(p, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
 		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
 		kernels: spec.Train.kernels(),
 		cost:    func(workers int) (cost, error) { return spec.Train.cost(d, len(spec.Sigmas)*spec.Draws, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64)) (any, error) {
-			return spec.run(ctx, d, perf, progress)
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+			return spec.run(ctx, d, perf, progress, keep)
 		},
 		check: func(text json.RawMessage) error {
 			u, err := decode[Utility](text)

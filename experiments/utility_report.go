@@ -43,7 +43,7 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 			if report != nil {
 				report((float64(i) + part) / n)
 			}
-		})
+		}, Keep{})
 		if err != nil {
 			return nil, err
 		}

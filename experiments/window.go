@@ -65,7 +65,7 @@ func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
 			c.work = 0 // next to nothing beside whole runs
 			return c, err
 		},
-		run: func(ctx context.Context, perf sim.Perf, _ func(float64)) (any, error) {
+		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err

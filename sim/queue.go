@@ -14,7 +14,16 @@ const (
 	broadcastResent
 	clientLeaves
 	clientReturns
+	eventKinds // how many there are
 )
+
+// update reports whether such an event is of an update on its way.
+func (k eventKind) update() bool { return k == updateArrives || k == updateResent }
+
+// broadcast reports whether such an event is of a broadcast on its way.
+func (k eventKind) broadcast() bool {
+	return k == broadcastArrives || k == broadcastArrivesAtAll || k == broadcastResent
+}
 
 // event is one thing that happens on the virtual clock.
 type event struct {

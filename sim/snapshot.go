@@ -21,21 +21,29 @@ type virtualState struct {
 
 // Snapshot returns the run's state.
 func (v *Virtual) Snapshot() *Snapshot {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
-	for _, c := range v.clients {
-		s.clients = append(s.clients, c.state)
-	}
+	s := v.state()
 	return &Snapshot{s.clone()}
 }
 
 // Restore puts the run into a state that Snapshot returned, of a run of the
 // same configuration. The snapshot stays as it is.
-func (v *Virtual) Restore(s *Snapshot) {
-	state := s.state.clone()
-	v.server.state, v.now, v.seq, v.queue = state.server, state.now, state.seq, state.queue
-	v.stations, v.staleness = state.stations, state.staleness
+func (v *Virtual) Restore(s *Snapshot) { v.setState(s.state.clone()) }
+
+// state returns the run's state, which shares everything with the run.
+func (v *Virtual) state() virtualState {
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
+	for _, c := range v.clients {
+		s.clients = append(s.clients, c.state)
+	}
+	return s
+}
+
+// setState is the inverse of state.
+func (v *Virtual) setState(s virtualState) {
+	v.server.state, v.now, v.seq, v.queue = s.server, s.now, s.seq, s.queue
+	v.stations, v.staleness = s.stations, s.staleness
 	for i, c := range v.clients {
-		c.state = state.clients[i]
+		c.state = s.clients[i]
 	}
 }
 

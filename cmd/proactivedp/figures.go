@@ -32,7 +32,8 @@ The settings are the paper's, but the step size of networks is searched on held-
 records (see search). Networks take long at full size: --scale runs a part of it and
 says so on the plot.
 
-An interrupted command keeps its finished runs below --out and goes on from there.`,
+An interrupted command keeps its finished runs below --out, and those under way as far
+as they are, and goes on from there.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1

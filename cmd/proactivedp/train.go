@@ -76,15 +76,21 @@ func (t *trainFlags) real(cmd *cobra.Command, p *float64, name, usage string) {
 	t.names = append(t.names, name)
 }
 
-// fill sets what was not given to what paper says for the model and the data
-// that were.
-func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) experiments.TrainSpec) error {
+// given returns the values of the flags that were given, by name.
+func (t *trainFlags) given(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	for _, name := range t.names {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			given[name] = f.Value.String()
 		}
 	}
+	return given
+}
+
+// fill sets what was not given to what paper says for the model and the data
+// that were.
+func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) experiments.TrainSpec) error {
+	given := t.given(cmd)
 	fromOS := t.spec.SeedFromOS
 	t.spec = paper(given["model"], given["data"])
 	t.spec.SeedFromOS = fromOS
@@ -102,6 +108,7 @@ func newTrain() *cobra.Command {
 	spec := &flags.spec
 	var asJSON, dryRun bool
 	var trace traceFlag
+	var keep keepFlags
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -118,19 +125,40 @@ not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 --dry-run states memory, arithmetic, expected time and privacy, and trains nothing.
 
 --trace writes the run's timeline on the virtual clock, as Perfetto and chrome://tracing
-open it: the rounds of every client with their lag, waits, updates and broadcasts.`,
+open it: the rounds of every client with their lag, waits, updates and broadcasts. A run
+that goes on from a checkpoint is traced from there.
+
+--checkpoint keeps the run in a file: at the start, every --checkpoint-every server
+updates (else every half minute, or as much less often as writing takes more than a
+twentieth of the time) and when it is interrupted. --resume goes on from the file,
+which says all about the run but where its data are (--data-dir, --data), to the same
+bits as if it had never stopped, and goes on keeping it there. A finished run leaves
+a checkpoint that gives its report again. Only --runner virtual keeps checkpoints.`,
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
   proactivedp train --model lenet --data mnist --dry-run
-  proactivedp train --grad-computations 2600 --trace run.json`,
+  proactivedp train --grad-computations 2600 --trace run.json
+  proactivedp train --model alexnet --checkpoint run.checkpoint
+  proactivedp train --resume run.checkpoint`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := keep.check(cmd); err != nil {
+				return err
+			}
+			if keep.resume != "" {
+				return keep.goOn(cmd, &flags, where, perf, trace, asJSON)
+			}
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
 				return err
 			}
-			if err := checkTrain(cmd, *spec, spec.Validate(), perf.Workers); err != nil {
+			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec)), perf.Workers); err != nil {
 				return err
+			}
+			if keep.path != "" && !dryRun {
+				if err := experiments.CheckKeep(keep.path); err != nil {
+					return err
+				}
 			}
 			var root *rng.Root
 			if spec.SeedFromOS {
@@ -160,19 +188,11 @@ open it: the rounds of every client with their lag, waits, updates and broadcast
 				}
 				return f.WriteText(cmd.OutOrStdout())
 			}
-			return trace.run(cmd, p, func() error {
-				r, err := p.Train(cmd.Context(), perf, cmd.ErrOrStderr())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), r)
-				}
-				return r.WriteText(cmd.OutOrStdout())
-			})
+			return train(cmd, p, perf, keep.keep(nil), trace, asJSON)
 		},
 	}
 	where.add(cmd)
+	keep.add(cmd)
 	flags.add(cmd)
 	flags.addPoint(cmd)
 	flags.addNoise(cmd)
@@ -183,6 +203,21 @@ open it: the rounds of every client with their lag, waits, updates and broadcast
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// train runs the problem and prints its report, also if only the last checkpoint
+// could not be written.
+func train(cmd *cobra.Command, p *experiments.Problem, perf sim.Perf, keep experiments.Keep, trace traceFlag, asJSON bool) error {
+	return trace.run(cmd, p, func() error {
+		r, err := p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
+		if r == nil {
+			return err
+		}
+		if asJSON {
+			return errors.Join(err, printJSON(cmd.OutOrStdout(), r))
+		}
+		return errors.Join(err, r.WriteText(cmd.OutOrStdout()))
+	})
 }
 
 // checkTrain reports, together, what is wrong with a request to train: what the

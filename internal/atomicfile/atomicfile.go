@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write replaces the file at path by what write produces, or leaves it alone
@@ -62,16 +63,10 @@ type File struct {
 // if it exists; behind a symbolic link it is the link's target. The folder must
 // exist.
 func Create(path string) (*File, error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		info, err := os.Stat(target)
-		if err != nil {
-			return nil, fmt.Errorf("atomicfile: %w", err)
-		}
-		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("atomicfile: %s is there and no regular file", path)
-		}
-		path = target
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("atomicfile: %s is there and no regular file", path)
 	}
+	path = target(path)
 	dir, base := filepath.Split(path)
 	if base == "" || base == "." || base == ".." {
 		return nil, fmt.Errorf("atomicfile: path = %q, must name a file", path)
@@ -128,4 +123,32 @@ func (f *File) Discard() {
 	f.temp.Close()
 	os.Remove(f.name)
 	f.temp = nil
+}
+
+// Sweep removes the temporary files that writers of the file at path left when
+// they were killed. No other may be writing it.
+func Sweep(path string) error {
+	path = target(path)
+	dir, base := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return fmt.Errorf("atomicfile: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		random, ours := strings.CutPrefix(e.Name(), "."+base+".")
+		random, temporary := strings.CutSuffix(random, ".tmp")
+		if ours && temporary && len(random) == len(rand.Text()) && !strings.Contains(random, ".") && e.Type().IsRegular() {
+			errs = append(errs, os.Remove(dir+e.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// target is what path names, behind symbolic links if there are.
+func target(path string) string {
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		return end
+	}
+	return path
 }

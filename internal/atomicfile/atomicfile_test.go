@@ -211,3 +211,37 @@ func TestFileEndsOnce(t *testing.T) {
 	}
 	holds(t, path, "")
 }
+
+// Sweep removes what a killed writer of this file left, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	killed, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.temp.Close(); err != nil { // as when the process ends
+		t.Fatal(err)
+	}
+	others := []string{"x", "y", ".x.tmp", ".x.notes.tmp", ".x.y." + strings.Repeat("A", 26) + ".tmp", ".y." + strings.Repeat("A", 26) + ".tmp"}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := Sweep(path); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) != len(others) {
+			t.Errorf("the folder has %v, want %v", entries, others)
+		}
+	}
+	if err := Sweep(filepath.Join(dir, "none", "x")); err == nil {
+		t.Error("a folder that is not there was swept")
+	}
+}

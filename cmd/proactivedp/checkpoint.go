@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+	"proactivedp/sim"
+)
+
+// keepFlags says where a training run keeps checkpoints and goes on from.
+type keepFlags struct {
+	path, resume string
+	every        int
+}
+
+// add gives cmd the flags of checkpoints.
+func (k *keepFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&k.path, "checkpoint", "", "keep the run in this file, to go on from with --resume")
+	f.IntVar(&k.every, "checkpoint-every", 0, "server updates between two checkpoints (default: by time)")
+	f.StringVar(&k.resume, "resume", "", "go on with the run that this file keeps; other flags of the run may be left out, and must not contradict it")
+}
+
+// check reports what the flags themselves have wrong.
+func (k *keepFlags) check(cmd *cobra.Command) error {
+	var errs []error
+	for _, name := range []string{"checkpoint", "resume"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
+		}
+	}
+	if cmd.Flags().Changed("checkpoint-every") {
+		if k.every < 1 {
+			errs = append(errs, fmt.Errorf("--checkpoint-every = %d, must be at least 1 server update", k.every))
+		}
+		if !anyChanged(cmd, "checkpoint", "resume") {
+			errs = append(errs, errors.New("--checkpoint-every needs --checkpoint or --resume"))
+		}
+	}
+	if k.resume != "" {
+		errs = append(errs, refuseWith(cmd, "resume", "seed-from-os", "dry-run"))
+	}
+	return usage(errors.Join(errs...))
+}
+
+// fits reports why a new run of the spec cannot be kept in the file.
+func (k *keepFlags) fits(s experiments.TrainSpec) error {
+	if k.path == "" {
+		return nil
+	}
+	return s.CanKeep()
+}
+
+// keep is what the flags ask for, of a run that goes on from a checkpoint or nil.
+func (k *keepFlags) keep(from *experiments.Checkpoint) experiments.Keep {
+	return experiments.Keep{Path: k.path, Every: k.every, From: from}
+}
+
+// goOn resumes a run.
+func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool) error {
+	from, err := experiments.OpenCheckpoint(k.resume)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	dataName := from.Spec.Data
+	if cmd.Flags().Changed("data") {
+		dataName = flags.spec.Data // where it is now: its content is compared
+	}
+	if err := usage(errors.Join(flags.contradict(cmd, from.Spec), checkData(dataName), checkWorkers(perf.Workers))); err != nil {
+		return err
+	}
+	if err := k.place(); err != nil {
+		return err
+	}
+	d, err := where.load(cmd, dataName)
+	if err != nil {
+		return err
+	}
+	p, err := from.Prepare(d)
+	if err != nil {
+		return err
+	}
+	if err := trace.check(cmd, p); err != nil {
+		return usage(err)
+	}
+	return train(cmd, p, perf, k.keep(from), trace, asJSON)
+}
+
+// place makes the file resumed that of the checkpoints unless another was named,
+// which must be free.
+func (k *keepFlags) place() error {
+	if k.path == "" {
+		k.path = k.resume
+	}
+	if here, err := os.Stat(k.path); err == nil {
+		if there, err := os.Stat(k.resume); err == nil && os.SameFile(here, there) {
+			return nil
+		}
+	}
+	return experiments.CheckKeep(k.path)
+}
+
+// contradict reports the flags that were given with another value than a
+// checkpoint's run has. The name of the data may be another, for the same content.
+func (t *trainFlags) contradict(cmd *cobra.Command, kept experiments.TrainSpec) error {
+	given := t.given(cmd)
+	t.spec = kept
+	var errs []error
+	for _, name := range t.names {
+		value, was := given[name]
+		if has := cmd.Flags().Lookup(name).Value.String(); was && value != has && name != "data" {
+			errs = append(errs, fmt.Errorf("--%s = %s, the checkpoint has %s", name, value, has))
+		}
+	}
+	return errors.Join(errs...)
+}

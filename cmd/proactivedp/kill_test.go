@@ -1,0 +1,254 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits kills and
+// resumes.
+const killsEnv = "PROACTIVEDP_KILLS"
+
+// kept is a training run to be killed: the flags that say which, and how often
+// it writes checkpoints.
+type kept struct {
+	flags []string
+	every int
+}
+
+var keptRuns = []kept{
+	{strings.Fields("--data synth-phishing --grad-computations 26000 --latency exponential:300us --delay 3"), 40},
+	{strings.Fields("--data synth-phishing --grad-computations 26000 --clients 20 --delay unlimited --sample-size linear:20,0.1"), 200},
+	{strings.Fields("--data synth-phishing --grad-computations 13000 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5"), 40},
+	{strings.Fields("--data synth-mnist:700 --model lenet --grad-computations 1000 --sample-size 20 --workers 2"), 5},
+}
+
+// training is the real program about to train, and what it will have printed.
+func training(flags ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+	cmd := exec.Command("proactivedp", slices.Concat([]string{"train", "--json"}, flags)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	return cmd, &stdout, &stderr
+}
+
+// report runs it to its end and returns the report but for the seconds, which
+// are no function of the run.
+func report(t *testing.T, flags ...string) map[string]any {
+	t.Helper()
+	cmd, stdout, stderr := training(flags...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, stderr)
+	}
+	return parsed(t, stdout)
+}
+
+func parsed(t *testing.T, stdout *bytes.Buffer) map[string]any {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("%v in %q", err, stdout)
+	}
+	if s, ok := r["seconds"].(float64); !ok || s <= 0 {
+		t.Errorf("seconds = %v", r["seconds"])
+	}
+	delete(r, "seconds")
+	return r
+}
+
+// temporary lists what is beside a checkpoint.
+func temporary(t *testing.T, path string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*.tmp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Processes killed with SIGKILL at random times, which leaves them no instant to
+// do anything, go on from their checkpoints to the report of a run never killed:
+// after each kill a copy of the checkpoint runs to its end, and the run itself
+// goes on and is killed again, until it comes through.
+func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
+	kills := 5
+	if text := os.Getenv(killsEnv); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil || kills < 1 {
+			t.Fatalf("%s = %q, must be at least 1", killsEnv, text)
+		}
+	}
+	draw := rand.New(rand.NewPCG(5, 0))
+	killed, resumed, writing, early, through := 0, 0, 0, 0, 0
+	for i := 0; resumed < kills; i++ {
+		run := keptRuns[i%len(keptRuns)]
+		dir := t.TempDir()
+		want := report(t, run.flags...)
+		path := filepath.Join(dir, "run.checkpoint")
+		often := []string{"--checkpoint-every", strconv.Itoa(run.every)}
+		begin := slices.Concat(run.flags, often, []string{"--checkpoint", path})
+		start := time.Now()
+		if got := report(t, begin...); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: with checkpoints it gives %v, want %v", run.flags, got, want)
+		}
+		took := time.Since(start)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			flags := begin
+			if _, err := os.Stat(path); err == nil {
+				flags = slices.Concat(often, []string{"--resume", path})
+			}
+			cmd, stdout, stderr := training(flags...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(time.Duration(draw.Int64N(int64(took))), func() { _ = cmd.Process.Kill() })
+			err := cmd.Wait()
+			timer.Stop()
+			if err == nil {
+				through++
+				if got := parsed(t, stdout); !reflect.DeepEqual(got, want) {
+					t.Fatalf("%v: killed and resumed it gives %v, want %v", run.flags, got, want)
+				}
+				break
+			}
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+				t.Fatalf("%v: %v: %s", cmd.Args, err, stderr)
+			}
+			killed++
+			if len(temporary(t, path)) > 0 {
+				writing++
+			}
+			text, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				early++
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			twin := filepath.Join(t.TempDir(), "run.checkpoint")
+			if err := os.WriteFile(twin, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got := report(t, "--resume", twin); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: resumed after kill %d it gives %v, want %v", run.flags, killed, got, want)
+			}
+			resumed++
+			if resumed >= kills {
+				took = time.Hour // let it come through
+			}
+		}
+		if left := temporary(t, path); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	t.Logf("%d kills, %d before there was a checkpoint and %d in the middle of writing one: %d resumes to the same bits, and %d runs that came through",
+		killed, early, writing, resumed, through)
+	if kills >= 200 && writing == 0 {
+		t.Error("no process was killed while it wrote a checkpoint")
+	}
+}
+
+// SIGINT and SIGTERM write a checkpoint, whatever the clock says, and end with
+// status 1 and how to go on.
+func TestSignalsCheckpoint(t *testing.T) {
+	flags := strings.Fields("--data synth-phishing --grad-computations 520000 --clients 2")
+	want := report(t, flags...)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		path := filepath.Join(t.TempDir(), "run.checkpoint")
+		cmd, stdout, stderr := training(slices.Concat(flags, []string{"--checkpoint", path})...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(path); err == nil { // the run has begun
+				break
+			}
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		if err == nil {
+			t.Skip("the run was over before the signal came")
+		}
+		if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with --resume "+path) {
+			t.Fatalf("%v: %v, stdout %q, stderr %q", signal, err, stdout, stderr)
+		}
+		if left := temporary(t, path); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: resumed it gives %v, want %v", signal, got, want)
+		}
+		// The checkpoint of a finished run gives the report again.
+		if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+			t.Errorf("finished, it gives %v, want %v", got, want)
+		}
+	}
+}
+
+// A disk that is full in the middle stops the run, and the last checkpoint is as
+// it was: the run goes on from it when there is room. Two ways to be full: a file
+// system of a few kilobytes, in a name space of its own, and the limit of a file's
+// size.
+func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
+	// The first checkpoint has one model, those after it one a client.
+	flags := strings.Fields("--data synth-phishing --grad-computations 5200 --clients 200 --checkpoint-every 500")
+	want := report(t, flags[:len(flags)-2]...)
+	for name, script := range map[string]string{
+		"file system": `mount -t tmpfs -o size=64k none "$0" || exit 77; proactivedp train --checkpoint "$0/c" "$@"; status=$?; cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
+		"file size":   `ulimit -f 96 || exit 77; proactivedp train --checkpoint "$0/c" "$@"; status=$?; cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			disk, kept := filepath.Join(dir, "disk"), filepath.Join(dir, "kept")
+			if err := os.Mkdir(disk, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			args := slices.Concat([]string{"sh", "-c", script, disk}, flags)
+			if name == "file system" {
+				args = slices.Concat([]string{"unshare", "--user", "--map-root-user", "--mount"}, args)
+			}
+			cmd := exec.Command(args[0], args[1:]...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			err := cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); cmd.ProcessState == nil || code == 77 || strings.Contains(stderr.String(), "unshare") {
+				t.Skipf("this system does not let a test make a full disk: %v, %s", err, &stderr)
+			} else if code != exitFailure {
+				t.Fatalf("status %d, stdout %q, stderr %q", code, &stdout, &stderr)
+			}
+			if stdout.String() != "c\n" {
+				t.Errorf("on the disk: %q, want the checkpoint alone", &stdout)
+			}
+			if text := stderr.String(); !strings.Contains(text, "no space left") && !strings.Contains(text, "file too large") || !strings.Contains(text, "the last checkpoint is as it was") {
+				t.Errorf("stderr %q", text)
+			}
+			if got := report(t, "--resume", kept); !reflect.DeepEqual(got, want) {
+				t.Errorf("with room again it gives %v, want %v", got, want)
+			}
+		})
+	}
+	cmd, stdout, stderr := training(append(flags, "--checkpoint", "/dev/full")...)
+	if err := cmd.Run(); err == nil || stdout.Len() > 0 || !strings.Contains(stderr.String(), "no space left") {
+		t.Errorf("a full device: %v, stdout %q, stderr %q", err, stdout, stderr)
+	}
+}

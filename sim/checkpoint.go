@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A checkpoint is a run's state as a file:
+//
+//	"proactivedp checkpoint\n"
+//	version of the format     8 bytes, little-endian, as all numbers
+//	length of the header      8 bytes
+//	header                    the caller's: which run this is
+//	state                     see virtualState.visit
+//	SHA-256 of all before     32 bytes
+//
+// It is written from the live state, without a copy of it.
+const (
+	checkpointMagic = "proactivedp checkpoint\n"
+	// checkpointVersion is raised with every change of what is written. The golden
+	// test shows one.
+	checkpointVersion = 1
+	// maxHeader bounds the header, in bytes.
+	maxHeader = 1 << 26
+	preamble  = len(checkpointMagic) + 16
+)
+
+// WriteCheckpoint writes the run's state between two events, which it may do from
+// within RunUntil's stop. header says which run it is; it comes back from
+// OpenCheckpoint, and that the run restored is of the same configuration is for
+// the caller to see to by it. A run that has failed is in the middle of an event
+// and is refused.
+func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
+	if v.failed != nil {
+		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
+	}
+	if len(header) > maxHeader {
+		return fmt.Errorf("sim: checkpoint: header of %d bytes, must be at most %d", len(header), maxHeader)
+	}
+	sum := sha256.New()
+	both := io.MultiWriter(w, sum)
+	head := make([]byte, 0, preamble+len(header))
+	head = append(head, checkpointMagic...)
+	head = binary.LittleEndian.AppendUint64(head, checkpointVersion)
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(header)))
+	head = append(head, header...)
+	if _, err := both.Write(head); err != nil {
+		return fmt.Errorf("sim: checkpoint: %w", err)
+	}
+	c := &codec{w: both, params: v.vectors.length, numbers: map[*Vector]int{}}
+	state := v.state()
+	state.visit(c, v)
+	c.flush()
+	if c.err == nil {
+		_, c.err = w.Write(sum.Sum(nil))
+	}
+	if c.err != nil {
+		return fmt.Errorf("sim: checkpoint: %w", c.err)
+	}
+	return nil
+}
+
+// Checkpoint is the state of a run as WriteCheckpoint left it.
+type Checkpoint struct {
+	Header []byte
+	state  *io.SectionReader
+}
+
+// ErrDamaged reports a checkpoint that is not as it was written.
+var ErrDamaged = errors.New("the checkpoint is damaged: its SHA-256 is not that of its content")
+
+// OpenCheckpoint reads a checkpoint of size bytes once, to see that it is one and
+// is whole. r is read again by Restore.
+func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
+	c, err := openCheckpoint(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	return c, nil
+}
+
+func openCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
+	head := make([]byte, preamble)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if found := head[:min(n, len(checkpointMagic))]; n == 0 || !bytes.HasPrefix([]byte(checkpointMagic), found) {
+		return nil, errors.New("this is no checkpoint of proactivedp")
+	}
+	body := size - sha256.Size
+	if n < preamble || body < int64(preamble) {
+		return nil, fmt.Errorf("the checkpoint is cut off: it has only %d bytes", size)
+	}
+	version := binary.LittleEndian.Uint64(head[len(checkpointMagic):])
+	length := binary.LittleEndian.Uint64(head[len(checkpointMagic)+8:])
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(r, 0, body)); err != nil {
+		return nil, err
+	}
+	want := make([]byte, sha256.Size)
+	if _, err := r.ReadAt(want, body); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch {
+	case !bytes.Equal(sum.Sum(nil), want):
+		return nil, ErrDamaged
+	case version != checkpointVersion:
+		return nil, fmt.Errorf("the checkpoint's format is version %d, this program has version %d", version, checkpointVersion)
+	case length > maxHeader || int64(length) > body-int64(preamble):
+		return nil, fmt.Errorf("the checkpoint's header has %d bytes, must be at most %d and within the file", length, maxHeader)
+	}
+	c := &Checkpoint{Header: make([]byte, length)}
+	if _, err := r.ReadAt(c.Header, int64(preamble)); err != nil {
+		return nil, err
+	}
+	start := int64(preamble) + int64(length)
+	c.state = io.NewSectionReader(r, start, body-start)
+	return c, nil
+}
+
+// Restore puts v, a run of the configuration that the checkpoint is of, into its
+// state. If it fails v is as it was.
+func (k *Checkpoint) Restore(v *Virtual) error {
+	if _, err := k.state.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("sim: checkpoint: %w", err)
+	}
+	c := &codec{r: bufio.NewReaderSize(k.state, 1<<16), params: v.vectors.length}
+	var state virtualState
+	state.visit(c, v)
+	if c.err == nil {
+		if _, err := c.r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			c.fail("more than a state of this configuration")
+		}
+	}
+	if c.err == nil {
+		c.err = state.check(v)
+	}
+	if c.err != nil {
+		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", c.err)
+	}
+	v.setState(state)
+	return nil
+}

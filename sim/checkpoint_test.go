@@ -1,0 +1,410 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// brief is a run of 10 rounds of 4 clients in which everything travels.
+func brief(t testing.TB, options ...option) *Config {
+	return small(t, append([]option{exponentialTiming, func(c *Config) { c.GradComps = 80 }}, options...)...)
+}
+
+func newVirtual(t testing.TB, cfg *Config, perf Perf) *Virtual {
+	t.Helper()
+	v, err := NewVirtual(cfg, perf, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// written is the run's checkpoint.
+func written(t testing.TB, v *Virtual) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := v.WriteCheckpoint(&b, []byte("header")); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// restore puts v into the state that the file holds.
+func restore(v *Virtual, file []byte) error {
+	c, err := OpenCheckpoint(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return err
+	}
+	return c.Restore(v)
+}
+
+// signed is the file with its checksum made anew.
+func signed(file []byte) []byte {
+	body := file[:len(file)-sha256.Size]
+	sum := sha256.Sum256(body)
+	return append(slices.Clone(body), sum[:]...)
+}
+
+// everyState calls do with runs in all states that matter: at every event of
+// runs with every kind of one.
+func everyState(t *testing.T, do func(cfg *Config, v *Virtual, events int)) {
+	for _, cfg := range []*Config{
+		brief(t),
+		brief(t, withDelay(Unlimited{})), // updates far ahead
+		brief(t, rough),
+		small(t, func(c *Config) { c.GradComps = 80 }),
+		small(t, constantTiming, func(c *Config) { c.GradComps = 80 }),
+	} {
+		v := newVirtual(t, cfg, Perf{})
+		for events := 0; ; events++ {
+			do(cfg, v, events)
+			more, err := v.Step()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !more {
+				break
+			}
+		}
+	}
+}
+
+// A checkpoint at any event, restored into a run with or without a crew, gives
+// the bits of the run never stopped; and what is restored is written as the same
+// bytes.
+func TestCheckpointAtAnyEvent(t *testing.T) {
+	wants := map[*Config]*Result{}
+	everyState(t, func(cfg *Config, v *Virtual, events int) {
+		if wants[cfg] == nil {
+			wants[cfg] = runVirtual(t, cfg, Perf{})
+		}
+		want, file := wants[cfg], written(t, v)
+		for _, perf := range []Perf{{}, {Workers: 2, MinWork: 1}} {
+			fresh := newVirtual(t, cfg, perf)
+			if err := restore(fresh, file); err != nil {
+				t.Fatalf("event %d: %v", events, err)
+			}
+			if !bytes.Equal(written(t, fresh), file) {
+				t.Fatalf("event %d: restored, it is written as other bytes", events)
+			}
+			got, err := fresh.Run(context.Background())
+			if err != nil {
+				t.Fatalf("event %d: %v", events, err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("restored at event %d: %+v, want %+v", events, got, want)
+			}
+		}
+	})
+}
+
+// derived are the fields that are not written but made again from the rest.
+var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients[].shared.readers", ".clients[].newer.readers", ".queue[].vector.readers"}
+
+// Every field of the state is written: where one is changed, so is the file, or
+// it cannot be written. A field that is added and not visited fails here.
+func TestCheckpointHasEveryField(t *testing.T) {
+	todo := map[string]bool{}
+	for path := range fields("", reflect.TypeFor[virtualState]()) {
+		todo[path] = true
+	}
+	for _, path := range derived {
+		if !todo[path] {
+			t.Errorf("there is no field %s", path)
+		}
+		delete(todo, path)
+	}
+	total := len(todo)
+	everyState(t, func(_ *Config, v *Virtual, _ int) {
+		if len(todo) == 0 {
+			return
+		}
+		before := written(t, v)
+		state := v.state()
+		for _, at := range slices.Sorted(maps.Keys(todo)) {
+			field := find(reflect.ValueOf(&state).Elem(), at)
+			if !field.IsValid() {
+				continue
+			}
+			old := reflect.New(field.Type()).Elem()
+			old.Set(field)
+			change(t, field)
+			v.setState(state)
+			var after bytes.Buffer
+			if err := v.WriteCheckpoint(&after, []byte("header")); err != nil || !bytes.Equal(after.Bytes(), before) {
+				delete(todo, at)
+			}
+			field.Set(old)
+			v.setState(state)
+		}
+	})
+	for _, path := range slices.Sorted(maps.Keys(todo)) {
+		t.Errorf("a change of %s did not change the checkpoint, or no state had one: visit it, or extend everyState", path)
+	}
+	if total < 20 {
+		t.Errorf("only %d fields were found", total)
+	}
+}
+
+// fields returns the paths of the plain values of a type.
+func fields(path string, t reflect.Type) map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			maps.Copy(all, fields(path+"."+t.Field(i).Name, t.Field(i).Type))
+		}
+	case reflect.Slice, reflect.Array:
+		return fields(path+"[]", t.Elem())
+	case reflect.Pointer:
+		return fields(path, t.Elem())
+	default:
+		all[path] = t
+	}
+	return all
+}
+
+// find returns the first value at a path, to be set; none if the state has none.
+func find(v reflect.Value, path string) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return reflect.Value{}
+		}
+		return find(v.Elem(), path)
+	case reflect.Struct:
+		name, rest := path[1:], ""
+		if i := strings.IndexAny(name, ".["); i >= 0 {
+			name, rest = name[:i], name[i:]
+		}
+		f := v.FieldByName(name)
+		return find(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), rest)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if f := find(v.Index(i), strings.TrimPrefix(path, "[]")); f.IsValid() {
+				return f
+			}
+		}
+		return reflect.Value{}
+	}
+	return v
+}
+
+// change gives a plain value another one.
+func change(t *testing.T, v reflect.Value) {
+	switch {
+	case v.CanInt():
+		v.SetInt(v.Int() + 1)
+	case v.CanUint():
+		v.SetUint(v.Uint() + 1)
+	case v.CanFloat():
+		v.SetFloat(v.Float() + 1)
+	case v.Kind() == reflect.Bool:
+		v.SetBool(!v.Bool())
+	case v.Kind() == reflect.String:
+		v.SetString(v.String() + "!")
+	default:
+		t.Fatalf("a field of kind %v: teach the test to change it", v.Kind())
+	}
+}
+
+// Golden: these are the bytes of a checkpoint. If they change raise
+// checkpointVersion, so that older ones are refused for what they are.
+func TestCheckpointGolden(t *testing.T) {
+	const want = "0555e7faa27db474792c0b2d9fe34631200c4090e38598df19aae67191f1bfe6"
+	_, file := midway(t, rough)
+	sum := sha256.Sum256(file)
+	if got := hex.EncodeToString(sum[:]); got != want {
+		t.Errorf("version %d hashes to %s, want %s", checkpointVersion, got, want)
+	}
+}
+
+// midway is a run and its checkpoint at an event in the middle.
+func midway(t testing.TB, options ...option) (*Config, []byte) {
+	cfg := brief(t, options...)
+	v := newVirtual(t, cfg, Perf{})
+	for range 60 {
+		if _, err := v.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cfg, written(t, v)
+}
+
+// One changed bit anywhere, and every length that is too short, is refused, and
+// the run is as it was.
+func TestDamagedCheckpointIsRefused(t *testing.T) {
+	cfg, file := midway(t)
+	v := newVirtual(t, cfg, Perf{})
+	before := written(t, v)
+	for i := range file {
+		bad := slices.Clone(file)
+		bad[i] ^= 1 << (i % 8)
+		err := restore(v, bad)
+		if i < len(checkpointMagic) {
+			if err == nil || !strings.Contains(err.Error(), "no checkpoint") {
+				t.Fatalf("byte %d changed: error %v", i, err)
+			}
+		} else if !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d changed: error %v, want %v", i, err, ErrDamaged)
+		}
+		if restore(v, file[:i]) == nil {
+			t.Fatalf("cut off at %d of %d bytes and taken", i, len(file))
+		}
+		// As a writer would leave it who knows no better.
+		if i > preamble+sha256.Size && restore(v, signed(file[:i])) == nil {
+			t.Fatalf("cut off at %d of %d bytes, signed, and taken", i, len(file))
+		}
+	}
+	if err := restore(v, signed(append(slices.Clone(file), 0))); err == nil || !strings.Contains(err.Error(), "more than a state") {
+		t.Errorf("a byte too many: %v", err)
+	}
+	if !bytes.Equal(written(t, v), before) {
+		t.Error("a refused checkpoint changed the run")
+	}
+}
+
+func TestForeignCheckpointIsRefused(t *testing.T) {
+	cfg, file := midway(t)
+	other := signed(func() []byte {
+		b := slices.Clone(file)
+		binary.LittleEndian.PutUint64(b[len(checkpointMagic):], checkpointVersion+1)
+		return b
+	}())
+	for name, c := range map[string]struct {
+		file []byte
+		cfg  *Config
+		want string
+	}{
+		"nothing":          {nil, cfg, "no checkpoint"},
+		"a text":           {[]byte("accuracy 0.9\n"), cfg, "no checkpoint"},
+		"the beginning":    {[]byte(checkpointMagic), cfg, "cut off"},
+		"another version":  {other, cfg, fmt.Sprintf("version %d, this program has version %d", checkpointVersion+1, checkpointVersion)},
+		"fewer clients":    {file, brief(t, withClients(3)), "number of clients = 4, must be in [3, 3]"},
+		"more rounds":      {file, brief(t, func(c *Config) { c.GradComps = 88 }), "number of rounds = 10"},
+		"another noise":    {file, brief(t, func(c *Config) { c.Mechanism.NoiseMultiplier = 3 }), ""}, // the header's matter
+		"the same, really": {file, cfg, ""},
+	} {
+		err := restore(newVirtual(t, c.cfg, Perf{}), c.file)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+// What a length promises is not allocated before it comes.
+func TestCheckpointLengthsAreNotTrusted(t *testing.T) {
+	cfg, file := midway(t, rough)
+	v := newVirtual(t, cfg, Perf{})
+	for at := preamble + len("header"); at+8 <= len(file)-sha256.Size; at += 4 {
+		bad := slices.Clone(file)
+		binary.LittleEndian.PutUint64(bad[at:], 1<<31-1) // the most that any list may have
+		bad = signed(bad)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = restore(v, bad) // a vector's number may be any
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<21 {
+			t.Fatalf("length at byte %d: %d bytes allocated for a file of %d", at, took, len(bad))
+		}
+	}
+}
+
+// limited is a writer on a disk with so many bytes left.
+type limited int
+
+var errFull = errors.New("no space left")
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), int(*l))
+	*l -= limited(n)
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+func TestCheckpointOnAFullDisk(t *testing.T) {
+	cfg, file := midway(t)
+	v := newVirtual(t, cfg, Perf{})
+	if err := restore(v, file); err != nil {
+		t.Fatal(err)
+	}
+	for room := range len(file) {
+		left := limited(room)
+		if err := v.WriteCheckpoint(&left, []byte("header")); !errors.Is(err, errFull) {
+			t.Fatalf("room for %d of %d bytes: error %v", room, len(file), err)
+		}
+	}
+	if err := v.WriteCheckpoint(io.Discard, make([]byte, maxHeader+1)); err == nil {
+		t.Error("a header too long to be read was written")
+	}
+	r, err := v.Run(context.Background())
+	if err != nil || r.ParamsSHA256() != runVirtual(t, cfg, Perf{}).ParamsSHA256() {
+		t.Errorf("the run did not go on: %v", err)
+	}
+}
+
+// A run writes checkpoints while its crew computes, and each is good.
+func TestCheckpointWhileTheCrewComputes(t *testing.T) {
+	cfg := brief(t, rough)
+	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
+	v := newVirtual(t, cfg, Perf{Workers: 2, MinWork: 1})
+	var files [][]byte
+	if _, err := v.RunUntil(context.Background(), func() bool {
+		files = append(files, written(t, v))
+		return false
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(files); i += 10 {
+		fresh := newVirtual(t, cfg, Perf{})
+		if err := restore(fresh, files[i]); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := fresh.Run(context.Background()); err != nil || r.ParamsSHA256() != want {
+			t.Fatalf("from checkpoint %d: other bits, error %v", i, err)
+		}
+	}
+}
+
+// Whatever a state says it is refused, or the run goes on with it. The fuzzer does not have to find the checksum.
+func FuzzCheckpoint(f *testing.F) {
+	cfg, file := midway(f, rough)
+	state := file[preamble+len("header") : len(file)-sha256.Size]
+	f.Add(state)
+	for at := 0; at+8 <= len(state); at += 8 {
+		for _, n := range []uint64{0, 1, 2, 3, 10, 1 << 40, 1<<64 - 1} {
+			bad := slices.Clone(state)
+			binary.LittleEndian.PutUint64(bad[at:], n)
+			f.Add(bad)
+		}
+	}
+	head := file[:preamble+len("header")]
+	f.Fuzz(func(t *testing.T, state []byte) {
+		v := newVirtual(t, cfg, Perf{})
+		if restore(v, signed(slices.Concat(head, state, make([]byte, sha256.Size)))) != nil {
+			return
+		}
+		// A state that nobody was ever in may go on for ever: clients come and go
+		// while all wait for a message that is not under way.
+		for range 10_000 {
+			if more, err := v.Step(); err != nil || !more {
+				break
+			}
+		}
+	})
+}

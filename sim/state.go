@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/dp"
+)
+
+// visit carries the state of a run of v's configuration. What is derived from the
+// rest (the server's counts, the readers of a vector) is made again when reading.
+func (s *virtualState) visit(c *codec, v *Virtual) {
+	exactly(c, "number of parameters", c.params)
+	exactly(c, "number of clients", len(v.clients))
+	exactly(c, "number of rounds", v.sched.rounds)
+	s.server.visit(c, v)
+	list(c, "client", &s.clients, len(v.clients), func(s *clientState, c *codec) { s.visit(c, v) })
+	number(c, "time", &s.now, 0, math.MaxInt64)
+	number(c, "sequence", &s.seq, 0, math.MaxInt64)
+	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, func(e *event, c *codec) { e.visit(c, v) })
+	list(c, "station", &s.stations, len(v.clients), (*station).visit)
+	list(c, "lag", (*[]int)(&s.staleness), v.sched.rounds+1, func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+}
+
+func (s *station) visit(c *codec) {
+	number(c, "beginning of the round", &s.began, 0, math.MaxInt64)
+	number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
+	number(c, "time it left", &s.left, 0, math.MaxInt64)
+	number(c, "time spent away", &s.absent, 0, math.MaxInt64)
+	number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // beside a round it is a place of draws
+	number(c, "sendings", &s.sendings, 0, math.MaxUint32)
+	number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
+	boolean(c, "away", &s.away)
+}
+
+func (s *serverState) visit(c *codec, v *Virtual) {
+	c.floats(&s.v)
+	list(c, "server's client", &s.clients, len(v.clients), func(p *progress, c *codec) { p.visit(c, v.sched.rounds) })
+	if c.reading() && c.err == nil {
+		s.count(v.sched.rounds)
+	}
+}
+
+// count sets k, applied and at to what the clients' progress says.
+func (s *serverState) count(rounds int) {
+	s.k, s.applied, s.at = rounds, 0, make([]int32, rounds+1)
+	for _, p := range s.clients {
+		s.k = min(s.k, int(p.next))
+		s.applied += int(p.next) + len(p.ahead)
+		s.at[p.next]++
+	}
+}
+
+func (p *progress) visit(c *codec, rounds int) {
+	number(c, "next round", &p.next, 0, int64(rounds))
+	list(c, "round ahead", &p.ahead, rounds, func(r *int32, c *codec) { number(c, "round", r, 0, int64(rounds)-1) })
+}
+
+func (s *clientState) visit(c *codec, v *Virtual) {
+	rounds := int64(v.sched.rounds)
+	number(c, "newest broadcast", &s.k, 0, rounds)
+	number(c, "round", &s.i, 0, rounds)
+	boolean(c, "in a round", &s.busy)
+	number(c, "sample size", &s.size, 0, int64(v.cfg.Mechanism.DatasetSize))
+	number(c, "lag", &s.lag, 0, rounds)
+	number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
+	number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
+	visitLedger(c, &s.ledger, &v.cfg.Mechanism, rounds)
+	c.vector(&s.shared, 1)
+	if s.shared == nil { // else what is in own is not read any more
+		c.floats(&s.own)
+	}
+	c.vector(&s.newer, 1)
+}
+
+// visitLedger carries what a client's mechanism released: all but the sizes and
+// counts is the mechanism's.
+func visitLedger(c *codec, l *dp.Ledger, m *dp.Mechanism, rounds int64) {
+	var events []dp.Event
+	if !c.reading() {
+		events = l.Events()
+	}
+	list(c, "ledger entry", &events, int(rounds), func(e *dp.Event, c *codec) {
+		number(c, "sample size", &e.SampleSize, 1, int64(m.DatasetSize))
+		number(c, "rounds", &e.Count, 1, rounds)
+		whole := m.EventOf(e.SampleSize)
+		whole.Count = e.Count
+		if c.reading() {
+			*e = whole
+		} else if *e != whole {
+			c.fail("%+v is not the mechanism's", *e)
+		}
+	})
+	if !c.reading() {
+		return
+	}
+	*l = dp.Ledger{}
+	for _, e := range events {
+		l.Record(e)
+	}
+}
+
+func (e *event) visit(c *codec, v *Virtual) {
+	clients := int64(len(v.clients))
+	number(c, "time", &e.at, 0, math.MaxInt64)
+	number(c, "sequence", &e.seq, 0, math.MaxInt64)
+	number(c, "client", &e.client, 0, clients-1)
+	number(c, "kind", &e.kind, 0, int64(eventKinds)-1)
+	number(c, "number", &e.number, 0, int64(v.sched.rounds))
+	readers := 1
+	if e.kind == broadcastArrivesAtAll {
+		readers = int(clients) - int(e.client)
+	}
+	c.vector(&e.vector, readers)
+}
+
+// check reports where a state that was read contradicts itself. The ranges of
+// single numbers have been checked.
+func (s *virtualState) check(v *Virtual) error {
+	for _, n := range []int{len(s.clients), len(s.server.clients), len(s.stations)} {
+		if n != len(v.clients) {
+			return fmt.Errorf("clients = %d, must be %d", n, len(v.clients))
+		}
+	}
+	var errs []error
+	for i := range s.clients {
+		if err := s.clients[i].check(&s.server, i, v.sched.rounds); err != nil {
+			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
+		}
+	}
+	computing := make([]bool, len(s.clients))
+	for i := range s.queue {
+		e := &s.queue[i]
+		err := s.checkEvent(e, i)
+		if err == nil && e.kind == roundEnds {
+			if computing[e.client] || !s.clients[e.client].busy {
+				err = errors.New("the end of a round that is not under way")
+			}
+			computing[e.client] = true
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
+		}
+	}
+	for i := range s.clients {
+		if s.clients[i].busy && !computing[i] {
+			errs = append(errs, fmt.Errorf("client %d: a round without an end", i))
+		}
+		if s.clients[i].busy && s.stations[i].away {
+			errs = append(errs, fmt.Errorf("client %d: away, and in a round", i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check reports what cannot be of client number id.
+func (s *clientState) check(server *serverState, id, rounds int) error {
+	p := server.clients[id]
+	released := 0
+	for _, e := range s.ledger.Events() {
+		released += e.Count
+	}
+	switch {
+	case s.k > server.k:
+		return fmt.Errorf("it has broadcast %d, the server sent %d", s.k, server.k)
+	case s.busy && s.i == rounds:
+		return fmt.Errorf("it is in round %d of %d", s.i, rounds)
+	case s.busy && s.size == 0:
+		return errors.New("it is in a round with no sample")
+	case s.newer != nil && !s.busy:
+		return errors.New("a broadcast waits for the end of no round")
+	case released != s.i:
+		return fmt.Errorf("%d rounds in the ledger, %d computed", released, s.i)
+	case int(p.next) > s.i || len(p.ahead) > 0 && int(p.ahead[len(p.ahead)-1]) >= s.i:
+		return fmt.Errorf("the server has updates of rounds from %d on, which are not computed", s.i)
+	case !slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != len(p.ahead) || len(p.ahead) > 0 && p.ahead[0] <= p.next:
+		return fmt.Errorf("rounds ahead of %d are %v, must increase", p.next, p.ahead)
+	}
+	return nil
+}
+
+// checkEvent reports what cannot be of the event at place i of the queue.
+func (s *virtualState) checkEvent(e *event, i int) error {
+	switch {
+	case e.at < s.now:
+		return fmt.Errorf("time = %d, must be at least the clock's %d", e.at, s.now)
+	case e.seq >= s.seq:
+		return fmt.Errorf("sequence = %d, must be below the next one's %d", e.seq, s.seq)
+	case i > 0 && e.before(&s.queue[(i-1)/2]):
+		return errors.New("it comes before the one above it")
+	case (e.kind.update() || e.kind.broadcast()) != (e.vector != nil):
+		return fmt.Errorf("kind = %d with a vector: %v", e.kind, e.vector != nil)
+	case e.kind.update() && int(e.number) >= s.clients[e.client].i:
+		return fmt.Errorf("update of round %d, which is not computed", e.number)
+	case e.kind.broadcast() && int(e.number) > s.server.k:
+		return fmt.Errorf("broadcast %d, the server sent %d", e.number, s.server.k)
+	}
+	return nil
+}
