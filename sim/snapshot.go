@@ -59,3 +59,24 @@ func (s *virtualState) clone() virtualState {
 	}
 	return out
 }
+
+// holders counts the clients that hold a vector and the messages that carry it.
+func (s *virtualState) holders() map[*Vector]int {
+	holders := map[*Vector]int{}
+	for i := range s.clients {
+		for _, held := range []*Vector{s.clients[i].shared, s.clients[i].newer} {
+			if held != nil {
+				holders[held]++
+			}
+		}
+	}
+	for _, e := range s.queue {
+		switch e.kind {
+		case updateArrives, broadcastArrives:
+			holders[e.vector]++
+		case broadcastArrivesAtAll:
+			holders[e.vector] += len(s.clients) - int(e.client)
+		}
+	}
+	return holders
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Invariant names what must hold in every state.
+type Invariant string
+
+// The invariants.
+const (
+	Once        Invariant = "each update is applied exactly once"
+	Complete    Invariant = "v̂_k holds every update of rounds below k"
+	Newest      Invariant = "a client goes by the newest broadcast that it received"
+	Local       Invariant = "ŵ is the newest v̂, or what it was, minus the steps of rounds that ended since"
+	Promised    Invariant = "a client computes at what its newest broadcast promises"
+	Permitted   Invariant = "no client computes while Υ is false"
+	Staleness   Invariant = "the staleness measured is the one that was"
+	WakeUp      Invariant = "no client waits while Υ is true"
+	Ledgers     Invariant = "a ledger counts each round once"
+	Readers     Invariant = "a vector has as many readers as it counts"
+	NoFailure   Invariant = "nothing fails"
+	NoDeadlock  Invariant = "something happens until all is done"
+	Termination Invariant = "every run ends"
+)
+
+func violated(i Invariant, format string, args ...any) error {
+	return &Violation{Invariant: i, Detail: fmt.Sprintf(format, args...)}
+}
+
+// check tests a state and how it came about: from the state before (nil at the
+// start of the run), by an event (nil: by none that the machines took part in).
+func (x *explorer) check(before, after *world, e *event) error {
+	if err := x.checkServer(after); err != nil {
+		return err
+	}
+	for i := range after.run.clients {
+		if err := x.checkClient(after, i); err != nil {
+			return err
+		}
+		if before == nil {
+			continue
+		}
+		if err := x.checkChange(before, after, e, i); err != nil {
+			return err
+		}
+	}
+	return x.checkReaders(after)
+}
+
+// checkServer tests the global model, and as the server sent it.
+func (x *explorer) checkServer(w *world) error {
+	s := &w.run.server
+	if err := x.once("the global model", s.v); err != nil {
+		return err
+	}
+	if in := applied(s.v); s.applied != bits.OnesCount32(uint32(in)) {
+		return violated(Once, "the server has applied %d updates, its model holds %d", s.applied, bits.OnesCount32(uint32(in)))
+	} else if missing := x.before(s.k) &^ in; missing != 0 {
+		return violated(Complete, "the server stands at k = %d without %s", s.k, x.names(missing))
+	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
+		return violated(Complete, "the server stands at k = %d with all of k = %d", s.k, s.k+1)
+	}
+	for _, events := range [][]event{w.run.queue, w.lost} {
+		for _, e := range events {
+			if e.kind != broadcastArrives {
+				continue
+			}
+			if missing := x.before(int(e.number)) &^ applied(e.vector.X); missing != 0 {
+				return violated(Complete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
+			}
+		}
+	}
+	return nil
+}
+
+// once tests that no update is in a model twice.
+func (x *explorer) once(what string, model []float32) error {
+	for p, n := range model {
+		if n != 0 && n != -1 {
+			return violated(Once, "%s is %v times in %s", x.names(1<<p), -n, what)
+		}
+	}
+	return nil
+}
+
+// checkClient tests one client's state.
+func (x *explorer) checkClient(w *world, client int) error {
+	c := &w.run.clients[client]
+	if err := x.once("a local model", c.w()); err != nil {
+		return err
+	}
+	k, i := w.received[client], w.finished[client]
+	if c.k != k {
+		return violated(Newest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
+	}
+	rounds := 0
+	for _, e := range c.ledger.Events() {
+		rounds += e.Count
+	}
+	if c.i != i || rounds != i {
+		return violated(Ledgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d", client, i, c.i, rounds)
+	}
+	permitted := x.Tau < 0 || k >= i-x.Tau
+	switch {
+	case c.busy && !permitted:
+		return violated(Permitted, "client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
+	case !c.busy && permitted && i < x.Rounds:
+		return violated(WakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i, k)
+	}
+	return nil
+}
+
+// checkChange tests what an event did to a client: ŵ is what the paper says,
+// worked out here from ŵ before and what the event brought; a round that began
+// had what it needs, and its staleness was noted.
+func (x *explorer) checkChange(before, after *world, e *event, client int) error {
+	was, is := &before.run.clients[client], &after.run.clients[client]
+	want := applied(was.w())
+	if e != nil && int(e.client) == client {
+		switch e.kind {
+		case roundEnds:
+			if was.newer != nil {
+				want = applied(was.newer.X)
+			}
+			want |= x.update(client, before.finished[client])
+		case broadcastArrives:
+			if int(e.number) > before.received[client] && !was.busy {
+				want = applied(e.vector.X)
+			}
+		}
+	}
+	got := applied(is.w())
+	if got != want {
+		return violated(Local, "ŵ of client %d holds %s, not %s", client, x.names(got), x.names(want))
+	}
+	lag := was.maxLag
+	if is.busy && (!was.busy || is.i > was.i) {
+		k := after.received[client]
+		if missing := x.before(k) &^ got; missing != 0 {
+			return violated(Promised, "client %d computes round %d after v̂_%d without %s", client, is.i, k, x.names(missing))
+		}
+		lag = max(lag, is.i-k)
+	}
+	if is.maxLag != lag {
+		return violated(Staleness, "client %d measured %d rounds at most, there were %d", client, is.maxLag, lag)
+	}
+	return nil
+}
+
+// checkReaders tests that a vector counts the clients that hold it and the
+// messages that carry it.
+func (x *explorer) checkReaders(w *world) error {
+	run := w.run
+	run.queue = slices.Concat(run.queue, w.lost)
+	for v, n := range run.holders() {
+		if int(v.readers) != n {
+			return violated(Readers, "a vector counts %d readers and has %d", v.readers, n)
+		}
+	}
+	return nil
+}
+
+// checkEnd tests a state in which nothing can happen any more.
+func (x *explorer) checkEnd(w *world) error {
+	for client, i := range w.finished {
+		if i < x.Rounds {
+			return violated(NoDeadlock, "nothing is under way, and client %d has not done round %d", client, i)
+		}
+	}
+	if missing := x.before(x.Rounds) &^ applied(w.run.server.v); missing != 0 {
+		return violated(NoDeadlock, "nothing is under way, and the server lacks %s", x.names(missing))
+	}
+	return nil
+}
