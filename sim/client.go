@@ -46,7 +46,7 @@ type clientState struct {
 	k      int       // newest broadcast received
 	i      int       // current round
 	busy   bool      // between Begin and Finish
-	maxLag int       // largest i − k at a Begin
+	lag    int       // i − k when the newest round began
 	ledger dp.Ledger
 }
 
@@ -87,7 +87,7 @@ func (c *Client) Begin() {
 		panic("sim: a round began while Υ was false or another was running")
 	}
 	c.state.busy = true
-	c.state.maxLag = max(c.state.maxLag, c.state.i-c.state.k)
+	c.state.lag = c.state.i - c.state.k
 }
 
 // Workspace is the memory of one Compute at a time.

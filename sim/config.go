@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -199,8 +200,12 @@ type Result struct {
 	Run     dp.Run    // rounds per client, and what was left of K
 	Updates int       // applied by the server, of all clients
 	Ledgers []dp.Ledger
-	MaxLag  int  // the largest i − k with which a client computed
-	Clock   Time // virtual time at the end; 0 for Hogwild
+	// Staleness counts the rounds of all clients by the lag i − k they were
+	// computed with. MaxLag is the largest.
+	Staleness Staleness
+	MaxLag    int
+	Clock     Time   // virtual time at the end; 0 for Hogwild
+	Busy      []Time // by client, what of it was spent computing; nil for Hogwild
 }
 
 // ParamsSHA256 returns the SHA-256, in hexadecimal, of the parameters'
@@ -215,14 +220,13 @@ func (r *Result) ParamsSHA256() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func newResult(server *Server, clients []*Client, run dp.Run, clock Time) (*Result, error) {
+func newResult(server *Server, clients []*Client, run dp.Run, staleness Staleness) (*Result, error) {
 	if err := models.CheckFinite(server.Model()); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Clock: clock}
+	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness), MaxLag: staleness.Max()}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.state.ledger)
-		r.MaxLag = max(r.MaxLag, c.state.maxLag)
 	}
 	return r, nil
 }

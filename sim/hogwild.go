@@ -62,7 +62,11 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	if err := goroutines.Wait(); err != nil {
 		return nil, err
 	}
-	return newResult(server, clients, cfg.Run(), 0)
+	var staleness Staleness
+	for _, n := range h.nodes {
+		staleness.merge(n.staleness)
+	}
+	return newResult(server, clients, cfg.Run(), staleness)
 }
 
 // guard turns a panic of a goroutine into an error that names it.
@@ -87,10 +91,11 @@ type hogwild struct {
 
 // node is a client with its channels.
 type node struct {
-	client  *Client
-	mailbox chan broadcast // server to client, the newest only
-	free    chan []float32 // vectors the client may write
-	made    int            // of them, free or not
+	client    *Client
+	mailbox   chan broadcast // server to client, the newest only
+	free      chan []float32 // vectors the client may write
+	made      int            // of them, free or not
+	staleness Staleness      // the client's alone, read when it has ended
 }
 
 // broadcast is v̂_k on its way to a client.
@@ -208,6 +213,7 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 		if err := h.compute(ctx, c, u); err != nil {
 			return err
 		}
+		n.staleness.add(c.state.lag, 1)
 		poll()
 		if err := send(ctx, h.updates, c.Finish(u)); err != nil {
 			return err

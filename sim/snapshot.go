@@ -10,16 +10,18 @@ type Snapshot struct{ state virtualState }
 // virtualState is everything about a Virtual that changes and is not made again
 // from the rest.
 type virtualState struct {
-	server  serverState
-	clients []clientState
-	now     Time
-	seq     uint64
-	queue   queue
+	server    serverState
+	clients   []clientState
+	now       Time
+	seq       uint64
+	queue     queue
+	stations  []station
+	staleness Staleness
 }
 
 // Snapshot returns the run's state.
 func (v *Virtual) Snapshot() *Snapshot {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue}
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
 	for _, c := range v.clients {
 		s.clients = append(s.clients, c.state)
 	}
@@ -31,6 +33,7 @@ func (v *Virtual) Snapshot() *Snapshot {
 func (v *Virtual) Restore(s *Snapshot) {
 	state := s.state.clone()
 	v.server.state, v.now, v.seq, v.queue = state.server, state.now, state.seq, state.queue
+	v.stations, v.staleness = state.stations, state.staleness
 	for i, c := range v.clients {
 		c.state = state.clients[i]
 	}
@@ -48,7 +51,10 @@ func (s *virtualState) clone() virtualState {
 		}
 		return c
 	}
-	out := virtualState{server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue)}
+	out := virtualState{
+		server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue),
+		stations: slices.Clone(s.stations), staleness: slices.Clone(s.staleness),
+	}
 	for i := range s.clients {
 		c := s.clients[i].clone()
 		c.shared, c.newer = copied(c.shared), copied(c.newer)

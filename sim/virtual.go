@@ -22,14 +22,17 @@ type Virtual struct {
 	clients []*Client
 	observe Observer
 
-	now     Time
-	seq     uint64
-	queue   queue
-	vectors vectorPool
-	draws   rng.Stream // of durations
-	ws      *Workspace // of computing here; nil until needed
-	failed  error      // why the run cannot go on
-	crew    *crew      // nil: compute here
+	now       Time
+	seq       uint64
+	queue     queue
+	stations  []station // by client
+	staleness Staleness
+	record    func(Happening) // nil: not wanted
+	vectors   vectorPool
+	draws     rng.Stream // of durations
+	ws        *Workspace // of computing here; nil until needed
+	failed    error      // why the run cannot go on
+	crew      *crew      // nil: compute here
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -40,6 +43,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v := &Virtual{cfg: cfg, perf: perf, observe: observe}
 	v.vectors.length = cfg.Model.NumParams()
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.release)
+	v.stations = make([]station, len(v.clients))
 	for _, c := range v.clients {
 		v.begin(c)
 	}
@@ -114,7 +118,15 @@ func (v *Virtual) result() (*Result, error) {
 	if !v.server.Done() {
 		return nil, ErrStalled
 	}
-	return newResult(v.server, v.clients, v.cfg.Run(), v.now)
+	r, err := newResult(v.server, v.clients, v.cfg.Run(), v.staleness)
+	if err != nil {
+		return nil, err
+	}
+	r.Clock = v.now
+	for i := range v.stations {
+		r.Busy = append(r.Busy, v.stations[i].busy)
+	}
+	return r, nil
 }
 
 // Step processes the next event and reports whether there was one. A run that
@@ -137,11 +149,19 @@ func (v *Virtual) happen(e event) error {
 		if err != nil {
 			return err
 		}
+		v.staleness.add(c.state.lag, 1)
+		v.stations[e.client].end(v.now)
 		round := c.Finish(u.X).Round
+		if v.record != nil {
+			v.note(Happening{Kind: RoundEnds, Client: c.id, Number: round})
+		}
 		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
 		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
 		v.begin(c)
 	case updateArrives:
+		if v.record != nil {
+			v.note(Happening{Kind: UpdateArrives, Client: int(e.client), Number: int(e.number)})
+		}
 		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.vector.X})
 		if err != nil {
 			return err
@@ -160,6 +180,9 @@ func (v *Virtual) happen(e event) error {
 
 func (v *Virtual) deliver(e event) {
 	c := v.clients[e.client]
+	if v.record != nil {
+		v.note(Happening{Kind: BroadcastArrives, Client: c.id, Number: int(e.number), Down: true})
+	}
 	c.Receive(int(e.number), e.vector)
 	v.begin(c)
 }
@@ -197,6 +220,10 @@ func (v *Virtual) begin(c *Client) {
 		v.crew.start(c, v.vectors.get(1))
 	}
 	i := c.state.i
+	v.stations[c.id].began = v.now
+	if v.record != nil {
+		v.record(v.begun(c))
+	}
 	took := v.cfg.Timing.Compute.sample(v.cfg.Mechanism.Sizes.At(i), v.cfg.Root, &v.draws, rng.ComputeTime, c.id, i)
 	v.schedule(took, event{client: uint32(c.id), kind: roundEnds})
 }
@@ -223,6 +250,9 @@ func (v *Virtual) broadcast() {
 	copy(shared.X, v.server.Model())
 	if v.observe != nil {
 		v.observe(Broadcast{K: k, GradComps: v.sched.before[k], At: v.now, V: shared.X})
+	}
+	if v.record != nil {
+		v.note(Happening{Kind: BroadcastSent, Client: AllClients, Number: k, Down: true})
 	}
 	if v.cfg.Timing.Downlink.Kind == ConstantDuration {
 		// One event stands for the n that would happen at one time.

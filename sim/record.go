@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// HappeningKind says what happened.
+type HappeningKind uint8
+
+// What can happen in a run.
+const (
+	RoundBegins HappeningKind = iota
+	RoundEnds
+	RoundAborted      // the client left; the round will be begun again
+	UpdateArrives     // at the server, which applies it unless it came before
+	BroadcastSent     // by the server, to all clients or, when one returns, to that one
+	BroadcastArrives  // at a client, which drops it if it has a newer one
+	MessageLost       // on its way; a client that is away gets none
+	MessageResent     // after it was lost
+	MessageDuplicated // it will arrive twice
+	ClientLeaves
+	ClientReturns
+)
+
+var happeningNames = [...]string{
+	RoundBegins: "round begins", RoundEnds: "round ends", RoundAborted: "round aborted",
+	UpdateArrives: "update arrives", BroadcastSent: "broadcast sent", BroadcastArrives: "broadcast arrives",
+	MessageLost: "message lost", MessageResent: "message resent", MessageDuplicated: "message duplicated",
+	ClientLeaves: "client leaves", ClientReturns: "client returns",
+}
+
+func (k HappeningKind) String() string {
+	if int(k) < len(happeningNames) {
+		return happeningNames[k]
+	}
+	return fmt.Sprintf("HappeningKind(%d)", uint8(k))
+}
+
+// AllClients is the Client of what the server does for all of them.
+const AllClients = -1
+
+// Happening is one thing that happened on the virtual clock.
+type Happening struct {
+	At     Time
+	Kind   HappeningKind
+	Client int  // whose round, the update's or the one that a broadcast is for; or AllClients
+	Number int  // the round i, or the k of a broadcast
+	Size   int  // RoundBegins: the sample size s_i, as expected
+	Lag    int  // RoundBegins: i − k, k being the newest broadcast received
+	Down   bool // of messages: a broadcast, not an update
+}
+
+// Record shows f the rounds under way, as they began, and then everything that
+// happens, in the order of events. f must not drive the run. nil ends it.
+func (v *Virtual) Record(f func(Happening)) {
+	v.record = f
+	if f == nil {
+		return
+	}
+	var begun []Happening
+	for _, c := range v.clients {
+		if c.state.busy {
+			begun = append(begun, v.begun(c))
+		}
+	}
+	slices.SortStableFunc(begun, func(a, b Happening) int { return cmp.Compare(a.At, b.At) })
+	for _, h := range begun {
+		f(h)
+	}
+}
+
+// begun is the beginning of the client's round under way.
+func (v *Virtual) begun(c *Client) Happening {
+	i := c.state.i
+	return Happening{
+		At: v.stations[c.id].began, Kind: RoundBegins, Client: c.id,
+		Number: i, Size: c.mech.Sizes.At(i), Lag: c.state.lag,
+	}
+}
+
+// note records what happens now.
+func (v *Virtual) note(h Happening) {
+	h.At = v.now
+	v.record(h)
+}
+
+// Staleness counts rounds by the lag i − k they were computed with: Staleness[l]
+// of them had lag l.
+type Staleness []int
+
+func (s *Staleness) add(lag, rounds int) {
+	for len(*s) <= lag {
+		*s = append(*s, 0)
+	}
+	(*s)[lag] += rounds
+}
+
+// merge adds the counts of o.
+func (s *Staleness) merge(o Staleness) {
+	for lag, rounds := range o {
+		s.add(lag, rounds)
+	}
+}
+
+// Max returns the largest lag, 0 if there was no round.
+func (s Staleness) Max() int { return max(0, len(s)-1) }
