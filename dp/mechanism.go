@@ -196,5 +196,14 @@ func (l *Ledger) Record(e Event) {
 // Events returns a copy of what was recorded.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
+// Rounds returns how many rounds were recorded.
+func (l *Ledger) Rounds() int {
+	rounds := 0
+	for i := range l.events {
+		rounds += l.events[i].Count
+	}
+	return rounds
+}
+
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }

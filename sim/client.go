@@ -88,6 +88,9 @@ func (c *Client) Begin() {
 	}
 	c.state.busy = true
 	c.state.lag = c.state.i - c.state.k
+	if invariants {
+		c.assertBegun()
+	}
 }
 
 // Workspace is the memory of one Compute at a time.
@@ -177,6 +180,9 @@ func (c *Client) Finish(u []float32) Update {
 	update := Update{Client: c.id, Round: s.i, U: u}
 	s.i++
 	s.busy = false
+	if invariants {
+		c.assertFinished()
+	}
 	return update
 }
 
@@ -184,6 +190,9 @@ func (c *Client) Finish(u []float32) Update {
 // it releases it. A broadcast no newer than one already received is dropped.
 func (c *Client) Receive(k int, v *Vector) {
 	s := &c.state
+	if invariants {
+		defer c.assertReceived(k, s.k)
+	}
 	switch {
 	case k <= s.k:
 		c.release(v)

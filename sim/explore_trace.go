@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // searched bounds the states that are looked at for the shortest way to a
@@ -18,9 +19,10 @@ func (x *explorer) explain(start *world, broken *Violation) error {
 	}
 	w := start
 	for _, m := range x.path {
-		next, _ := x.step(w, m)
-		broken.Trace = append(broken.Trace, x.describe(w, m, next))
-		w = next
+		var happened []string
+		x.virtual.record = func(h Happening) { happened = append(happened, phrase(h)) }
+		w, _ = x.step(w, m)
+		broken.Trace = append(broken.Trace, strings.Join(happened, "; "))
 	}
 	return broken
 }
@@ -62,42 +64,27 @@ func (x *explorer) nearest(start *world) (*Violation, []move) {
 	return nil, nil
 }
 
-// describe says what a move did.
-func (x *explorer) describe(before *world, m move, after *world) string {
-	e := before.event(m)
-	line := ""
-	switch e.kind {
-	case roundEnds:
-		line = fmt.Sprintf("client %d ends round %d and sends its update", e.client, before.finished[e.client])
-	case updateArrives:
-		line = fmt.Sprintf("the update of client %d, round %d", e.client, e.number)
-	case broadcastArrives:
-		line = fmt.Sprintf("v̂_%d to client %d", e.number, e.client)
+// phrase says what happened.
+func phrase(h Happening) string {
+	message := fmt.Sprintf("the update of client %d, round %d", h.Client, h.Number)
+	if h.Down {
+		message = fmt.Sprintf("v̂_%d to client %d", h.Number, h.Client)
 	}
-	switch m.kind {
-	case isLost:
-		return line + " is lost"
-	case isResent:
-		return line + " is sent again"
-	case happens, happensAgain:
-		if e.kind != roundEnds {
-			line += " arrives"
-		}
+	switch h.Kind {
+	case RoundBegins:
+		return fmt.Sprintf("client %d begins round %d, i − k = %d", h.Client, h.Number, h.Lag)
+	case RoundEnds:
+		return fmt.Sprintf("client %d ends round %d and sends its update", h.Client, h.Number)
+	case UpdateArrives, BroadcastArrives:
+		return message + " arrives"
+	case BroadcastSent:
+		return fmt.Sprintf("the server sends v̂_%d", h.Number)
+	case MessageLost:
+		return message + " is lost"
+	case MessageResent:
+		return message + " is sent again"
+	case MessageDuplicated:
+		return message + " is doubled"
 	}
-	if m.kind == happensAgain {
-		line += ", and a copy of it is under way"
-	}
-	if after == nil {
-		return line
-	}
-	if k := after.run.server.k; k > before.run.server.k {
-		line += fmt.Sprintf("; the server is at k = %d", k)
-	}
-	for i := range after.run.clients {
-		was, is := &before.run.clients[i], &after.run.clients[i]
-		if is.busy && (!was.busy || is.i > was.i) {
-			line += fmt.Sprintf("; client %d begins round %d with v̂_%d received", i, is.i, after.received[i])
-		}
-	}
-	return line
+	return fmt.Sprintf("%v: client %d, %d", h.Kind, h.Client, h.Number)
 }

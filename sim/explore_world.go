@@ -24,12 +24,12 @@ func newExplorer(e Exploration) (*explorer, *world, error) {
 	}
 	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}}
 	start := &world{left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}
-	x.take(start)
+	start.run = v.state()
 	return x, start, nil
 }
 
 // put puts a copy of the state into the run and returns the lost messages of
-// that copy.
+// that copy. What the run comes to is its own until the next call.
 func (x *explorer) put(w *world) (lost []event) {
 	v, run := x.virtual, w.run
 	// Lost messages keep what they carry, and their place among its readers.
@@ -39,16 +39,6 @@ func (x *explorer) put(w *world) (lost []event) {
 	v.queue, lost = v.queue[:n:n], v.queue[n:]
 	v.vectors.free = nil // of other states
 	return lost
-}
-
-// take moves the run's state into w. The run must be put into another before it
-// goes on.
-func (x *explorer) take(w *world) {
-	v := x.virtual
-	w.run = virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue}
-	for _, c := range v.clients {
-		w.run.clients = append(w.run.clients, c.state)
-	}
 }
 
 // move is something that may happen next.
@@ -104,23 +94,27 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	}
 	v := x.virtual
 	if m.kind == isResent {
-		v.queue = append(v.queue, after.lost[m.at])
+		e := after.lost[m.at]
 		after.lost = slices.Delete(after.lost, m.at, m.at+1)
-		x.take(after)
+		v.queue = append(v.queue, e)
+		x.note(MessageResent, e)
+		after.run = v.state()
 		return after, x.check(before, after, nil)
 	}
 	e := v.queue[m.at]
 	v.queue = slices.Delete(v.queue, m.at, m.at+1)
-	if m.kind == isLost {
+	switch m.kind {
+	case isLost:
 		after.left.Losses--
 		after.lost = append(after.lost, e)
-		x.take(after)
+		x.note(MessageLost, e)
+		after.run = v.state()
 		return after, x.check(before, after, nil)
-	}
-	if m.kind == happensAgain {
+	case happensAgain:
 		after.left.Duplicates--
 		e.vector.readers++
 		v.queue = append(v.queue, e)
+		x.note(MessageDuplicated, e)
 	}
 	switch e.kind {
 	case roundEnds:
@@ -131,14 +125,25 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	if err := x.happen(e); err != nil {
 		return nil, err
 	}
-	x.take(after)
+	after.run = v.state()
 	return after, x.check(before, after, before.event(m))
+}
+
+// note records what the explorer did to a message.
+func (x *explorer) note(kind HappeningKind, e event) {
+	if v := x.virtual; v.record != nil {
+		v.note(Happening{Kind: kind, Client: int(e.client), Number: int(e.number), Down: e.kind == broadcastArrives})
+	}
 }
 
 // happen lets an event happen in the run.
 func (x *explorer) happen(e event) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case *Violation: // asserted
+			err = p
+		default:
 			err = violated(NoFailure, "panic: %v", p)
 		}
 	}()

@@ -21,11 +21,17 @@ type virtualState struct {
 
 // Snapshot returns the run's state.
 func (v *Virtual) Snapshot() *Snapshot {
+	s := v.state()
+	return &Snapshot{s.clone()}
+}
+
+// state returns the run's state itself, not a copy.
+func (v *Virtual) state() virtualState {
 	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
 	for _, c := range v.clients {
 		s.clients = append(s.clients, c.state)
 	}
-	return &Snapshot{s.clone()}
+	return s
 }
 
 // Restore puts the run into a state that Snapshot returned, of a run of the

@@ -18,7 +18,8 @@ func TestVectorsHaveTheirReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for event := 0; ; event++ {
-			holders := v.state().holders()
+			state := v.state()
+			holders := state.holders()
 			for held, n := range holders {
 				if int(held.readers) != n {
 					t.Fatalf("%s, event %d: %d readers counted of a vector with %d", name, event, held.readers, n)

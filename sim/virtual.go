@@ -158,6 +158,9 @@ func (v *Virtual) happen(e event) error {
 		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
 		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
 		v.begin(c)
+		if invariants {
+			v.assertAwake(c)
+		}
 	case updateArrives:
 		if v.record != nil {
 			v.note(Happening{Kind: UpdateArrives, Client: int(e.client), Number: int(e.number)})
@@ -185,6 +188,9 @@ func (v *Virtual) deliver(e event) {
 	}
 	c.Receive(int(e.number), e.vector)
 	v.begin(c)
+	if invariants {
+		v.assertAwake(c)
+	}
 }
 
 // deliverToAll delivers a broadcast to its client and goes on to the next ones
