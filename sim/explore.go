@@ -59,13 +59,13 @@ func (e Exploration) Run() (Explored, error) {
 	if err != nil {
 		return Explored{}, err
 	}
-	if err = x.check(nil, start, nil); err == nil {
-		err = x.visit(start)
+	if err := x.check(nil, start, nil); err != nil {
+		return x.explored, err
 	}
-	if broken := new(Violation); errors.As(err, &broken) {
-		return x.explored, x.explain(start, broken)
+	if err := x.visit(start); err != nil {
+		return x.explored, x.explain(start, err)
 	}
-	return x.explored, err
+	return x.explored, nil
 }
 
 func (e Exploration) validate() error {

@@ -114,23 +114,27 @@ func (x *explorer) checkClient(w *world, client int) error {
 // had what it needs, and its staleness was noted.
 func (x *explorer) checkChange(before, after *world, e *event, client int) error {
 	was, is := &before.run.clients[client], &after.run.clients[client]
-	want := applied(was.w())
+	want, later := applied(was.w()), was.newer
 	if e != nil && int(e.client) == client {
-		switch e.kind {
-		case roundEnds:
-			if was.newer != nil {
-				want = applied(was.newer.X)
+		switch {
+		case e.kind == roundEnds:
+			if later != nil {
+				want, later = applied(later.X), nil
 			}
 			want |= x.update(client, before.finished[client])
-		case broadcastArrives:
-			if int(e.number) > before.received[client] && !was.busy {
-				want = applied(e.vector.X)
-			}
+		case e.kind != broadcastArrives || int(e.number) <= before.received[client]:
+		case was.busy:
+			later = e.vector
+		default:
+			want = applied(e.vector.X)
 		}
 	}
 	got := applied(is.w())
 	if got != want {
 		return violated(Local, "ŵ of client %d holds %s, not %s", client, x.names(got), x.names(want))
+	}
+	if (is.newer == nil) != (later == nil) || later != nil && applied(is.newer.X) != applied(later.X) {
+		return violated(Local, "client %d does not keep what replaces ŵ at the end of round %d", client, is.i)
 	}
 	if is.busy && (!was.busy || is.i > was.i) {
 		k := after.received[client]

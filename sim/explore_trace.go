@@ -13,9 +13,13 @@ const searched = 1 << 18
 // explain completes a violation that was found at the end of the path: with the
 // trace of the shortest way to one, or, where that is too far to look for, of
 // the path.
-func (x *explorer) explain(start *world, broken *Violation) error {
-	if shorter, path := x.nearest(start); shorter != nil {
-		broken, x.path = shorter, path
+func (x *explorer) explain(start *world, err error) error {
+	broken := new(Violation)
+	if !errors.As(err, &broken) {
+		return err
+	}
+	if nearest, path := x.nearest(start); nearest != nil {
+		broken, x.path = nearest, path
 	}
 	w := start
 	for _, m := range x.path {
