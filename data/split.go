@@ -55,14 +55,18 @@ const (
 	Shard Partition = "shard"
 )
 
-// ParsePartition turns a name into a Partition.
+// ParsePartition turns a name, or "dirichlet:ALPHA" (see Dirichlet), into a
+// Partition.
 func ParsePartition(name string) (Partition, error) {
-	switch p := Partition(name); p {
-	case Replicate, Shard:
+	p := Partition(name)
+	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
 		return p, nil
 	}
-	return "", fmt.Errorf("data: partition = %q, must be %q or %q", name, Replicate, Shard)
+	return "", fmt.Errorf("data: partition = %q, must be %q, %q or %sALPHA with ALPHA in [%g, %g]", name, Replicate, Shard, dirichlet, MinAlpha, float64(MaxAlpha))
 }
+
+// Disjoint reports whether no two clients hold a record.
+func (p Partition) Disjoint() bool { return p != Replicate }
 
 // MaxParts bounds the clients that rows are dealt to.
 const MaxParts = 1_000_000
@@ -82,7 +86,7 @@ func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	case Shard:
 		size := train.Len() / n
 		if size == 0 {
-			return nil, fmt.Errorf("data: clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
+			return nil, tooFew(train, n)
 		}
 		rows := slices.Clone(train.Rows)
 		rng.Shuffle(root.Stream(rng.Partition, 0, 0), rows)
@@ -92,10 +96,21 @@ func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 			parts[i] = Subset{train.Data, part}
 		}
 	default:
-		_, err := ParsePartition(string(p))
-		return nil, err
+		alpha, skewed := p.alpha()
+		if !skewed {
+			_, err := ParsePartition(string(p))
+			return nil, err
+		}
+		if train.Len() < n {
+			return nil, tooFew(train, n)
+		}
+		dealSkewed(parts, train, alpha, root)
 	}
 	return parts, nil
+}
+
+func tooFew(train Subset, n int) error {
+	return fmt.Errorf("data: clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
 // Check reports in what way parts were not dealt as p says: a client that holds
@@ -120,7 +135,7 @@ func (p Partition) Check(parts []Subset) error {
 			if last == i {
 				return fmt.Errorf("data: client %d holds row %d twice", i, r)
 			}
-			if last >= 0 && p == Shard {
+			if last >= 0 && p.Disjoint() {
 				return fmt.Errorf("data: partition = %q, but clients %d and %d both hold row %d", p, last, i, r)
 			}
 			held[r] = int32(i) + 1

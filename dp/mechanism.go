@@ -83,12 +83,16 @@ func isConstant(s Sizes) bool {
 }
 
 // Event returns what round i releases.
-func (m Mechanism) Event(i int) Event {
+func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
+
+// EventOf returns what a round releases that samples size records, as SampleOf
+// does.
+func (m Mechanism) EventOf(size int) Event {
 	return Event{
 		Sampling:        m.Sampling,
 		Adjacency:       m.Adjacency,
 		NoiseMultiplier: m.NoiseMultiplier,
-		SampleSize:      m.Sizes.At(i),
+		SampleSize:      size,
 		DatasetSize:     m.DatasetSize,
 		Count:           1,
 	}
@@ -116,7 +120,12 @@ type SampleScratch struct {
 // be empty; fixed-size ones have exactly s_i elements. It allocates only to
 // grow dst or the scratch.
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
-	size := m.Sizes.At(i)
+	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
+}
+
+// SampleOf is Sample for a round of the given size in [1, N], where sizes are not
+// the sequence's.
+func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	if m.Sampling == FixedSize {
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
 	}
@@ -196,13 +205,15 @@ func (l *Ledger) Record(e Event) {
 // Events returns a copy of what was recorded.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
-// Rounds returns how many rounds were recorded.
-func (l *Ledger) Rounds() int {
-	rounds := 0
-	for i := range l.events {
-		rounds += l.events[i].Count
+// Run returns what the recorded rounds are together; nothing is left over.
+func (l *Ledger) Run() Run {
+	r := Run{}
+	for _, e := range l.events {
+		r.Rounds += e.Count
+		r.Computed += e.Count * e.SampleSize
+		r.Max = max(r.Max, e.SampleSize)
 	}
-	return rounds
+	return r
 }
 
 // Clone returns an independent copy of l.

@@ -55,8 +55,7 @@ func (p *Problem) computing(perf sim.Perf) int {
 // program: sim's vectors, and a scratch for each gradient under way and for the
 // judge.
 func (p *Problem) memory(perf sim.Perf) []sim.Part {
-	m, run := p.Config.Model, p.Config.Run()
-	batch := p.Config.Mechanism.Sizes.At(run.Rounds - 1)
+	m, batch := p.Config.Model, p.Config.LargestSample()
 	return append(p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner),
 		sim.Part{What: "scratch of gradients", Count: p.computing(perf), Bytes: scratchBytes(m, batch)},
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})

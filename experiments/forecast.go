@@ -33,6 +33,7 @@ type Forecast struct {
 	Privacy     PrivacyReport `json:"privacy"`
 	Synthetic   bool          `json:"synthetic_data"`
 	DataNote    string        `json:"data_note,omitempty"`
+	Notes       []string      `json:"notes,omitempty"`
 	Spec        TrainSpec     `json:"config"`
 }
 
@@ -66,7 +67,7 @@ func (p *Problem) Forecast(perf sim.Perf) (*Forecast, error) {
 			sim.Part{What: "data, and as read", Count: 2, Bytes: dataBytes(set)},
 			sim.Part{What: "program", Count: 1, Bytes: programBytes}),
 		Computing: p.computing(perf), Speed: 1 / gradient,
-		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Spec: p.Spec.stated(),
+		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Notes: p.Spec.notes(), Spec: p.Spec.stated(),
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)
@@ -154,6 +155,9 @@ memory          %s at the most, estimated
 		fmt.Fprintf(t, "  %s\t%d × %s\n", part.What, part.Count, mebibytes(part.Bytes))
 	}
 	if err := t.Flush(); err != nil {
+		return err
+	}
+	if err := writeNotes(w, f.Notes); err != nil {
 		return err
 	}
 	return f.Privacy.WriteText(w)

@@ -86,12 +86,15 @@ func (r PrivacyReport) text(name string, closed View, certified sim.Statement) s
 // kindText is how kinds are called in a sentence.
 var kindText = map[dp.Kind]string{dp.Exact: "exact to rounding", dp.Interval: "a certified interval", dp.Upper: "an upper bound"}
 
-// claim says what is known of ε; lower may be nil.
+// claim says what is known of ε; lower may be nil. reason is why it is not more.
 func claim(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
 		return "no ε claimed: " + reason
 	}
 	text := fmt.Sprintf("ε ≤ %s, %s", decimal.Up(*upper, 5), kindText[kind])
+	if reason != "" {
+		text += " " + reason
+	}
 	if lower != nil && *lower > 0 {
 		text = decimal.Down(*lower, 5) + " ≤ " + text
 	}

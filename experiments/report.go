@@ -19,9 +19,15 @@ type Report struct {
 	JudgedOn     string        `json:"judged_on"` // which rows these are
 	Rounds       int           `json:"rounds"`    // per client
 	Updates      int           `json:"updates"`
-	GradComps    int           `json:"grad_computations"` // done, per client
-	Remainder    int           `json:"remainder"`         // of K, too little for a round
-	MaxLag       int           `json:"max_lag"`           // largest i − k a client computed with
+	GradComps    int           `json:"grad_computations"`     // nominal, per client
+	Remainder    int           `json:"remainder"`             // of K, too little for a round
+	GradCompsMin int           `json:"grad_computations_min"` // done by a client, if they adapt their sample sizes
+	GradCompsMax int           `json:"grad_computations_max"`
+	Theta        float64       `json:"theta"`   // s_max/s̄ of what was run, the largest of any client
+	MaxLag       int           `json:"max_lag"` // largest i − k a client computed with
+	MeanLag      float64       `json:"mean_lag"`
+	VirtualTime  float64       `json:"virtual_seconds,omitempty"` // on the virtual clock
+	Notes        []string      `json:"notes,omitempty"`
 	ParamsSHA256 string        `json:"params_sha256"`
 	ParamsNorm   float64       `json:"params_norm"`
 	Privacy      PrivacyReport `json:"privacy"`
@@ -51,7 +57,10 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) 
 	}
 	seconds := time.Since(start).Seconds()
 	set := p.Test.Data
+	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
+		GradCompsMin: least, GradCompsMax: most, Theta: theta,
+		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(), Notes: p.Spec.notes(),
 		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.judgedOn(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
@@ -61,6 +70,19 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) 
 		}),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
 	}, nil
+}
+
+// sizesRun returns the least and the most gradients of a client, as expected, and
+// the largest θ of any.
+func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
+	for i := range ledgers {
+		run := ledgers[i].Run()
+		if i == 0 {
+			least = run.Computed
+		}
+		least, most, theta = min(least, run.Computed), max(most, run.Computed), max(theta, run.Theta())
+	}
+	return least, most, theta
 }
 
 // stated is the spec as a report gives it: without a seed that was not used.
@@ -90,17 +112,28 @@ func (r *Report) WriteText(w io.Writer) error {
 		accuracy = "held-out acc."
 	}
 	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s
-rounds          %d per client, %d updates in all, at most %d behind
-computations    %d gradients per client, %d left over
+rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
+computations    %s, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g client rounds per second)
 `,
 		accuracy, r.TestAccuracy, r.TestRows, dataText(r.Spec.Data, r.Synthetic, r.DataNote),
-		r.Rounds, r.Updates, r.MaxLag,
-		r.GradComps, r.Remainder,
+		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
+		r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
 		return err
 	}
+	if err := writeNotes(w, r.Notes); err != nil {
+		return err
+	}
 	return r.Privacy.WriteText(w)
+}
+
+// gradients says how many a client computed.
+func (r *Report) gradients() string {
+	if r.GradCompsMin == r.GradCompsMax {
+		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)
+	}
+	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %.4g", r.GradCompsMin, r.GradCompsMax, r.GradComps, r.Theta)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -43,10 +44,21 @@ type TrainSpec struct {
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see sim.ParseDuration
 	Latency         string  `json:"latency"`
-	Delta           float64 `json:"delta"`             // 0: 1/N_c
-	Holdout         int     `json:"holdout,omitempty"` // training rows, the last ones, judged by in the place of the test set
-	Seed            uint64  `json:"seed"`
-	SeedFromOS      bool    `json:"seed_from_os,omitempty"` // Seed is then not used
+	// What only the virtual clock can do. The hashes are those of a trace's file,
+	// see Pinned.
+	Speeds       string  `json:"speeds,omitempty"` // see sim.ParseSpeeds
+	Loss         float64 `json:"loss,omitempty"`   // see sim.Network
+	Resend       string  `json:"resend,omitempty"` // a time such as 1ms
+	Duplicate    float64 `json:"duplicate,omitempty"`
+	Churn        string  `json:"churn,omitempty"` // see sim.ParseChurn
+	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
+	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
+	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
+
+	Delta      float64 `json:"delta"`             // 0: 1/N_c
+	Holdout    int     `json:"holdout,omitempty"` // training rows, the last ones, judged by in the place of the test set
+	Seed       uint64  `json:"seed"`
+	SeedFromOS bool    `json:"seed_from_os,omitempty"` // Seed is then not used
 }
 
 // DefaultTrainSpec is the paper's strongly convex setting on phishing.
@@ -78,6 +90,9 @@ type parsed struct {
 	sampling         dp.Sampling
 	partition        data.Partition
 	compute, latency sim.Duration
+	speeds           sim.Speeds
+	network          sim.Network
+	churn            sim.Churn
 	steps            sim.StepSize
 }
 
@@ -89,7 +104,8 @@ func (s TrainSpec) parse() (parsed, error) {
 	p := parsed{
 		sizes: dp.ConstantSizes(1), delay: sim.AtMost(1), sampling: dp.Poisson, partition: data.Replicate,
 		compute: timing.Compute, latency: timing.Uplink,
-		steps: sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
+		network: sim.Network{Loss: s.Loss, Duplicate: s.Duplicate},
+		steps:   sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
 	}
 	var errs []error
 	read(&errs, &p.sizes, s.SampleSize, dp.ParseSizes)
@@ -98,6 +114,9 @@ func (s TrainSpec) parse() (parsed, error) {
 	read(&errs, &p.partition, s.Partition, data.ParsePartition)
 	read(&errs, &p.compute, s.Compute, sim.ParseDuration)
 	read(&errs, &p.latency, s.Latency, sim.ParseDuration)
+	read(&errs, &p.speeds, s.Speeds, sim.ParseSpeeds)
+	read(&errs, &p.churn, s.Churn, sim.ParseChurn)
+	read(&errs, &p.network.Resend, s.Resend, parseResend)
 	var err error
 	if p.model, err = kindOf(s.Model); err != nil {
 		errs = append(errs, err)
@@ -123,6 +142,18 @@ func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error
 	*to = v
 }
 
+// parseResend reads a time, "" being 0.
+func parseResend(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("experiments: resend = %q, must be a time such as 1ms", text)
+	}
+	return d, nil
+}
+
 // Validate reports every problem of the spec that shows without the data: all
 // but what depends on how many records there are.
 func (s TrainSpec) Validate() error {
@@ -130,6 +161,11 @@ func (s TrainSpec) Validate() error {
 	errs := []error{err, p.steps.Validate()}
 	if s.Clients < 1 || s.Clients > sim.MaxClients {
 		errs = append(errs, fmt.Errorf("experiments: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
+	}
+	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate())
+	if s.Runner == HogwildRunner {
+		virtual := s.config(p)
+		errs = append(errs, virtual.CheckFreeRunning())
 	}
 	if s.Holdout < 0 {
 		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 0", s.Holdout))
@@ -149,14 +185,27 @@ func (s TrainSpec) mechanism(p parsed, n int) dp.Mechanism {
 	}
 }
 
+// config is what of the run stands in the spec alone.
+func (s TrainSpec) config(p parsed) sim.Config {
+	return sim.Config{
+		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
+		Timing: sim.Timing{Compute: p.compute, Uplink: p.latency, Downlink: p.latency},
+		Speeds: p.speeds, Network: p.network, Churn: p.churn, Adapt: sim.Adapt(s.Adapt),
+	}
+}
+
 // Prepare checks the spec and builds the run on the data set. root nil means the
-// spec's seed. All problems are reported together.
+// spec's seed. It reads the files of traces and names their content in the
+// problem's spec. All problems are reported together.
 func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	in, err := s.parse()
 	if err != nil {
+		return nil, err
+	}
+	if s, err = s.readTraces(&in); err != nil {
 		return nil, err
 	}
 	if root == nil {
@@ -180,11 +229,9 @@ func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Problem{Spec: s, Test: test, Delta: s.Delta, Config: &sim.Config{
-		Model: model, Rows: rows, Partition: in.partition, Mechanism: s.mechanism(in, n),
-		GradComps: s.GradComps, Delay: in.delay, Steps: in.steps, Root: root,
-		Timing: sim.Timing{Compute: in.compute, Uplink: in.latency, Downlink: in.latency},
-	}}
+	config := s.config(in)
+	config.Model, config.Rows, config.Mechanism, config.Root = model, rows, s.mechanism(in, n), root
+	p := &Problem{Spec: s, Test: test, Delta: s.Delta, Config: &config}
 	err = p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {

@@ -19,7 +19,7 @@ type Update struct {
 }
 
 // Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A
-// round is Begin, Compute and Finish; Receive may come at any time between
+// round is Begin, Compute and Finish or Abort; Receive may come at any time between
 // them. Not safe for concurrent use, but Compute may run while Receive is
 // called: they share no field that is written.
 type Client struct {
@@ -32,6 +32,8 @@ type Client struct {
 	sched   *schedule
 	root    *rng.Root
 	compute Release
+	adapt   Adapt
+	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	release func(*Vector) // called with each broadcast that the client will not read again
 	state   clientState
 }
@@ -45,8 +47,10 @@ type clientState struct {
 	newer  *Vector   // came during the round, to replace ŵ at its end; nil: none
 	k      int       // newest broadcast received
 	i      int       // current round
-	busy   bool      // between Begin and Finish
+	busy   bool      // between Begin and Finish or Abort
+	size   int       // of the sample of the newest round to begin, as expected
 	lag    int       // i − k when the newest round began
+	pace   pace      // if it adapts
 	ledger dp.Ledger
 }
 
@@ -60,7 +64,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, release fu
 	}
 	return &Client{
 		id: id, compute: compute, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
-		delay: cfg.Delay, sched: sched, root: cfg.Root, release: release,
+		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(), sched: sched, root: cfg.Root, release: release,
 		state: clientState{shared: initial},
 	}
 }
@@ -86,11 +90,30 @@ func (c *Client) Begin() {
 	if !c.CanBegin() {
 		panic("sim: a round began while Υ was false or another was running")
 	}
-	c.state.busy = true
-	c.state.lag = c.state.i - c.state.k
+	s := &c.state
+	s.busy = true
+	s.lag = s.i - s.k
+	s.size = c.mech.Sizes.At(s.i)
+	if c.adapt != 0 {
+		s.size = c.adapt.size(s.size, c.mech.DatasetSize, c.nominal, s.pace)
+	}
 	if invariants {
 		c.assertBegun()
 	}
+}
+
+// Abort gives up the round under way. Nothing of it was released; it may begin
+// again, with the same sample and noise.
+func (c *Client) Abort() {
+	s := &c.state
+	if !s.busy {
+		panic("sim: a round was given up that had not begun")
+	}
+	if s.newer != nil {
+		s.replace(s.newer, c.release)
+		s.newer = nil
+	}
+	s.busy = false
 }
 
 // Workspace is the memory of one Compute at a time.
@@ -134,11 +157,20 @@ func (c *Client) ID() int { return c.id }
 // Round returns the number i of the current round, or T after the last.
 func (c *Client) Round() int { return c.state.i }
 
+// Size returns the sample size of the round that began last, as expected.
+func (c *Client) Size() int { return c.state.size }
+
+// Took tells the client how long the round took that it finished last.
+func (c *Client) Took(t Time) {
+	c.state.pace.gradients += c.state.size
+	c.state.pace.spent += t
+}
+
 // Sample returns the records of the current round; they are valid until the
 // workspace's next sample.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), c.state.i)
-	ws.rows = c.mech.Sample(ws.rows[:0], c.state.i, &ws.sampling, &ws.sample)
+	ws.rows = c.mech.SampleOf(ws.rows[:0], c.state.size, &ws.sampling, &ws.sample)
 	return c.rows.Batch(ws.rows)
 }
 
@@ -164,7 +196,7 @@ func (c *Client) Finish(u []float32) Update {
 	if !s.busy {
 		panic("sim: a round ended that had not begun")
 	}
-	s.ledger.Record(c.mech.Event(s.i))
+	s.ledger.Record(c.mech.EventOf(s.size))
 	if s.newer != nil {
 		s.replace(s.newer, c.release)
 		s.newer = nil

@@ -26,6 +26,11 @@ type Config struct {
 	Steps     StepSize
 	Root      *rng.Root // all randomness
 	Timing    Timing    // the virtual clock; ignored by Hogwild
+	// What only the virtual clock can do; Hogwild refuses it.
+	Speeds  Speeds
+	Network Network
+	Churn   Churn
+	Adapt   Adapt
 	// Release is what clients run in the place of the mechanism, such as a
 	// faulty one that an audit must find; nil: Client.Release. The ledgers
 	// account for the mechanism all the same.
@@ -80,17 +85,17 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // Run returns T and what goes with it.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
+// LargestSample returns the largest expected sample size that a round can have.
+func (c *Config) LargestSample() int {
+	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
+}
+
 // Limits of a run. MaxClientParams bounds the parameters of all clients' models
 // together; see Vectors for how many vectors of them there are.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
 )
-
-// maxClock bounds the expected length of a run on the virtual clock, in
-// nanoseconds (some three years): a hundredth of what the clock can hold, far
-// beyond what exponential times can add to it.
-const maxClock = 1e17
 
 // Validate reports every problem of the configuration.
 func (c *Config) Validate() error {
@@ -121,9 +126,8 @@ func (c *Config) Validate() error {
 	if err := c.Steps.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := c.Timing.Validate(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, c.Timing.Validate(c.Clients()), c.Speeds.Validate(c.Clients()),
+		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
 	if c.Mechanism.Sizes == nil {
 		fail("no sample sizes")
 		return errors.Join(errs...)
@@ -141,29 +145,11 @@ func (c *Config) Validate() error {
 		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps, dp.MaxRounds, c.Mechanism.Sizes)
 		return errors.Join(errs...)
 	}
-	if took := c.Timing.expected(run); took > maxClock {
-		fail("expected virtual time = %.3g ns, must be at most %.3g", took, maxClock)
-	}
-	if err := checkDelay(c.Delay, run.Rounds); err != nil {
-		errs = append(errs, err)
+	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
+	if errors.Join(errs...) == nil { // what follows needs sound parts
+		errs = append(errs, c.checkClock(run))
 	}
 	return errors.Join(errs...)
-}
-
-// checkDelay tests that no client can wait for ever.
-func checkDelay(d Delay, rounds int) error {
-	switch d.(type) {
-	case nil:
-		return errors.New("sim: no permissible delay")
-	case AtMost, Unlimited:
-		return nil
-	}
-	for i := range rounds {
-		if !d.Permits(i, i) {
-			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever", d, i)
-		}
-	}
-	return nil
 }
 
 // InitStream returns the stream that draws the default global model v̂_0.
@@ -204,8 +190,10 @@ type Result struct {
 	// computed with. MaxLag is the largest.
 	Staleness Staleness
 	MaxLag    int
-	Clock     Time   // virtual time at the end; 0 for Hogwild
-	Busy      []Time // by client, what of it was spent computing; nil for Hogwild
+	Clock     Time // virtual time at the end; 0 for Hogwild
+	// What of Clock each client spent computing, rounds given up included, and
+	// what away; it waited for the rest. nil for Hogwild.
+	Busy, Absent []Time
 }
 
 // ParamsSHA256 returns the SHA-256, in hexadecimal, of the parameters'

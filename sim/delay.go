@@ -2,7 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Delay is the permissible delay Υ(k, i): whether a client may compute round i
@@ -11,6 +14,22 @@ import (
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
+}
+
+// Dependent is a Delay that depends on the client or on the nominal sample sizes.
+// For returns the client's Υ, before[i] being Σ_{j<i} s_j, to be kept and not
+// changed. Permits is then what holds for every client and all sizes.
+type Dependent interface {
+	Delay
+	For(client int, before []int) Delay
+}
+
+// permitted returns the client's Υ.
+func permitted(d Delay, client int, before []int) Delay {
+	if d, ok := d.(Dependent); ok {
+		return d.For(client, before)
+	}
+	return d
 }
 
 // AtMost lets a client run at most τ ≥ 0 rounds ahead: Υ(k, i) ⇔ k ≥ i − τ. 0 is
@@ -30,14 +49,146 @@ func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ParseDelay reads a number of rounds τ ≥ 0 or "unlimited".
+// ByClient is AtMost with a τ ≥ 0 for each client.
+type ByClient []int
+
+// Permits reports k ≥ i − τ for the least τ.
+func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
+
+// For returns the client's.
+func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
+
+func (taus ByClient) String() string { return "clients:" + joined(taus) }
+
+// ByRound is AtMost with a τ ≥ 0 for each round i; the last repeats.
+type ByRound []int
+
+// Permits reports k ≥ i − τ_i.
+func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
+
+func (taus ByRound) String() string { return "list:" + joined(taus) }
+
+// SquareRoot is the delay that the paper names as harmless to convergence, τ(t) ≈
+// √(t/ln t): what is computed at iteration t may lack the last τ(t) iterations
+// (Nguyen et al. 2018). Iterations are gradient computations of the client, as
+// they are in the step size: a client begins round i after t = Σ_{j<i} s_j of
+// them, and v̂_k is sure to hold those of rounds ≤ k−1, so it may lack those of
+// rounds k to i−1:
+//
+//	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
+//
+// with t ≥ 2, of nominal sizes. With s_i = s that is about √(i/(s ln(s·i)))
+// rounds, so a large s makes it synchronous for long.
+type SquareRoot struct{}
+
+// Permits reports k ≥ i.
+func (SquareRoot) Permits(k, i int) bool { return k >= i }
+
+// For returns the delay of these sample sizes.
+func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
+
+func (SquareRoot) String() string { return "sqrt" }
+
+// squareRoot is SquareRoot with its sample sizes.
+type squareRoot struct {
+	SquareRoot
+	before []int
+}
+
+func (d squareRoot) Permits(k, i int) bool {
+	if k >= i {
+		return true
+	}
+	t := float64(d.before[i])
+	lacking := float64(d.before[i] - d.before[k])
+	return t >= 2 && lacking*lacking*math.Log(t) <= t
+}
+
+func joined(taus []int) string {
+	list := make([]string, len(taus))
+	for i, tau := range taus {
+		list[i] = strconv.Itoa(tau)
+	}
+	return strings.Join(list, ",")
+}
+
+// ParseDelay reads a number of rounds τ ≥ 0, "unlimited", "sqrt",
+// "clients:T0,T1,…" or "list:D0,D1,…".
 func ParseDelay(text string) (Delay, error) {
-	if text == (Unlimited{}).String() {
+	switch text {
+	case Unlimited{}.String():
 		return Unlimited{}, nil
+	case SquareRoot{}.String():
+		return SquareRoot{}, nil
 	}
-	tau, err := strconv.Atoi(text)
-	if err != nil || tau < 0 {
-		return nil, fmt.Errorf("sim: delay = %q, must be a number of rounds of at least 0, or %q", text, Unlimited{})
+	kind, args, named := strings.Cut(text, ":")
+	if !named {
+		args = text
 	}
-	return AtMost(tau), nil
+	var taus []int
+	for field := range strings.SplitSeq(args, ",") {
+		tau, err := strconv.Atoi(field)
+		if err != nil || tau < 0 {
+			taus = nil
+			break
+		}
+		taus = append(taus, tau)
+	}
+	switch {
+	case taus == nil:
+	case !named && len(taus) == 1:
+		return AtMost(taus[0]), nil
+	case kind == "clients":
+		return ByClient(taus), nil
+	case kind == "list":
+		return ByRound(taus), nil
+	}
+	return nil, fmt.Errorf("sim: delay = %q, must be a number of rounds of at least 0, %q, %q, clients:T0,T1,… (one a client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
+}
+
+// checkDelay tests that no client can wait for ever.
+func checkDelay(d Delay, clients, rounds int) error {
+	switch d := d.(type) {
+	case nil:
+		return fmt.Errorf("sim: no permissible delay")
+	case AtMost:
+		return checkTaus([]int{int(d)})
+	case ByRound:
+		return checkTaus(d)
+	case ByClient:
+		if len(d) != clients {
+			return fmt.Errorf("sim: delay %v names %d clients, must name all %d", d, len(d), clients)
+		}
+		return checkTaus(d)
+	case Unlimited, SquareRoot:
+		return nil
+	}
+	// k is never above i: v̂_k holds the client's own rounds < k.
+	for i := range rounds {
+		if !d.Permits(i, i) {
+			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever", d, i)
+		}
+	}
+	return nil
+}
+
+func checkTaus(taus []int) error {
+	if len(taus) == 0 || slices.Min(taus) < 0 {
+		return fmt.Errorf("sim: delay = %v rounds, must be at least one number, each at least 0", taus)
+	}
+	return nil
+}
+
+// largestLag returns the largest i − k that a Delay ever permits; false if it
+// does not tell.
+func largestLag(d Delay) (int, bool) {
+	switch d := d.(type) {
+	case AtMost:
+		return int(d), true
+	case ByClient:
+		return slices.Max(d), true
+	case ByRound:
+		return slices.Max(d), true
+	}
+	return 0, false
 }

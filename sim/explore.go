@@ -21,10 +21,11 @@ type Exploration struct {
 type Faults struct {
 	Duplicates int // a message arrives twice
 	Losses     int // a message is lost, and sent again at any time after
+	Leaves     int // a client leaves, and returns at any time after
 }
 
 // AllFaults is one of each.
-var AllFaults = Faults{Duplicates: 1, Losses: 1}
+var AllFaults = Faults{Duplicates: 1, Losses: 1, Leaves: 1}
 
 // Explored counts what an exploration went through.
 type Explored struct {
@@ -59,7 +60,7 @@ func (e Exploration) Run() (Explored, error) {
 	if err != nil {
 		return Explored{}, err
 	}
-	if err := x.check(nil, start, nil); err != nil {
+	if err := x.check(nil, start, move{}); err != nil {
 		return x.explored, err
 	}
 	if err := x.visit(start); err != nil {
@@ -73,7 +74,7 @@ func (e Exploration) validate() error {
 	if e.Clients < 1 || e.Rounds < 1 || e.Clients*e.Rounds > maxTally {
 		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds, maxTally))
 	}
-	if e.Faults.Duplicates < 0 || e.Faults.Losses < 0 {
+	if min(e.Faults.Duplicates, e.Faults.Losses, e.Faults.Leaves) < 0 {
 		errs = append(errs, fmt.Errorf("sim: faults = %+v, must be at least 0 each", e.Faults))
 	}
 	return errors.Join(errs...)

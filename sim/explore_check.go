@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // Invariant names what must hold in every state.
@@ -18,6 +17,7 @@ const (
 	Promised    Invariant = "a client computes at what its newest broadcast promises"
 	Permitted   Invariant = "no client computes while Υ is false"
 	Measured    Invariant = "the staleness that is measured is the one that was"
+	Absent      Invariant = "no client computes while it is away"
 	WakeUp      Invariant = "no client waits while Υ is true"
 	Ledgers     Invariant = "a ledger counts each round once"
 	Readers     Invariant = "a vector has as many readers as it counts"
@@ -31,8 +31,8 @@ func violated(i Invariant, format string, args ...any) error {
 }
 
 // check tests a state and how it came about: from the state before (nil at the
-// start of the run), by an event (nil: by none that the machines took part in).
-func (x *explorer) check(before, after *world, e *event) error {
+// start of the run), by a move.
+func (x *explorer) check(before, after *world, m move) error {
 	if err := x.checkServer(after); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (x *explorer) check(before, after *world, e *event) error {
 		if before == nil {
 			continue
 		}
-		if err := x.checkChange(before, after, e, i); err != nil {
+		if err := x.checkChange(before, after, m, i); err != nil {
 			return err
 		}
 	}
@@ -63,14 +63,12 @@ func (x *explorer) checkServer(w *world) error {
 	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
 		return violated(Complete, "the server stands at k = %d with all of k = %d", s.k, s.k+1)
 	}
-	for _, events := range [][]event{w.run.queue, w.lost} {
-		for _, e := range events {
-			if e.kind != broadcastArrives {
-				continue
-			}
-			if missing := x.before(int(e.number)) &^ applied(e.vector.X); missing != 0 {
-				return violated(Complete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
-			}
+	for _, e := range w.run.queue {
+		if e.kind != broadcastArrives && e.kind != broadcastResent {
+			continue
+		}
+		if missing := x.before(int(e.number)) &^ applied(e.vector.X); missing != 0 {
+			return violated(Complete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
 		}
 	}
 	return nil
@@ -96,14 +94,16 @@ func (x *explorer) checkClient(w *world, client int) error {
 	if c.k != k {
 		return violated(Newest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
 	}
-	if rounds := c.ledger.Rounds(); c.i != i || rounds != i {
+	if rounds := c.ledger.Run().Rounds; c.i != i || rounds != i {
 		return violated(Ledgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d", client, i, c.i, rounds)
 	}
-	permitted := x.Tau < 0 || k >= i-x.Tau
+	permitted, away := x.Tau < 0 || k >= i-x.Tau, w.run.stations[client].away
 	switch {
+	case c.busy && away:
+		return violated(Absent, "client %d computes round %d", client, i)
 	case c.busy && !permitted:
 		return violated(Permitted, "client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
-	case !c.busy && permitted && i < x.Rounds:
+	case !c.busy && !away && permitted && i < x.Rounds:
 		return violated(WakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i, k)
 	}
 	return nil
@@ -112,21 +112,23 @@ func (x *explorer) checkClient(w *world, client int) error {
 // checkChange tests what an event did to a client: ŵ is what the paper says,
 // worked out here from ŵ before and what the event brought; a round that began
 // had what it needs, and its staleness was noted.
-func (x *explorer) checkChange(before, after *world, e *event, client int) error {
+func (x *explorer) checkChange(before, after *world, m move, client int) error {
 	was, is := &before.run.clients[client], &after.run.clients[client]
 	want, later := applied(was.w()), was.newer
-	if e != nil && int(e.client) == client {
+	if e := before.run.queue[m.event]; m.kind != isLost && int(e.client) == client {
+		newer := e.kind == broadcastArrives && after.received[client] > before.received[client]
 		switch {
-		case e.kind == roundEnds:
+		case newer && was.busy:
+			later = e.vector
+		case newer:
+			want = applied(e.vector.X)
+		case was.busy && (e.kind == roundEnds || e.kind == clientLeaves):
 			if later != nil {
 				want, later = applied(later.X), nil
 			}
-			want |= x.update(client, before.finished[client])
-		case e.kind != broadcastArrives || int(e.number) <= before.received[client]:
-		case was.busy:
-			later = e.vector
-		default:
-			want = applied(e.vector.X)
+			if e.kind == roundEnds {
+				want |= x.update(client, before.finished[client])
+			}
 		}
 	}
 	got := applied(is.w())
@@ -151,9 +153,7 @@ func (x *explorer) checkChange(before, after *world, e *event, client int) error
 // checkReaders tests that a vector counts the clients that hold it and the
 // messages that carry it.
 func (x *explorer) checkReaders(w *world) error {
-	run := w.run
-	run.queue = slices.Concat(run.queue, w.lost)
-	for v, n := range run.holders() {
+	for v, n := range w.run.holders() {
 		if int(v.readers) != n {
 			return violated(Readers, "a vector counts %d readers and has %d", v.readers, n)
 		}

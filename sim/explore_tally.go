@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -36,6 +37,7 @@ func (e Exploration) config() *Config {
 	if e.Tau >= 0 {
 		delay = AtMost(e.Tau)
 	}
+	now := Duration{Kind: ConstantDuration}
 	return &Config{
 		Model:     tally{e.Clients * e.Rounds},
 		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: []int32{0, 1}}}, e.Clients),
@@ -48,13 +50,9 @@ func (e Exploration) config() *Config {
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
 		Root:      rng.New(1),
-		// No latency that is constant: each client's copy of a broadcast is an
-		// event of its own.
-		Timing: Timing{
-			Compute:  Duration{Kind: ConstantDuration},
-			Uplink:   Duration{Kind: ConstantDuration},
-			Downlink: Duration{Kind: ExponentialDuration},
-		},
+		Timing:    Timing{Compute: now, Uplink: now, Downlink: now},
+		// With it, each message is sent by itself.
+		Churn: Churn{Present: time.Nanosecond, Away: time.Nanosecond},
 		Release: func(c *Client, u []float32, _ *Workspace) error {
 			clear(u)
 			u[c.ID()*e.Rounds+c.Round()] = 1

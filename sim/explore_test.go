@@ -31,8 +31,8 @@ func TestEveryInterleaving(t *testing.T) {
 		}
 		t.Logf("τ = %d: %+v without faults, %+v with", tau, plain, faulty)
 		// Each fault may have happened or not in the end.
-		if plain.Ends != 1 || faulty.Ends != 4 {
-			t.Errorf("τ = %d: %d ends without faults, want 1, and %d with, want 4", tau, plain.Ends, faulty.Ends)
+		if plain.Ends != 1 || faulty.Ends != 8 {
+			t.Errorf("τ = %d: %d ends without faults, want 1, and %d with, want 8", tau, plain.Ends, faulty.Ends)
 		}
 	}
 }

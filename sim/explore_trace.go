@@ -79,6 +79,12 @@ func phrase(h Happening) string {
 		return fmt.Sprintf("client %d begins round %d, i − k = %d", h.Client, h.Number, h.Lag)
 	case RoundEnds:
 		return fmt.Sprintf("client %d ends round %d and sends its update", h.Client, h.Number)
+	case RoundAborted:
+		return fmt.Sprintf("client %d gives up round %d", h.Client, h.Number)
+	case ClientLeaves:
+		return fmt.Sprintf("client %d leaves", h.Client)
+	case ClientReturns:
+		return fmt.Sprintf("client %d returns", h.Client)
 	case UpdateArrives, BroadcastArrives:
 		return message + " arrives"
 	case BroadcastSent:

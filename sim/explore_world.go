@@ -10,9 +10,8 @@ import (
 // It does not change once it is made.
 type world struct {
 	run      virtualState
-	lost     []event // messages to be sent again
 	left     Faults
-	received []int // by client: the newest k that was delivered to it
+	received []int // by client: the newest k that came while it was there
 	finished []int // by client: rounds that ended
 }
 
@@ -23,117 +22,93 @@ func newExplorer(e Exploration) (*explorer, *world, error) {
 		return nil, nil, err
 	}
 	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}}
-	start := &world{left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}
-	start.run = v.state()
-	return x, start, nil
+	return x, &world{run: v.state(), left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}, nil
 }
 
-// put puts a copy of the state into the run and returns the lost messages of
-// that copy. What the run comes to is its own until the next call.
-func (x *explorer) put(w *world) (lost []event) {
-	v, run := x.virtual, w.run
-	// Lost messages keep what they carry, and their place among its readers.
-	n := len(run.queue)
-	run.queue = slices.Concat(run.queue, w.lost)
-	v.Restore(&Snapshot{run})
-	v.queue, lost = v.queue[:n:n], v.queue[n:]
-	v.vectors.free = nil // of other states
-	return lost
-}
-
-// move is something that may happen next.
+// move is something that may happen next, to an event of the queue.
 type move struct {
-	kind moveKind
-	at   int // which event of the queue, or which lost message
+	kind  moveKind
+	event int
 }
 
 type moveKind uint8
 
 const (
 	happens      moveKind = iota
-	happensAgain          // a message arrives, and a copy of it is still under way
-	isLost
-	isResent
+	happensTwice          // a message arrives, and will again: it was doubled on the way
+	isLost                // a message will not arrive: it was lost on the way
 )
 
-// moves lists what may happen next.
+// moves lists what may happen next. How long a message was to travel decides
+// nothing, so what befalls it on the way is settled when it could arrive.
 func (x *explorer) moves(w *world) []move {
 	var out []move
 	for j, e := range w.run.queue {
+		if e.kind == clientLeaves && w.left.Leaves == 0 {
+			continue
+		}
 		out = append(out, move{happens, j})
-		if e.kind == roundEnds {
+		if e.kind != updateArrives && e.kind != broadcastArrives {
 			continue
 		}
 		if w.left.Duplicates > 0 {
-			out = append(out, move{happensAgain, j})
+			out = append(out, move{happensTwice, j})
 		}
 		if w.left.Losses > 0 {
 			out = append(out, move{isLost, j})
 		}
 	}
-	for j := range w.lost {
-		out = append(out, move{isResent, j})
-	}
 	return out
-}
-
-// event returns the event that the move is about.
-func (w *world) event(m move) *event {
-	if m.kind == isResent {
-		return &w.lost[m.at]
-	}
-	return &w.run.queue[m.at]
 }
 
 // step returns the state after a move, and the invariant that is broken by it.
 // after is nil if there is no such state.
 func (x *explorer) step(before *world, m move) (after *world, err error) {
-	after = &world{
-		lost: x.put(before), left: before.left,
-		received: slices.Clone(before.received), finished: slices.Clone(before.finished),
-	}
+	after = &world{left: before.left, received: slices.Clone(before.received), finished: slices.Clone(before.finished)}
 	v := x.virtual
-	if m.kind == isResent {
-		e := after.lost[m.at]
-		after.lost = slices.Delete(after.lost, m.at, m.at+1)
-		v.queue = append(v.queue, e)
-		x.note(MessageResent, e)
-		after.run = v.state()
-		return after, x.check(before, after, nil)
-	}
-	e := v.queue[m.at]
-	v.queue = slices.Delete(v.queue, m.at, m.at+1)
+	v.Restore(&Snapshot{before.run})
+	v.vectors.free = nil // of other states
+	e := v.queue[m.event]
+	v.queue = slices.Delete(v.queue, m.event, m.event+1)
 	switch m.kind {
 	case isLost:
 		after.left.Losses--
-		after.lost = append(after.lost, e)
-		x.note(MessageLost, e)
-		after.run = v.state()
-		return after, x.check(before, after, nil)
-	case happensAgain:
+		x.send(e, Network{Loss: 1})
+	case happensTwice:
 		after.left.Duplicates--
-		e.vector.readers++
-		v.queue = append(v.queue, e)
-		x.note(MessageDuplicated, e)
-	}
-	switch e.kind {
-	case roundEnds:
-		after.finished[e.client]++
-	case broadcastArrives:
-		after.received[e.client] = max(after.received[e.client], int(e.number))
-	}
-	if err := x.happen(e); err != nil {
-		return nil, err
+		x.send(e, Network{Duplicate: 1})
+		same := func(o event) bool { return o.kind == e.kind && o.vector == e.vector && o.client == e.client }
+		j := slices.IndexFunc(v.queue, same)
+		v.queue = slices.Delete(v.queue, j, j+1)
+		fallthrough
+	case happens:
+		after.see(e, before.run.stations[e.client].away)
+		if err := x.happen(e); err != nil {
+			return nil, err
+		}
 	}
 	after.run = v.state()
-	return after, x.check(before, after, before.event(m))
+	return after, x.check(before, after, m)
 }
 
-// note records what the explorer did to a message.
-func (x *explorer) note(kind HappeningKind, e event) {
-	if v := x.virtual; v.record != nil {
-		v.note(Happening{Kind: kind, Client: int(e.client), Number: int(e.number), Down: e.kind == broadcastArrives})
+// see notes what is about to happen, at a client that is away or not.
+func (w *world) see(e event, away bool) {
+	switch {
+	case e.kind == roundEnds:
+		w.finished[e.client]++
+	case e.kind == broadcastArrives && !away:
+		w.received[e.client] = max(w.received[e.client], int(e.number))
+	case e.kind == clientLeaves:
+		w.left.Leaves--
 	}
+}
+
+// send puts a message on its way once more, through a network that does one
+// thing for certain.
+func (x *explorer) send(e event, n Network) {
+	x.virtual.cfg.Network = n
+	x.virtual.send(e)
+	x.virtual.cfg.Network = Network{}
 }
 
 // happen lets an event happen in the run.
@@ -161,7 +136,7 @@ type fingerprint [16]byte
 func (x *explorer) fingerprint(w *world) fingerprint {
 	b := x.buffer[:0]
 	set := func(s updates) { b = binary.LittleEndian.AppendUint32(b, uint32(s)) }
-	b = append(b, byte(w.left.Duplicates), byte(w.left.Losses))
+	b = append(b, byte(w.left.Duplicates), byte(w.left.Losses), byte(w.left.Leaves))
 
 	server := &w.run.server
 	set(applied(server.v))
@@ -174,28 +149,25 @@ func (x *explorer) fingerprint(w *world) fingerprint {
 	}
 	for i := range w.run.clients {
 		c := &w.run.clients[i]
-		b = append(b, truth(c.busy), byte(c.k), byte(c.i), byte(w.received[i]), byte(w.finished[i]))
+		b = append(b, truth(w.run.stations[i].away), truth(c.busy), byte(c.k), byte(c.i), byte(w.received[i]), byte(w.finished[i]))
 		set(applied(c.w()))
 		b = append(b, truth(c.newer != nil))
 		if c.newer != nil {
 			set(applied(c.newer.X))
 		}
 	}
-	for _, events := range [][]event{w.run.queue, w.lost} {
-		var room [2 * maxTally]uint64
-		keys := room[:0]
-		for _, e := range events {
-			key := uint64(e.kind)<<48 | uint64(e.client)<<40 | uint64(e.number)<<32
-			if e.vector != nil {
-				key |= uint64(applied(e.vector.X))
-			}
-			keys = append(keys, key)
+	var room [2 * maxTally]uint64
+	keys := room[:0]
+	for _, e := range w.run.queue {
+		key := uint64(e.kind)<<48 | uint64(e.client)<<40 | uint64(e.number)<<32
+		if e.vector != nil {
+			key |= uint64(applied(e.vector.X))
 		}
-		slices.Sort(keys)
-		b = append(b, byte(len(keys)))
-		for _, key := range keys {
-			b = binary.LittleEndian.AppendUint64(b, key)
-		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		b = binary.LittleEndian.AppendUint64(b, key)
 	}
 	x.buffer = b
 	sum := sha256.Sum256(b)

@@ -51,7 +51,7 @@ func (c *Client) assertBegun() {
 // assertFinished is what holds when a round has ended.
 func (c *Client) assertFinished() {
 	s := &c.state
-	assert(s.ledger.Rounds() == s.i, Ledgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i, s.ledger.Rounds())
+	assert(s.ledger.Run().Rounds == s.i, Ledgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i, s.ledger.Run().Rounds)
 	assert(s.shared == nil && s.newer == nil, Local, "client %d did not go on to a model of its own", c.id)
 }
 
@@ -88,7 +88,7 @@ func assertEnded(server *Server, clients []*Client, staleness Staleness) {
 	assert(server.state.applied == rounds*len(clients), Once, "%d updates applied of %d clients and %d rounds", server.state.applied, len(clients), rounds)
 	for _, c := range clients {
 		assert(c.Done() && !c.state.busy, NoDeadlock, "client %d is at round %d of %d", c.id, c.state.i, rounds)
-		assert(c.state.ledger.Rounds() == rounds, Ledgers, "the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Rounds(), rounds)
+		assert(c.state.ledger.Run().Rounds == rounds, Ledgers, "the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
 		if tau, ok := c.delay.(AtMost); ok {
 			assert(staleness.Max() <= int(tau), Measured, "a round was %d behind, Υ allows %d", staleness.Max(), int(tau))
 		}

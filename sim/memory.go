@@ -19,15 +19,16 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if hogwild {
 		broadcasts = broadcastsPerClient * n
 	}
-	if tau, ok := c.Delay.(AtMost); ok {
-		broadcasts = min(broadcasts-1, int(tau)) + 1
+	if tau, ok := largestLag(c.Delay); ok {
+		broadcasts = min(broadcasts-1, tau) + 1
 	}
 	// On the way, by Little's law: as many as are sent while one travels.
-	round := float64(c.Timing.Compute.Mean) * float64(c.Mechanism.Sizes.At(0))
-	travelling := func(senders int, d Duration) int {
-		return min(senders*c.Run().Rounds, int(math.Ceil(float64(senders)*float64(d.Mean)/max(round, 1))))
+	round := c.shortestRound()
+	travelling := func(senders int, latency *Duration) int {
+		most := float64(senders * c.Run().Rounds)
+		return int(min(most, math.Ceil(float64(senders)*c.Network.travel(latency)/max(round, 1))))
 	}
-	updates := 1 + travelling(n, c.Timing.Uplink)
+	updates := 1 + travelling(n, &c.Timing.Uplink)
 	switch {
 	case hogwild:
 		updates = vectorsPerClient * n
@@ -35,7 +36,13 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		updates += n - 1
 	}
 	if !hogwild {
-		broadcasts += travelling(1, c.Timing.Downlink)
+		broadcasts += travelling(1, &c.Timing.Downlink)
+	}
+	if c.unreliable() || spread(&c.Timing.Downlink) {
+		// A broadcast is there until the last client has it, and with a network like
+		// this that may be while each of them waits for another one; so is what is
+		// sent to those that return.
+		broadcasts += travelling(n, &c.Timing.Downlink)
 	}
 	bytes := 4 * int64(c.Model.NumParams())
 	return []Part{
@@ -44,4 +51,24 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		{"updates", updates, bytes},
 		{"broadcasts", broadcasts + 1, bytes},
 	}
+}
+
+// spread reports whether a latency may be many times its mean.
+func spread(d *Duration) bool {
+	return d.Kind == LognormalDuration || d.Kind == ParetoDuration || d.Kind == TraceDuration
+}
+
+// shortestRound returns the mean time of the fastest client's first round, in
+// nanoseconds.
+func (c *Config) shortestRound() float64 {
+	slower := c.Speeds.factors(c.Clients(), c.Root)
+	shortest := math.Inf(1)
+	for client := range c.Clients() {
+		gradient := c.Timing.Compute.meanOf(client)
+		if slower != nil {
+			gradient *= slower[client]
+		}
+		shortest = min(shortest, gradient)
+	}
+	return shortest * float64(c.Mechanism.Sizes.At(0))
 }

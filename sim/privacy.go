@@ -14,7 +14,8 @@ import (
 // for one of two views of who it is released by.
 type Statement struct {
 	// The three of a dp.Bound. All are nil where the accountant proves no upper
-	// end; Reason says why.
+	// end; Reason says why. Where they are those of a release that costs at least
+	// as much, Kind is dp.Upper and Reason says of which.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
@@ -52,10 +53,31 @@ func Account(acc dp.Accountant, ledgers []dp.Ledger, partition data.Partition, d
 	return account(acc, kinds, partition, delta)
 }
 
-// AccountPlanned states the privacy that a run of the configuration will have.
+// AccountPlanned states the privacy that a run of the configuration will have: if
+// clients adapt their sample sizes, what it has at the most, as if every sample
+// were the largest allowed.
 func (c *Config) AccountPlanned(acc dp.Accountant, delta float64) Privacy {
-	planned := release{c.Mechanism.Events(c.Run().Rounds), c.Clients()}
-	return account(acc, []release{planned}, c.Partition, delta)
+	rounds := c.Run().Rounds
+	if c.Adapt == 0 {
+		return account(acc, []release{{c.Mechanism.Events(rounds), c.Clients()}}, c.Partition, delta)
+	}
+	var largest dp.Ledger
+	for i := range rounds {
+		largest.Record(c.Mechanism.EventOf(c.Adapt.largest(c.Mechanism.Sizes.At(i), c.Mechanism.DatasetSize)))
+	}
+	p := account(acc, []release{{largest.Events(), c.Clients()}}, c.Partition, delta)
+	why := fmt.Sprintf("of the largest samples that clients may draw, %v times the nominal", float64(c.Adapt))
+	return Privacy{PerClient: p.PerClient.atMost(why), PerRecord: p.PerRecord.atMost(why)}
+}
+
+// atMost turns the statement on a release into one on every release that it
+// dominates.
+func (s Statement) atMost(why string) Statement {
+	if s.EpsilonUpper != nil {
+		zero, upper := 0.0, *s.EpsilonUpper
+		s.EpsilonLower, s.Epsilon, s.Kind, s.Reason = &zero, &upper, dp.Upper, why
+	}
+	return s
 }
 
 // release is what each of a number of clients released.
@@ -65,22 +87,43 @@ type release struct {
 }
 
 func account(acc dp.Accountant, kinds []release, partition data.Partition, delta float64) Privacy {
+	if len(kinds) > 1 {
+		kinds = distinct(kinds)
+	}
+	worst := worstOf(acc, kinds, delta)
+	if partition.Disjoint() {
+		return Privacy{PerClient: worst, PerRecord: worst}
+	}
+	// Composition does not depend on the order of the rounds.
 	var all []dp.Event
-	var worst Statement
-	for i, r := range kinds {
-		if s := state(acc, r.events, delta); i == 0 || s.worseThan(worst) {
-			worst = s
-		}
-		// Composition does not depend on the order of the rounds.
+	for _, r := range kinds {
 		for _, e := range r.events {
 			e.Count *= r.clients
 			all = append(all, e)
 		}
 	}
-	if partition == data.Shard {
-		return Privacy{PerClient: worst, PerRecord: worst}
-	}
 	return Privacy{PerClient: worst, PerRecord: state(acc, all, delta)}
+}
+
+// maxAccounted is how many different clients are accounted one by one.
+const maxAccounted = 16
+
+// worstOf is the statement of the client that pays most, or of a release that
+// costs as much as any client's.
+func worstOf(acc dp.Accountant, kinds []release, delta float64) Statement {
+	if len(kinds) > maxAccounted {
+		if events, ok := envelope(kinds); ok {
+			why := fmt.Sprintf("of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d different clients", len(kinds))
+			return state(acc, events, delta).atMost(why)
+		}
+	}
+	var worst Statement
+	for i, r := range kinds {
+		if s := state(acc, r.events, delta); i == 0 || s.worseThan(worst) {
+			worst = s
+		}
+	}
+	return worst
 }
 
 func (s Statement) worseThan(o Statement) bool {

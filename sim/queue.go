@@ -10,6 +10,10 @@ const (
 	// broadcastArrivesAtAll is broadcastArrives at the event's client and, at
 	// the same time, at all clients after it.
 	broadcastArrivesAtAll
+	updateResent // after it was lost; it holds the message, as when it arrives
+	broadcastResent
+	clientLeaves
+	clientReturns
 )
 
 // event is one thing that happens on the virtual clock.
@@ -19,7 +23,7 @@ type event struct {
 	client uint32
 	kind   eventKind
 	number int32   // the round of an update, the k of a broadcast
-	vector *Vector // the message's; nil for roundEnds
+	vector *Vector // the message's; nil where there is none
 }
 
 // before is the order of events: (time, client, sequence).
@@ -80,4 +84,21 @@ func (q *queue) pop() event {
 	}
 	h[i] = last
 	return top
+}
+
+// remove takes out an event that matches, if there is one, in O(n) time.
+func (q *queue) remove(match func(*event) bool) {
+	h := *q
+	for i := range h {
+		if !match(&h[i]) {
+			continue
+		}
+		for i > 0 { // It goes to the top, and from there.
+			parent := (i - 1) / 2
+			h[i] = h[parent]
+			i = parent
+		}
+		q.pop()
+		return
+	}
 }

@@ -73,17 +73,17 @@ func (v *Virtual) Record(f func(Happening)) {
 
 // begun is the beginning of the client's round under way.
 func (v *Virtual) begun(c *Client) Happening {
-	i := c.state.i
 	return Happening{
 		At: v.stations[c.id].began, Kind: RoundBegins, Client: c.id,
-		Number: i, Size: c.mech.Sizes.At(i), Lag: c.state.lag,
+		Number: c.state.i, Size: c.state.size, Lag: c.state.lag,
 	}
 }
 
 // note records what happens now.
-func (v *Virtual) note(h Happening) {
-	h.At = v.now
-	v.record(h)
+func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
+	if v.record != nil {
+		v.record(Happening{At: v.now, Kind: kind, Client: client, Number: number, Down: down})
+	}
 }
 
 // Staleness counts rounds by the lag i − k they were computed with: Staleness[l]
@@ -106,3 +106,12 @@ func (s *Staleness) merge(o Staleness) {
 
 // Max returns the largest lag, 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
+
+// Mean returns the mean lag, 0 if there was no round.
+func (s Staleness) Mean() float64 {
+	sum, rounds := 0, 0
+	for lag, n := range s {
+		sum, rounds = sum+lag*n, rounds+n
+	}
+	return float64(sum) / float64(max(rounds, 1))
+}

@@ -81,15 +81,15 @@ func small(t testing.TB, options ...option) *Config {
 
 func constantTiming(c *Config) {
 	c.Timing = Timing{
-		Compute:  Duration{ConstantDuration, time.Millisecond},
-		Uplink:   Duration{ConstantDuration, time.Microsecond},
-		Downlink: Duration{ConstantDuration, time.Microsecond},
+		Compute:  Duration{Kind: ConstantDuration, Mean: time.Millisecond},
+		Uplink:   Duration{Kind: ConstantDuration, Mean: time.Microsecond},
+		Downlink: Duration{Kind: ConstantDuration, Mean: time.Microsecond},
 	}
 }
 
 // exponentialTiming lets messages overtake each other.
 func exponentialTiming(c *Config) {
-	d := Duration{ExponentialDuration, time.Millisecond}
+	d := Duration{Kind: ExponentialDuration, Mean: time.Millisecond}
 	c.Timing = Timing{Compute: d, Uplink: d, Downlink: d}
 }
 
@@ -230,6 +230,7 @@ func TestSnapshotRestoreAtAnyEvent(t *testing.T) {
 		"default":     func(*Config) {},
 		"constant":    constantTiming,
 		"exponential": exponentialTiming,
+		"rough":       rough,
 	} {
 		t.Run(name, func(t *testing.T) {
 			snapshotAtAnyEvent(t, small(t, timing, func(c *Config) { c.GradComps = 80 }))

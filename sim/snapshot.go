@@ -84,7 +84,7 @@ func (s *virtualState) holders() map[*Vector]int {
 	}
 	for _, e := range s.queue {
 		switch e.kind {
-		case updateArrives, broadcastArrives:
+		case updateArrives, broadcastArrives, updateResent, broadcastResent:
 			holders[e.vector]++
 		case broadcastArrivesAtAll:
 			holders[e.vector] += len(s.clients) - int(e.client)

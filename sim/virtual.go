@@ -22,17 +22,19 @@ type Virtual struct {
 	clients []*Client
 	observe Observer
 
-	now       Time
-	seq       uint64
-	queue     queue
-	stations  []station // by client
-	staleness Staleness
-	record    func(Happening) // nil: not wanted
-	vectors   vectorPool
-	draws     rng.Stream // of durations
-	ws        *Workspace // of computing here; nil until needed
-	failed    error      // why the run cannot go on
-	crew      *crew      // nil: compute here
+	now        Time
+	seq        uint64
+	queue      queue
+	stations   []station // by client
+	staleness  Staleness
+	record     func(Happening) // nil: not wanted
+	vectors    vectorPool
+	draws      rng.Stream // of durations and of what befalls messages
+	slower     []float64  // by client, the factor on its compute time; nil: 1
+	unreliable bool       // messages may meet more than their latency
+	ws         *Workspace // of computing here; nil until needed
+	failed     error      // why the run cannot go on
+	crew       *crew      // nil: compute here
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -44,7 +46,10 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = cfg.Model.NumParams()
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.release)
 	v.stations = make([]station, len(v.clients))
+	v.slower = cfg.Speeds.factors(len(v.clients), cfg.Root)
+	v.unreliable = cfg.unreliable()
 	for _, c := range v.clients {
+		v.turn(c, clientLeaves, cfg.Churn.Present)
 		v.begin(c)
 	}
 	return v, nil
@@ -125,6 +130,7 @@ func (v *Virtual) result() (*Result, error) {
 	r.Clock = v.now
 	for i := range v.stations {
 		r.Busy = append(r.Busy, v.stations[i].busy)
+		r.Absent = append(r.Absent, v.stations[i].absent)
 	}
 	return r, nil
 }
@@ -137,7 +143,9 @@ func (v *Virtual) Step() (bool, error) {
 	}
 	e := v.queue.pop()
 	v.now = e.at
-	v.failed = v.happen(e)
+	if err := v.happen(e); err != nil {
+		v.failed = err
+	}
 	return v.failed == nil, v.failed
 }
 
@@ -149,22 +157,24 @@ func (v *Virtual) happen(e event) error {
 		if err != nil {
 			return err
 		}
+		st := &v.stations[e.client]
+		st.end(v.now)
 		v.staleness.add(c.state.lag, 1)
-		v.stations[e.client].end(v.now)
 		round := c.Finish(u.X).Round
-		if v.record != nil {
-			v.note(Happening{Kind: RoundEnds, Client: c.id, Number: round})
+		if v.cfg.Adapt != 0 {
+			c.Took(v.now - st.began)
 		}
-		latency := v.cfg.Timing.Uplink.sample(1, v.cfg.Root, &v.draws, rng.UplinkTime, c.id, round)
-		v.schedule(latency, event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
+		v.note(RoundEnds, c.id, round, false)
+		v.send(event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
+		if c.Done() && v.cfg.Churn != (Churn{}) {
+			v.stay(c)
+		}
 		v.begin(c)
 		if invariants {
 			v.assertAwake(c)
 		}
 	case updateArrives:
-		if v.record != nil {
-			v.note(Happening{Kind: UpdateArrives, Client: int(e.client), Number: int(e.number)})
-		}
+		v.note(UpdateArrives, int(e.client), int(e.number), false)
 		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.vector.X})
 		if err != nil {
 			return err
@@ -177,15 +187,24 @@ func (v *Virtual) happen(e event) error {
 		v.deliver(e)
 	case broadcastArrivesAtAll:
 		v.deliverToAll(e)
+	case updateResent, broadcastResent:
+		v.resend(e)
+	case clientLeaves:
+		v.leave(v.clients[e.client])
+	case clientReturns:
+		v.rejoin(v.clients[e.client])
 	}
 	return nil
 }
 
 func (v *Virtual) deliver(e event) {
 	c := v.clients[e.client]
-	if v.record != nil {
-		v.note(Happening{Kind: BroadcastArrives, Client: c.id, Number: int(e.number), Down: true})
+	if v.stations[c.id].away {
+		v.note(MessageLost, c.id, int(e.number), true)
+		v.vectors.release(e.vector)
+		return
 	}
+	v.note(BroadcastArrives, c.id, int(e.number), true)
 	c.Receive(int(e.number), e.vector)
 	v.begin(c)
 	if invariants {
@@ -208,8 +227,16 @@ func (v *Virtual) deliverToAll(e event) {
 	}
 }
 
+// ErrClock reports that something would happen beyond the end of the virtual
+// clock, some 292 years: a draw from a heavy tail.
+var ErrClock = errors.New("sim: the virtual clock cannot hold a time so late")
+
 // schedule enters an event that happens after the given time.
 func (v *Virtual) schedule(after Time, e event) {
+	if after > beyond-1-v.now {
+		v.failed = ErrClock
+		return
+	}
 	e.at = v.now + after
 	e.seq = v.seq
 	v.seq++
@@ -218,19 +245,24 @@ func (v *Virtual) schedule(after Time, e event) {
 
 // begin starts the client's next round if it may.
 func (v *Virtual) begin(c *Client) {
-	if !c.CanBegin() {
+	st := &v.stations[c.id]
+	if st.away || !c.CanBegin() {
 		return
 	}
 	c.Begin()
 	if v.crew != nil {
 		v.crew.start(c, v.vectors.get(1))
 	}
-	i := c.state.i
-	v.stations[c.id].began = v.now
+	st.began = v.now
 	if v.record != nil {
 		v.record(v.begun(c))
 	}
-	took := v.cfg.Timing.Compute.sample(v.cfg.Mechanism.Sizes.At(i), v.cfg.Root, &v.draws, rng.ComputeTime, c.id, i)
+	scale := float64(c.state.size)
+	if v.slower != nil {
+		scale *= v.slower[c.id]
+	}
+	// A round that was given up is not as long again as it was.
+	took := v.cfg.Timing.Compute.sample(scale, v.cfg.Root, &v.draws, rng.ComputeTime, c.id, c.state.i+int(st.aborts))
 	v.schedule(took, event{client: uint32(c.id), kind: roundEnds})
 }
 
@@ -257,16 +289,13 @@ func (v *Virtual) broadcast() {
 	if v.observe != nil {
 		v.observe(Broadcast{K: k, GradComps: v.sched.before[k], At: v.now, V: shared.X})
 	}
-	if v.record != nil {
-		v.note(Happening{Kind: BroadcastSent, Client: AllClients, Number: k, Down: true})
-	}
-	if v.cfg.Timing.Downlink.Kind == ConstantDuration {
+	v.note(BroadcastSent, AllClients, k, true)
+	if v.cfg.Timing.Downlink.Kind == ConstantDuration && !v.unreliable {
 		// One event stands for the n that would happen at one time.
 		v.schedule(Time(v.cfg.Timing.Downlink.Mean), event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
 		return
 	}
 	for _, c := range v.clients {
-		latency := v.cfg.Timing.Downlink.sample(1, v.cfg.Root, &v.draws, rng.DownlinkTime, c.id, k)
-		v.schedule(latency, event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: shared})
+		v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: shared})
 	}
 }

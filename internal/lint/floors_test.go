@@ -173,8 +173,11 @@ func TestOnlyRunnersKnowGoroutines(t *testing.T) {
 	}
 }
 
+// durationNames are what package time has for lengths of time, beside its clocks.
+var durationNames = []string{"Duration", "ParseDuration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
+
 // concurrency lists what runs, waits or shares in a source file, with its line:
-// goroutines, channels, and the imports that are for them.
+// goroutines, channels, the clock, and the imports that are for them.
 func concurrency(t *testing.T, file, source string) []string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -188,8 +191,12 @@ func concurrency(t *testing.T, file, source string) []string {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			imported := strings.Trim(n.Path.Value, "\"`")
-			if within(imported, "github.com/sourcegraph/conc") || within(imported, "sync") || imported == "time" && file != "timing.go" {
+			if within(imported, "github.com/sourcegraph/conc") || within(imported, "sync") {
 				what = "import of " + imported
+			}
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && !slices.Contains(durationNames, n.Sel.Name) {
+				what = "use of time." + n.Sel.Name
 			}
 		case *ast.GoStmt:
 			what = "go statement"
@@ -232,16 +239,18 @@ func f(b box) {
 	select {
 	default:
 	}
+	time.Sleep(time.Second)
 }
 `
 	want := []string{
-		"a.go:5: import of sync/atomic", "a.go:6: import of sync", "a.go:7: import of time", "a.go:8: import of github.com/sourcegraph/conc/pool",
+		"a.go:5: import of sync/atomic", "a.go:6: import of sync", "a.go:8: import of github.com/sourcegraph/conc/pool",
 		"a.go:11: channel type", "a.go:14: go statement", "a.go:15: send", "a.go:16: receive", "a.go:17: select",
+		"a.go:20: use of time.Sleep",
 	}
 	if got := concurrency(t, "a.go", planted); !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
-	if got := concurrency(t, "timing.go", "package sim\n\nimport \"time\"\n\n// go chan <-\nvar going = -time.Second\n"); len(got) != 0 {
+	if got := concurrency(t, "a.go", "package sim\n\nimport \"time\"\n\n// go chan <-\nvar going = -time.Second\n"); len(got) != 0 {
 		t.Errorf("found %q where there is nothing", got)
 	}
 }

@@ -38,6 +38,10 @@ const (
 	Perturbation Purpose = 9 // noise added to a trained model (utility graph)
 	Synthetic    Purpose = 10
 	Dropout      Purpose = 11 // what a network drops in a round
+	Speed        Purpose = 12 // how fast a client is
+	Message      Purpose = 13 // what befalls the messages from and to a client
+	Presence     Purpose = 14 // when a client leaves and returns
+	Labels       Purpose = 15 // which classes a client holds
 )
 
 // Root derives streams from one seed. It is read-only after construction and

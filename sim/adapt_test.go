@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
+)
+
+// adaptive is 4 clients, the last a tenth as fast, that adapt by up to 5.
+func adaptive(c *Config) {
+	c.Timing.Compute = Duration{Kind: ConstantDuration, Mean: time.Millisecond}
+	c.Speeds = Speeds{List: []float64{1, 3, 1, 0.1}}
+	c.Adapt = 5
+}
+
+// With constant times the factor is exact: a client of speed x draws x·s, within
+// [s/5, 5s], from its second round on.
+func TestAdaptFollowsTheSpeed(t *testing.T) {
+	cfg := small(t, adaptive, func(c *Config) { c.Mechanism.Sizes = dp.ConstantSizes(10); c.GradComps = 500 })
+	r := runVirtual(t, cfg, Perf{})
+	for c, want := range []int{10, 30, 10, 2} {
+		events := r.Ledgers[c].Events()
+		last := events[len(events)-1]
+		run := r.Ledgers[c].Run()
+		if events[0].SampleSize != 10 || last.SampleSize != want || run.Rounds != 50 || run.Computed != 10+49*want {
+			t.Errorf("client %d: %+v, %d gradients; want 10 and then 49 times %d", c, events, run.Computed, want)
+		}
+	}
+	if r.Run.Rounds != 50 {
+		t.Errorf("%d rounds, want the nominal 50", r.Run.Rounds)
+	}
+	// The fastest client waits no more than the others, nor the slowest less.
+	for c, busy := range r.Busy[:3] {
+		if off := float64(busy)/float64(r.Busy[0]) - 1; off < -0.05 || off > 0.05 {
+			t.Errorf("client %d was busy for %d, client 0 for %d", c, busy, r.Busy[0])
+		}
+	}
+}
+
+// What is drawn is what the ledger says: with fixed-size sampling the sizes can
+// be counted.
+func TestAdaptSamplesWhatItAccounts(t *testing.T) {
+	drawn := make([]dp.Ledger, 4)
+	cfg := small(t, adaptive, func(c *Config) {
+		c.Timing.Compute = Duration{Kind: ExponentialDuration, Mean: time.Millisecond}
+		c.Mechanism.Sampling, c.Mechanism.Adjacency = dp.FixedSize, dp.ReplaceOne
+		c.Release = func(c *Client, u []float32, ws *Workspace) error {
+			drawn[c.ID()].Record(c.mech.EventOf(c.Sample(ws).Len()))
+			return c.Release(u, ws)
+		}
+	})
+	r := runVirtual(t, cfg, Perf{})
+	different := map[int]bool{}
+	for c := range drawn {
+		events := r.Ledgers[c].Events()
+		if !slices.Equal(drawn[c].Events(), events) {
+			t.Errorf("client %d drew %v, its ledger has %v", c, drawn[c].Events(), events)
+		}
+		for _, e := range events {
+			different[e.SampleSize] = true
+		}
+	}
+	if len(different) < 5 {
+		t.Errorf("sizes %v: nothing adapts", different)
+	}
+}
+
+// The statement on an adaptive run is that of the sizes that were run, the worst
+// client's; the plan is above it, for both accountants that state anything.
+func TestAdaptAccountsWhatWasRun(t *testing.T) {
+	const delta = 1e-4
+	cfg := small(t, adaptive, func(c *Config) { c.Mechanism.NoiseMultiplier = 8 })
+	r := runVirtual(t, cfg, Perf{})
+	for _, partition := range []data.Partition{data.Replicate, data.Shard} {
+		got := Account(pld.Accountant{}, r.Ledgers, partition, delta)
+		fast := Account(pld.Accountant{}, r.Ledgers[1:2], data.Shard, delta)
+		if *got.PerClient.EpsilonUpper != *fast.PerClient.EpsilonUpper || got.PerClient.GradComps != r.Ledgers[1].Run().Computed {
+			t.Errorf("per client %+v, want that of the fastest, %+v", got.PerClient, fast.PerClient)
+		}
+		all := 0
+		for c := range r.Ledgers {
+			all += r.Ledgers[c].Run().Computed
+		}
+		if partition == data.Replicate && got.PerRecord.GradComps != all {
+			t.Errorf("per record: %d gradients, were %d", got.PerRecord.GradComps, all)
+		}
+		cfg.Partition = partition
+		nominal := *cfg
+		nominal.Adapt = 0
+		plan, unadapted := cfg.AccountPlanned(pld.Accountant{}, delta), nominal.AccountPlanned(pld.Accountant{}, delta)
+		if *plan.PerClient.EpsilonUpper <= *got.PerClient.EpsilonUpper || *got.PerClient.EpsilonUpper <= *unadapted.PerClient.EpsilonUpper {
+			t.Errorf("planned %v, run %v, nominal %v: want them falling", *plan.PerClient.EpsilonUpper, *got.PerClient.EpsilonUpper, *unadapted.PerClient.EpsilonUpper)
+		}
+		for _, s := range []Statement{plan.PerClient, plan.PerRecord} {
+			if s.Kind != dp.Upper || *s.EpsilonLower != 0 || !strings.Contains(s.Reason, "5 times the nominal") {
+				t.Errorf("the plan states %+v", s)
+			}
+		}
+	}
+	if p := cfg.AccountPlanned(closedform.Accountant{}, delta); p.PerClient.Rounds != 50 {
+		t.Errorf("%+v", p.PerClient)
+	}
+}
+
+// Many different clients get one bound, never below the worst client's own.
+func TestEnvelopeIsAboveEveryClient(t *testing.T) {
+	const delta = 1e-5
+	m := poisson(10_000, 20, 5)
+	var ledgers []dp.Ledger
+	for c := range 3 * maxAccounted {
+		var l dp.Ledger
+		for i := range 40 {
+			l.Record(m.EventOf(1 + (7*c+(i%4)*(c%5)*9)%60))
+		}
+		ledgers = append(ledgers, l)
+	}
+	together := Account(pld.Accountant{}, ledgers, data.Shard, delta).PerClient
+	if together.Kind != dp.Upper || together.Rounds != 40 || together.Reason == "" {
+		t.Errorf("%+v", together)
+	}
+	worst := 0.0
+	for c := range ledgers {
+		alone := *Account(pld.Accountant{}, ledgers[c:c+1], data.Shard, delta).PerClient.EpsilonUpper
+		worst = max(worst, alone)
+	}
+	if upper := *together.EpsilonUpper; upper < worst || upper > 2*worst {
+		t.Errorf("bound %v of clients that have up to %v", upper, worst)
+	}
+	// Another mechanism among them is accounted by itself.
+	other := poisson(10_000, 20, 1)
+	ledgers = append(ledgers, ledger(other, 40))
+	if p := Account(pld.Accountant{}, ledgers, data.Shard, delta).PerClient; p.Kind != dp.Interval || *p.EpsilonUpper <= worst {
+		t.Errorf("%+v", p)
+	}
+}

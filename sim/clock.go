@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/dp"
+)
+
+// maxClock bounds the expected length of a run on the virtual clock, in
+// nanoseconds (some three years): a hundredth of what the clock can hold, far
+// beyond what exponential times can add to it. A heavier tail may still: see
+// ErrClock.
+const maxClock = 1e17
+
+// unreliable reports whether messages may meet more than their latency.
+func (c *Config) unreliable() bool { return c.Network != Network{} || c.Churn != Churn{} }
+
+// checkClock reports that a run would not end in time: that it is expected to be
+// longer than maxClock, or a client not to stay for a round or a broadcast.
+func (c *Config) checkClock(run dp.Run) error {
+	if c.Adapt != 0 && c.Timing.Compute.mean() == 0 {
+		return errors.New("sim: adapt needs gradients that take time, their mean is 0")
+	}
+	slower := c.Speeds.factors(c.Clients(), c.Root)
+	down := c.Network.travel(&c.Timing.Downlink)
+	messages := c.Network.travel(&c.Timing.Uplink) + down
+	longest, tries := 0.0, 1.0
+	for client := range c.Clients() {
+		gradient := c.Timing.Compute.meanOf(client)
+		if slower != nil {
+			gradient *= slower[client]
+		}
+		if c.Adapt != 0 { // A fast client's rounds become as long as expected; a slow one's first is long.
+			gradient *= max(1, min(c.Timing.Compute.mean()/gradient, float64(c.Adapt)))
+		}
+		// At worst a client begins every round as often as the largest.
+		again := max(c.Churn.tries(gradient*float64(run.Max)), c.Churn.tries(down))
+		tries = max(tries, again)
+		longest = max(longest, again*(gradient*float64(run.Computed)+messages*float64(run.Rounds)))
+	}
+	longest *= c.Churn.stretch()
+	var errs []error
+	if !(longest <= maxClock) {
+		errs = append(errs, fmt.Errorf("sim: expected virtual time = %.3g ns, must be at most %.3g", longest, maxClock))
+	}
+	if tries > maxTries {
+		errs = append(errs, fmt.Errorf("sim: churn = %v: a round or a broadcast would be begun %.3g times until a client stays for it, must be at most %d: raise the mean presence", c.Churn, tries, maxTries))
+	}
+	return errors.Join(errs...)
+}
+
+// CheckFreeRunning reports every part of the configuration that only the virtual
+// clock has: a free-running client takes the time that it takes.
+func (c *Config) CheckFreeRunning() error {
+	var errs []error
+	for _, part := range []struct {
+		name string
+		on   bool
+	}{
+		{"speeds", !c.Speeds.equal()},
+		{"loss", c.Network.Loss != 0},
+		{"duplicate", c.Network.Duplicate != 0},
+		{"churn", c.Churn != Churn{}},
+		{"adapt", c.Adapt != 0},
+	} {
+		if part.on {
+			errs = append(errs, fmt.Errorf("sim: %s is of the virtual clock, hogwild must go without", part.name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"proactivedp/dp"
+)
+
+// distinct returns the releases with equal rounds of each counted together,
+// largest samples first, and equal releases once.
+func distinct(kinds []release) []release {
+	var out []release
+	at := map[string]int{}
+	for _, r := range kinds {
+		events := sorted(r.events)
+		key := fmt.Sprint(events)
+		if i, seen := at[key]; seen {
+			out[i].clients += r.clients
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, release{events, r.clients})
+	}
+	return out
+}
+
+// sorted returns the events by falling sample size, equal ones as one.
+func sorted(events []dp.Event) []dp.Event {
+	events = slices.Clone(events)
+	slices.SortStableFunc(events, func(a, b dp.Event) int { return cmp.Compare(b.SampleSize, a.SampleSize) })
+	var l dp.Ledger
+	for _, e := range events {
+		l.Record(e)
+	}
+	return l.Events()
+}
+
+// envelope returns a release that costs at least as much as each of these, whose
+// events are sorted: its j-th largest sample is the largest of their j-th
+// largest. A round with a smaller sample costs less in any composition: Poisson
+// sampling at the smaller rate is post-processing of that at the larger one, and
+// of fixed size the trade-off function falls with the rate. It reports false if
+// the releases differ in more than sizes.
+func envelope(kinds []release) ([]dp.Event, bool) {
+	most := kinds[0].events
+	for _, r := range kinds[1:] {
+		var merged dp.Ledger
+		a, b := slices.Clone(most), slices.Clone(r.events)
+		for len(a) > 0 && len(b) > 0 {
+			larger, count := a[0], min(a[0].Count, b[0].Count)
+			larger.SampleSize = max(a[0].SampleSize, b[0].SampleSize)
+			larger.Count = count
+			if other := b[0]; !alike(larger, other) {
+				return nil, false
+			}
+			merged.Record(larger)
+			a, b = drop(a, count), drop(b, count)
+		}
+		for _, e := range slices.Concat(a, b) { // of the longer one
+			merged.Record(e)
+		}
+		most = merged.Events()
+	}
+	return most, true
+}
+
+// alike reports whether two rounds differ in nothing but size and count.
+func alike(a, b dp.Event) bool {
+	a.SampleSize, a.Count = b.SampleSize, b.Count
+	return a == b
+}
+
+// drop takes so many rounds, at most those of the first event, off the front.
+func drop(events []dp.Event, count int) []dp.Event {
+	if events[0].Count -= count; events[0].Count == 0 {
+		return events[1:]
+	}
+	return events
+}

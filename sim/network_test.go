@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rough turns on all that can befall messages and clients.
+func rough(c *Config) {
+	exponentialTiming(c)
+	c.Timing.Compute = Duration{Kind: ParetoDuration, Mean: time.Millisecond, Shape: 1.3}
+	c.Timing.Uplink = Duration{Kind: LognormalDuration, Mean: 5 * time.Millisecond, Shape: 1.5}
+	c.Network = Network{Loss: 0.3, Resend: 7 * time.Millisecond, Duplicate: 0.3}
+	c.Churn = Churn{Present: 60 * time.Millisecond, Away: 10 * time.Millisecond}
+	c.Adapt = 4
+	c.Speeds = Speeds{List: []float64{1, 2, 0.5, 0.1}}
+}
+
+// However rough the network, each update is applied exactly once, every client
+// does all its rounds within what Υ allows, and each thing that can happen does.
+func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
+	for _, delay := range []Delay{AtMost(0), AtMost(2), ByClient{0, 1, 2, 3}, ByRound{0, 3, 1}, SquareRoot{}, Unlimited{}} {
+		cfg := small(t, rough, withDelay(delay))
+		v, err := NewVirtual(cfg, Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[HappeningKind]int{}
+		arrived := map[[2]int]int{}
+		ended := map[[2]int]int{}
+		away := map[int]bool{}
+		before := v.sched.before
+		v.Record(func(h Happening) {
+			counts[h.Kind]++
+			at := [2]int{h.Client, h.Number}
+			switch h.Kind {
+			case RoundBegins:
+				if away[h.Client] {
+					t.Errorf("Υ %v: client %d computes while it is away", delay, h.Client)
+				}
+				if k := h.Number - h.Lag; !permitted(delay, h.Client, before).Permits(k, h.Number) {
+					t.Errorf("Υ %v: client %d began round %d with k = %d", delay, h.Client, h.Number, k)
+				}
+			case RoundEnds:
+				ended[at]++
+			case UpdateArrives:
+				arrived[at]++
+			case ClientLeaves:
+				away[h.Client] = true
+			case ClientReturns:
+				away[h.Client] = false
+			}
+		})
+		r, err := v.Run(context.Background())
+		if err != nil {
+			t.Fatalf("Υ %v: %v", delay, err)
+		}
+		if r.Updates != 200 || len(ended) != 200 || len(arrived) != 200 {
+			t.Errorf("Υ %v: %d updates applied of %d rounds ended, %d arrived, want 200", delay, r.Updates, len(ended), len(arrived))
+		}
+		for at, n := range ended {
+			if n != 1 || arrived[at] < 1 {
+				t.Errorf("Υ %v: round %v ended %d times and its update arrived %d times", delay, at, n, arrived[at])
+			}
+		}
+		for kind := range happeningNames {
+			if counts[HappeningKind(kind)] == 0 {
+				t.Errorf("Υ %v: %v never happened", delay, HappeningKind(kind))
+			}
+		}
+		if counts[MessageResent] > counts[MessageLost] || counts[RoundBegins] != 200+counts[RoundAborted] {
+			t.Errorf("Υ %v: %v", delay, counts)
+		}
+		for c := range v.clients {
+			if ledger := r.Ledgers[c].Run(); ledger.Rounds != 50 {
+				t.Errorf("Υ %v: the ledger of client %d has %d rounds, want 50", delay, c, ledger.Rounds)
+			}
+			if r.Busy[c]+r.Absent[c] > r.Clock || r.Absent[c] == 0 {
+				t.Errorf("Υ %v: client %d was busy for %d and away for %d of %d", delay, c, r.Busy[c], r.Absent[c], r.Clock)
+			}
+		}
+		if want := r.ParamsSHA256(); runVirtual(t, cfg, Perf{Workers: 3, MinWork: 1}).ParamsSHA256() != want {
+			t.Errorf("Υ %v: other bits with workers", delay)
+		}
+	}
+}
+
+// How often messages meet what is said: 20 standard deviations of the share of
+// lost or doubled messages, a false alarm in 10⁸⁰ runs.
+func TestNetworkDoesWhatItSays(t *testing.T) {
+	cfg := small(t, func(c *Config) {
+		c.GradComps = 8 * 4000
+		c.Network = Network{Loss: 0.2, Resend: time.Millisecond, Duplicate: 0.1}
+	})
+	v, err := NewVirtual(cfg, Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, twice, sendings := 0, 0, 0
+	v.Record(func(h Happening) {
+		switch {
+		case h.Down:
+		case h.Kind == RoundEnds, h.Kind == MessageResent:
+			sendings++
+		case h.Kind == MessageLost:
+			lost++
+		case h.Kind == MessageDuplicated:
+			twice++
+		}
+	})
+	if _, err := v.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		n    int
+		want float64
+	}{{"lost", lost, 0.2}, {"doubled", twice, 0.8 * 0.1}} {
+		share := float64(c.n) / float64(sendings)
+		if off := (share - c.want) * (share - c.want) * float64(sendings) / (c.want * (1 - c.want)); off > 400 {
+			t.Errorf("%s: %.4f of %d, want %.4f", c.what, share, sendings, c.want)
+		}
+	}
+}
+
+// Presence and absence have the means that are asked for: the time away is 1/4 of
+// all, within 20 standard deviations.
+func TestChurnDoesWhatItSays(t *testing.T) {
+	cfg := small(t, constantTiming, func(c *Config) {
+		c.GradComps = 8 * 2000
+		c.Timing.Compute.Mean = time.Microsecond
+		c.Churn = Churn{Present: 300 * time.Microsecond, Away: 100 * time.Microsecond}
+		c.Delay = Unlimited{}
+	})
+	r := runVirtual(t, cfg, Perf{})
+	away, all := 0.0, 0.0
+	for c := range r.Absent {
+		away += float64(r.Absent[c])
+		all += float64(r.Absent[c] + r.Busy[c])
+	}
+	// Over m turns the share has a standard deviation of about √(2/m)·3/16.
+	m := away / 1e5
+	if off := away/all - 0.25; m < 200 || off*off > 400*(2/m)*(9.0/256) {
+		t.Errorf("away %.4f of the time in %.0f turns, want 0.25", away/all, m)
+	}
+}
+
+func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
+	_, err := Hogwild(context.Background(), small(t, rough), nil)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, part := range []string{"speeds", "loss", "duplicate", "churn", "adapt"} {
+		if !strings.Contains(err.Error(), "sim: "+part+" is of the virtual clock") {
+			t.Errorf("error lacks %s: %v", part, err)
+		}
+	}
+}

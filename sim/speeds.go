@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/rng"
+)
+
+// Speeds is how fast each client computes beside the others: a gradient takes a
+// client of speed x 1/x times the draw of Timing.Compute. They are listed, or
+// the factor 1/x on the time is drawn once a client, with mean 1. The zero value
+// is speed 1 for all.
+type Speeds struct {
+	List  []float64    // by client
+	Kind  DurationKind // lognormal or pareto, of the factor on the time
+	Shape float64      // its σ or α
+}
+
+// MinSpeed and MaxSpeed bound a speed that is listed.
+const (
+	MinSpeed = 1e-3
+	MaxSpeed = 1e3
+)
+
+// ParseSpeeds reads "1,1,0.5" (one a client), "lognormal:SIGMA", "pareto:ALPHA"
+// or "" for speed 1.
+func ParseSpeeds(text string) (Speeds, error) {
+	if text == "" {
+		return Speeds{}, nil
+	}
+	bad := func() (Speeds, error) {
+		return Speeds{}, fmt.Errorf("sim: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
+			text, MinSpeed, float64(MaxSpeed), maxSigma, maxAlpha)
+	}
+	if kind, shape, drawn := strings.Cut(text, ":"); drawn {
+		x, err := strconv.ParseFloat(shape, 64)
+		s := Speeds{Kind: DurationKind(kind), Shape: x}
+		if err != nil || s.Validate(0) != nil {
+			return bad()
+		}
+		return s, nil
+	}
+	var s Speeds
+	for field := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return bad()
+		}
+		s.List = append(s.List, x)
+	}
+	if s.Validate(len(s.List)) != nil {
+		return bad()
+	}
+	return s, nil
+}
+
+func (s Speeds) String() string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	if s.Kind != "" {
+		return string(s.Kind) + ":" + number(s.Shape)
+	}
+	list := make([]string, len(s.List))
+	for i, x := range s.List {
+		list[i] = number(x)
+	}
+	return strings.Join(list, ",")
+}
+
+// equal reports that all clients have speed 1.
+func (s Speeds) equal() bool { return s.Kind == "" && s.List == nil }
+
+// Validate reports a field outside its range, for a run of so many clients.
+func (s Speeds) Validate(clients int) error {
+	switch {
+	case s.equal():
+		return nil
+	case s.Kind == "":
+		if len(s.List) != clients {
+			return fmt.Errorf("sim: speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
+		}
+		for i, x := range s.List {
+			if !(x >= MinSpeed && x <= MaxSpeed) {
+				return fmt.Errorf("sim: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed, float64(MaxSpeed))
+			}
+		}
+		return nil
+	case s.Kind != LognormalDuration && s.Kind != ParetoDuration:
+		return fmt.Errorf("sim: speeds are drawn as %q, must be %q or %q", s.Kind, LognormalDuration, ParetoDuration)
+	case s.List != nil:
+		return fmt.Errorf("sim: speeds are listed and drawn, must be one of the two")
+	}
+	return s.factor().Validate()
+}
+
+// factor is the family of what is drawn.
+func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
+
+// factors returns, by client, by how much a gradient takes longer than at speed
+// 1; nil stands for no difference.
+func (s Speeds) factors(clients int, root *rng.Root) []float64 {
+	if s.equal() {
+		return nil
+	}
+	out := make([]float64, clients)
+	drawn := s.factor()
+	var stream rng.Stream
+	for c := range out {
+		if s.List != nil {
+			out[c] = 1 / s.List[c]
+			continue
+		}
+		root.Reseed(&stream, rng.Speed, uint32(c), 0)
+		out[c] = drawn.unit(&stream)
+	}
+	return out
+}

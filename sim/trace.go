@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Trace is durations that were measured, to be played again: each client has its
+// own, used in order, the first again after the last. Immutable.
+type Trace struct {
+	durations [][]time.Duration // by client, at least one each
+	means     []float64         // by client, in nanoseconds
+}
+
+// ParseTrace reads a trace in CSV: the line "client,duration" and then one line
+// a duration, such as "0,1.5ms". Clients are numbered from 0 and none is left
+// out; the lines of one are in its order, those of several may alternate. A
+// duration is at most an hour.
+func ParseTrace(r io.Reader) (*Trace, error) {
+	lines := csv.NewReader(r)
+	lines.FieldsPerRecord, lines.ReuseRecord = 2, true
+	at := func(column int) string {
+		line, _ := lines.FieldPos(column)
+		return strconv.Itoa(line)
+	}
+	t := &Trace{}
+	for first := true; ; first = false {
+		record, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sim: trace: %w", err)
+		}
+		if first {
+			if record[0] != "client" || record[1] != "duration" {
+				return nil, fmt.Errorf("sim: trace:%s: header = %q, must be client,duration", at(0), record)
+			}
+			continue
+		}
+		client, err := strconv.ParseUint(record[0], 10, 32)
+		if err != nil || client >= MaxClients {
+			return nil, fmt.Errorf("sim: trace:%s: client = %q, must be in [0, %d]", at(0), record[0], MaxClients-1)
+		}
+		d, err := time.ParseDuration(record[1])
+		if err != nil || d < 0 || d > maxMean {
+			return nil, fmt.Errorf("sim: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]", at(1), record[1], maxMean)
+		}
+		for len(t.durations) <= int(client) {
+			t.durations = append(t.durations, nil)
+		}
+		t.durations[client] = append(t.durations[client], d)
+	}
+	if len(t.durations) == 0 {
+		return nil, errors.New("sim: trace: no durations")
+	}
+	for client, own := range t.durations {
+		if len(own) == 0 {
+			return nil, fmt.Errorf("sim: trace: client %d of %d has no durations", client, len(t.durations))
+		}
+		sum := 0.0
+		for _, d := range own {
+			sum += float64(d)
+		}
+		t.means = append(t.means, sum/float64(len(own)))
+	}
+	return t, nil
+}
+
+// Clients returns how many clients the trace has.
+func (t *Trace) Clients() int { return len(t.durations) }
+
+// at returns a client's duration number i ≥ 0.
+func (t *Trace) at(client, i int) time.Duration {
+	own := t.durations[client]
+	return own[i%len(own)]
+}
+
+// checkClients reports that the trace is not one of n clients.
+func (t *Trace) checkClients(n int) error {
+	if t.Clients() != n {
+		return fmt.Errorf("sim: clients of the trace = %d, must be the run's %d", t.Clients(), n)
+	}
+	return nil
+}
