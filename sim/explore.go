@@ -29,7 +29,7 @@ var AllFaults = Faults{Duplicates: 1, Losses: 1, Leaves: 1}
 
 // Explored counts what an exploration went through.
 type Explored struct {
-	States      int // that differ in more than times and the order of the queue
+	States      int // that differ in more than times, the order of the queue and the names of clients
 	Transitions int // events in them
 	Ends        int // states in which nothing is left to happen
 }
@@ -88,7 +88,8 @@ type explorer struct {
 	visited  map[fingerprint]bool // true: on the path
 	path     []move
 	explored Explored
-	buffer   []byte // of fingerprints
+	orders   [][]int   // of the clients, in which a fingerprint looks at them
+	buffers  [2][]byte // of fingerprints
 }
 
 // visit explores everything that can follow a state.

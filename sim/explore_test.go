@@ -49,3 +49,45 @@ func TestExplorationRefusesWhatItCannotCount(t *testing.T) {
 		}
 	}
 }
+
+// Of states that differ by the names of clients alone, one is explored. All are
+// found that there are without this.
+func TestNamesOfClientsDecideNothing(t *testing.T) {
+	for _, e := range []Exploration{
+		{Clients: 2, Rounds: 2, Tau: 1, Faults: AllFaults},
+		{Clients: 3, Rounds: 1, Faults: AllFaults},
+	} {
+		x, start, err := newExplorer(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders, found := x.orders, map[fingerprint]bool{}
+		var visit func(w *world)
+		visit = func(w *world) {
+			x.orders = orders[:1]
+			if print := x.fingerprint(w); x.visited[print] {
+				return
+			} else {
+				x.visited[print] = true
+			}
+			x.orders = orders
+			found[x.fingerprint(w)] = true
+			for _, m := range x.moves(w) {
+				next, err := x.step(w, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				visit(next)
+			}
+		}
+		visit(start)
+		explored, err := e.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d × %d: %d states, %d with names", e.Clients, e.Rounds, explored.States, len(x.visited))
+		if explored.States != len(found) {
+			t.Errorf("%d × %d: %d states explored, there are %d", e.Clients, e.Rounds, explored.States, len(found))
+		}
+	}
+}

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"slices"
-)
+import "slices"
 
 // world is a state of the run, and what the explorer has seen on the way to it.
 // It does not change once it is made.
@@ -21,7 +17,7 @@ func newExplorer(e Exploration) (*explorer, *world, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}}
+	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}, orders: permutations(e.Clients)}
 	return x, &world{run: v.state(), left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}, nil
 }
 
@@ -128,55 +124,3 @@ func (x *explorer) happen(e event) (err error) {
 	return nil
 }
 
-// fingerprint is equal for two states with the same future, and for others with
-// a chance of 2^-128. Times, sequence numbers and the order of the queue are
-// not in it: they decide nothing here.
-type fingerprint [16]byte
-
-func (x *explorer) fingerprint(w *world) fingerprint {
-	b := x.buffer[:0]
-	set := func(s updates) { b = binary.LittleEndian.AppendUint32(b, uint32(s)) }
-	b = append(b, byte(w.left.Duplicates), byte(w.left.Losses), byte(w.left.Leaves))
-
-	server := &w.run.server
-	set(applied(server.v))
-	b = append(b, byte(server.k))
-	for _, p := range server.clients {
-		b = append(b, byte(p.next), byte(len(p.ahead)))
-		for _, round := range p.ahead {
-			b = append(b, byte(round))
-		}
-	}
-	for i := range w.run.clients {
-		c := &w.run.clients[i]
-		b = append(b, truth(w.run.stations[i].away), truth(c.busy), byte(c.k), byte(c.i), byte(w.received[i]), byte(w.finished[i]))
-		set(applied(c.w()))
-		b = append(b, truth(c.newer != nil))
-		if c.newer != nil {
-			set(applied(c.newer.X))
-		}
-	}
-	var room [2 * maxTally]uint64
-	keys := room[:0]
-	for _, e := range w.run.queue {
-		key := uint64(e.kind)<<48 | uint64(e.client)<<40 | uint64(e.number)<<32
-		if e.vector != nil {
-			key |= uint64(applied(e.vector.X))
-		}
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		b = binary.LittleEndian.AppendUint64(b, key)
-	}
-	x.buffer = b
-	sum := sha256.Sum256(b)
-	return fingerprint(sum[:])
-}
-
-func truth(is bool) byte {
-	if is {
-		return 1
-	}
-	return 0
-}

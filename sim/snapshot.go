@@ -28,8 +28,9 @@ func (v *Virtual) Snapshot() *Snapshot {
 // state returns the run's state itself, not a copy.
 func (v *Virtual) state() virtualState {
 	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
-	for _, c := range v.clients {
-		s.clients = append(s.clients, c.state)
+	s.clients = make([]clientState, len(v.clients))
+	for i, c := range v.clients {
+		s.clients[i] = c.state
 	}
 	return s
 }
@@ -60,11 +61,12 @@ func (s *virtualState) clone() virtualState {
 	out := virtualState{
 		server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue),
 		stations: slices.Clone(s.stations), staleness: slices.Clone(s.staleness),
+		clients: make([]clientState, len(s.clients)),
 	}
 	for i := range s.clients {
 		c := s.clients[i].clone()
 		c.shared, c.newer = copied(c.shared), copied(c.newer)
-		out.clients = append(out.clients, c)
+		out.clients[i] = c
 	}
 	for i := range out.queue {
 		out.queue[i].vector = copied(out.queue[i].vector)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 // events is found in few.
 var sizes = []struct{ clients, rounds int }{{2, 2}, {2, 3}, {3, 2}}
 
-// taus are those of Υ; negative: unlimited.
-var taus = []int{0, 1, 2, -1}
+// unlimited is a τ that is none. So is any τ ≥ T − 1: no round is more than T − 1
+// ahead of v̂_0.
+const unlimited = -1
 
 func main() {
 	short := flag.Bool("short", false, "explore only the smallest size")
@@ -36,19 +38,23 @@ func main() {
 }
 
 func table(w io.Writer, sizes []struct{ clients, rounds int }) error {
-	const row = "%-6s  %-9s  %10v  %12v  %8v\n"
+	const row = "%-6s  %-10s  %10v  %12v  %8v\n"
 	fmt.Fprintf(w, row, "size", "τ", "states", "transitions", "seconds")
 	var all sim.Explored
 	start := time.Now()
 	for _, size := range sizes {
+		taus := []int{unlimited}
+		for tau := range size.rounds - 1 {
+			taus = slices.Insert(taus, tau, tau)
+		}
 		for _, tau := range taus {
 			began := time.Now()
 			e := sim.Exploration{Clients: size.clients, Rounds: size.rounds, Tau: tau, Faults: sim.AllFaults}
 			explored, err := e.Run()
 			if err != nil {
-				return fmt.Errorf("%d × %d, τ = %s: %w", size.clients, size.rounds, name(tau), err)
+				return fmt.Errorf("%d × %d, τ = %s: %w", size.clients, size.rounds, name(tau, size.rounds), err)
 			}
-			fmt.Fprintf(w, row, fmt.Sprintf("%d × %d", size.clients, size.rounds), name(tau),
+			fmt.Fprintf(w, row, fmt.Sprintf("%d × %d", size.clients, size.rounds), name(tau, size.rounds),
 				explored.States, explored.Transitions, seconds(began))
 			all.States += explored.States
 			all.Transitions += explored.Transitions
@@ -58,9 +64,9 @@ func table(w io.Writer, sizes []struct{ clients, rounds int }) error {
 	return nil
 }
 
-func name(tau int) string {
-	if tau < 0 {
-		return sim.Unlimited{}.String()
+func name(tau, rounds int) string {
+	if tau == unlimited {
+		return fmt.Sprintf("%d and more", rounds-1)
 	}
 	return strconv.Itoa(tau)
 }
