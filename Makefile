@@ -62,6 +62,8 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 	$(GO) test ./data/libsvm -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./data/mnist -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./data/cifar10 -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseTrace$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseDuration$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./plan -run '^$$' -fuzz '^FuzzReadEvents$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
 

@@ -13,6 +13,11 @@
 //   - Hogwild runs a goroutine a client, free-running, over channels, as in the
 //     paper. Its result depends on how the goroutines interleave.
 //
+// The virtual clock has what makes asynchrony hard: families of durations and
+// speeds (Timing, Speeds), messages that are late, overtaken, lost and sent
+// again, or doubled (Network), clients that leave and return (Churn) or adapt
+// their sample sizes (Adapt). Virtual.Record shows what happens.
+//
 // # One round
 //
 // A client in round i waits until Υ(k, i) is true, k being the newest broadcast

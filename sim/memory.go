@@ -19,13 +19,18 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if hogwild {
 		broadcasts = broadcastsPerClient * n
 	}
-	if tau, ok := largestLag(c.Delay); ok {
+	tau, bounded := largestLag(c.Delay)
+	if bounded {
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// On the way, by Little's law: as many as are sent while one travels.
+	// On the way, by Little's law: as many as are sent while one travels. A bounded
+	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
 	round := c.shortestRound()
 	travelling := func(senders int, latency *Duration) int {
 		most := float64(senders * c.Run().Rounds)
+		if bounded {
+			most = min(most, float64(senders)*float64(tau+1))
+		}
 		return int(min(most, math.Ceil(float64(senders)*c.Network.travel(latency)/max(round, 1))))
 	}
 	updates := 1 + travelling(n, &c.Timing.Uplink)
@@ -37,12 +42,11 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	}
 	if !hogwild {
 		broadcasts += travelling(1, &c.Timing.Downlink)
-	}
-	if c.unreliable() || spread(&c.Timing.Downlink) {
-		// A broadcast is there until the last client has it, and with a network like
-		// this that may be while each of them waits for another one; so is what is
-		// sent to those that return.
-		broadcasts += travelling(n, &c.Timing.Downlink)
+		if c.unreliable() || spread(&c.Timing.Downlink) {
+			// A broadcast is there until the last client has it; with a network like
+			// this each may wait for another one.
+			broadcasts += travelling(n, &c.Timing.Downlink)
+		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())
 	return []Part{

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,77 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 	for _, part := range []string{"speeds", "loss", "duplicate", "churn", "adapt"} {
 		if !strings.Contains(err.Error(), "sim: "+part+" is of the virtual clock") {
 			t.Errorf("error lacks %s: %v", part, err)
+		}
+	}
+}
+
+// The estimate of vectors holds where messages are late, lost and doubled, too:
+// all that a run ever made are free or held at its end.
+func TestVectorsOfARoughRun(t *testing.T) {
+	for _, delay := range []Delay{AtMost(0), AtMost(4), Unlimited{}} {
+		for name, set := range map[string]option{
+			"rough": rough,
+			"pareto": func(c *Config) {
+				c.Timing.Downlink = Duration{Kind: ParetoDuration, Mean: time.Millisecond, Shape: 1.2}
+				c.Timing.Uplink = c.Timing.Downlink
+			},
+			"lossy": func(c *Config) {
+				c.Network = Network{Loss: 0.6, Resend: 3 * time.Millisecond, Duplicate: 1}
+			},
+		} {
+			cfg := small(t, withDelay(delay), set, func(c *Config) { c.GradComps = 8 * 500 })
+			v, err := NewVirtual(cfg, Perf{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := v.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			made := map[*Vector]bool{}
+			for _, free := range v.vectors.free {
+				made[free] = true
+			}
+			for _, c := range v.clients {
+				made[c.state.shared] = true
+			}
+			estimate := 0
+			for _, part := range cfg.Vectors(Perf{}, false) {
+				if part.What == "updates" || part.What == "broadcasts" {
+					estimate += part.Count
+				}
+			}
+			t.Logf("%s, Υ %v: %d vectors of %d estimated", name, delay, len(made), estimate)
+			if len(made) > estimate {
+				t.Errorf("%s, Υ %v: %d vectors, %d were estimated", name, delay, len(made), estimate)
+			}
+		}
+	}
+}
+
+// A round that is given up leaves no trace: with one client, which computes each
+// round at the model of the one before, the bits are those of a run without churn.
+func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
+	alone := small(t, withClients(1), withDelay(AtMost(0)))
+	want := runVirtual(t, alone, Perf{})
+	alone.Churn = Churn{Present: 100 * time.Microsecond, Away: time.Millisecond}
+	alone.Network = Network{Loss: 0.5, Resend: time.Microsecond, Duplicate: 0.5}
+	for _, workers := range []int{1, 2} {
+		v, err := NewVirtual(alone, Perf{Workers: workers, MinWork: 1}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aborted := 0
+		v.Record(func(h Happening) {
+			if h.Kind == RoundAborted {
+				aborted++
+			}
+		})
+		r, err := v.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.ParamsSHA256() != want.ParamsSHA256() || !slices.Equal(r.Ledgers[0].Events(), want.Ledgers[0].Events()) || aborted < 10 {
+			t.Errorf("%d workers, %d rounds given up: other bits, or ledgers %v and %v", workers, aborted, r.Ledgers[0].Events(), want.Ledgers[0].Events())
 		}
 	}
 }

@@ -27,7 +27,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		line, _ := lines.FieldPos(column)
 		return strconv.Itoa(line)
 	}
-	t := &Trace{}
+	byClient := map[int][]time.Duration{}
 	for first := true; ; first = false {
 		record, err := lines.Read()
 		if errors.Is(err, io.EOF) {
@@ -50,18 +50,18 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		if err != nil || d < 0 || d > maxMean {
 			return nil, fmt.Errorf("sim: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]", at(1), record[1], maxMean)
 		}
-		for len(t.durations) <= int(client) {
-			t.durations = append(t.durations, nil)
-		}
-		t.durations[client] = append(t.durations[client], d)
+		byClient[int(client)] = append(byClient[int(client)], d)
 	}
-	if len(t.durations) == 0 {
+	if len(byClient) == 0 {
 		return nil, errors.New("sim: trace: no durations")
 	}
-	for client, own := range t.durations {
+	t := &Trace{}
+	for client := range len(byClient) {
+		own := byClient[client]
 		if len(own) == 0 {
-			return nil, fmt.Errorf("sim: trace: client %d of %d has no durations", client, len(t.durations))
+			return nil, fmt.Errorf("sim: trace: client %d of %d has no durations", client, len(byClient))
 		}
+		t.durations = append(t.durations, own)
 		sum := 0.0
 		for _, d := range own {
 			sum += float64(d)

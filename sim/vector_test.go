@@ -11,7 +11,7 @@ import (
 // and messages that carry it, and one that is free for use has none.
 func TestVectorsHaveTheirReaders(t *testing.T) {
 	for name, timing := range map[string]option{
-		"default": func(*Config) {}, "constant": constantTiming, "exponential": exponentialTiming,
+		"default": func(*Config) {}, "constant": constantTiming, "exponential": exponentialTiming, "rough": rough,
 	} {
 		v, err := NewVirtual(small(t, timing, withDelay(AtMost(3))), Perf{}, nil)
 		if err != nil {

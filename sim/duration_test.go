@@ -1,0 +1,199 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"proactivedp/internal/rng"
+)
+
+func TestDurationsReadWhatTheyPrint(t *testing.T) {
+	for _, text := range []string{
+		"constant:1ms", "exponential:250µs", "uniform:1ms,3ms", "uniform:0s,0s", "lognormal:1ms,0.5",
+		"pareto:1h0m0s,1.1", "trace:my,trace:1.csv", "constant:0s",
+	} {
+		d, err := ParseDuration(text)
+		if err != nil || d.String() != text {
+			t.Errorf("%q is read as %v, %v", text, d, err)
+		}
+	}
+	for _, text := range []string{
+		"", "1ms", "constant", "constant:", "constant:1", "constant:-1ms", "constant:61m", "constant:1ms,2ms", "gamma:1ms",
+		"uniform:3ms,1ms", "uniform:1ms", "uniform:1ms,2h", "lognormal:1ms", "lognormal:1ms,-1", "lognormal:1ms,6", "lognormal:1ms,NaN",
+		"pareto:1ms,1", "pareto:1ms,Inf", "pareto:1ms,1.5,2", "trace:",
+	} {
+		if d, err := ParseDuration(text); err == nil || !strings.Contains(err.Error(), "duration = ") {
+			t.Errorf("%q is read as %v, %v", text, d, err)
+		}
+	}
+}
+
+// Every family has the mean that it says, and the median of its formula: within 6
+// standard deviations of the empirical distribution at either, a false alarm in
+// 10⁸ runs. The mean of a heavy tail has no such bound, and is tested at a shape
+// where it has.
+func TestDurationsHaveTheirMeanAndMedian(t *testing.T) {
+	const draws = 40_000
+	for _, c := range []struct {
+		text             string
+		mean, sd, median float64
+	}{
+		{"constant:1ms", 1e6, 0, 1e6},
+		{"exponential:1ms", 1e6, 1e6, 1e6 * math.Ln2},
+		{"uniform:1ms,4ms", 2.5e6, 3e6 / math.Sqrt(12), 2.5e6},
+		{"lognormal:1ms,0.5", 1e6, 1e6 * math.Sqrt(math.Exp(0.25)-1), 1e6 * math.Exp(-0.125)},
+		{"pareto:1ms,3", 1e6, 1e6 / math.Sqrt(3), 1e6 * 2 / 3 * math.Cbrt(2)},
+		{"pareto:1ms,1.5", 1e6, math.Inf(1), 1e6 / 3 * math.Pow(2, 2.0/3)},
+	} {
+		d, err := ParseDuration(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.mean() != c.mean {
+			t.Errorf("%s: mean %v, want %v", c.text, d.mean(), c.mean)
+		}
+		root, s := rng.New(2), new(rng.Stream)
+		sum, below := 0.0, 0
+		for i := range draws {
+			x := d.sample(1, root, s, rng.ComputeTime, 0, i)
+			sum += float64(x)
+			if float64(x) < c.median {
+				below++
+			}
+		}
+		if off := math.Abs(sum/draws - c.mean); off > 6*c.sd/math.Sqrt(draws) {
+			t.Errorf("%s: mean %v, want %v", c.text, sum/draws, c.mean)
+		}
+		if off := math.Abs(float64(below) - draws/2); c.sd > 0 && off > 6*math.Sqrt(draws)/2 {
+			t.Errorf("%s: %d of %d below the median", c.text, below, draws)
+		}
+	}
+}
+
+func TestSpeedsReadWhatTheyPrint(t *testing.T) {
+	for _, text := range []string{"", "1", "1,0.1,3", "lognormal:0.5", "pareto:1.5"} {
+		s, err := ParseSpeeds(text)
+		if err != nil || s.String() != text {
+			t.Errorf("%q is read as %v, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{",", "0", "1,", "1,-1", "NaN", "2000", "gamma:1", "pareto:1", "lognormal:", "exponential:1"} {
+		if s, err := ParseSpeeds(text); err == nil {
+			t.Errorf("%q is read as %v", text, s)
+		}
+	}
+	// Drawn factors on the time have mean 1: of σ = 0.5 within 6 standard deviations.
+	const clients = 20_000
+	sum := 0.0
+	for _, f := range (Speeds{Kind: LognormalDuration, Shape: 0.5}).factors(clients, rng.New(1)) {
+		sum += f
+	}
+	if off := math.Abs(sum/clients - 1); off > 6*math.Sqrt((math.Exp(0.25)-1)/clients) {
+		t.Errorf("drawn factors have mean %v", sum/clients)
+	}
+}
+
+// Client by client, the time of a run without waiting is the sum of what was
+// drawn over the speed.
+func TestSpeedAndTraceDecideTheTime(t *testing.T) {
+	trace, err := ParseTrace(strings.NewReader("client,duration\n0,1ms\n1,5ms\n0,3ms\n2,2ms\n3,7us\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := small(t, func(c *Config) {
+		c.Timing.Compute = Duration{Kind: TraceDuration, File: "t", Trace: trace}
+		c.Speeds = Speeds{List: []float64{1, 2, 0.5, 1}}
+		c.Delay = Unlimited{}
+	})
+	r := runVirtual(t, cfg, Perf{})
+	for c, perGradient := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond / 2, 4 * time.Millisecond, 7 * time.Microsecond} {
+		if want := Time(400 * perGradient); r.Busy[c] != want {
+			t.Errorf("client %d was busy for %d, want %d", c, r.Busy[c], want)
+		}
+	}
+	cfg.Rows = cfg.Rows[:3]
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "clients of the trace = 4") || !strings.Contains(err.Error(), "speeds = 4 of them") {
+		t.Errorf("3 clients: %v", err)
+	}
+}
+
+// A draw that the clock cannot hold ends the run with an error, not with a wrong
+// time.
+func TestClockOverflowIsAnError(t *testing.T) {
+	cfg := small(t)
+	v, err := NewVirtual(cfg, Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := (Duration{Kind: ConstantDuration, Mean: time.Hour}); d.draw(1e9, nil, 0, 0) != beyond {
+		t.Error("a time that no int64 holds is not beyond the clock")
+	}
+	v.schedule(beyond, event{kind: roundEnds})
+	for range 2 {
+		if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {
+			t.Errorf("error %v, want ErrClock", err)
+		}
+	}
+	cfg.Timing.Compute = Duration{Kind: ParetoDuration, Mean: time.Hour, Shape: 1.0001}
+	cfg.GradComps = 8 * 10_000
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "expected virtual time") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzParseDuration(f *testing.F) {
+	for _, text := range []string{"constant:1ms", "uniform:1ms,3ms", "lognormal:1ms,0.5", "pareto:1ms,1.5", "trace:x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := ParseDuration(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseDuration(d.String())
+		if err != nil || again != d {
+			t.Errorf("%q is %v, and that is %v, %v", text, d, again, err)
+		}
+	})
+}
+
+func FuzzParseTrace(f *testing.F) {
+	for _, text := range []string{"client,duration\n0,1ms\n", "client,duration\n1,1ms\n", "client,duration\n\"0\",\"1ms\"\r\n0,2h", "client\n", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		trace, err := ParseTrace(strings.NewReader(text))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "sim: trace") {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		for c := range trace.Clients() {
+			if d := trace.at(c, 1_000_003); d < 0 || d > maxMean || trace.means[c] > float64(maxMean) {
+				t.Errorf("client %d: %v, mean %v", c, d, trace.means[c])
+			}
+		}
+	})
+}
+
+func TestTraceErrorsNameTheLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                   "no durations",
+		"client,duration\n":                  "no durations",
+		"client,time\n0,1ms\n":               "trace:1: header",
+		"client,duration\n0,1ms\n\n-1,1ms\n": "trace:4: client = \"-1\"",
+		"client,duration\n0,1ms\n0,x\n":      "trace:3: duration = \"x\"",
+		"client,duration\n0,2h\n":            "trace:2: duration = \"2h\"",
+		"client,duration\n0,1ms,2\n":         "line 2",
+		"client,duration\n1,1ms\n":           "client 0 of 1 has no durations",
+	} {
+		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
