@@ -26,6 +26,9 @@ func (x *explorer) explain(start *world, err error) error {
 		var happened []string
 		x.virtual.record = func(h Happening) { happened = append(happened, phrase(h)) }
 		w, _ = x.step(w, m)
+		if happened == nil {
+			happened = []string{"what comes next cannot be"}
+		}
 		broken.Trace = append(broken.Trace, strings.Join(happened, "; "))
 	}
 	return broken

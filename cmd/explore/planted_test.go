@@ -44,12 +44,46 @@ var planted = []struct {
 		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)", sim.WakeUp,
 	},
 	{
+		"one client of all is not woken by a broadcast", "virtual.go",
+		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}", sim.WakeUp,
+	},
+	{
+		"a client that returns is not woken", "churn.go",
+		"	}\n\tv.begin(c)\n", "	}\n", sim.WakeUp,
+	},
+	{
+		"a client that returns is not sent the newest broadcast", "churn.go",
+		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.NoDeadlock,
+	},
+	{
+		"a client that leaves goes on computing", "churn.go",
+		"		v.abort(c)\n", "", sim.Absent,
+	},
+	{
+		"a client that leaves takes its lost messages along", "churn.go",
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.NoDeadlock,
+	},
+	{
+		"a round that is given up is entered", "client.go",
+		"	if s.newer != nil {\n\t\ts.replace(s.newer, c.release)\n\t\ts.newer = nil\n\t}\n\ts.busy = false\n",
+		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.Ledgers,
+	},
+	{
+		"a lost message is not sent again", "network.go",
+		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.release(e.vector)\n", sim.NoDeadlock,
+	},
+	{
+		"a doubled message has one reader", "network.go",
+		"e.vector.readers++\n", "\n", sim.Readers,
+	},
+	{
 		"a broadcast is not sent", "virtual.go",
 		"if broadcast {", "if broadcast && v.server.Done() {", sim.NoDeadlock,
 	},
 	{
 		"an update arrives for ever", "virtual.go",
-		"		v.vectors.release(e.vector)\n", "		v.queue.push(e)\n", sim.Termination,
+		"		v.vectors.release(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
 	},
 	{
 		"a client takes an older broadcast", "client.go",
@@ -122,7 +156,7 @@ func explore(t *testing.T, replaced map[string]string) (output string, err error
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-overlay", file, "-o", command, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", file, "-o", command, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	out, err := exec.Command(command, "-short").CombinedOutput()
