@@ -16,21 +16,29 @@ const maxClock = 1e17
 // unreliable reports whether messages may meet more than their latency.
 func (c *Config) unreliable() bool { return c.Network != Network{} || c.Churn != Churn{} }
 
+// gradientTimes returns the mean time of a gradient by client, in nanoseconds.
+func (c *Config) gradientTimes() []float64 {
+	slower := c.Speeds.factors(c.Clients(), c.Root)
+	times := make([]float64, c.Clients())
+	for client := range times {
+		times[client] = c.Timing.Compute.meanOf(client)
+		if slower != nil {
+			times[client] *= slower[client]
+		}
+	}
+	return times
+}
+
 // checkClock reports that a run would not end in time: that it is expected to be
 // longer than maxClock, or a client not to stay for a round or a broadcast.
 func (c *Config) checkClock(run dp.Run) error {
 	if c.Adapt != 0 && c.Timing.Compute.mean() == 0 {
 		return errors.New("sim: adapt needs gradients that take time, their mean is 0")
 	}
-	slower := c.Speeds.factors(c.Clients(), c.Root)
 	down := c.Network.travel(&c.Timing.Downlink)
 	messages := c.Network.travel(&c.Timing.Uplink) + down
 	longest, tries := 0.0, 1.0
-	for client := range c.Clients() {
-		gradient := c.Timing.Compute.meanOf(client)
-		if slower != nil {
-			gradient *= slower[client]
-		}
+	for _, gradient := range c.gradientTimes() {
 		if c.Adapt != 0 { // A fast client's rounds become as long as expected; a slow one's first is long.
 			gradient *= max(1, min(c.Timing.Compute.mean()/gradient, float64(c.Adapt)))
 		}

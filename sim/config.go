@@ -175,7 +175,7 @@ type Observer func(Broadcast)
 // Broadcast is v̂_k as the server sends it.
 type Broadcast struct {
 	K         int
-	GradComps int       // per client, that v̂_k holds at least
+	GradComps int       // per client, that v̂_k holds at least; of nominal sizes
 	At        Time      // on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself, to be neither kept nor changed
 }

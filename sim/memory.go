@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Part is one kind of memory of a run: Count pieces of so many bytes each.
 type Part struct {
@@ -25,7 +28,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	}
 	// On the way, by Little's law: as many as are sent while one travels. A bounded
 	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
-	round := c.shortestRound()
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
 	travelling := func(senders int, latency *Duration) int {
 		most := float64(senders * c.Run().Rounds)
 		if bounded {
@@ -60,19 +63,4 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 // spread reports whether a latency may be many times its mean.
 func spread(d *Duration) bool {
 	return d.Kind == LognormalDuration || d.Kind == ParetoDuration || d.Kind == TraceDuration
-}
-
-// shortestRound returns the mean time of the fastest client's first round, in
-// nanoseconds.
-func (c *Config) shortestRound() float64 {
-	slower := c.Speeds.factors(c.Clients(), c.Root)
-	shortest := math.Inf(1)
-	for client := range c.Clients() {
-		gradient := c.Timing.Compute.meanOf(client)
-		if slower != nil {
-			gradient *= slower[client]
-		}
-		shortest = min(shortest, gradient)
-	}
-	return shortest * float64(c.Mechanism.Sizes.At(0))
 }

@@ -239,7 +239,10 @@ func TestSnapshotRestoreAtAnyEvent(t *testing.T) {
 }
 
 func snapshotAtAnyEvent(t *testing.T, cfg *Config) {
-	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
+	all := func(r *Result) string {
+		return fmt.Sprint(r.ParamsSHA256(), r.Updates, r.Staleness, r.Clock, r.Busy, r.Absent, r.Ledgers)
+	}
+	want := all(runVirtual(t, cfg, Perf{}))
 	v, err := NewVirtual(cfg, Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +252,7 @@ func snapshotAtAnyEvent(t *testing.T, cfg *Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.ParamsSHA256()
+		return all(r)
 	}
 	for events := 0; ; events++ {
 		s := v.Snapshot()

@@ -10,7 +10,9 @@ import (
 )
 
 // Trace is durations that were measured, to be played again: each client has its
-// own, used in order, the first again after the last. Immutable.
+// own, used in order, the first again after the last: of gradients by round, of
+// messages by round or k; where rounds can be begun and messages sent again, by
+// how many were. Immutable.
 type Trace struct {
 	durations [][]time.Duration // by client, at least one each
 	means     []float64         // by client, in nanoseconds
