@@ -11,21 +11,19 @@ import (
 // at an event is Virtual's own code; only which event comes next is not the
 // clock's choice, but every choice in turn.
 type Exploration struct {
-	Clients, Rounds int // Clients × Rounds in [1, 32]
-	Tau             int // of Υ(k, i) ⇔ k ≥ i − τ; negative: Υ is always true
-	Faults          Faults
+	Clients int // in [1, 5]
+	Rounds  int // Clients × Rounds in [1, 32]
+	Tau     int // of Υ(k, i) ⇔ k ≥ i − τ; negative: Υ is always true
+	Faults  Faults
 }
 
 // Faults is how often things other than delay may befall one run, each at any
-// time and to any message or client.
+// time and to any message or client; in [0, 255] each.
 type Faults struct {
 	Duplicates int // a message arrives twice
 	Losses     int // a message is lost, and sent again at any time after
 	Leaves     int // a client leaves, and returns at any time after
 }
-
-// AllFaults is one of each.
-var AllFaults = Faults{Duplicates: 1, Losses: 1, Leaves: 1}
 
 // Explored counts what an exploration went through.
 type Explored struct {
@@ -38,7 +36,7 @@ type Explored struct {
 type Violation struct {
 	Invariant Invariant
 	Detail    string
-	Trace     []string // what happened, in order; no shorter way leads to a violation
+	Trace     []string // what happened, in order: the shortest way there is, if it was found
 }
 
 func (v *Violation) Error() string {
@@ -71,11 +69,17 @@ func (e Exploration) Run() (Explored, error) {
 
 func (e Exploration) validate() error {
 	var errs []error
-	if e.Clients < 1 || e.Rounds < 1 || e.Clients*e.Rounds > maxTally {
+	// A fingerprint looks at the clients in each of n! orders.
+	const maxClients, maxFaults = 5, 255
+	if e.Clients < 1 || e.Clients > maxClients {
+		errs = append(errs, fmt.Errorf("sim: clients = %d, must be in [1, %d]", e.Clients, maxClients))
+	}
+	if e.Rounds < 1 || e.Rounds > maxTally/max(e.Clients, 1) {
 		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds, maxTally))
 	}
-	if min(e.Faults.Duplicates, e.Faults.Losses, e.Faults.Leaves) < 0 {
-		errs = append(errs, fmt.Errorf("sim: faults = %+v, must be at least 0 each", e.Faults))
+	f := e.Faults
+	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 || most > maxFaults {
+		errs = append(errs, fmt.Errorf("sim: faults = %+v, must be in [0, %d] each", f, maxFaults))
 	}
 	return errors.Join(errs...)
 }

@@ -8,7 +8,7 @@ import (
 
 // searched bounds the states that are looked at for the shortest way to a
 // violation: all of them are in memory.
-const searched = 1 << 18
+const searched = 1 << 16
 
 // explain completes a violation that was found at the end of the path: with the
 // trace of the shortest way to one, or, where that is too far to look for, of

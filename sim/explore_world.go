@@ -123,4 +123,3 @@ func (x *explorer) happen(e event) (err error) {
 	}
 	return nil
 }
-

@@ -84,15 +84,18 @@ func poison(x []float32) {
 
 // assertEnded is what holds at the end of training.
 func assertEnded(server *Server, clients []*Client, staleness Staleness) {
-	rounds := server.sched.rounds
+	rounds, largest := server.sched.rounds, 0
 	assert(server.state.applied == rounds*len(clients), Once, "%d updates applied of %d clients and %d rounds", server.state.applied, len(clients), rounds)
 	for _, c := range clients {
 		assert(c.Done() && !c.state.busy, NoDeadlock, "client %d is at round %d of %d", c.id, c.state.i, rounds)
 		assert(c.state.ledger.Run().Rounds == rounds, Ledgers, "the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
-		if tau, ok := c.delay.(AtMost); ok {
-			assert(staleness.Max() <= int(tau), Measured, "a round was %d behind, Υ allows %d", staleness.Max(), int(tau))
+		tau, bounded := largestLag(c.delay)
+		if !bounded {
+			tau = rounds
 		}
+		largest = max(largest, tau)
 	}
+	assert(staleness.Max() <= largest, Measured, "a round was %d behind, Υ allows %d", staleness.Max(), largest)
 	measured := 0
 	for _, n := range staleness {
 		measured += n
