@@ -29,7 +29,7 @@ type Faults struct {
 type Explored struct {
 	States      int // that differ in more than times, the order of the queue and the names of clients
 	Transitions int // events in them
-	Ends        int // states in which nothing is left to happen
+	Ends        int // states in which nothing is under way
 }
 
 // Violation is a promise that was broken.
@@ -107,7 +107,7 @@ func (x *explorer) visit(w *world) error {
 	x.explored.States++
 	x.visited[print] = true
 	moves := x.moves(w)
-	if len(moves) == 0 {
+	if w.still(moves) {
 		x.explored.Ends++
 		if err := x.checkEnd(w); err != nil {
 			return err

@@ -47,6 +47,9 @@ func (x *explorer) check(before, after *world, m move) error {
 			return err
 		}
 	}
+	if err := x.checkStaleness(after); err != nil {
+		return err
+	}
 	return x.checkReaders(after)
 }
 
@@ -146,6 +149,24 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 		if is.lag != is.i-k {
 			return violated(Measured, "client %d measured %d rounds, there were %d", client, is.lag, is.i-k)
 		}
+	}
+	return nil
+}
+
+// checkStaleness tests what the run has measured.
+func (x *explorer) checkStaleness(w *world) error {
+	ended, measured := 0, 0
+	for _, rounds := range w.finished {
+		ended += rounds
+	}
+	for lag, rounds := range w.run.staleness {
+		measured += rounds
+		if rounds > 0 && x.Tau >= 0 && lag > x.Tau {
+			return violated(Permitted, "a round was computed %d rounds behind", lag)
+		}
+	}
+	if measured != ended {
+		return violated(Measured, "the staleness of %d rounds was measured, %d ended", measured, ended)
 	}
 	return nil
 }

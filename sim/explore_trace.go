@@ -54,7 +54,7 @@ func (x *explorer) nearest(start *world) (*Violation, []move) {
 		nodes[n].world = nil
 		broken := new(Violation)
 		moves := x.moves(w)
-		if len(moves) == 0 && errors.As(x.checkEnd(w), &broken) {
+		if w.still(moves) && errors.As(x.checkEnd(w), &broken) {
 			return broken, pathTo(n)
 		}
 		for _, m := range moves {

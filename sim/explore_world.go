@@ -57,6 +57,11 @@ func (x *explorer) moves(w *world) []move {
 	return out
 }
 
+// still reports that nothing need happen any more: at most clients may leave.
+func (w *world) still(moves []move) bool {
+	return !slices.ContainsFunc(moves, func(m move) bool { return w.run.queue[m.event].kind != clientLeaves })
+}
+
 // step returns the state after a move, and the invariant that is broken by it.
 // after is nil if there is no such state.
 func (x *explorer) step(before *world, m move) (after *world, err error) {
