@@ -12,7 +12,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short kills audit bench results search clean
+.PHONY: help build run quick test test-noasm test-invariants explore race lint generate generate-check fuzz-short kills audit bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,12 @@ test: ## Pass the tests.
 test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
 	$(GO) test -tags noasm ./internal/f32 ./internal/rng ./internal/nn ./models/...
 
+test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
+	$(GO) test -tags invariants ./sim ./experiments
+
+explore: ## Take small runs through every order of events, and count the states.
+	$(GO) run ./cmd/explore
+
 race: ## Pass the tests of everything concurrent under the race detector.
 	$(GO) test -race ./sim/... ./audit/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
 
@@ -42,6 +48,7 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	$(STATICCHECK) ./...
 	GOARCH=arm64 $(GO) vet ./...
 	$(GO) vet -tags noasm ./...
+	$(GO) vet -tags invariants ./sim
 	cd $(GENERATOR) && $(GO) vet ./...
 
 generate: ## Write the assembly of all packages anew.

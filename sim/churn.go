@@ -136,6 +136,9 @@ func (v *Virtual) rejoin(c *Client) {
 		v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})
 	}
 	v.begin(c)
+	if invariants {
+		v.assertAwake(c)
+	}
 }
 
 // stay cancels the departure of a client that has done its rounds.

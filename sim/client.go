@@ -97,6 +97,9 @@ func (c *Client) Begin() {
 	if c.adapt != 0 {
 		s.size = c.adapt.size(s.size, c.mech.DatasetSize, c.nominal, s.pace)
 	}
+	if invariants {
+		c.assertBegun()
+	}
 }
 
 // Abort gives up the round under way. Nothing of it was released; it may begin
@@ -209,6 +212,9 @@ func (c *Client) Finish(u []float32) Update {
 	update := Update{Client: c.id, Round: s.i, U: u}
 	s.i++
 	s.busy = false
+	if invariants {
+		c.assertFinished()
+	}
 	return update
 }
 
@@ -216,6 +222,9 @@ func (c *Client) Finish(u []float32) Update {
 // it releases it. A broadcast no newer than one already received is dropped.
 func (c *Client) Receive(k int, v *Vector) {
 	s := &c.state
+	if invariants {
+		defer c.assertReceived(k, s.k)
+	}
 	switch {
 	case k <= s.k:
 		c.release(v)

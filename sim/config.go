@@ -212,6 +212,9 @@ func newResult(server *Server, clients []*Client, run dp.Run, staleness Stalenes
 	if err := models.CheckFinite(server.Model()); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
+	if invariants {
+		assertEnded(server, clients, staleness)
+	}
 	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness), MaxLag: staleness.Max()}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.state.ledger)

@@ -18,6 +18,10 @@
 // again, or doubled (Network), clients that leave and return (Churn) or adapt
 // their sample sizes (Adapt). Virtual.Record shows what happens.
 //
+// Exploration takes small runs through every order of events and proves that the
+// protocol keeps its promises in them. With the build tag "invariants" they are
+// asserted in every other run.
+//
 // # One round
 //
 // A client in round i waits until Υ(k, i) is true, k being the newest broadcast

@@ -122,7 +122,11 @@ func (h *hogwild) vector(ctx context.Context, n *node) ([]float32, error) {
 }
 
 func (h *hogwild) release(v *Vector) {
-	if atomic.AddInt32(&v.readers, -1) == 0 {
+	left := atomic.AddInt32(&v.readers, -1)
+	if invariants {
+		v.assertReleased(left)
+	}
+	if left == 0 {
 		h.returned <- v
 	}
 }
@@ -245,6 +249,9 @@ func (h *hogwild) runServer(ctx context.Context) error {
 		complete, err := h.server.Receive(u)
 		if err != nil {
 			return err
+		}
+		if invariants {
+			poison(u.U)
 		}
 		h.nodes[u.Client].free <- u.U
 		if complete {

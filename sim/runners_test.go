@@ -462,6 +462,9 @@ func TestLedgerIsWhatWasPlanned(t *testing.T) {
 }
 
 func TestNoAllocationPerRound(t *testing.T) {
+	if invariants {
+		t.Skip("assertions allocate")
+	}
 	allocs := func(rounds int, run func(*Config)) float64 {
 		cfg := small(t, func(c *Config) { c.GradComps = 8 * rounds })
 		return testing.AllocsPerRun(3, func() { run(cfg) })

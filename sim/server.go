@@ -56,6 +56,9 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	}
 	p := &st.clients[u.Client]
 	before := p.next
+	if invariants {
+		defer s.assertReceived(u, p.has(int32(u.Round)), st.applied, st.k)
+	}
 	if !p.add(int32(u.Round)) {
 		return false, nil
 	}

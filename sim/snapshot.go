@@ -25,18 +25,19 @@ func (v *Virtual) Snapshot() *Snapshot {
 	return &Snapshot{s.clone()}
 }
 
-// Restore puts the run into a state that Snapshot returned, of a run of the
-// same configuration. The snapshot stays as it is.
-func (v *Virtual) Restore(s *Snapshot) { v.setState(s.state.clone()) }
-
-// state returns the run's state, which shares everything with the run.
+// state returns the run's state itself, not a copy.
 func (v *Virtual) state() virtualState {
 	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
-	for _, c := range v.clients {
-		s.clients = append(s.clients, c.state)
+	s.clients = make([]clientState, len(v.clients))
+	for i, c := range v.clients {
+		s.clients[i] = c.state
 	}
 	return s
 }
+
+// Restore puts the run into a state that Snapshot returned, of a run of the
+// same configuration. The snapshot stays as it is.
+func (v *Virtual) Restore(s *Snapshot) { v.setState(s.state.clone()) }
 
 // setState is the inverse of state.
 func (v *Virtual) setState(s virtualState) {
@@ -62,14 +63,36 @@ func (s *virtualState) clone() virtualState {
 	out := virtualState{
 		server: s.server.clone(), now: s.now, seq: s.seq, queue: slices.Clone(s.queue),
 		stations: slices.Clone(s.stations), staleness: slices.Clone(s.staleness),
+		clients: make([]clientState, len(s.clients)),
 	}
 	for i := range s.clients {
 		c := s.clients[i].clone()
 		c.shared, c.newer = copied(c.shared), copied(c.newer)
-		out.clients = append(out.clients, c)
+		out.clients[i] = c
 	}
 	for i := range out.queue {
 		out.queue[i].vector = copied(out.queue[i].vector)
 	}
 	return out
+}
+
+// holders counts the clients that hold a vector and the messages that carry it.
+func (s *virtualState) holders() map[*Vector]int {
+	holders := map[*Vector]int{}
+	for i := range s.clients {
+		for _, held := range []*Vector{s.clients[i].shared, s.clients[i].newer} {
+			if held != nil {
+				holders[held]++
+			}
+		}
+	}
+	for _, e := range s.queue {
+		switch e.kind {
+		case updateArrives, broadcastArrives, updateResent, broadcastResent:
+			holders[e.vector]++
+		case broadcastArrivesAtAll:
+			holders[e.vector] += len(s.clients) - int(e.client)
+		}
+	}
+	return holders
 }

@@ -33,7 +33,11 @@ func (p *vectorPool) take() *Vector {
 
 // release says that one reader is done with the vector.
 func (p *vectorPool) release(v *Vector) {
-	if v.readers--; v.readers == 0 {
+	v.readers--
+	if invariants {
+		v.assertReleased(v.readers)
+	}
+	if v.readers == 0 {
 		p.free = append(p.free, v)
 	}
 }

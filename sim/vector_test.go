@@ -18,22 +18,8 @@ func TestVectorsHaveTheirReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for event := 0; ; event++ {
-			holders := map[*Vector]int{}
-			for _, c := range v.clients {
-				for _, held := range []*Vector{c.state.shared, c.state.newer} {
-					if held != nil {
-						holders[held]++
-					}
-				}
-			}
-			for _, e := range v.queue {
-				switch e.kind {
-				case updateArrives, broadcastArrives, updateResent, broadcastResent:
-					holders[e.vector]++
-				case broadcastArrivesAtAll:
-					holders[e.vector] += len(v.clients) - int(e.client)
-				}
-			}
+			state := v.state()
+			holders := state.holders()
 			for held, n := range holders {
 				if int(held.readers) != n {
 					t.Fatalf("%s, event %d: %d readers counted of a vector with %d", name, event, held.readers, n)

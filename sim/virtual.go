@@ -170,6 +170,9 @@ func (v *Virtual) happen(e event) error {
 			v.stay(c)
 		}
 		v.begin(c)
+		if invariants {
+			v.assertAwake(c)
+		}
 	case updateArrives:
 		v.note(UpdateArrives, int(e.client), int(e.number), false)
 		broadcast, err := v.server.Receive(Update{Client: int(e.client), Round: int(e.number), U: e.vector.X})
@@ -204,6 +207,9 @@ func (v *Virtual) deliver(e event) {
 	v.note(BroadcastArrives, c.id, int(e.number), true)
 	c.Receive(int(e.number), e.vector)
 	v.begin(c)
+	if invariants {
+		v.assertAwake(c)
+	}
 }
 
 // deliverToAll delivers a broadcast to its client and goes on to the next ones

@@ -1,0 +1,164 @@
+//go:build !race
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/sim"
+)
+
+// planted are faults in the code of package sim: text that is in a file once,
+// what is there in its place, and the invariant that must be found broken.
+var planted = []struct {
+	name, file, from, to string
+	want                 sim.Invariant
+}{
+	{
+		"the server applies an update again", "server.go",
+		"if !p.add(int32(u.Round)) {", "if p.add(int32(u.Round)); false {", sim.Once,
+	},
+	{
+		"the server broadcasts before a client's update is in", "server.go",
+		"st.at[st.k] == 0", "st.at[st.k] <= 1", sim.Complete,
+	},
+	{
+		"the server does not see that a round is complete", "server.go",
+		"for st.k < s.sched.rounds &&", "if st.k < s.sched.rounds &&", sim.Complete,
+	},
+	{
+		"Υ allows a round more", "delay.go",
+		"k >= i-int(tau) }", "k >= i-int(tau)-1 }", sim.Permitted,
+	},
+	{
+		"Υ allows a round less", "delay.go",
+		"k >= i-int(tau) }", "k > i-int(tau) }", sim.WakeUp,
+	},
+	{
+		"a client is not woken by a broadcast", "virtual.go",
+		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)", sim.WakeUp,
+	},
+	{
+		"one client of all is not woken by a broadcast", "virtual.go",
+		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}", sim.WakeUp,
+	},
+	{
+		"a client that returns is not woken", "churn.go",
+		"	}\n\tv.begin(c)\n", "	}\n", sim.WakeUp,
+	},
+	{
+		"a client that returns is not sent the newest broadcast", "churn.go",
+		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.NoDeadlock,
+	},
+	{
+		"a client that leaves goes on computing", "churn.go",
+		"		v.abort(c)\n", "", sim.Absent,
+	},
+	{
+		"a client that leaves takes its lost messages along", "churn.go",
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.NoDeadlock,
+	},
+	{
+		"a round that is given up is entered", "client.go",
+		"	if s.newer != nil {\n\t\ts.replace(s.newer, c.release)\n\t\ts.newer = nil\n\t}\n\ts.busy = false\n",
+		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.Ledgers,
+	},
+	{
+		"a lost message is not sent again", "network.go",
+		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.release(e.vector)\n", sim.NoDeadlock,
+	},
+	{
+		"a doubled message has one reader", "network.go",
+		"e.vector.readers++\n", "\n", sim.Readers,
+	},
+	{
+		"a broadcast is not sent", "virtual.go",
+		"if broadcast {", "if broadcast && v.server.Done() {", sim.NoDeadlock,
+	},
+	{
+		"an update arrives for ever", "virtual.go",
+		"		v.vectors.release(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
+	},
+	{
+		"a client takes an older broadcast", "client.go",
+		"case k <= s.k:", "case k == s.k:", sim.Newest,
+	},
+	{
+		"a client takes a broadcast again", "client.go",
+		"case k <= s.k:", "case k < s.k:", sim.Local,
+	},
+	{
+		"a client switches to a broadcast in mid-round", "client.go",
+		"case !s.busy:", "case true:", sim.Local,
+	},
+	{
+		"ŵ loses the round's step", "client.go",
+		"f32.Axpy(-c.sched.eta[s.i], u, s.own)", "_ = f32.Axpy", sim.Local,
+	},
+	{
+		"a round is entered twice", "client.go",
+		"s.ledger.Record(c.mech.EventOf(s.size))", "s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", sim.Ledgers,
+	},
+	{
+		"staleness is measured at the end of the round", "client.go",
+		"	s.lag = s.i - s.k\n", "", sim.Measured,
+	},
+}
+
+// Every fault planted in the real code is found, as what it is.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	folder, err := filepath.Abs(filepath.Join("..", "..", "sim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range planted {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(folder, p.file)
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), p.from); n != 1 {
+				t.Fatalf("%q is in %s %d times, must be once", p.from, p.file, n)
+			}
+			faulty := filepath.Join(t.TempDir(), p.file)
+			if err := os.WriteFile(faulty, []byte(strings.Replace(string(source), p.from, p.to, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := explore(t, map[string]string{file: faulty})
+			if err == nil {
+				t.Fatalf("not found:\n%s", out)
+			}
+			t.Log(out)
+			if !strings.Contains(out, string(p.want)) {
+				t.Errorf("found as\n%s\nwant %q", out, p.want)
+			}
+		})
+	}
+}
+
+// explore builds the command with some files replaced, and runs it.
+func explore(t *testing.T, replaced map[string]string) (output string, err error) {
+	t.Helper()
+	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, command := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "explore")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", file, "-o", command, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	out, err := exec.Command(command, "-short").CombinedOutput()
+	return string(out), err
+}

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/internal/rng"
+	"proactivedp/models"
+)
+
+// tally is a model of one parameter for each round of each client, that no
+// gradient moves. With unit vectors as releases and a step size of 1, parameter
+// (c, i) of a global or local model is minus the number of times that update i
+// of client c is in it: so models tell what the machines did to them, whatever
+// the machines have noted about it.
+type tally struct{ params int }
+
+func (tally) Name() string                    { return "tally" }
+func (m tally) NumParams() int                { return m.params }
+func (tally) Init(p []float32, _ *rng.Stream) { clear(p) }
+func (tally) NewScratch() models.Scratch      { return nil }
+func (tally) ClippedGradSum(sum, _ []float32, _ data.Batch, _ float64, _ models.Scratch) error {
+	clear(sum)
+	return nil
+}
+func (tally) Loss([]float32, data.Batch, models.Scratch) float64     { return 0 }
+func (tally) Predict([]int32, []float32, data.Batch, models.Scratch) {}
+
+// config returns the run that the exploration is of.
+func (e Exploration) config() *Config {
+	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{0, 1}, Start: []int{0, 0, 0}}
+	var delay Delay = Unlimited{}
+	if e.Tau >= 0 {
+		delay = AtMost(e.Tau)
+	}
+	now := Duration{Kind: ConstantDuration}
+	return &Config{
+		Model:     tally{e.Clients * e.Rounds},
+		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: []int32{0, 1}}}, e.Clients),
+		Partition: data.Replicate,
+		Mechanism: dp.Mechanism{
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1,
+			NoiseMultiplier: 0, DatasetSize: 2, Sizes: dp.ConstantSizes(1),
+		},
+		GradComps: e.Rounds,
+		Delay:     delay,
+		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
+		Root:      rng.New(1),
+		Timing:    Timing{Compute: now, Uplink: now, Downlink: now},
+		// With it, each message is sent by itself.
+		Churn: Churn{Present: time.Nanosecond, Away: time.Nanosecond},
+		Release: func(c *Client, u []float32, _ *Workspace) error {
+			clear(u)
+			u[c.ID()*e.Rounds+c.Round()] = 1
+			return nil
+		},
+	}
+}
+
+// updates is a set of updates: bit client·T + round.
+type updates uint32
+
+// maxTally is the largest number of updates in a set.
+const maxTally = 32
+
+// update returns the set of one.
+func (e *Exploration) update(client, round int) updates { return 1 << (client*e.Rounds + round) }
+
+// before returns the set of all updates of rounds < k.
+func (e *Exploration) before(k int) updates {
+	var set updates
+	for c := range e.Clients {
+		for i := range k {
+			set |= e.update(c, i)
+		}
+	}
+	return set
+}
+
+// names lists a set as client:round.
+func (e *Exploration) names(set updates) string {
+	var names []string
+	for c := range e.Clients {
+		for i := range e.Rounds {
+			if set&e.update(c, i) != 0 {
+				names = append(names, fmt.Sprintf("%d:%d", c, i))
+			}
+		}
+	}
+	return "{" + strings.Join(names, " ") + "}"
+}
+
+// applied returns the updates that are in a model at least once.
+func applied(model []float32) updates {
+	var set updates
+	for p, n := range model {
+		if n != 0 {
+			set |= 1 << p
+		}
+	}
+	return set
+}

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+var oneEach = Faults{Duplicates: 1, Losses: 1, Leaves: 1}
+
+// One client and one round, by hand: the round runs, its update is under way,
+// the broadcast is, all is done.
+func TestExplorationOfOneRound(t *testing.T) {
+	got, err := Exploration{Clients: 1, Rounds: 1}.Run()
+	if want := (Explored{States: 4, Transitions: 3, Ends: 1}); err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// Algorithms 1–4 keep their promises in every order of events: here of two clients
+// and two rounds with every fault, and of more without; the command explore does
+// all of it.
+func TestEveryInterleaving(t *testing.T) {
+	for _, e := range []Exploration{
+		{Clients: 2, Rounds: 2}, {Clients: 2, Rounds: 2, Faults: oneEach},
+		{Clients: 2, Rounds: 3}, {Clients: 3, Rounds: 2},
+	} {
+		e.Tau = -1
+		all, err := e.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// In the end each fault has happened or not, and that is all that is left of it.
+		if ends := 1 << (e.Faults.Duplicates + e.Faults.Losses + e.Faults.Leaves); all.Ends != ends {
+			t.Errorf("%+v: %d ends, want %d", e, all.Ends, ends)
+		}
+		for e.Tau = range e.Rounds + 1 {
+			some, err := e.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%+v: %+v", e, some)
+			// No round is more than T − 1 ahead of v̂_0: a larger τ is none.
+			if wide := e.Tau >= e.Rounds-1; wide != (some == all) {
+				t.Errorf("%+v: %+v, without τ %+v", e, some, all)
+			}
+		}
+	}
+}
+
+func TestExplorationRefusesWhatItCannotCount(t *testing.T) {
+	for want, e := range map[string]Exploration{
+		"clients = 0, must be in [1, 5]":                 {Rounds: 1},
+		"clients = 6":                                    {Clients: 6, Rounds: 1},
+		"clients × rounds = 3 × 11, must be in [1, 32]":  {Clients: 3, Rounds: 11},
+		"Losses:-1 Leaves:0}, must be in [0, 255] each":  {Clients: 1, Rounds: 1, Faults: Faults{Losses: -1}},
+		"Losses:0 Leaves:256}, must be in [0, 255] each": {Clients: 1, Rounds: 1, Faults: Faults{Leaves: 256}},
+	} {
+		_, err := e.Run()
+		if broken := new(Violation); err == nil || errors.As(err, &broken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", e, err, want)
+		}
+	}
+}
+
+// Of states that differ by the names of clients alone, one is explored. All are
+// found that there are without this.
+func TestNamesOfClientsDecideNothing(t *testing.T) {
+	for _, e := range []Exploration{
+		{Clients: 2, Rounds: 2, Tau: 1, Faults: oneEach},
+		{Clients: 3, Rounds: 1, Faults: oneEach},
+	} {
+		x, start, err := newExplorer(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders, found := x.orders, map[fingerprint]bool{}
+		var visit func(w *world)
+		visit = func(w *world) {
+			x.orders = orders[:1]
+			if print := x.fingerprint(w); x.visited[print] {
+				return
+			} else {
+				x.visited[print] = true
+			}
+			x.orders = orders
+			found[x.fingerprint(w)] = true
+			for _, m := range x.moves(w) {
+				next, err := x.step(w, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				visit(next)
+			}
+		}
+		visit(start)
+		explored, err := e.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d × %d: %d states, %d with names", e.Clients, e.Rounds, explored.States, len(x.visited))
+		if explored.States != len(found) {
+			t.Errorf("%d × %d: %d states explored, there are %d", e.Clients, e.Rounds, explored.States, len(found))
+		}
+	}
+}

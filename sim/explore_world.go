@@ -1,0 +1,130 @@
+package sim
+
+import "slices"
+
+// world is a state of the run, and what the explorer has seen on the way to it.
+// It does not change once it is made.
+type world struct {
+	run      virtualState
+	left     Faults
+	received []int // by client: the newest k that came while it was there
+	finished []int // by client: rounds that ended
+}
+
+// newExplorer returns an explorer and the state at the start of the run.
+func newExplorer(e Exploration) (*explorer, *world, error) {
+	v, err := NewVirtual(e.config(), Perf{}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}, orders: permutations(e.Clients)}
+	return x, &world{run: v.state(), left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}, nil
+}
+
+// move is something that may happen next, to an event of the queue.
+type move struct {
+	kind  moveKind
+	event int
+}
+
+type moveKind uint8
+
+const (
+	happens      moveKind = iota
+	happensTwice          // a message arrives, and will again: it was doubled on the way
+	isLost                // a message will not arrive: it was lost on the way
+)
+
+// moves lists what may happen next. How long a message was to travel decides
+// nothing, so what befalls it on the way is settled when it could arrive.
+func (x *explorer) moves(w *world) []move {
+	var out []move
+	for j, e := range w.run.queue {
+		if e.kind == clientLeaves && w.left.Leaves == 0 {
+			continue
+		}
+		out = append(out, move{happens, j})
+		if e.kind != updateArrives && e.kind != broadcastArrives {
+			continue
+		}
+		if w.left.Duplicates > 0 {
+			out = append(out, move{happensTwice, j})
+		}
+		if w.left.Losses > 0 {
+			out = append(out, move{isLost, j})
+		}
+	}
+	return out
+}
+
+// still reports that nothing need happen any more: at most clients may leave.
+func (w *world) still(moves []move) bool {
+	return !slices.ContainsFunc(moves, func(m move) bool { return w.run.queue[m.event].kind != clientLeaves })
+}
+
+// step returns the state after a move, and the invariant that is broken by it.
+// after is nil if there is no such state.
+func (x *explorer) step(before *world, m move) (after *world, err error) {
+	after = &world{left: before.left, received: slices.Clone(before.received), finished: slices.Clone(before.finished)}
+	v := x.virtual
+	v.Restore(&Snapshot{before.run})
+	v.vectors.free = nil // of other states
+	e := v.queue[m.event]
+	v.queue = slices.Delete(v.queue, m.event, m.event+1)
+	switch m.kind {
+	case isLost:
+		after.left.Losses--
+		x.send(e, Network{Loss: 1})
+	case happensTwice:
+		after.left.Duplicates--
+		x.send(e, Network{Duplicate: 1})
+		same := func(o event) bool { return o.kind == e.kind && o.vector == e.vector && o.client == e.client }
+		j := slices.IndexFunc(v.queue, same)
+		v.queue = slices.Delete(v.queue, j, j+1)
+		fallthrough
+	case happens:
+		after.see(e, before.run.stations[e.client].away)
+		if err := x.happen(e); err != nil {
+			return nil, err
+		}
+	}
+	after.run = v.state()
+	return after, x.check(before, after, m)
+}
+
+// see notes what is about to happen, at a client that is away or not.
+func (w *world) see(e event, away bool) {
+	switch {
+	case e.kind == roundEnds:
+		w.finished[e.client]++
+	case e.kind == broadcastArrives && !away:
+		w.received[e.client] = max(w.received[e.client], int(e.number))
+	case e.kind == clientLeaves:
+		w.left.Leaves--
+	}
+}
+
+// send puts a message on its way once more, through a network that does one
+// thing for certain.
+func (x *explorer) send(e event, n Network) {
+	x.virtual.cfg.Network = n
+	x.virtual.send(e)
+	x.virtual.cfg.Network = Network{}
+}
+
+// happen lets an event happen in the run.
+func (x *explorer) happen(e event) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *Violation: // asserted
+			err = p
+		default:
+			err = violated(NoFailure, "panic: %v", p)
+		}
+	}()
+	if err := x.virtual.happen(e); err != nil {
+		return violated(NoFailure, "%v", err)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"math"
+	"slices"
+)
+
+// Promises that the explorer tests in every state of small runs are asserted
+// here in all others, if the program is built with the tag "invariants". Each
+// costs no more than what it watches.
+
+// assert panics unless a promise holds.
+func assert(holds bool, i Invariant, format string, args ...any) {
+	if !holds {
+		panic(violated(i, format, args...))
+	}
+}
+
+// has reports whether a round is in, the slow and plain way.
+func (p *progress) has(round int32) bool { return round < p.next || slices.Contains(p.ahead, round) }
+
+// assertReceived is what an update must have done to a server that had it or
+// not, and stood at so many updates and at k.
+func (s *Server) assertReceived(u Update, had bool, updates, k int) {
+	st := &s.state
+	if !had {
+		updates++
+	}
+	assert(st.applied == updates, Once, "update of client %d, round %d: %d applied, not %d", u.Client, u.Round, st.applied, updates)
+	assert(st.clients[u.Client].has(int32(u.Round)), Once, "update of client %d, round %d was forgotten", u.Client, u.Round)
+	if st.k == k {
+		return
+	}
+	in, least := 0, int32(s.sched.rounds)
+	for i := range st.clients {
+		p := &st.clients[i]
+		in += int(p.next) + len(p.ahead)
+		least = min(least, p.next)
+	}
+	assert(st.applied == in, Once, "%d updates applied, %d are in", st.applied, in)
+	assert(st.k == int(least), Complete, "k = %d, all clients have sent what is below %d", st.k, least)
+}
+
+// assertBegun is what holds when a round has begun.
+func (c *Client) assertBegun() {
+	s := &c.state
+	assert(c.delay.Permits(s.k, s.i), Permitted, "client %d begins round %d with v̂_%d", c.id, s.i, s.k)
+	assert(s.lag == s.i-s.k, Measured, "client %d measured %d rounds, there were %d", c.id, s.lag, s.i-s.k)
+}
+
+// assertFinished is what holds when a round has ended.
+func (c *Client) assertFinished() {
+	s := &c.state
+	assert(s.ledger.Run().Rounds == s.i, Ledgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i, s.ledger.Run().Rounds)
+	assert(s.shared == nil && s.newer == nil, Local, "client %d did not go on to a model of its own", c.id)
+}
+
+// assertReceived is what holds when a broadcast has come to a client that knew
+// of another.
+func (c *Client) assertReceived(k, before int) {
+	assert(c.state.k == max(k, before), Newest, "client %d goes by v̂_%d after v̂_%d and v̂_%d", c.id, c.state.k, before, k)
+}
+
+// assertAwake is what holds of a client after anything has happened to it.
+func (v *Virtual) assertAwake(c *Client) {
+	assert(!c.CanBegin(), WakeUp, "client %d waits at round %d with v̂_%d", c.id, c.state.i, c.state.k)
+}
+
+// assertReleased is what holds of a vector that a reader has let go of. Nobody
+// can mistake the content of a free one for a model.
+func (v *Vector) assertReleased(left int32) {
+	assert(left >= 0, Readers, "a vector was released %d times too often", -left)
+	if left == 0 {
+		poison(v.X)
+	}
+}
+
+// poison overwrites a vector that is not to be read before it is written.
+func poison(x []float32) {
+	for i := range x {
+		x[i] = float32(math.NaN())
+	}
+}
+
+// assertEnded is what holds at the end of training.
+func assertEnded(server *Server, clients []*Client, staleness Staleness) {
+	rounds, largest := server.sched.rounds, 0
+	assert(server.state.applied == rounds*len(clients), Once, "%d updates applied of %d clients and %d rounds", server.state.applied, len(clients), rounds)
+	for _, c := range clients {
+		assert(c.Done() && !c.state.busy, NoDeadlock, "client %d is at round %d of %d", c.id, c.state.i, rounds)
+		assert(c.state.ledger.Run().Rounds == rounds, Ledgers, "the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
+		tau, bounded := largestLag(c.delay)
+		if !bounded {
+			tau = rounds
+		}
+		largest = max(largest, tau)
+	}
+	assert(staleness.Max() <= largest, Measured, "a round was %d behind, Υ allows %d", staleness.Max(), largest)
+	measured := 0
+	for _, n := range staleness {
+		measured += n
+	}
+	assert(measured == rounds*len(clients), Measured, "the staleness of %d rounds was measured, there were %d", measured, rounds*len(clients))
+}

@@ -1,0 +1,6 @@
+//go:build invariants
+
+package sim
+
+// invariants turns the assertions of invariants.go on.
+const invariants = true

@@ -1,0 +1,129 @@
+//go:build invariants
+
+package sim
+
+import (
+	"errors"
+	"testing"
+)
+
+// Each assertion fails where its promise is broken.
+func TestAssertionsFail(t *testing.T) {
+	machines := func() (*Server, *Client) {
+		server, clients, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
+		return server, clients[0]
+	}
+	update := Update{Client: 0, Round: 0, U: make([]float32, 4)}
+	for name, c := range map[string]struct {
+		want Invariant
+		do   func()
+	}{
+		"an update is counted twice": {Once, func() {
+			server, _ := machines()
+			server.Receive(update)
+			server.assertReceived(update, true, 0, 0)
+		}},
+		"an update is forgotten": {Once, func() {
+			server, _ := machines()
+			server.Receive(update)
+			server.state.clients[0] = progress{}
+			server.assertReceived(update, false, 0, 0)
+		}},
+		"a round is complete too early": {Complete, func() {
+			server, _ := machines()
+			server.state.at[0] = 1 // of two clients
+			server.Receive(update)
+		}},
+		"a round begins while Υ is false": {Permitted, func() {
+			_, client := machines()
+			client.state.i = 2
+			client.assertBegun()
+		}},
+		"staleness is not measured": {Measured, func() {
+			_, client := machines()
+			client.state.i = 1
+			client.assertBegun()
+		}},
+		"a round is entered twice": {Ledgers, func() {
+			_, client := machines()
+			client.Begin()
+			client.state.ledger.Record(client.mech.Event(0))
+			client.Finish(update.U)
+		}},
+		"a round leaves ŵ to others": {Local, func() {
+			_, client := machines()
+			client.assertFinished()
+		}},
+		"an older broadcast is taken": {Newest, func() {
+			_, client := machines()
+			client.assertReceived(1, 2)
+		}},
+		"a client is not woken": {WakeUp, func() {
+			v, err := NewVirtual(handDriven(1, 2, AtMost(1)), Perf{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.clients[0].state.busy = false
+			v.assertAwake(v.clients[0])
+		}},
+		"a vector is released too often": {Readers, func() {
+			var pool vectorPool
+			v := pool.get(1)
+			pool.release(v)
+			pool.release(v)
+		}},
+		"a run ends without an update": {Once, func() {
+			server, client := machines()
+			assertEnded(server, []*Client{client}, nil)
+		}},
+		"a run ends without a client": {NoDeadlock, func() {
+			server, client := machines()
+			server.state.applied = 2
+			assertEnded(server, []*Client{client}, nil)
+		}},
+		"a run ends without a ledger": {Ledgers, func() {
+			server, client := machines()
+			server.state.applied, client.state.i = 2, 2
+			assertEnded(server, []*Client{client}, nil)
+		}},
+		"a run was staler than Υ allows": {Measured, func() {
+			server, client := machines()
+			server.state.applied, client.state.i = 2, 2
+			client.state.ledger.Record(client.mech.Event(0))
+			client.state.ledger.Record(client.mech.Event(1))
+			assertEnded(server, []*Client{client}, Staleness{0, 1, 1})
+		}},
+		"a round's staleness is missing": {Measured, func() {
+			server, client := machines()
+			server.state.applied, client.state.i = 2, 2
+			client.state.ledger.Record(client.mech.Event(0))
+			client.state.ledger.Record(client.mech.Event(1))
+			assertEnded(server, []*Client{client}, Staleness{1})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				err, _ := recover().(error)
+				if broken := new(Violation); !errors.As(err, &broken) || broken.Invariant != c.want {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+			}()
+			c.do()
+		})
+	}
+}
+
+// A vector that is free for use holds nothing that could pass for a model.
+func TestFreeVectorsArePoisoned(t *testing.T) {
+	pool := vectorPool{length: 2}
+	v := pool.get(2)
+	v.X[0], v.X[1] = 1, 2
+	pool.release(v)
+	if v.X[0] != 1 {
+		t.Error("overwritten while there was a reader left")
+	}
+	pool.release(v)
+	if v.X[0] == v.X[0] || v.X[1] == v.X[1] {
+		t.Errorf("%v in a free vector, want NaN", v.X)
+	}
+}
