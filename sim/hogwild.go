@@ -38,15 +38,12 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		observe:    observe,
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
-		workspaces: make(chan *Workspace, min(cfg.Clients(), runtime.GOMAXPROCS(0))),
+		workspaces: newWorkspaces(cfg),
 		// The server has one, too: no more broadcasts are ever there.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.release)
 	h.server, h.sched = server, sched
-	for range cap(h.workspaces) {
-		h.workspaces <- NewWorkspace(cfg.Model)
-	}
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
 		h.nodes = append(h.nodes, &node{client: c, mailbox: make(chan broadcast, 1), free: make(chan []float32, vectorsPerClient)})
@@ -80,9 +77,9 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update     // clients to server
-	returned   chan *Vector    // read by all, for the server to use again
-	workspaces chan *Workspace // free
+	updates    chan Update  // clients to server
+	returned   chan *Vector // read by all, for the server to use again
+	workspaces *workspaces
 }
 
 // node is a client with its channels.
@@ -218,12 +215,12 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 
 // compute computes the client's round in a free workspace.
 func (h *hogwild) compute(ctx context.Context, c *Client, u []float32) error {
-	ws, err := receive(ctx, h.workspaces)
+	ws, err := h.workspaces.take(ctx)
 	if err != nil {
 		return err
 	}
 	err = c.Compute(u, ws)
-	h.workspaces <- ws
+	h.workspaces.give(ws)
 	return err
 }
 
