@@ -6,12 +6,13 @@ SEEDS       ?= 5
 NETWORK_SEEDS ?= 3
 CIFAR_SCALE   ?= 0.01
 FUZZTIME    ?= 10s
+LOADTIME    ?= 10m
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race lint generate generate-check fuzz-short bench results search clean
+.PHONY: help build run quick test test-noasm race load lint generate generate-check fuzz-short bench results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +35,9 @@ test-noasm: ## Pass the tests of the kernels and of what rests on them without a
 
 race: ## Pass the tests of everything concurrent under the race detector.
 	$(GO) test -race ./sim/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
+
+load: ## Load the hogwild runner for LOADTIME under the race detector.
+	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v
 
 lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
