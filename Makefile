@@ -12,7 +12,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm race load lint generate generate-check fuzz-short bench results search clean
+.PHONY: help build run quick test test-noasm race load lint generate generate-check fuzz-short bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ fuzz-short: ## Fuzz each target for FUZZTIME.
 
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
+
+scale: ## Measure cost against clients and model size, and write results/scale (some minutes).
+	$(GO) run -buildvcs=true ./cmd/bench -runs 3 -scale results/scale
 
 results: build ## Make the committed figures and tables anew, from the real data only (about an hour).
 	$(BIN) figures --out results --seeds $(SEEDS)

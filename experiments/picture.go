@@ -32,7 +32,7 @@ type picture struct {
 
 // line is a curve with a band from lo to hi.
 type line struct {
-	name      string
+	name      string // "" for none in the legend
 	x, y      []float64
 	lo, hi    []float64
 	emphasise bool // dashed and black: a reference
@@ -101,7 +101,9 @@ func (p picture) writePNG(w io.Writer) error {
 			return fmt.Errorf("experiments: plot of %s: %w", l.name, err)
 		}
 		plt.Add(band, curve)
-		legend.Add(l.name, curve)
+		if l.name != "" {
+			legend.Add(l.name, curve)
+		}
 	}
 
 	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, pictureHeight+p.tableHeight()), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))
