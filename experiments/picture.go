@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,7 @@ func (p picture) writePNG(w io.Writer) error {
 	plt.X.Tick.Marker, plt.Y.Tick.Marker = ticks{6}, ticks{5}
 	if p.logarithmic {
 		for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
-			axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+			axis.Scale, axis.Tick.Marker = plot.LogScale{}, decades{}
 		}
 	}
 	grid := plotter.NewGrid()
@@ -185,6 +186,15 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 		out = append(out, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
 	}
 	return out
+}
+
+// decades marks the powers of ten and the places between. plot.LogTicks goes on
+// beyond the end where the logarithm of it is rounded up, which leaves a gap.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(lo, hi float64) []plot.Tick {
+	return slices.DeleteFunc(plot.LogTicks{Prec: -1}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value > hi })
 }
 
 // drawCaption writes the caption along the bottom, broken into lines that fit,

@@ -44,8 +44,8 @@ type scaleCost struct {
 // entries is how many columns of a drawn row are not zero, as of phishing.
 const entries = 30
 
-// drawnRows returns as many rows as phishing has, of so many columns at random
-// places: one in each of equal parts.
+// drawnRows returns as many rows as phishing has, of so many columns, at least
+// entries: one entry at a random place in each of equal parts.
 func drawnRows(columns int) *data.Dataset {
 	const rows, value = 11_055, 0.18257
 	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
@@ -63,19 +63,25 @@ func drawnRows(columns int) *data.Dataset {
 }
 
 // data returns what the run trains on.
-func (r scaleRun) data() *data.Dataset {
+func (r scaleRun) data() (*data.Dataset, error) {
 	switch r.Model {
 	case experiments.LeNetReLU:
-		return synth.Digits(rng.New(1), synth.MinRows)
+		return synth.Digits(rng.New(1), synth.MinRows), nil
 	case experiments.AlexNet:
-		return synth.Objects(rng.New(1), synth.MinRows)
+		return synth.Objects(rng.New(1), synth.MinRows), nil
 	}
-	return drawnRows(r.Columns)
+	if r.Columns < entries {
+		return nil, fmt.Errorf("scale-run: columns = %d, must be at least %d", r.Columns, entries)
+	}
+	return drawnRows(r.Columns), nil
 }
 
 // problem returns the training, ready to run.
 func (r scaleRun) problem() (*experiments.Problem, error) {
-	d := r.data()
+	d, err := r.data()
+	if err != nil {
+		return nil, err
+	}
 	spec := experiments.DefaultTrainSpec()
 	spec.Model, spec.Data, spec.Runner, spec.Clients = r.Model, d.Name, r.Runner, r.Clients
 	spec.SampleSize, spec.GradComps = "1", r.Rounds
