@@ -29,7 +29,7 @@ import (
 //
 // All goroutines end before Hogwild returns: when training is complete, when
 // the context is cancelled, or when one of them fails or panics, which cancels
-// the others.
+// the others. A gradient that is being computed is finished first.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -150,6 +150,10 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 		case x = <-c:
 			return x, nil
 		default:
+			// Many clients that each yield to all others stop late otherwise.
+			if cancelled(ctx) {
+				return x, stopped(ctx)
+			}
 			runtime.Gosched()
 		}
 	}
