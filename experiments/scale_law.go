@@ -27,9 +27,9 @@ type ScalePoint struct {
 
 // ScaleLaw says how cost grows with the n clients and the d parameters. The time
 // of a round is a + b·log₂n + c·d + (e + f·d)·m: the queue of events grows with
-// log₂n, and m = log₂ max(1, 4nd/Cache) is by how many doublings the clients'
-// models outgrow a memory of Cache bytes that is fast. Memory is
-// Base + n·(Client + Vectors·4d).
+// log₂n, and m = log₂ max(1, 4(n+3)d/Cache) is by how many doublings the clients'
+// models, the server's, a broadcast and an update outgrow a memory of Cache bytes
+// that is fast. Memory is Base + n·(Client + Vectors·4d).
 type ScaleLaw struct {
 	A     float64 `json:"a_ns"`
 	B     float64 `json:"b_ns"`
@@ -65,7 +65,7 @@ func (l *ScaleLaw) MiB(clients, params int) float64 {
 
 func timeTerms(clients, params int, cache float64) []float64 {
 	n, d := float64(clients), float64(params)
-	m := math.Log2(max(1, 4*n*d/cache))
+	m := math.Log2(max(1, 4*(n+3)*d/cache))
 	return []float64{1, math.Log2(n), d, m, d * m}
 }
 

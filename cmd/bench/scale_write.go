@@ -66,7 +66,7 @@ const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, 
 
 // lawText states the law and how well it fits.
 func lawText(l *experiments.ScaleLaw) string {
-	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, where m = log2 max(1, 4nd/%s), within %.0f %% (root mean square %.0f %%); "+
+	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
 		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
 		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors, 100*l.Memory.Worst)
 }
@@ -135,7 +135,7 @@ func writeScaleReadme(w io.Writer, points []experiments.ScalePoint, law *experim
 		fmt.Fprint(w, f)
 	}
 	fmt.Fprintf(w, "\n## Law\n\n%s\nFor networks, which it was not fitted to, the law is of the round without the gradient; the gradient, measured by itself, is added.\n"+
-		"Its m counts by how many doublings the models of all clients are larger than a fast memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
+		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {
 		lawNs, lawMiB := "–", "–"
