@@ -7,12 +7,13 @@ NETWORK_SEEDS ?= 3
 CIFAR_SCALE   ?= 0.1
 FUZZTIME    ?= 10s
 AUDITS      ?= 20
+LOADTIME    ?= 10m
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm test-invariants explore race lint generate generate-check fuzz-short kills audit bench results search clean
+.PHONY: help build run quick test test-noasm test-invariants explore race load lint generate generate-check fuzz-short kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +42,9 @@ explore: ## Take small runs through every order of events, and count the states.
 
 race: ## Pass the tests of everything concurrent under the race detector.
 	$(GO) test -race ./sim/... ./audit/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
+
+load: ## Load the hogwild runner for LOADTIME under the race detector.
+	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v
 
 lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -84,6 +88,9 @@ audit: build ## Audit with the defaults: AUDITS whole runs give no alarm, every 
 
 bench: ## Measure, and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
+
+scale: ## Measure cost against clients and model size, and write results/scale (some minutes).
+	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
 
 results: build ## Make the committed figures and tables anew, from the real data only (about two hours).
 	$(BIN) figures --out results --seeds $(SEEDS)

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +43,7 @@ type keyEntry struct {
 
 // line is a curve with a band from lo to hi.
 type line struct {
-	name      string
+	name      string // "" for none in the legend
 	x, y      []float64
 	lo, hi    []float64
 	emphasise bool // dashed and black: a reference
@@ -89,7 +90,7 @@ func (p picture) writePNG(w io.Writer) error {
 	plt.X.Tick.Marker, plt.Y.Tick.Marker = ticks{6}, ticks{5}
 	if p.logarithmic {
 		for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
-			axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+			axis.Scale, axis.Tick.Marker = plot.LogScale{}, decades{}
 		}
 	}
 	nameTicks(&plt.X, p.xNames)
@@ -115,7 +116,9 @@ func (p picture) writePNG(w io.Writer) error {
 			return fmt.Errorf("experiments: plot of %s: %w", l.name, err)
 		}
 		plt.Add(band, curve)
-		legend.Add(l.name, curve)
+		if l.name != "" {
+			legend.Add(l.name, curve)
+		}
 		if l.points {
 			plt.Add(&plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2, Shape: draw.CircleGlyph{}}})
 		}
@@ -224,6 +227,15 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 		out = append(out, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
 	}
 	return out
+}
+
+// decades marks the powers of ten and the places between. plot.LogTicks goes on
+// beyond the end where the logarithm of it is rounded up, which leaves a gap.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(lo, hi float64) []plot.Tick {
+	return slices.DeleteFunc(plot.LogTicks{Prec: -1}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value > hi })
 }
 
 // drawCaption writes the caption along the bottom, broken into lines that fit,

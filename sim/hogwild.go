@@ -29,7 +29,7 @@ import (
 //
 // All goroutines end before Hogwild returns: when training is complete, when
 // the context is cancelled, or when one of them fails or panics, which cancels
-// the others.
+// the others. A gradient that is being computed is finished first.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
 	if err := errors.Join(cfg.Validate(), cfg.CheckFreeRunning()); err != nil {
 		return nil, err
@@ -38,15 +38,12 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		observe:    observe,
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
-		workspaces: make(chan *Workspace, min(cfg.Clients(), runtime.GOMAXPROCS(0))),
+		workspaces: newWorkspaces(cfg),
 		// The server has one, too: no more broadcasts are ever there.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.release)
 	h.server, h.sched = server, sched
-	for range cap(h.workspaces) {
-		h.workspaces <- NewWorkspace(cfg.Model)
-	}
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
 		h.nodes = append(h.nodes, &node{client: c, mailbox: make(chan broadcast, 1), free: make(chan []float32, vectorsPerClient)})
@@ -84,9 +81,9 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update     // clients to server
-	returned   chan *Vector    // read by all, for the server to use again
-	workspaces chan *Workspace // free
+	updates    chan Update  // clients to server
+	returned   chan *Vector // read by all, for the server to use again
+	workspaces *workspaces
 }
 
 // node is a client with its channels.
@@ -162,6 +159,10 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 		case x = <-c:
 			return x, nil
 		default:
+			// Many clients that each yield to all others stop late otherwise.
+			if cancelled(ctx) {
+				return x, stopped(ctx)
+			}
 			runtime.Gosched()
 		}
 	}
@@ -228,12 +229,12 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 
 // compute computes the client's round in a free workspace.
 func (h *hogwild) compute(ctx context.Context, c *Client, u []float32) error {
-	ws, err := receive(ctx, h.workspaces)
+	ws, err := h.workspaces.take(ctx)
 	if err != nil {
 		return err
 	}
 	err = c.Compute(u, ws)
-	h.workspaces <- ws
+	h.workspaces.give(ws)
 	return err
 }
 

@@ -5,8 +5,10 @@
 // medians: of the client rounds per second in the training loop, and of the
 // largest resident memory of the whole process. Kernels and networks it measures
 // by Go's benchmarks, the accounting in a process of its own, against targets.
+// For that it needs the real data sets (PROACTIVEDP_DATA, or the cache).
 //
-// It needs the real data sets (PROACTIVEDP_DATA, or the cache).
+// With -scale it measures what a client round and a training cost against the
+// number of clients and of parameters, and writes results/scale.
 package main
 
 import (
@@ -32,6 +34,8 @@ func main() {
 	runs := flag.Int("runs", 5, "runs of each row; the median is reported")
 	out := flag.String("out", "bench.md", "file to write")
 	alone := flag.Bool("accounting", false, "measure the accounting alone, in this process, and print its rows")
+	scaleDir := flag.String("scale", "", "measure cost against clients and parameters alone, and write figures to this folder")
+	scaleOne := flag.String("scale-run", "", "measure one such run, given as JSON, in this process")
 	flag.Parse()
 	var err error
 	switch {
@@ -39,6 +43,10 @@ func main() {
 		err = fmt.Errorf("runs = %d, must be at least 1", *runs)
 	case *alone:
 		err = accounting(os.Stdout, *runs)
+	case *scaleOne != "":
+		err = measureScale(os.Stdout, *scaleOne)
+	case *scaleDir != "":
+		err = scale(*scaleDir, *runs)
 	default:
 		err = atomicfile.Write(*out, func(w io.Writer) error { return bench(w, *runs) })
 	}

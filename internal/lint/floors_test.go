@@ -57,7 +57,7 @@ var sameFloor = map[[2]string]bool{
 
 // runnersOnly lists the files of sim that may run goroutines and use channels:
 // the state machines know none.
-var runnersOnly = []string{"hogwild.go", "crew.go"}
+var runnersOnly = []string{"hogwild.go", "workspaces.go", "crew.go"}
 
 func floorOf(t *testing.T, pkg string) (floor, bool) {
 	t.Helper()

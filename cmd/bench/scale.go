@@ -1,0 +1,110 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"proactivedp/experiments"
+)
+
+// scaleRuns lists the runs, in the order of the figures' lines: clients from one
+// to a hundred thousand, models from phishing's to AlexNet, as far as the clients'
+// models together stay below 2 GiB.
+func scaleRuns() []scaleRun {
+	virtual, hogwild := experiments.VirtualRunner, experiments.HogwildRunner
+	var runs []scaleRun
+	for _, line := range []struct {
+		runner, model string
+		columns       int
+		rounds        int // of all clients together, a second or less
+		clients       []int
+	}{
+		{virtual, experiments.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
+		{virtual, experiments.Ridge, 1 << 10, 300_000, []int{1, 5, 10, 100, 1000, 10_000}},
+		{virtual, experiments.Ridge, 1 << 14, 40_000, []int{1, 5, 10, 100, 1000}},
+		{virtual, experiments.Ridge, 1 << 18, 2000, []int{1, 5, 10, 100}},
+		{virtual, experiments.LeNetReLU, 0, 3000, []int{1, 5, 10, 100, 1000}},
+		{virtual, experiments.AlexNet, 0, 20, []int{1, 5}},
+		{hogwild, experiments.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
+	} {
+		for _, n := range line.clients {
+			runs = append(runs, scaleRun{line.runner, line.model, line.columns, n, max(leastScaleRounds, line.rounds/n)})
+		}
+	}
+	return runs
+}
+
+// leastScaleRounds are enough for what happens once, such as each client's first
+// use of its vectors, to count little.
+const leastScaleRounds = 10
+
+// processors is how many the run may use.
+func (r scaleRun) processors() int {
+	if r.Runner == experiments.HogwildRunner {
+		return runtime.NumCPU()
+	}
+	return 1
+}
+
+// point measures the run some times, each in a process of its own, and takes
+// medians.
+func (r scaleRun) point(runs int) (experiments.ScalePoint, error) {
+	p := experiments.ScalePoint{Runner: r.Runner, Model: r.Model, Processors: r.processors(), Clients: r.Clients}
+	self, err := os.Executable()
+	if err != nil {
+		return p, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return p, err
+	}
+	var rates, times, gradients, memories []float64
+	for range runs {
+		out, memory, err := run(p.Processors, self, "-scale-run", string(text))
+		if err != nil {
+			return p, err
+		}
+		var c scaleCost
+		if err := json.Unmarshal(out, &c); err != nil {
+			return p, fmt.Errorf("%+v: %w", r, err)
+		}
+		updates := float64(c.Updates)
+		p.Params, p.Updates = c.Params, c.Updates
+		rates, times = append(rates, updates/c.Seconds), append(times, 1e9*c.Processor/updates)
+		gradients, memories = append(gradients, 1e9*c.Gradient), append(memories, memory)
+	}
+	p.Rate, p.Nanoseconds, p.Gradient, p.MiB = median(rates), median(times), median(gradients), median(memories)
+	p.Least, p.Most = slices.Min(times), slices.Max(times)
+	return p, nil
+}
+
+// lawful are the points that the law is fitted to.
+func lawful(points []experiments.ScalePoint) []experiments.ScalePoint {
+	return slices.DeleteFunc(slices.Clone(points), func(p experiments.ScalePoint) bool {
+		return p.Runner != experiments.VirtualRunner || p.Model != experiments.Ridge
+	})
+}
+
+// scale measures all runs and writes the folder.
+func scale(dir string, runs int) error {
+	var points []experiments.ScalePoint
+	for _, r := range scaleRuns() {
+		p, err := r.point(runs)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s, %s, %d parameters, %d clients: %.0f client rounds per second, %.0f ns, %.0f MiB\n",
+			p.Runner, p.Model, p.Params, p.Clients, p.Rate, p.Nanoseconds, p.MiB)
+		points = append(points, p)
+	}
+	law, err := experiments.FitScale(lawful(points))
+	if err != nil {
+		return err
+	}
+	return writeScale(dir, points, law, runs)
+}

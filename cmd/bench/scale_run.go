@@ -1,0 +1,162 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"syscall"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/internal/rng"
+	"proactivedp/sim"
+)
+
+// scaleRun is a training whose cost is measured: one example a round on average,
+// otherwise the paper's parameters for logistic regression.
+type scaleRun struct {
+	Runner  string `json:"runner"`
+	Model   string `json:"model"`
+	Columns int    `json:"columns"` // of logistic regression; 0 for a network
+	Clients int    `json:"clients"`
+	Rounds  int    `json:"rounds"` // per client
+}
+
+// scaleCost is what a run says of itself.
+type scaleCost struct {
+	Params  int     `json:"params"`
+	Updates int     `json:"updates"`
+	Seconds float64 `json:"seconds"` // of training, by the clock
+	// Processor is the same by what the process used of the processors, which
+	// other programs hardly change.
+	Processor float64 `json:"processor"`
+	// Gradient is the seconds of a network's clipped gradient, the mean of a run
+	// of its own.
+	Gradient float64 `json:"gradient"`
+}
+
+// entries is how many columns of a drawn row are not zero, as of phishing.
+const entries = 30
+
+// drawnRows returns as many rows as phishing has, of so many columns, at least
+// entries: one entry at a random place in each of equal parts.
+func drawnRows(columns int) *data.Dataset {
+	const rows, value = 11_055, 0.18257
+	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
+	d := &data.Dataset{Name: "drawn", Features: columns, Classes: 2, Start: []int{0}, Synthetic: true}
+	for range rows {
+		for part := range entries {
+			from, to := part*columns/entries, (part+1)*columns/entries
+			d.Index = append(d.Index, int32(from+s.IntN(to-from)))
+		}
+		d.Start = append(d.Start, len(d.Index))
+		d.Label = append(d.Label, int32(s.IntN(2)))
+	}
+	d.Value = slices.Repeat([]float32{value}, len(d.Index))
+	return d
+}
+
+// data returns what the run trains on.
+func (r scaleRun) data() (*data.Dataset, error) {
+	switch r.Model {
+	case experiments.LeNetReLU:
+		return synth.Digits(rng.New(1), synth.MinRows), nil
+	case experiments.AlexNet:
+		return synth.Objects(rng.New(1), synth.MinRows), nil
+	}
+	if r.Columns < entries {
+		return nil, fmt.Errorf("scale-run: columns = %d, must be at least %d", r.Columns, entries)
+	}
+	return drawnRows(r.Columns), nil
+}
+
+// problem returns the training, ready to run.
+func (r scaleRun) problem() (*experiments.Problem, error) {
+	d, err := r.data()
+	if err != nil {
+		return nil, err
+	}
+	spec := experiments.DefaultTrainSpec()
+	spec.Model, spec.Data, spec.Runner, spec.Clients = r.Model, d.Name, r.Runner, r.Clients
+	spec.SampleSize, spec.GradComps = "1", r.Rounds
+	return spec.Prepare(d, nil)
+}
+
+// measureScale measures the run that the text says.
+func measureScale(w io.Writer, text string) error {
+	var r scaleRun
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return fmt.Errorf("scale-run = %q: %w", text, err)
+	}
+	return r.measure(w)
+}
+
+// measure runs in this process, and writes the cost.
+func (r scaleRun) measure(w io.Writer) error {
+	p, err := r.problem()
+	if err != nil {
+		return err
+	}
+	c := scaleCost{Params: p.Config.Model.NumParams()}
+	train := func() (*sim.Result, error) { return sim.Hogwild(context.Background(), p.Config, nil) }
+	if r.Runner == experiments.VirtualRunner {
+		v, err := sim.NewVirtual(p.Config, sim.Perf{}, nil)
+		if err != nil {
+			return err
+		}
+		train = func() (*sim.Result, error) { return v.Run(context.Background()) }
+	}
+	start, used := time.Now(), processorTime()
+	result, err := train()
+	c.Seconds, c.Processor = time.Since(start).Seconds(), (processorTime() - used).Seconds()
+	if err != nil {
+		return err
+	}
+	c.Updates = result.Updates
+	if r.Columns == 0 {
+		if c.Gradient, err = r.gradient(); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(w).Encode(c)
+}
+
+// processorTime is what this process has used of the processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic("getrusage: " + err.Error()) // Its arguments are right.
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// gradientRounds is how many rounds the gradient is timed in, of one client.
+const gradientRounds = 50
+
+// gradient returns the mean seconds of a round's gradient.
+func (r scaleRun) gradient() (seconds float64, err error) {
+	r.Runner, r.Clients, r.Rounds = experiments.VirtualRunner, 1, gradientRounds
+	p, err := r.problem()
+	if err != nil {
+		return 0, err
+	}
+	var took time.Duration
+	p.Config.Release = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+		batch := c.Sample(ws)
+		start := processorTime()
+		err := c.GradSum(u, batch, ws)
+		took += processorTime() - start
+		c.AddNoise(u, ws)
+		return err
+	}
+	if _, err := p.Run(context.Background(), sim.Perf{}, nil); err != nil {
+		return 0, fmt.Errorf("gradient: %w", err)
+	}
+	return took.Seconds() / gradientRounds, nil
+}

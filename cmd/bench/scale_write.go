@@ -1,0 +1,155 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"proactivedp/experiments"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/cpu"
+)
+
+// The files of the folder.
+const (
+	scalePicture  = "figure.png"
+	scaleMemory   = "memory.png"
+	scaleTable    = "data.csv"
+	scaleManifest = "manifest.json"
+	scaleReadme   = "README.md"
+)
+
+// writeScale writes figures, data, how they were made, and what they say.
+func writeScale(dir string, points []experiments.ScalePoint, law *experiments.ScaleLaw, runs int) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	caption := fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands from the least to the most. %s",
+		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{scalePicture, func(w io.Writer) error { return experiments.ScaleTime.Draw(w, points, law, caption) }},
+		{scaleMemory, func(w io.Writer) error { return experiments.ScaleMemory.Draw(w, points, law, caption) }},
+		{scaleTable, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(scaleRecords(points, law)) }},
+		{scaleManifest, func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			enc.SetEscapeHTML(false)
+			return enc.Encode(map[string]any{
+				"command": "make scale", "version": experiments.Version(), "go": runtime.Version(),
+				"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
+				"runs": runs, "law": law, "configurations": scaleRuns(),
+				"files": []string{scalePicture, scaleMemory, scaleTable, scaleReadme},
+			})
+		}},
+		{scaleReadme, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) }},
+	} {
+		if err := atomicfile.Write(filepath.Join(dir, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scaleSetting is what all runs have in common.
+const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, the paper's noise and default times."
+
+// lawText states the law and how well it fits.
+func lawText(l *experiments.ScaleLaw) string {
+	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
+		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
+		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors, 100*l.Memory.Worst)
+}
+
+// kib writes a number of bytes.
+func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
+
+// scaleRecords is every point, the header first.
+func scaleRecords(points []experiments.ScalePoint, law *experiments.ScaleLaw) [][]string {
+	out := [][]string{{"runner", "model", "processors", "clients", "parameters", "client_rounds", "client_rounds_per_second",
+		"processor_ns", "processor_ns_least", "processor_ns_most", "gradient_ns", "law_ns", "peak_mib", "law_mib"}}
+	short := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
+	for _, p := range points {
+		lawNs, lawMiB := "", ""
+		if p.Runner == experiments.VirtualRunner {
+			lawNs, lawMiB = short(lawNanoseconds(p, law)), short(law.MiB(p.Clients, p.Params))
+		}
+		out = append(out, []string{p.Runner, p.Model, strconv.Itoa(p.Processors), strconv.Itoa(p.Clients), strconv.Itoa(p.Params), strconv.Itoa(p.Updates), short(p.Rate),
+			short(p.Nanoseconds), short(p.Least), short(p.Most), short(p.Gradient), lawNs, short(p.MiB), lawMiB})
+	}
+	return out
+}
+
+// lawNanoseconds is the law's time of a round, and a network's gradient, which
+// the law does not know.
+func lawNanoseconds(p experiments.ScalePoint, law *experiments.ScaleLaw) float64 {
+	return law.Nanoseconds(p.Clients, p.Params) + p.Gradient
+}
+
+// The targets, of 10,000 clients of logistic regression of phishing's size.
+const (
+	manyClients   = 10_000
+	leastRate     = 400_000 // client rounds per second of one processor's time
+	mostMiB       = 1024
+	phishingSized = 69
+)
+
+// scaleFigures are what has a target.
+func scaleFigures(points []experiments.ScalePoint) []figure {
+	var all []figure
+	for _, p := range points {
+		if p.Runner != experiments.VirtualRunner || p.Params != phishingSized || p.Clients < manyClients {
+			continue
+		}
+		rate, memory := atLeast, atMost
+		if p.Clients > manyClients {
+			rate, memory = noTarget, noTarget
+		}
+		of := thousands(float64(p.Clients)) + " clients, logistic regression, virtual"
+		all = append(all,
+			figure{of, "client rounds per second of one processor", 1e9 / p.Nanoseconds, 0, "", rate, leastRate},
+			figure{of, "client rounds per second by the clock, beside whatever else ran", p.Rate, 0, "", noTarget, 0},
+			figure{of, "peak memory of the process", p.MiB, 0, " MiB", memory, mostMiB})
+	}
+	return all
+}
+
+func writeScaleReadme(w io.Writer, points []experiments.ScalePoint, law *experiments.ScaleLaw, runs int) error {
+	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a process of its own.\n\n"+
+		"![processor time of a client round](%s) ![memory](%s)\n\n",
+		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture, scaleMemory)
+	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors in the training loop, which other programs\n"+
+		"hardly change; the rate is by the clock. Memory is the largest resident of the whole process.\n\n", scaleSetting)
+	fmt.Fprint(w, figureHeader)
+	for _, f := range scaleFigures(points) {
+		fmt.Fprint(w, f)
+	}
+	fmt.Fprintf(w, "\n## Law\n\n%s\nFor networks, which it was not fitted to, the law is of the round without the gradient; the gradient, measured by itself, is added.\n"+
+		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
+	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, p := range points {
+		lawNs, lawMiB := "–", "–"
+		if p.Runner == experiments.VirtualRunner {
+			lawNs, lawMiB = thousands(lawNanoseconds(p, law)), thousands(law.MiB(p.Clients, p.Params))
+		}
+		rate := thousands(p.Rate)
+		if p.Rate < 100 {
+			rate = strconv.FormatFloat(p.Rate, 'g', 3, 64)
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %s | %d | %d | %s | %s | %s | %.0f | %s |\n",
+			p.Runner, p.Model, p.Params, p.Clients, rate, thousands(p.Nanoseconds), lawNs, p.MiB, lawMiB); err != nil {
+			return err
+		}
+	}
+	return nil
+}

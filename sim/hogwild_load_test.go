@@ -1,0 +1,327 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"proactivedp/internal/rng"
+)
+
+// loadTime is how long Hogwild is under load: some seconds, or what
+// PROACTIVEDP_LOAD says, such as 10m.
+func loadTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("PROACTIVEDP_LOAD")
+	if text == "" {
+		return 4 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// ending is how a run under load ends.
+type ending string
+
+const (
+	completes      ending = "completes"
+	isCancelled    ending = "is cancelled"
+	clientFails    ending = "client fails"
+	clientPanics   ending = "client panics"
+	observerPanics ending = "observer panics"
+)
+
+var errPlanted = errors.New("planted fault")
+
+// load is one run: so many clients of a model of so many parameters, and what
+// becomes of it. Uneven clients compute, sleep or give way for times of their own.
+type load struct {
+	procs, clients, params int
+	delay                  Delay
+	uneven                 bool
+	end                    ending
+	after                  int // so many computed rounds; microseconds until it is cancelled
+}
+
+func (l load) String() string {
+	return fmt.Sprintf("%d processors, %d clients, %d parameters, Υ %v, uneven %t, %s after %d", l.procs, l.clients, l.params, l.delay, l.uneven, l.end, l.after)
+}
+
+// maxLoadParams bounds the parameters of all clients together, and
+// maxLoadClients the goroutines: the race detector knows 8,128.
+const (
+	maxLoadParams  = 1 << 21
+	maxLoadClients = 3000
+)
+
+// drawLoad returns the n-th load.
+func drawLoad(n int) load {
+	s := rng.New(1).Stream(rng.Synthetic, 0, n)
+	l := load{
+		procs:   pick(s, 1, 2, 8),
+		clients: pick(s, 1, 2, 5, 33, 1000, maxLoadClients),
+		delay:   pick[Delay](s, AtMost(0), AtMost(1), AtMost(3), Unlimited{}),
+		uneven:  s.IntN(2) == 0,
+		end:     pick(s, completes, isCancelled, isCancelled, clientFails, clientPanics, observerPanics),
+		after:   s.IntN(200),
+	}
+	if l.end == isCancelled {
+		l.after = int(math.Exp(s.Float64() * math.Log(50_000)))
+	}
+	l.params = min(pick(s, 1, 69, 5000, 1<<19), maxLoadParams/l.clients)
+	return l
+}
+
+func pick[T any](s *rng.Stream, choices ...T) T { return choices[s.IntN(len(choices))] }
+
+// config is the load's run: short if it is to complete, else much longer than
+// until its end.
+func (l load) config() *Config {
+	rounds := 300_000
+	if l.end == completes {
+		rounds = 1 + min(200, 3000/l.clients)
+	}
+	cfg := handDriven(l.clients, rounds, l.delay)
+	cfg.Model = heavy{params: l.params, passes: 1, scratch: 10}
+	cfg.Mechanism.NoiseMultiplier, cfg.Steps.Eta0 = 1, 1e-6
+	var computed atomic.Int64
+	cfg.Release = func(c *Client, u []float32, ws *Workspace) error {
+		if l.uneven {
+			dawdle(c.ID())
+		}
+		if computed.Add(1) > int64(l.after) {
+			switch l.end {
+			case clientFails:
+				return errPlanted
+			case clientPanics:
+				panic(errPlanted)
+			}
+		}
+		return c.Release(u, ws)
+	}
+	return cfg
+}
+
+// dawdle makes some clients slow, each in its way.
+func dawdle(client int) {
+	switch client % 8 {
+	case 1:
+		time.Sleep(100 * time.Microsecond)
+	case 0:
+		for start := time.Now(); time.Since(start) < 20*time.Microsecond; {
+		}
+	case 2:
+		runtime.Gosched()
+	}
+}
+
+// run runs the load and reports what was not as it should be.
+func (l load) run() error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.procs))
+	cfg := l.config()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	var stopped atomic.Int64 // when, by the wall clock
+	if l.end == isCancelled {
+		stop := time.AfterFunc(time.Duration(l.after)*time.Microsecond, func() {
+			stopped.Store(time.Now().UnixNano())
+			cancel(errPlanted)
+		})
+		defer stop.Stop()
+	}
+	r, err := Hogwild(ctx, cfg, func(Broadcast) {
+		if l.end == observerPanics {
+			panic(errPlanted)
+		}
+	})
+	ended := time.Now().UnixNano()
+	who := map[ending]string{clientFails: "client", clientPanics: "client", observerPanics: "server", isCancelled: "stopped"}[l.end]
+	switch {
+	case l.end == completes:
+		if err != nil {
+			return err
+		}
+		tau, bounded := l.delay.(AtMost)
+		if r.Updates != l.clients*r.Run.Rounds || bounded && r.MaxLag > int(tau) {
+			return fmt.Errorf("%d updates of %d rounds, at most %d behind", r.Updates, r.Run.Rounds, r.MaxLag)
+		}
+	case !errors.Is(err, errPlanted) || !strings.Contains(err.Error(), who):
+		return fmt.Errorf("ended with %v, want %v of %q", err, errPlanted, who)
+	case l.end == isCancelled && ended-stopped.Load() > int64(time.Second):
+		return fmt.Errorf("stopping took %v", time.Duration(ended-stopped.Load()))
+	}
+	return nil
+}
+
+// Whatever becomes of a run (it completes, is cancelled at any moment, or one of
+// its goroutines fails or panics), with few or many clients, large or small
+// models, even or very uneven speeds, any Υ and any number of processors: it says
+// so, ends within a second, and leaves no goroutine behind.
+func TestHogwildUnderLoad(t *testing.T) {
+	before := runtime.NumGoroutine()
+	until := time.Now().Add(loadTime(t))
+	ends := map[ending]int{}
+	n := 0
+	for ; time.Now().Before(until); n++ {
+		l := drawLoad(n)
+		if err := l.run(); err != nil {
+			t.Errorf("load %d: %v: %v", n, l, err)
+		}
+		expectGoroutines(t, before)
+		if t.Failed() {
+			return
+		}
+		ends[l.end]++
+	}
+	t.Logf("%d runs: %v", n, ends)
+}
+
+// The check of a load is only worth something if it fails.
+func TestLoadFindsFaults(t *testing.T) {
+	l := load{procs: 2, clients: 5, params: 3, delay: AtMost(1), end: completes}
+	if err := l.run(); err != nil {
+		t.Fatal(err)
+	}
+	l.end, l.after = clientFails, math.MaxInt
+	cfg := l.config()
+	cfg.GradComps = 10
+	if _, err := Hogwild(context.Background(), cfg, nil); err != nil {
+		t.Errorf("a fault that never comes came: %v", err)
+	}
+	l.end, l.after, l.delay = isCancelled, 0, stuck{}
+	if err := l.run(); err == nil || !strings.Contains(err.Error(), "stopping took") {
+		t.Errorf("a client that hears nothing for 1.2 s: %v", err)
+	}
+}
+
+// stuck is a permissible delay that takes its time, like a client that does not
+// look at its context.
+type stuck struct{}
+
+func (stuck) Permits(_, i int) bool {
+	if i == 1 {
+		time.Sleep(1200 * time.Millisecond)
+	}
+	return true
+}
+func (stuck) String() string { return "stuck" }
+
+// heapTolerance is what the heap may grow by between a quarter of a run and its
+// end: buffers that are made when they are first needed, and the runtime's own.
+const heapTolerance = 256 << 10
+
+// heapGrowth runs Hogwild and returns by how much the live heap is larger after
+// the last broadcast than at the first after a quarter of the rounds.
+func heapGrowth(t *testing.T, cfg *Config) int64 {
+	t.Helper()
+	live := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	rounds := cfg.Run().Rounds
+	var quarter, end int64
+	if _, err := Hogwild(context.Background(), cfg, func(b Broadcast) {
+		if quarter == 0 && 4*b.K >= rounds {
+			quarter = live()
+		}
+		if b.K == rounds {
+			end = live()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return end - quarter
+}
+
+// A run's memory does not depend on its length. With a leak of 24 bytes a client
+// round, planted, it is seen to.
+func TestHogwildMemoryDoesNotGrow(t *testing.T) {
+	const clients, params = 16, 69
+	rounds := 4000
+	if os.Getenv("PROACTIVEDP_LOAD") != "" {
+		rounds = 100_000
+	}
+	for _, delay := range []Delay{AtMost(0), AtMost(1), Unlimited{}} {
+		cfg := load{clients: clients, params: params, delay: delay}.config()
+		cfg.GradComps = rounds
+		grown := heapGrowth(t, cfg)
+		t.Logf("Υ %v: %d bytes after %d client rounds", delay, grown, clients*rounds)
+		if grown > heapTolerance {
+			t.Errorf("Υ %v: the heap grew by %d bytes from a quarter of the run to its end", delay, grown)
+		}
+	}
+	cfg := load{clients: clients, params: params, delay: AtMost(1)}.config()
+	cfg.GradComps = rounds
+	var mu sync.Mutex
+	var kept [][]int64
+	cfg.Release = func(c *Client, u []float32, ws *Workspace) error {
+		mu.Lock()
+		kept = append(kept, nil)
+		mu.Unlock()
+		return c.Release(u, ws)
+	}
+	if grown := heapGrowth(t, cfg); grown < 2*heapTolerance || len(kept) != clients*rounds {
+		t.Errorf("with a leak of 24 bytes in each of %d rounds the heap grew by %d bytes", len(kept), grown)
+	}
+}
+
+// Workspaces are one goroutine's at a time, none is lost, and those who wait for
+// one get it, or hear that the run is over.
+func TestWorkspacesAreHandedOn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	const goroutines, turns = 40, 300
+	cfg := handDriven(goroutines, 1, AtMost(1))
+	w := newWorkspaces(cfg)
+	var using atomic.Int32
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for turn := range turns {
+				ws, err := w.take(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := using.Add(1); n > 3 {
+					t.Errorf("%d in use", n)
+				}
+				ws.rows = append(ws.rows[:0], int32(turn)) // for the race detector
+				if (g+turn)%50 == 0 {
+					time.Sleep(time.Microsecond)
+				}
+				using.Add(-1)
+				w.give(ws)
+			}
+		})
+	}
+	all.Wait()
+	seen := map[*Workspace]bool{}
+	for range 3 {
+		ws, err := w.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[ws] = true
+	}
+	if len(seen) != 3 || w.waiting.Load() != 0 {
+		t.Errorf("%d workspaces left of 3, %d waiting", len(seen), w.waiting.Load())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.take(ctx); !errors.Is(err, errStopped) {
+		t.Errorf("error %v where no workspace is left, want %v", err, errStopped)
+	}
+}
