@@ -4,7 +4,7 @@ SEEDS       ?= 5
 # Of networks: LeNet has the paper's size, AlexNet a part of it that takes minutes
 # and not a day; CIFAR_SCALE=1 is the paper's.
 NETWORK_SEEDS ?= 3
-CIFAR_SCALE   ?= 0.1
+CIFAR_SCALE   ?= 0.05
 FUZZTIME    ?= 10s
 AUDITS      ?= 20
 LOADTIME    ?= 10m
@@ -92,7 +92,7 @@ bench: ## Measure, and write results/bench.md.
 scale: ## Measure cost against clients and model size, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
 
-results: build ## Make the committed figures and tables anew, from the real data only (about two hours).
+results: build ## Make the committed figures and tables anew, from the real data only (some two hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
