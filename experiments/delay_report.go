@@ -14,9 +14,9 @@ const textWidth = 100
 // WriteText writes the report for people to read.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
-	if _, err := fmt.Fprintf(w, "%s, K = %d for each of %d clients in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
-		modelTitle(t.Model), t.GradComps, t.Clients, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, dataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
-		timingText(t)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
+		modelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, dataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+		wrapped(timingText(t))); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -28,12 +28,16 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	}
 	notes := "All times are simulated. Accuracies are means and standard deviations over seeds.\n" + r.contest.goalText() +
 		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a client's last round ended."
-	lines := wrap(notes, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth })
-	if _, err := fmt.Fprintf(w, "\n%s\n\n", strings.Join(lines, "\n")); err != nil {
+	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
 		return err
 	}
 	if err := writeNotes(w, r.Notes); err != nil {
 		return err
 	}
 	return r.Privacy.WriteText(w)
+}
+
+// wrapped breaks text into lines of the terminal's width.
+func wrapped(text string) string {
+	return strings.Join(wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }), "\n")
 }

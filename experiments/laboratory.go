@@ -118,13 +118,13 @@ func timingText(s TrainSpec) string {
 	}
 	text += fmt.Sprintf(", a message %s.", s.Latency)
 	if s.Loss > 0 {
-		text += fmt.Sprintf(" Of messages %g are lost and sent again after %s.", s.Loss, s.Resend)
+		text += fmt.Sprintf(" A message is lost with probability %g, and then sent again after %s.", s.Loss, s.Resend)
 	}
 	if s.Duplicate > 0 {
-		text += fmt.Sprintf(" Of messages %g come twice.", s.Duplicate)
+		text += fmt.Sprintf(" A message comes twice with probability %g.", s.Duplicate)
 	}
 	if s.Churn != "" {
-		text += fmt.Sprintf(" Clients are present and away in turn, for means of %s.", s.Churn)
+		text += fmt.Sprintf(" Clients are present and away in turn, for %s on average.", strings.Replace(s.Churn, ",", " and ", 1))
 	}
 	return text
 }

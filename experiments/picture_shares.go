@@ -44,9 +44,11 @@ func shade(part float64) color.Color {
 	return color.RGBA{thin(full.R), thin(full.G), thin(full.B), 255}
 }
 
-// shareText writes a share; what is there is never 0.
+// shareText writes a share; only what is not there is 0.
 func shareText(part float64) string {
 	switch {
+	case part == 0:
+		return "0 %"
 	case part < 0.001:
 		return "<0.1 %"
 	case part < 0.01:

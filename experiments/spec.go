@@ -113,8 +113,8 @@ func (s TrainSpec) parse() (parsed, error) {
 	read(&errs, &p.delay, s.Delay, sim.ParseDelay)
 	read(&errs, &p.sampling, s.Sampling, dp.ParseSampling)
 	read(&errs, &p.partition, s.Partition, data.ParsePartition)
-	read(&errs, &p.compute, s.Compute, sim.ParseDuration)
-	read(&errs, &p.latency, s.Latency, sim.ParseDuration)
+	read(&errs, &p.compute, s.Compute, durationOf("compute time"))
+	read(&errs, &p.latency, s.Latency, durationOf("latency"))
 	read(&errs, &p.speeds, s.Speeds, sim.ParseSpeeds)
 	read(&errs, &p.churn, s.Churn, sim.ParseChurn)
 	read(&errs, &p.network.Resend, s.Resend, parseResend)
@@ -141,6 +141,17 @@ func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error
 		return
 	}
 	*to = v
+}
+
+// durationOf returns sim.ParseDuration with errors that say whose duration it is.
+func durationOf(what string) func(string) (sim.Duration, error) {
+	return func(text string) (sim.Duration, error) {
+		d, err := sim.ParseDuration(text)
+		if err != nil {
+			err = fmt.Errorf("experiments: %s: %w", what, err)
+		}
+		return d, err
+	}
 }
 
 // parseResend reads a time, "" being 0.

@@ -17,11 +17,14 @@ func (c *contest) goalText() string {
 		c.all[0].name, c.tolerance, toleranceText, c.looks()+1, c.all[0].name)
 }
 
-func seedsText(n int) string {
+func seedsText(n int) string { return counted(n, "seed") }
+
+// counted writes n and what there are so many of.
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 seed"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d seeds", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // caption says what all runs share, and their privacy.
@@ -35,10 +38,13 @@ func (c *contest) caption(f *frame) (string, error) {
 	if paper := PaperTrainSpec(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
-	text := fmt.Sprintf("%d clients, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
+	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then.",
-		spec.Clients, spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
+		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
 		timingText(spec))
+	for _, note := range spec.notes() {
+		text += "\nNote: " + note + "."
+	}
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
 		return text, nil // what they pay is not one thing
 	}

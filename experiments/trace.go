@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 
@@ -23,29 +24,30 @@ func (s TrainSpec) Pinned() (TrainSpec, error) {
 
 // readTraces reads the traces into p and returns the pinned spec.
 func (s TrainSpec) readTraces(p *parsed) (TrainSpec, error) {
-	for _, part := range []struct {
-		d    *sim.Duration
-		hash *string
-	}{{&p.compute, &s.ComputeTrace}, {&p.latency, &s.LatencyTrace}} {
-		if part.d.Kind != sim.TraceDuration {
-			if *part.hash != "" {
-				return s, fmt.Errorf("experiments: trace SHA-256 = %s of %v, which is no trace", *part.hash, part.d)
-			}
-			continue
+	err := errors.Join(readTrace(&p.compute, &s.ComputeTrace), readTrace(&p.latency, &s.LatencyTrace))
+	return s, err
+}
+
+// readTrace reads d's trace, if it is one, and compares or sets its hash.
+func readTrace(d *sim.Duration, hash *string) error {
+	if d.Kind != sim.TraceDuration {
+		if *hash != "" {
+			return fmt.Errorf("experiments: trace SHA-256 = %s of %v, which is no trace", *hash, d)
 		}
-		text, err := os.ReadFile(part.d.File)
-		if err != nil {
-			return s, fmt.Errorf("experiments: trace: %w", err)
-		}
-		sum := sha256.Sum256(text)
-		hash := hex.EncodeToString(sum[:])
-		if *part.hash != "" && *part.hash != hash {
-			return s, fmt.Errorf("experiments: trace %s has the SHA-256 %s, must have %s", part.d.File, hash, *part.hash)
-		}
-		*part.hash = hash
-		if part.d.Trace, err = sim.ParseTrace(bytes.NewReader(text)); err != nil {
-			return s, fmt.Errorf("%w (in %s)", err, part.d.File)
-		}
+		return nil
 	}
-	return s, nil
+	text, err := os.ReadFile(d.File)
+	if err != nil {
+		return fmt.Errorf("experiments: trace: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	is := hex.EncodeToString(sum[:])
+	if *hash != "" && *hash != is {
+		return fmt.Errorf("experiments: trace %s has the SHA-256 %s, must have %s", d.File, is, *hash)
+	}
+	*hash = is
+	if d.Trace, err = sim.ParseTrace(bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("experiments: trace %s: %w", d.File, err)
+	}
+	return nil
 }

@@ -191,6 +191,7 @@ func TestTraceErrorsNameTheLine(t *testing.T) {
 		"client,duration\n0,2h\n":            "trace:2: duration = \"2h\"",
 		"client,duration\n0,1ms,2\n":         "line 2",
 		"client,duration\n1,1ms\n":           "client 0 of 1 has no durations",
+		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nsim: trace: record on line 3: wrong number of fields\nsim: trace:4: duration = \"-1s\"",
 	} {
 		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

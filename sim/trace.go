@@ -18,10 +18,13 @@ type Trace struct {
 	means     []float64         // by client, in nanoseconds
 }
 
+// maxTraceErrors is how many bad lines of a trace are reported; there may be more.
+const maxTraceErrors = 10
+
 // ParseTrace reads a trace in CSV: the line "client,duration" and then one line
 // a duration, such as "0,1.5ms". Clients are numbered from 0 and none is left
 // out; the lines of one are in its order, those of several may alternate. A
-// duration is at most an hour.
+// duration is at most an hour. The first bad lines are reported together.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord, lines.ReuseRecord = 2, true
@@ -30,13 +33,18 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		return strconv.Itoa(line)
 	}
 	byClient := map[int][]time.Duration{}
-	for first := true; ; first = false {
+	var bad []error
+	for first := true; len(bad) < maxTraceErrors; first = false {
 		record, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("sim: trace: %w", err)
+			bad = append(bad, fmt.Errorf("sim: trace: %w", err))
+			if first || !errors.Is(err, csv.ErrFieldCount) {
+				break // what follows would be guessed
+			}
+			continue
 		}
 		if first {
 			if record[0] != "client" || record[1] != "duration" {
@@ -46,13 +54,16 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		}
 		client, err := strconv.ParseUint(record[0], 10, 32)
 		if err != nil || client >= MaxClients {
-			return nil, fmt.Errorf("sim: trace:%s: client = %q, must be in [0, %d]", at(0), record[0], MaxClients-1)
+			bad = append(bad, fmt.Errorf("sim: trace:%s: client = %q, must be in [0, %d]", at(0), record[0], MaxClients-1))
 		}
 		d, err := time.ParseDuration(record[1])
 		if err != nil || d < 0 || d > maxMean {
-			return nil, fmt.Errorf("sim: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]", at(1), record[1], maxMean)
+			bad = append(bad, fmt.Errorf("sim: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]", at(1), record[1], maxMean))
 		}
 		byClient[int(client)] = append(byClient[int(client)], d)
+	}
+	if len(bad) > 0 {
+		return nil, errors.Join(bad...)
 	}
 	if len(byClient) == 0 {
 		return nil, errors.New("sim: trace: no durations")
