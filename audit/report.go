@@ -52,25 +52,28 @@ func newReport(o Options, tests int, all []Finding, took time.Duration) *Report 
 
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "Audit of the mechanism as %s runs it; fault planted: %s.\n", r.Runner, r.Fault)
+	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it; fault planted: %s.\n", r.Runner, r.Fault)
 	fmt.Fprintf(w, "%s adjacency, %s sampling; claimed per record by %s.\n\n", r.Adjacency, r.Sampling, r.Accountant)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\t\n")
+	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\n")
 	for _, f := range r.Probes {
 		verdict := ""
 		if f.Violated {
-			verdict = "VIOLATED"
+			verdict = "\tVIOLATED"
 		}
-		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f\t%s\n", f.Probe, f.Delta, decimal.Down(f.EpsilonLowerBound, shownDigits),
+		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe, f.Delta, decimal.Down(f.EpsilonLowerBound, shownDigits),
 			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	conclusion := "No violation was found. That proves nothing: the claimed ε is proved, not measured."
-	if r.Violated {
+	switch {
+	case r.Violated:
 		conclusion = fmt.Sprintf("VIOLATED: at δ = %.3g ε is at least %s, not at most %s as claimed (probe %s).",
 			r.Delta, decimal.Down(r.EpsilonLowerBound, shownDigits), decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
+	case r.Fault != NoFault:
+		conclusion = "No violation was found: the planted fault was missed. More runs see more."
 	}
 	_, err := fmt.Fprintf(w, "\n%s\nAll %d lower bounds hold together with a confidence of %g %%. %.1f s.\n", conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
