@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -97,10 +96,8 @@ func (k *keepFlags) place() error {
 	if k.path == "" {
 		k.path = k.resume
 	}
-	if here, err := os.Stat(k.path); err == nil {
-		if there, err := os.Stat(k.resume); err == nil && os.SameFile(here, there) {
-			return nil
-		}
+	if sameFile(k.path, k.resume) {
+		return nil
 	}
 	return experiments.CheckKeep(k.path)
 }

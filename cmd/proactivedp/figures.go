@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -47,12 +48,11 @@ as they are, and goes on from there.`,
 				return usage(err)
 			}
 			if list {
+				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				for _, f := range figures {
-					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-32s %s\n", f.Name, f.Title); err != nil {
-						return err
-					}
+					fmt.Fprintf(table, "%s\t%s\n", f.Name, f.Title)
 				}
-				return nil
+				return table.Flush()
 			}
 			if quick {
 				if err := refuseWith(cmd, "quick", "scale"); err != nil {
@@ -76,7 +76,7 @@ as they are, and goes on from there.`,
 			if err := experiments.Make(cmd.Context(), figures, o); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d figures in %s\n", len(figures), o.Out)
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s\n", o.Out)
 			return nil
 		},
 	}

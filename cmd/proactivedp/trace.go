@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +29,29 @@ func (t *traceFlag) check(cmd *cobra.Command, p *experiments.Problem) error {
 		return errors.New(`--trace = "", must name a file`)
 	}
 	return nil
+}
+
+// apart refuses a trace that would take the place of a checkpoint.
+func (t *traceFlag) apart(checkpoints ...string) error {
+	for _, path := range checkpoints {
+		if t.path != "" && sameFile(t.path, path) {
+			return fmt.Errorf("--trace = %s, must not be the file of the checkpoints", t.path)
+		}
+	}
+	return nil
+}
+
+// sameFile reports that both names are of one file, be it there or not.
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	here, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(b)
+	return err == nil && os.SameFile(here, there)
 }
 
 // run trains, and writes the trace if one is asked for: as a whole, or not at all

@@ -143,7 +143,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
   proactivedp train --resume run.checkpoint`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := keep.check(cmd); err != nil {
+			if err := errors.Join(keep.check(cmd), usage(trace.apart(keep.path, keep.resume))); err != nil {
 				return err
 			}
 			if keep.resume != "" {
@@ -226,6 +226,13 @@ func checkTrain(cmd *cobra.Command, s experiments.TrainSpec, found error, worker
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
+	}
+	if s.Runner == experiments.HogwildRunner {
+		for _, name := range []string{"compute-time", "latency"} {
+			if cmd.Flags().Changed(name) {
+				errs = append(errs, fmt.Errorf("--%s is of the virtual clock, hogwild must go without", name))
+			}
+		}
 	}
 	if s.Delta == 0 && cmd.Flags().Changed("delta") {
 		errs = append(errs, errors.New("--delta = 0, must be in (0, 1)"))
