@@ -73,7 +73,7 @@ type DelayOptions struct {
 type DelayReport struct {
 	Delays     []Standing    `json:"delays"`           // the synchronous one first
 	Tolerance  float64       `json:"target_tolerance"` // the target is the synchronous accuracy less this, seed by seed
-	Looks      int           `json:"looks"`            // at each run, after its start
+	Looks      int           `json:"looks"`            // at each run, the first at its start
 	Rounds     int           `json:"rounds"`           // per client
 	TestRows   int           `json:"test_rows"`
 	JudgedOn   string        `json:"judged_on"`

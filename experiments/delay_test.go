@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,6 +157,59 @@ func TestWindowOfASynchronousRun(t *testing.T) {
 	for _, b := range w.Broadcasts {
 		if b.Sent < in[b.K-1] || b.Arrives < b.Sent {
 			t.Errorf("%+v; the updates it has are in at %v", b, in[b.K-1])
+		}
+	}
+}
+
+// On a timeline a client that has done all its rounds waits for nothing; one that
+// gave its last round up does.
+func TestTimelineOfFinishedClients(t *testing.T) {
+	w := window{Rounds: []windowRound{
+		{Client: 0, Round: 0, To: 1e6, Arrives: 2e6},
+		{Client: 1, Round: 0, To: 3e6, Aborted: true},
+		{Client: 2, Round: 0, To: 5e6, Arrives: 9e6},
+	}}
+	var line timeline
+	line.addWindow(w, 2, 2, 1)
+	var waits []stretch
+	for _, s := range line.stretches {
+		if s.colour == waitColour {
+			waits = append(waits, s)
+		}
+	}
+	if want := []stretch{{0, 3, 9, waitColour}}; !slices.Equal(waits, want) {
+		t.Errorf("waiting: %v, want %v", waits, want)
+	}
+}
+
+// The data of adaptive sample sizes is every point of the curves, with what the
+// run computed and pays.
+func TestAdaptiveDataIsThePicture(t *testing.T) {
+	spec := smallSpec()
+	run, _ := timedRun(t, spec, 4)
+	adaptive := spec
+	adaptive.Adapt = 4
+	other, _ := timedRun(t, adaptive, 4)
+	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]timed{{*run}, {*other}})
+	out, err := adaptiveOutcome(&frame{data: drawn(), seeds: 1, scale: 1}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := 1 + 2*5; len(out.table) != n || len(out.picture.rows) != 3 {
+		t.Fatalf("%d lines of data, %d rows below the picture; want %d and 3", len(out.table), len(out.picture.rows), n)
+	}
+	column := slices.Index(out.table[0], "grad_computations_max")
+	for i, want := range []*paid{nil, other.Paid} {
+		record := out.table[1+5*i]
+		if len(record) != len(out.table[0]) {
+			t.Fatalf("%d columns of %d", len(record), len(out.table[0]))
+		}
+		most := spec.GradComps
+		if want != nil {
+			_, most, _, _ = want.sizes()
+		}
+		if record[column] != strconv.Itoa(most) {
+			t.Errorf("%s: most gradients of a client %s, want %d", record[2], record[column], most)
 		}
 	}
 }

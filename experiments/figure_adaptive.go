@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"proactivedp/dp"
@@ -63,31 +64,35 @@ func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
 	p := &out.picture
 	p.title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data.Name, modelTitle(c.all[0].spec.Model))
 	p.rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
-	table := [][]string{{"series", "delay", "seed", "client", "rounds", "grad_computations", "largest_sample_size", "theta", "certified_epsilon_per_client_worst", "certified_epsilon_per_record"}}
 	for i, s := range c.standings() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
 		worst := *fixed
 		for seed, r := range c.runs[i] {
-			at := r.Paid
-			if at == nil {
-				at = fixed
-			}
-			if seed == 0 || at.worse(&worst) {
+			if at := r.paidOr(fixed); seed == 0 || at.worse(&worst) {
 				worst = *at
-			}
-			for client, run := range at.Runs {
-				table = append(table, []string{c.all[i].name, c.all[i].spec.Delay, strconv.Itoa(seed + 1), strconv.Itoa(client), strconv.Itoa(run.Rounds),
-					strconv.Itoa(run.Computed), strconv.Itoa(run.Max), number(run.Theta()),
-					epsilonText(at.Privacy.Certified.PerClient.EpsilonUpper), epsilonText(at.Privacy.Certified.PerRecord.EpsilonUpper)})
 			}
 		}
 		p.rows = append(p.rows, append(row, worst.row()...))
 	}
 	p.caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T and the step sizes stay. The last columns are of the seed that pays most per record, "+
 		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.", float64(adaptMost))
-	out.table = table
+	out.table = c.records(f, slices.Concat(lookColumns, paidColumns), func(_, seed int, r *timed) (rows [][]string) {
+		paid := r.paidOr(fixed).record()
+		for j := range r.At {
+			rows = append(rows, append(c.look(seed, r, j), paid...))
+		}
+		return rows
+	})
 	return out, nil
+}
+
+// paidOr is what the run paid, fixed if its sizes were.
+func (t *timed) paidOr(fixed *paid) *paid {
+	if t.Paid == nil {
+		return fixed
+	}
+	return t.Paid
 }
 
 // fixedSizes is what a run of the first contender pays.
@@ -109,13 +114,31 @@ func (p *paid) worse(o *paid) bool {
 	return b != nil && (a == nil || *a > *b)
 }
 
-// row is K, the largest size and the largest θ of the clients, and the certified ε.
-func (p *paid) row() []string {
-	least, most, largest, theta := p.Runs[0].Computed, 0, 0, 0.0
+// sizes returns the least and the most that a client computed, the largest size
+// and the largest θ of any.
+func (p *paid) sizes() (least, most, largest int, theta float64) {
+	least = p.Runs[0].Computed
 	for _, r := range p.Runs {
 		least, most = min(least, r.Computed), max(most, r.Computed)
 		largest, theta = max(largest, r.Max), max(theta, r.Theta())
 	}
+	return least, most, largest, theta
+}
+
+// paidColumns is the header of record.
+var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta", "certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
+
+// record is sizes and the certified ε for a table.
+func (p *paid) record() []string {
+	least, most, largest, theta := p.sizes()
+	certified := p.Privacy.Certified
+	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), number(theta),
+		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
+}
+
+// row is record for people.
+func (p *paid) row() []string {
+	least, most, largest, theta := p.sizes()
 	k := strconv.Itoa(least)
 	if most > least {
 		k += "–" + strconv.Itoa(most)

@@ -54,7 +54,11 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 				seconds(r.From), seconds(r.To), arrives})
 		}
 	}
-	p := windowPicture(f, all, windows)
+	problem, err := specs[0].Prepare(f.data, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := windowPicture(f, all, windows, problem.Config.Run().Rounds)
 	p.caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
 		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))

@@ -14,13 +14,14 @@ const (
 	shownDelays  = 3
 )
 
-// windowPicture is the timelines of several delays below each other, on one clock.
-func windowPicture(f *frame, all []contender, windows []window) picture {
+// windowPicture is the timelines of several delays below each other, on one clock,
+// of runs that have so many rounds.
+func windowPicture(f *frame, all []contender, windows []window, rounds int) picture {
 	spec := all[0].spec
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]
 	p := picture{
-		title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data.Name, modelTitle(spec.Model), timelineRounds),
+		title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data.Name, modelTitle(spec.Model), min(rounds, timelineRounds)),
 		xLabel: "time on the virtual clock (ms)", banner: f.banner(),
 	}
 	var t timeline
@@ -33,7 +34,7 @@ func windowPicture(f *frame, all []contender, windows []window) picture {
 		for client := range clients {
 			p.yNames[int(top)-1-client] = fmt.Sprintf("client %d", client)
 		}
-		most = max(most, t.addWindow(w, top, clients))
+		most = max(most, t.addWindow(w, top, clients, min(rounds, keptRounds*timelineRounds)))
 	}
 	p.marks = append(p.marks, t)
 	for lag := range most + 1 {
@@ -64,12 +65,13 @@ var (
 	broadcastColour = color.NRGBA{200, 0, 0, 150}
 )
 
-// addWindow draws a window, of so many clients, with the server in the row top and
-// client c in the row top - 1 - c. It returns the number of the last colour of a lag in use.
-func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
+// addWindow draws a window, of so many clients and rounds of each, with the server in
+// the row top and client c in the row top - 1 - c. Who has done these rounds waits for
+// nothing. It returns the number of the last colour of a lag in use.
+func (t *timeline) addWindow(w window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return 1e3 * clockSeconds(at) }
 	row := func(client int) float64 { return top - 1 - float64(client) }
-	free, last := make([]sim.Time, clients), make([]int, clients)
+	free, done := make([]sim.Time, clients), make([]int, clients)
 	end := sim.Time(0)
 	for _, r := range w.Rounds {
 		if r.Client >= clients {
@@ -79,7 +81,10 @@ func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 		if r.From > free[r.Client] {
 			t.stretches = append(t.stretches, stretch{row(r.Client), ms(free[r.Client]), ms(r.From), waitColour})
 		}
-		free[r.Client], last[r.Client] = r.To, r.Round
+		free[r.Client] = r.To
+		if !r.Aborted {
+			done[r.Client]++
+		}
 		lag := min(r.Lag, len(lagColours)-1)
 		most = max(most, lag)
 		colour := color.Color(lagColours[lag])
@@ -100,7 +105,7 @@ func (t *timeline) addWindow(w window, top float64, clients int) (most int) {
 	}
 	t.stretches = append(t.stretches, stretch{top, 0, ms(end), serverColour})
 	for client := range clients {
-		if last[client] < keptRounds*timelineRounds-1 && free[client] < end {
+		if done[client] < rounds && free[client] < end {
 			t.stretches = append(t.stretches, stretch{row(client), ms(free[client]), ms(end), waitColour})
 		}
 	}

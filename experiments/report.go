@@ -113,13 +113,13 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s
 rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
-computations    %s, %d left over
+%scomputations    %s, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g client rounds per second)
 `,
 		accuracy, r.TestAccuracy, r.TestRows, dataText(r.Spec.Data, r.Synthetic, r.DataNote),
 		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
-		r.gradients(), r.Remainder,
+		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
 		return err
@@ -128,6 +128,14 @@ training loop   %.3f s (%.4g client rounds per second)
 		return err
 	}
 	return r.Privacy.WriteText(w)
+}
+
+// simulated says how long the run took on the virtual clock, if it had one.
+func (r *Report) simulated() string {
+	if r.Spec.Runner != VirtualRunner {
+		return ""
+	}
+	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)
 }
 
 // gradients says how many a client computed.

@@ -52,8 +52,8 @@ func decodeContest(all []contender, results []json.RawMessage) (*contest, error)
 // part is a contest of some of the contenders.
 func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to], c.runs[from:to]) }
 
-// looks is at how many points runs were looked at, after their start.
-func (c *contest) looks() int { return len(c.runs[0][0].At) - 1 }
+// looks is at how many points runs were looked at, their start included.
+func (c *contest) looks() int { return len(c.runs[0][0].At) }
 
 func newContest(all []contender, runs [][]timed) *contest {
 	c := &contest{all: all, runs: runs}
@@ -80,6 +80,7 @@ func finals(runs []timed) []float64 {
 // Standing is how one setting did, over all seeds. Times are virtual seconds.
 type Standing struct {
 	Name       string    `json:"name"`
+	Delay      string    `json:"delay"`         // as it was asked for
 	Accuracy   float64   `json:"test_accuracy"` // at the end: mean
 	AccuracySD float64   `json:"test_accuracy_sd"`
 	Seconds    float64   `json:"virtual_seconds"`           // to the end: mean
@@ -120,7 +121,7 @@ func (c *contest) times(i int) (seconds []float64, reached int) {
 
 func (c *contest) standing(i int, base []float64) Standing {
 	runs := c.runs[i]
-	s := Standing{Name: c.all[i].name}
+	s := Standing{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
 	s.Accuracy, s.AccuracySD = meanSD(finals(runs))
 	whole := 0.0
 	for _, r := range runs {

@@ -14,10 +14,18 @@ import (
 func (c *contest) goalText() string {
 	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).",
-		c.all[0].name, c.tolerance, toleranceText, c.looks()+1, c.all[0].name)
+		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
 }
 
 func seedsText(n int) string { return counted(n, "seed") }
+
+// spreadText says what lines and bands of so many seeds are.
+func spreadText(seeds int) string {
+	if seeds == 1 {
+		return seedsText(seeds)
+	}
+	return "mean and one standard deviation over " + seedsText(seeds)
+}
 
 // counted writes n and what there are so many of.
 func counted(n int, what string) string {
@@ -38,9 +46,9 @@ func (c *contest) caption(f *frame) (string, error) {
 	if paper := PaperTrainSpec(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
-	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; mean and one standard deviation over %s%s.\n"+
+	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then.",
-		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, seedsText(len(c.runs[0])), f.note(),
+		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, spreadText(len(c.runs[0])), f.note(),
 		timingText(spec))
 	for _, note := range spec.notes() {
 		text += "\nNote: " + note + "."
@@ -165,12 +173,20 @@ func (c *contest) clientName(client int) string {
 	return name
 }
 
+// lookColumns is the header of look.
+var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
+
+// look is look j at a run, and how the run stands.
+func (c *contest) look(seed int, r *timed, j int) []string {
+	return []string{seconds(r.At[j]), number(r.Accuracy[j]), number(c.goal[seed]), c.reachedText(seed, r)}
+}
+
 // curves is every look of every run.
 func (c *contest) curves(f *frame) [][]string {
-	return c.records(f, []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"},
+	return c.records(f, lookColumns,
 		func(_, seed int, r *timed) (rows [][]string) {
-			for j, at := range r.At {
-				rows = append(rows, []string{seconds(at), number(r.Accuracy[j]), number(c.goal[seed]), c.reachedText(seed, r)})
+			for j := range r.At {
+				rows = append(rows, c.look(seed, r, j))
 			}
 			return rows
 		})
