@@ -182,6 +182,28 @@ func TestTimelineOfFinishedClients(t *testing.T) {
 	}
 }
 
+// A picture says what of its setting the paper does not assume, what befalls
+// messages, and which rows judge.
+func TestCaptionsSayWhatIsUnusual(t *testing.T) {
+	spec := smallSpec()
+	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
+	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
+	run, _ := timedRun(t, spec, 2)
+	out, err := timeOutcome(&frame{data: drawn(), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", "on 20 rows (held-out training rows)", "lost with probability 0.1",
+		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤"} {
+		if !strings.Contains(out.picture.caption, want) {
+			t.Errorf("caption does not say %q:\n%s", want, out.picture.caption)
+		}
+	}
+	if !strings.HasPrefix(out.picture.yLabel, "held-out accuracy") {
+		t.Errorf("axis of %s", out.picture.yLabel)
+	}
+}
+
 // The data of adaptive sample sizes is every point of the curves, with what the
 // run computed and pays.
 func TestAdaptiveDataIsThePicture(t *testing.T) {

@@ -20,7 +20,7 @@ func heading(f *frame, c *contest, what string) picture {
 // each contest; all have the same delays.
 func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	p := heading(f, contests[0], "accuracy against the permissible delay")
-	p.xLabel, p.yLabel = delayLabel, "test accuracy at the end (fraction)"
+	p.xLabel, p.yLabel = delayLabel, accuracyLabel(contests[0].all[0].spec)+" at the end (fraction)"
 	p.xNames = contests[0].axisNames()
 	var table [][]string
 	var config []contestConfig
@@ -59,6 +59,14 @@ func (p *picture) accuracies() {
 // delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay Υ: rounds behind, at most"
 
+// accuracyLabel names the accuracy of an axis.
+func accuracyLabel(s TrainSpec) string {
+	if s.Holdout > 0 {
+		return "held-out accuracy"
+	}
+	return "test accuracy"
+}
+
 func (c *contest) axisNames() []string {
 	var names []string
 	for _, m := range c.all {
@@ -80,7 +88,7 @@ const timePoints = 300
 // timeOutcome is accuracy against time on the virtual clock.
 func timeOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
-	p.xLabel, p.yLabel = "time on the virtual clock (s)", "test accuracy (fraction)"
+	p.xLabel, p.yLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
 	p.rows = c.rows()
 	for i, m := range c.all {
 		l := line{name: m.name, emphasise: i == 0}

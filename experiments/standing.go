@@ -67,7 +67,7 @@ func newContest(all []contender, runs [][]timed) *contest {
 }
 
 // toleranceText says how far below the reference the goal is, and why so far.
-const toleranceText = "the larger of one standard deviation over seeds and that of drawing the test rows"
+const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
 
 func finals(runs []timed) []float64 {
 	var out []float64

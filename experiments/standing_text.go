@@ -47,17 +47,18 @@ func (c *contest) caption(f *frame) (string, error) {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
-		"%s Accuracy is that of the server's model v, with every update that has come by then.",
+		"%s Accuracy is that of the server's model v, with every update that has come by then, on %d rows (%s).",
 		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, spreadText(len(c.runs[0])), f.note(),
-		timingText(spec))
+		timingText(spec), c.runs[0][0].TestRows, spec.judgedOn())
+	notes := ""
 	for _, note := range spec.notes() {
-		text += "\nNote: " + note + "."
+		notes += "\nNote: " + note + "."
 	}
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
-		return text, nil // what they pay is not one thing
+		return text + notes, nil // what they pay is not one thing
 	}
 	privacy, err := c.privacyText(f)
-	return text + privacy, err
+	return text + privacy + notes, err
 }
 
 // privacyText states the ε of the runs, which does not depend on Υ or on time.
