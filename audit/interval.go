@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"proactivedp/internal/root"
 )
 
 // atLeast and atMost are the ends of Clopper and Pearson's interval (1934) for
@@ -21,10 +23,20 @@ func atLeast(hits, runs int, level float64) float64 {
 }
 
 func atMost(hits, runs int, level float64) float64 {
+	const tolerance = 1e-12
 	if hits == runs {
 		return 1
 	}
-	return mathext.InvRegIncBeta(float64(hits+1), float64(runs-hits), 1-level)
+	// P[Bin(runs, p) ≤ hits] = I_(1-p)(runs−hits, hits+1) falls from 1 to 0. Its
+	// inverse in the library is far off where hits are few and the level is small.
+	excess := func(p float64) float64 {
+		return mathext.RegIncBeta(float64(runs-hits), float64(hits+1), 1-p) - level
+	}
+	p, err := root.Find(excess, 0, 1, tolerance)
+	if err != nil {
+		return 1 // an upper end of every probability
+	}
+	return p
 }
 
 // counts is how often an event was seen in runs of either world.

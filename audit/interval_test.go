@@ -51,6 +51,23 @@ func TestIntervalInClosedForm(t *testing.T) {
 	near(t, "5 of 10: at most", atMost(5, 10, 0.025), 0.812914, 1e-5)
 }
 
+// Few hits of many runs at a small level, as with a high confidence. With no hit
+// the upper end is known; with some, the sum of the few terms is the level.
+func TestUpperEndAtSmallLevels(t *testing.T) {
+	for _, runs := range []int{1000, 50_000, 5_000_000} {
+		for _, level := range []float64{1e-5, 1e-7, 1e-10} {
+			near(t, "no hits: at most", atMost(0, runs, level), -math.Expm1(math.Log(level)/float64(runs)), 1e-9)
+			for _, hits := range []int{4, 9, 52} {
+				p, sum := atMost(hits, runs, level), 0.0
+				for k := 0; k <= hits; k++ {
+					sum += binomial(k, runs, p)
+				}
+				near(t, "P[≤ hits] at the upper end", sum, level, 1e-5)
+			}
+		}
+	}
+}
+
 // ln((p - δ)/p') by hand: no hit in the denominator, all in the numerator.
 func TestEpsilonOfCounts(t *testing.T) {
 	const runs, delta, level = 1000, 0.01, 2e-4
