@@ -26,15 +26,23 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if bounded {
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// On the way, by Little's law: as many as are sent while one travels. A bounded
+	// On the way, by Little's law: as many as are sent while one travels, as a mean.
+	// Chance makes it a Poisson number, of which four deviations are added; but
+	// clients whose rounds are about equally long may all send at one time. A bounded
 	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
 	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
 	travelling := func(senders int, latency *Duration) int {
-		most := float64(senders * c.Run().Rounds)
+		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {
-			most = min(most, float64(senders)*float64(tau+1))
+			most = min(most, float64(senders)*(float64(tau)+1))
 		}
-		return int(min(most, math.Ceil(float64(senders)*c.Network.travel(latency)/max(round, 1))))
+		each := c.Network.travel(latency) / max(round, 1)
+		mean := float64(senders) * each
+		peak := math.Ceil(mean + 4*math.Sqrt(mean))
+		if c.Timing.Compute.Kind != ExponentialDuration {
+			peak = max(peak, float64(senders)*math.Ceil(each))
+		}
+		return int(min(most, peak))
 	}
 	updates := 1 + travelling(n, &c.Timing.Uplink)
 	switch {
@@ -49,6 +57,9 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 			// A broadcast is there until the last client has it; with a network like
 			// this each may wait for another one.
 			broadcasts += travelling(n, &c.Timing.Downlink)
+		}
+		if c.Churn != (Churn{}) {
+			broadcasts += n // one that returns gets a copy of its own
 		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -160,11 +161,22 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 	}
 }
 
-// The estimate of vectors holds where messages are late, lost and doubled, too:
-// all that a run ever made are free or held at its end.
+// The estimate of vectors holds where messages are late, lost and doubled, where
+// all clients send at one time, and where each returns at another: all that a run
+// ever made are free or held at its end.
 func TestVectorsOfARoughRun(t *testing.T) {
-	for _, delay := range []Delay{AtMost(0), AtMost(4), Unlimited{}} {
+	inStep := func(c *Config) {
+		withClients(50)(c)
+		c.Timing.Compute = Duration{Kind: ConstantDuration, Mean: time.Millisecond}
+	}
+	for _, delay := range []Delay{AtMost(0), AtMost(4), AtMost(math.MaxInt), Unlimited{}} {
 		for name, set := range map[string]option{
+			"default": func(*Config) {},
+			"in step": inStep,
+			"churn": func(c *Config) {
+				inStep(c)
+				c.Churn = Churn{Present: 20 * time.Millisecond, Away: 20 * time.Millisecond}
+			},
 			"rough": rough,
 			"pareto": func(c *Config) {
 				c.Timing.Downlink = Duration{Kind: ParetoDuration, Mean: time.Millisecond, Shape: 1.2}
@@ -174,7 +186,7 @@ func TestVectorsOfARoughRun(t *testing.T) {
 				c.Network = Network{Loss: 0.6, Resend: 3 * time.Millisecond, Duplicate: 1}
 			},
 		} {
-			cfg := small(t, withDelay(delay), set, func(c *Config) { c.GradComps = 8 * 500 })
+			cfg := small(t, withDelay(delay), set, func(c *Config) { c.GradComps = 8 * 200 })
 			v, err := NewVirtual(cfg, Perf{}, nil)
 			if err != nil {
 				t.Fatal(err)
