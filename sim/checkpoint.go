@@ -145,5 +145,6 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", c.err)
 	}
 	v.setState(state)
+	v.failed = nil // there is no checkpoint of a run that has failed
 	return nil
 }

@@ -132,11 +132,22 @@ func TestClockOverflowIsAnError(t *testing.T) {
 	if d := (Duration{Kind: ConstantDuration, Mean: time.Hour}); d.draw(1e9, nil, 0, 0) != beyond {
 		t.Error("a time that no int64 holds is not beyond the clock")
 	}
+	sound := v.Snapshot()
 	v.schedule(beyond, event{kind: roundEnds})
+	failed := v.Snapshot()
 	for range 2 {
 		if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {
 			t.Errorf("error %v, want ErrClock", err)
 		}
+	}
+	// A failure belongs to the state that it left, not to the run that is put into another.
+	v.Restore(sound)
+	if _, err := v.Run(context.Background()); err != nil {
+		t.Errorf("put back to before the failure: %v", err)
+	}
+	v.Restore(failed)
+	if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {
+		t.Errorf("put into the state of a failure: error %v, want ErrClock", err)
 	}
 	cfg.Timing.Compute = Duration{Kind: ParetoDuration, Mean: time.Hour, Shape: 1.0001}
 	cfg.GradComps = 8 * 10_000

@@ -67,7 +67,7 @@ func (w *world) still(moves []move) bool {
 func (x *explorer) step(before *world, m move) (after *world, err error) {
 	after = &world{left: before.left, received: slices.Clone(before.received), finished: slices.Clone(before.finished)}
 	v := x.virtual
-	v.Restore(&Snapshot{before.run})
+	v.Restore(&Snapshot{state: before.run})
 	v.vectors.free = nil // of other states
 	e := v.queue[m.event]
 	v.queue = slices.Delete(v.queue, m.event, m.event+1)

@@ -4,8 +4,12 @@ import "slices"
 
 // Snapshot is the whole state of a Virtual between two events, in memory and
 // independent of it. A round under way is kept as begun, not as computed: its
-// release is a function of the state and is computed again.
-type Snapshot struct{ state virtualState }
+// release is a function of the state and is computed again. That a run has failed
+// is part of its state.
+type Snapshot struct {
+	state  virtualState
+	failed error
+}
 
 // virtualState is everything about a Virtual that changes and is not made again
 // from the rest.
@@ -22,7 +26,7 @@ type virtualState struct {
 // Snapshot returns the run's state.
 func (v *Virtual) Snapshot() *Snapshot {
 	s := v.state()
-	return &Snapshot{s.clone()}
+	return &Snapshot{s.clone(), v.failed}
 }
 
 // state returns the run's state itself, not a copy.
@@ -37,7 +41,10 @@ func (v *Virtual) state() virtualState {
 
 // Restore puts the run into a state that Snapshot returned, of a run of the
 // same configuration. The snapshot stays as it is.
-func (v *Virtual) Restore(s *Snapshot) { v.setState(s.state.clone()) }
+func (v *Virtual) Restore(s *Snapshot) {
+	v.setState(s.state.clone())
+	v.failed = s.failed
+}
 
 // setState is the inverse of state.
 func (v *Virtual) setState(s virtualState) {
