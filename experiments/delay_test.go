@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"proactivedp/sim"
 )
@@ -110,8 +111,10 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	if !run.Diverged || run.Accuracy[10] != 0 || len(run.At) != 11 {
 		t.Fatalf("run %+v", run)
 	}
+	// Even one that was at the target before has not reached it.
+	run.Accuracy[3] = 0.95
 	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]timed{{handmade(0.5, 0.9)}, {*run}})
-	if s := c.standings()[1]; s.Diverged != 1 || s.SpeedUp != nil || s.Accuracy != 0 || !strings.Contains(s.row(1)[1], "1 of 1 diverged") {
+	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 || !strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -233,6 +236,34 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 		if record[column] != strconv.Itoa(most) {
 			t.Errorf("%s: most gradients of a client %s, want %d", record[2], record[column], most)
 		}
+	}
+}
+
+// With messages that all take equally long, every broadcast of a window does: the
+// one that a client gets on its return is not mistaken for what others get. (A
+// client that returns while one is on its way may have two of one k.)
+func TestWindowOfClientsThatReturn(t *testing.T) {
+	const latency = 20 * time.Millisecond
+	spec := smallSpec()
+	spec.Latency, spec.Churn = "constant:"+latency.String(), "60ms,10ms"
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.window(context.Background(), sim.Perf{}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range w.Broadcasts {
+		returned := slices.ContainsFunc(w.Away, func(a windowAway) bool {
+			return a.Client == b.Client && a.To > b.Arrives-sim.Time(latency) && a.To <= b.Arrives
+		})
+		if !returned && b.Arrives-b.Sent != sim.Time(latency) {
+			t.Errorf("%+v took %v", b, time.Duration(b.Arrives-b.Sent))
+		}
+	}
+	if len(w.Away) == 0 || len(w.Broadcasts) == 0 {
+		t.Errorf("%d absences, %d broadcasts", len(w.Away), len(w.Broadcasts))
 	}
 }
 

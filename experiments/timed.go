@@ -166,8 +166,11 @@ func (t *timed) accuracyAt(now sim.Time) float64 {
 }
 
 // reaches returns the time of the first look that is at least the target, or
-// false.
+// false, as for a run that diverges later.
 func (t *timed) reaches(target float64) (sim.Time, bool) {
+	if t.Diverged {
+		return 0, false
+	}
 	for j, accuracy := range t.Accuracy {
 		if accuracy >= target {
 			return t.At[j], true

@@ -96,9 +96,9 @@ func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*windo
 		under   = make([]bool, clients) // way
 		away    = make([]bool, clients)
 		left    = make([]sim.Time, clients)
-		index   = map[[2]int]int{}   // of a round in w.Rounds, by client and round
-		sent    = map[int]sim.Time{} // broadcasts
-		missing = rounds * clients   // updates
+		index   = map[[2]int]int{}      // of a round in w.Rounds, by client and round
+		sent    = map[[2]int]sim.Time{} // broadcasts, by client or AllClients and k
+		missing = rounds * clients      // updates
 	)
 	v.Record(func(h sim.Happening) {
 		switch h.Kind {
@@ -123,9 +123,13 @@ func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*windo
 				}
 			}
 		case sim.BroadcastSent:
-			sent[h.Number] = h.At
+			sent[[2]int{h.Client, h.Number}] = h.At
 		case sim.BroadcastArrives:
-			w.Broadcasts = append(w.Broadcasts, windowBroadcast{h.Client, h.Number, sent[h.Number], h.At})
+			at, alone := sent[[2]int{h.Client, h.Number}]
+			if !alone {
+				at = sent[[2]int{sim.AllClients, h.Number}]
+			}
+			w.Broadcasts = append(w.Broadcasts, windowBroadcast{h.Client, h.Number, at, h.At})
 		case sim.ClientLeaves:
 			left[h.Client], away[h.Client] = h.At, true
 		case sim.ClientReturns:
