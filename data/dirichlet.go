@@ -24,7 +24,8 @@ const (
 // Distribution for Federated Visual Classification", 2019). Clients take a row
 // each in turn, of a class drawn by their proportions among the classes that are
 // left. A class that has run out is so made up for by the others. The paper
-// assumes that all clients' data has one distribution; here it has not.
+// assumes that all clients' data has one distribution; here it has not. The deal
+// looks at labels: guarantees are of the parts as dealt.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }

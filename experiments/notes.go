@@ -14,7 +14,7 @@ func (s TrainSpec) notes() []string {
 		notes = append(notes, fmt.Sprintf("labels are distributed differently by client (%s), outside the paper's assumption that all clients' data has one distribution", s.Partition))
 	}
 	if s.Adapt != 0 {
-		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; T, the step sizes and Υ are of the nominal sizes, ε and θ of those that were run", s.Adapt))
+		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
 	return notes
 }
