@@ -1,3 +1,7 @@
+//go:build !race
+
+// Long trainings of what shorter tests run under the race detector.
+
 package experiments
 
 import (
@@ -6,25 +10,10 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/data/libsvm"
 	"proactivedp/data/mnist"
 	"proactivedp/internal/fetch"
 	"proactivedp/sim"
 )
-
-// realData loads a set from the folder that PROACTIVEDP_DATA names.
-func realData(t *testing.T, name string) *data.Dataset {
-	t.Helper()
-	dir := os.Getenv("PROACTIVEDP_DATA")
-	if dir == "" {
-		t.Skipf("PROACTIVEDP_DATA is not set: the real %s is not there to test on", name)
-	}
-	d, err := libsvm.Load(t.Context(), name, fetch.Locator{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
 
 const realSeeds = 5
 

@@ -1,4 +1,6 @@
-//go:build unix
+//go:build unix && !race
+
+// These are of other processes, which the race detector does not see.
 
 package main
 
