@@ -95,7 +95,7 @@ func convexSpec(model, dataset string) TrainSpec {
 // What the paper does not give of its networks: which LeNet, and the result of
 // its grid search over step sizes. The values are found by "proactivedp search" on
 // records held out of the training set, for MNIST at full size (results/search-mnist
-// and its neighbours), for CIFAR-10 at a small part of K. On MNIST with noise
+// and its neighbours), for CIFAR-10 at a twentieth of K. On MNIST with noise
 // η₀/(1+βt) was better than the paper's η₀/(1+β√t).
 const mnistModel = LeNet
 
