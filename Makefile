@@ -32,7 +32,7 @@ test: ## Pass the tests.
 	$(GO) test ./...
 
 test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
-	$(GO) test -tags noasm ./internal/f32 ./internal/rng ./internal/nn ./models/...
+	$(GO) test -tags noasm ./internal/f32 ./rng ./nn ./models/...
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
 	$(GO) test -tags invariants ./sim ./experiments
@@ -60,8 +60,8 @@ generate: ## Write the assembly of all packages anew.
 
 generate-check: ## Prove that all assembly is what its generator writes.
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && (cd $(GENERATOR) && $(GO) run . -out "$$made") && \
-	for file in $$(cd "$$made" && find * -type f) $$(cd internal && find * -name '*.s'); do \
-		cmp "$$made/$$file" "internal/$$file" || exit 1; \
+	for file in $$(cd "$$made" && find * -type f) $$(git ls-files '*.s'); do \
+		cmp "$$made/$$file" "$$file" || exit 1; \
 	done
 
 fuzz-short: ## Fuzz each target for FUZZTIME.

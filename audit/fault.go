@@ -7,8 +7,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // linear is the model with the objective f(w; g) = wᵀg, whose gradient is the

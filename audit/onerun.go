@@ -8,7 +8,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // normals returns n numbers N(mean, 1).

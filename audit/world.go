@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"proactivedp/dp"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 func tiny(n int) *Dataset {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 const dirichlet = "dirichlet:"

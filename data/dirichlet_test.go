@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // largestShare is the mean over the clients of the share of their largest class.

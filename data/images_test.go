@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // pictures is n images of 2 channels of 3×4 pixels that differ from each other,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // TrainFraction is the share of rows used for training where a set was published

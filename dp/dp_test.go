@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 func mechanism(s Sampling, size, n int) Mechanism {

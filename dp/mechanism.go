@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Mechanism is one client's private release, round after round: sample

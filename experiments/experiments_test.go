@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

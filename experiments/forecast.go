@@ -11,7 +11,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

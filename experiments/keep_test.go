@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

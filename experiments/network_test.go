@@ -20,7 +20,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

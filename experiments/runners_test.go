@@ -6,7 +6,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -14,8 +14,8 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Scratch is the working memory of a model's methods, made by NewScratch and

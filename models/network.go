@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"proactivedp/data"
-	"proactivedp/internal/nn"
-	"proactivedp/internal/rng"
+	"proactivedp/nn"
+	"proactivedp/rng"
 )
 
 // Network is a Model of images: a neural network under softmax cross-entropy.

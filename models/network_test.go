@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/nn"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/models/modeltest"
+	"proactivedp/nn"
+	"proactivedp/rng"
 )
 
 // A network with dropout: the contract holds without a stream, and with one the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Churn is clients that leave and come back. Each is there at the start and then

@@ -7,8 +7,8 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // Update is what a client sends: the noised sum U of its round. Whoever holds

@@ -11,8 +11,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // Config is everything that decides the result of a run.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Duration is a distribution of how long something takes. Its family says which

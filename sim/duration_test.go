@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 func TestDurationsReadWhatTheyPrint(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // tally is a model of one parameter for each round of each client, that no

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // loadTime is how long Hogwild is under load: some seconds, or what

@@ -10,9 +10,9 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/models/lenet"
+	"proactivedp/rng"
 )
 
 // heavy stands in for a neural network: a vector of the size given, a gradient

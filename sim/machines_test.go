@@ -6,8 +6,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // ledgerModel has one parameter a (client, round) and is never trained: tests

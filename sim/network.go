@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Network is what befalls messages on their way, in both directions, beside

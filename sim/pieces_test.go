@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"proactivedp/dp"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // drawRun returns a configuration of any clients, delay, times, network, churn

@@ -14,9 +14,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
+	"proactivedp/rng"
 )
 
 // drawn is a small separable problem.

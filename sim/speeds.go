@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Speeds is how fast each client computes beside the others: a gradient takes a

@@ -3,8 +3,8 @@ package sim
 import (
 	"testing"
 
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // At every event a vector has as many readers as there are clients that hold it

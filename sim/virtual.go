@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Virtual runs a configuration on a virtual clock, event by event in the order

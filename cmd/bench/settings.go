@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/oracle"
-	"proactivedp/internal/rng"
 	"proactivedp/plan"
+	"proactivedp/rng"
 )
 
 // setting is a release of equal rounds and the δ of its ε.

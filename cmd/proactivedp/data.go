@@ -18,7 +18,7 @@ import (
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
 	"proactivedp/internal/fetch"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // dataEnv names the folder of the data sets, as --data-dir does.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/experiments"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 

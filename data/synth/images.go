@@ -2,7 +2,7 @@ package synth
 
 import (
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // A stand-in of images is drawn image by image, each of a class drawn first: the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 func TestImages(t *testing.T) {

@@ -3,7 +3,7 @@ package synth
 import (
 	"math"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 const objectSide = 32

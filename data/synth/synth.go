@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
 	"proactivedp/internal/root"
+	"proactivedp/rng"
 )
 
 // shape describes a stand-in.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 func TestShape(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,24 +27,24 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// packages is the folder that holds those of the packages.
-const packages = ".."
+// root is the folder that holds the packages' folders.
+const root = "../.."
 
-// generators are the files that can be written, each for a package and by a
-// function in the file of its name.
+// generators are the files that can be written, each into a package's folder and
+// by a function in the file of its name.
 var generators = map[string]struct {
-	pkg      string
+	folder   string
 	generate func(*kernels)
 }{
-	"contract":  {"f32", contract},
-	"gauss":     {"f32", gauss},
+	"contract":  {"internal/f32", contract},
+	"gauss":     {"internal/f32", gauss},
 	"keystream": {"rng", keystream},
-	"vector":    {"f32", vector},
+	"vector":    {"internal/f32", vector},
 }
 
 func main() {
 	flags := flag.NewFlagSet("_gen", flag.ExitOnError) // avo fills the common one
-	out := flags.String("out", packages, "folder to write to, in folders of packages")
+	out := flags.String("out", root, "folder to write to, in folders of packages")
 	flags.Parse(os.Args[1:])
 	names := flags.Args()
 	if len(names) == 0 {
@@ -62,7 +63,7 @@ func write(out, name string) error {
 	if !ok {
 		return fmt.Errorf("no such generator")
 	}
-	pkg, err := declarations(generator.pkg)
+	pkg, err := declarations(generator.folder)
 	if err != nil {
 		return err
 	}
@@ -76,11 +77,11 @@ func write(out, name string) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	folder := filepath.Join(out, generator.pkg)
+	folder := filepath.Join(out, generator.folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	config := printer.Config{Argv: []string{"go", "run", ".", name}, Pkg: generator.pkg}
+	config := printer.Config{Argv: []string{"go", "run", ".", name}, Pkg: path.Base(generator.folder)}
 	for suffix, printed := range map[string]printer.Builder{"_amd64.s": printer.NewGoAsm, "_amd64.go": printer.NewStubs} {
 		text, err := printed(config).Print(file)
 		if err != nil {
@@ -123,17 +124,18 @@ func readOnly[T operand.Constant](k *kernels, name string, values []T) operand.M
 	return table
 }
 
-// declarations reads the types of the package of the name. Its functions are
+// declarations reads the types of the package in the folder. Its functions are
 // not looked into, since they may call what is yet to be generated.
-func declarations(name string) (*types.Package, error) {
-	paths, err := filepath.Glob(filepath.Join(packages, name, "*.go"))
+func declarations(folder string) (*types.Package, error) {
+	paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
 		return nil, err
 	}
 	set := token.NewFileSet()
 	var files []*ast.File
-	for _, path := range paths {
-		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	name := path.Base(folder)
+	for _, source := range paths {
+		file, err := parser.ParseFile(set, source, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Normal numbers come in groups, made from the stream by the method of G. E. P.

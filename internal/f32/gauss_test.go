@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // normals returns n standard normal numbers of the stream at a place.

@@ -36,7 +36,7 @@ var floors = map[string]floor{
 	"plan":           {4, nil},
 	"models":         {3, nil},
 	"dp":             {2, []string{"gonum.org/v1"}},
-	"internal/nn":    {2, nil},
+	"nn":             {2, nil},
 	"data/libsvm":    {2, nil},
 	"data/mnist":     {2, nil},
 	"data/cifar10":   {2, nil},
@@ -46,7 +46,7 @@ var floors = map[string]floor{
 	"internal":       {0, nil},
 	"internal/fetch": {0, []string{"github.com/schollz/progressbar/v3", "github.com/cenkalti/backoff/v5"}},
 	"internal/cpu":   {0, []string{"golang.org/x/sys"}},
-	"internal/rng":   {0, []string{"golang.org/x/sys"}},
+	"rng":            {0, []string{"golang.org/x/sys"}},
 }
 
 // sameFloor lists imports within a floor that are not to the parent: floor 0
@@ -283,7 +283,7 @@ func globalRandomness(name, imported string, inTest bool) bool {
 	case "math/rand/v2":
 		return !inTest
 	case "crypto/rand":
-		return name != "internal/rng" && name != "internal/atomicfile"
+		return name != "rng" && name != "internal/atomicfile"
 	}
 	return false
 }
@@ -297,7 +297,7 @@ func TestGlobalRandomnessIsFound(t *testing.T) {
 		{"dp/closedform", "math/rand/v2", true, false},
 		{"sim", "math/rand", true, true},
 		{"sim", "crypto/rand", true, true},
-		{"internal/rng", "crypto/rand", false, false},
+		{"rng", "crypto/rand", false, false},
 	} {
 		if got := globalRandomness(c.name, c.imported, c.inTest); got != c.bad {
 			t.Errorf("%+v: %v", c, got)

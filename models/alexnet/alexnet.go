@@ -19,8 +19,8 @@
 package alexnet
 
 import (
-	"proactivedp/internal/nn"
 	"proactivedp/models"
+	"proactivedp/nn"
 )
 
 // New returns "alexnet", without dropout: its gradient is a function of the

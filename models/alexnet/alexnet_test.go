@@ -10,10 +10,10 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/nn"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/models/modeltest"
+	"proactivedp/nn"
+	"proactivedp/rng"
 )
 
 // The whole contract, on the same layers with fewer channels: 4 and 64 times

@@ -17,8 +17,8 @@
 package lenet
 
 import (
-	"proactivedp/internal/nn"
 	"proactivedp/models"
+	"proactivedp/nn"
 )
 
 // New returns "lenet": the hyperbolic tangent and mean pooling, as in 1998.

@@ -18,8 +18,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // Model is logistic regression on Features columns.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
 	"proactivedp/models/modeltest"
+	"proactivedp/rng"
 )
 
 // rows draws a sparse data set of two classes.

@@ -7,8 +7,8 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // BenchmarkStep measures one step of training on batches of the given size: the

@@ -10,8 +10,8 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
 	"proactivedp/models"
+	"proactivedp/rng"
 )
 
 // Golden holds a network to the bits it had: of the clipped sum of d's

@@ -2,7 +2,7 @@ package modeltest
 
 import (
 	"proactivedp/data"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Images draws a data set of n images of the given size: pixels and labels are

@@ -7,7 +7,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // ErrNotFinite reports a gradient that is not finite.

@@ -10,9 +10,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/nn"
-	"proactivedp/internal/rng"
 	"proactivedp/models/modeltest"
+	"proactivedp/nn"
+	"proactivedp/rng"
 )
 
 // sample is a network to test, with its layers for the reference.

@@ -3,7 +3,7 @@ package nn
 import (
 	"math"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // affine is what convolutions and dense layers have in common: weights

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/nn"
-	"proactivedp/internal/rng"
 	"proactivedp/models/modeltest"
+	"proactivedp/nn"
+	"proactivedp/rng"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Net is a network, compiled. It is immutable and safe for concurrent use.

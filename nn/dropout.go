@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // dropout multiplies features by 0 or 1/(1−rate).

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"proactivedp/data"
-	"proactivedp/internal/nn"
+	"proactivedp/nn"
 )
 
 // reference is a network in float64, one example at a time, as the definitions

@@ -5,7 +5,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/rng"
+	"proactivedp/rng"
 )
 
 // Scratch is the working memory of one caller at a time. It grows to what the
