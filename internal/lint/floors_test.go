@@ -29,6 +29,7 @@ type floor struct {
 // imports only lower floors and its own parent; those under dp also dp/gdp.
 var floors = map[string]floor{
 	"cmd":            {6, []string{"github.com/spf13/cobra"}},
+	"internal/tools": {6, []string{"golang.org/x/tools"}},
 	"cmd/bench":      {6, []string{"golang.org/x/perf"}},
 	"experiments":    {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc", "github.com/schollz/progressbar/v3"}},
 	"audit":          {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc"}},
