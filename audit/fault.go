@@ -90,7 +90,7 @@ func reusedNoise(cfg *sim.Config) sim.Release {
 		if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
 			return err
 		}
-		cfg.Mechanism.AddNoise(u, cfg.Root.Stream(rng.Noise, uint32(c.ID()), 0))
+		cfg.Mechanism.AddNoise(u, cfg.Roots.Clients[c.ID()].Stream(rng.Noise, uint32(c.ID()), 0))
 		return nil
 	}
 }

@@ -54,7 +54,7 @@ func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.
 
 // run trains once, with randomness of its own.
 func (w *world) run(ctx context.Context, number int) (*sim.Result, error) {
-	w.cfg.Root = rng.New(w.seed(number))
+	w.cfg.Roots = sim.SharedRoots(rng.New(w.seed(number)), w.cfg.Clients())
 	if w.o.Runner == Hogwild {
 		return sim.Hogwild(ctx, &w.cfg, nil)
 	}

@@ -93,6 +93,9 @@ func TestDeal(t *testing.T) {
 		"no clients": func() error { _, err := Shard.Deal(train, 0, rng.New(1)); return err },
 		"too many":   func() error { _, err := Shard.Deal(train, train.Len()+1, rng.New(1)); return err },
 		"unknown":    func() error { _, err := Partition("halves").Deal(train, 2, rng.New(1)); return err },
+		"no root":    func() error { _, err := Shard.Deal(train, 2, nil); return err },
+		"zero root":  func() error { _, err := Dirichlet(1).Deal(train, 2, new(rng.Root)); return err },
+		"split":      func() error { _, _, err := Split(tiny(10), nil); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: accepted", name)

@@ -14,8 +14,8 @@ const TrainFraction = 0.8
 
 // Split returns the training and the test set of d, each in the order of the
 // file: as they were published (see Dataset.Train), else dealt at random,
-// ⌊0.8·rows⌋ for training. That needs at least 5 rows, so that neither part is
-// empty.
+// ⌊0.8·rows⌋ for training. That needs a root and at least 5 rows, so that neither
+// part is empty.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	n := d.Len()
 	if cut := d.Train; cut > 0 {
@@ -24,6 +24,9 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	}
 	if n < 5 {
 		return train, test, fmt.Errorf("data: %s has %d rows, a split needs at least 5", d.Name, n)
+	}
+	if err := root.Check(); err != nil {
+		return train, test, fmt.Errorf("data: split: %w", err)
 	}
 	rows := sequence(n)
 	rng.Shuffle(root.Stream(rng.Split, 0, 0), rows)
@@ -72,10 +75,13 @@ func (p Partition) Disjoint() bool { return p != Replicate }
 const MaxParts = 1_000_000
 
 // Deal returns the rows of each of n clients. Every client holds the same
-// number of rows, N_c, and at least one.
+// number of rows, N_c, and at least one. Only Replicate needs no root.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("data: clients = %d, must be in [1, %d]", n, MaxParts)
+	}
+	if err := root.Check(); err != nil && p != Replicate {
+		return nil, fmt.Errorf("data: partition = %q: %w", p, err)
 	}
 	parts := make([]Subset, n)
 	switch p {

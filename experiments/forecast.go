@@ -89,7 +89,8 @@ func (p *Problem) probe() (gradient, rest float64, err error) {
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	m.Init(params, p.Config.InitStream())
 	rows := p.Config.Rows[0]
-	sampling, noise := p.Config.Root.Stream(rng.Sampling, 0, 0), p.Config.Root.Stream(rng.Noise, 0, 0)
+	root := p.Config.Roots.Clients[0]
+	sampling, noise := root.Stream(rng.Sampling, 0, 0), root.Stream(rng.Noise, 0, 0)
 	var sample []int32
 	var drawing dp.SampleScratch
 	round := func() (size int, gradient, rest time.Duration, err error) {

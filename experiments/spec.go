@@ -242,7 +242,8 @@ func (s TrainSpec) Prepare(d *data.Dataset, root *rng.Root) (*Problem, error) {
 		return nil, err
 	}
 	config := s.config(in)
-	config.Model, config.Rows, config.Mechanism, config.Root = model, rows, s.mechanism(in, n), root
+	config.Model, config.Rows, config.Mechanism = model, rows, s.mechanism(in, n)
+	config.Roots = sim.SharedRoots(root, s.Clients)
 	p := &Problem{Spec: s, Test: test, Delta: s.Delta, Config: &config}
 	err = p.Config.Validate()
 	if p.Delta == 0 {

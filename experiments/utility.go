@@ -93,7 +93,7 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 		accuracy := make([]float64, s.Draws)
 		for draw := range accuracy {
 			copy(noisy, r.Params)
-			p.Config.Root.Reseed(&stream, rng.Perturbation, uint32(draw), i)
+			p.Config.Roots.Run.Reseed(&stream, rng.Perturbation, uint32(draw), i)
 			f32.AddNormal(noisy, spec.Clip*sigma, &stream)
 			accuracy[draw] = judge(noisy)
 		}

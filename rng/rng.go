@@ -16,6 +16,7 @@ import (
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -44,31 +45,54 @@ const (
 	Labels       Purpose = 15 // which classes a client holds
 )
 
-// Root derives streams from one seed. It is read-only after construction and
-// safe for concurrent use.
+// Root derives streams from one secret: a numbered seed, bytes of the caller's, or
+// bytes of the operating system's random source. Make one with New, NewFromSecret
+// or NewFromOS: the zero value has no key, and drawing from it panics (see
+// Check). A Root is read-only after construction and safe for concurrent use.
 type Root struct {
 	stream cipher.AEAD   // bits of streams, many at a time
 	block  cipher.Block  // the same bits, 16 bytes at a time
 	keys   *[11][16]byte // round keys for keyStream, nil where there is none
 }
 
-// New returns the root of a numbered seed, for runs that must repeat.
+// New returns the root of a numbered seed, for runs that must repeat. Whoever
+// knows the number knows every draw: noise from it protects nobody.
 func New(seed uint64) *Root {
-	return fromSecret(binary.LittleEndian.AppendUint64(nil, seed))
+	return newRoot("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
+}
+
+// Limits of a secret, in bytes.
+const (
+	MinSecret = 32
+	MaxSecret = 1 << 10
+)
+
+// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes, which
+// must be uniform or at least as hard to guess as 16 uniform bytes (the key of
+// AES-128). The same secret gives the same root, so that a client whose process
+// is started again can go on with the streams that it had: it must then keep the
+// secret as carefully as its records. No secret gives the root of a seed.
+func NewFromSecret(secret []byte) (*Root, error) {
+	if len(secret) < MinSecret || len(secret) > MaxSecret {
+		return nil, fmt.Errorf("rng: secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
+	}
+	return newRoot("proactivedp/rng/secret/v1", secret), nil
 }
 
 // NewFromOS returns a root keyed by the operating system's random source, for
 // runs whose noise must not be reproducible from a number.
 func NewFromOS() (*Root, error) {
-	var secret [32]byte
+	var secret [MinSecret]byte
 	if _, err := crand.Read(secret[:]); err != nil {
 		return nil, fmt.Errorf("rng: read the system's random source: %w", err)
 	}
-	return fromSecret(secret[:]), nil
+	return NewFromSecret(secret[:])
 }
 
-func fromSecret(secret []byte) *Root {
-	key := sha256.Sum256(append([]byte("proactivedp/rng/stream/v1"), secret...))
+// newRoot derives the key from the secret. Labels are of one length and different,
+// so that what one label is hashed with is never taken for another's.
+func newRoot(label string, secret []byte) *Root {
+	key := sha256.Sum256(append([]byte(label), secret...))
 	block, err := aes.NewCipher(key[:16])
 	if err != nil {
 		panic("rng: AES-128 refused a 16-byte key: " + err.Error())
@@ -85,6 +109,17 @@ func fromSecret(secret []byte) *Root {
 	return r
 }
 
+// ErrNoKey reports a nil root, or one that is the zero value.
+var ErrNoKey = errors.New("rng: the root has no key: make it with New, NewFromSecret or NewFromOS")
+
+// Check returns ErrNoKey if nothing can be drawn from r; r may be nil.
+func (r *Root) Check() error {
+	if r == nil || r.block == nil {
+		return ErrNoKey
+	}
+	return nil
+}
+
 const (
 	chunkBytes = 4096
 	blockBytes = aes.BlockSize
@@ -99,7 +134,8 @@ const (
 )
 
 // Stream is a sequence of random bits at one place of a Root. The zero value
-// is not usable: call Reseed first. Not safe for concurrent use.
+// is at no place: call Reseed first, or drawing panics. Not safe for concurrent
+// use.
 type Stream struct {
 	root  *Root
 	place [12]byte // GCM's nonce: client, round, purpose, chunk
@@ -110,10 +146,14 @@ type Stream struct {
 }
 
 // Reseed moves s to the start of the stream at (p, client, round). It neither
-// allocates nor draws. round must be below 2^32.
+// allocates nor draws. It panics for a round outside [0, 2^32) and for a root
+// without a key.
 func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	if round < 0 || round > math.MaxUint32 {
 		panic("rng: round outside 32 bits")
+	}
+	if err := r.Check(); err != nil {
+		panic(err)
 	}
 	s.root = r
 	binary.LittleEndian.PutUint32(s.place[0:], client)
@@ -152,6 +192,9 @@ func (s *Stream) refill(n, want int) {
 			panic("rng: stream exhausted")
 		}
 		s.pos, s.have = 0, 0
+	}
+	if s.root == nil {
+		panic("rng: the stream is at no place: call Root.Reseed before drawing")
 	}
 	s.place[9], s.place[10], s.place[11] = byte(s.chunk), byte(s.chunk>>8), byte(s.chunk>>16)
 	switch {

@@ -2,8 +2,10 @@ package rng
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -325,4 +327,63 @@ func BenchmarkReseed(b *testing.B) {
 		r.Reseed(s, Noise, 1, round)
 		s.Uint64()
 	}
+}
+
+// A secret of a right length gives the root that it always gave; another one, or
+// the seed whose bytes it starts with, gives another.
+func TestNewFromSecret(t *testing.T) {
+	secret := make([]byte, MinSecret)
+	first := func(r *Root) uint64 { return r.Stream(Noise, 0, 0).Uint64() }
+	root := func(secret []byte) *Root {
+		r, err := NewFromSecret(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	const golden = 0xf6b019cbef19ad52
+	if got := first(root(secret)); got != golden {
+		t.Errorf("first draw of a secret of zeros = %#x, want %#x", got, uint64(golden))
+	}
+	seen := map[uint64]string{}
+	last := slices.Clone(secret)
+	last[MinSecret-1] = 1
+	for name, u := range map[string]uint64{
+		"seed 0": first(New(0)), "secret of zeros": first(root(secret)), "a zero more": first(root(append(secret, 0))),
+		"another last byte": first(root(last)), "the longest": first(root(make([]byte, MaxSecret))),
+	} {
+		if other, equal := seen[u]; equal {
+			t.Errorf("%s and %s draw the same", name, other)
+		}
+		seen[u] = name
+	}
+	for _, n := range []int{0, 8, MinSecret - 1, MaxSecret + 1} {
+		if _, err := NewFromSecret(make([]byte, n)); err == nil || !strings.Contains(err.Error(), "must be in [32, 1024]") {
+			t.Errorf("%d bytes: %v, want the range", n, err)
+		}
+	}
+}
+
+// What has no key says so, where it is asked and where it is used.
+func TestZeroRootsAreRefused(t *testing.T) {
+	for name, r := range map[string]*Root{"nil": nil, "zero": new(Root)} {
+		if err := r.Check(); !errors.Is(err, ErrNoKey) {
+			t.Errorf("%s: Check = %v, want ErrNoKey", name, err)
+		}
+		if p := panicOf(func() { r.Stream(Noise, 0, 0) }); p != ErrNoKey {
+			t.Errorf("%s: Stream panics with %v, want ErrNoKey", name, p)
+		}
+	}
+	if err := New(0).Check(); err != nil {
+		t.Errorf("Check of a seed's root = %v", err)
+	}
+	if p, ok := panicOf(func() { new(Stream).Uint64() }).(string); !ok || !strings.Contains(p, "at no place") {
+		t.Errorf("a zero Stream panics with %q", p)
+	}
+}
+
+func panicOf(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
 }

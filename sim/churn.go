@@ -89,7 +89,7 @@ func (v *Virtual) turn(c *Client, kind eventKind, mean time.Duration) {
 	}
 	st := &v.stations[c.id]
 	stays := Duration{Kind: ExponentialDuration, Mean: mean}
-	after := stays.sample(1, v.cfg.Root, &v.draws, rng.Presence, c.id, int(st.turns))
+	after := stays.sample(1, v.cfg.Roots.Run, &v.draws, rng.Presence, c.id, int(st.turns))
 	st.turns++
 	v.schedule(after, event{client: uint32(c.id), kind: kind})
 }

@@ -64,7 +64,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, release fu
 	}
 	return &Client{
 		id: id, compute: compute, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
-		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(), sched: sched, root: cfg.Root, release: release,
+		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(), sched: sched, root: cfg.Roots.Clients[id], release: release,
 		state: clientState{shared: initial},
 	}
 }

@@ -18,7 +18,7 @@ func (c *Config) unreliable() bool { return c.Network != Network{} || c.Churn !=
 
 // gradientTimes returns the mean time of a gradient by client, in nanoseconds.
 func (c *Config) gradientTimes() []float64 {
-	slower := c.Speeds.factors(c.Clients(), c.Root)
+	slower := c.Speeds.factors(c.Clients(), c.Roots.Run)
 	times := make([]float64, c.Clients())
 	for client := range times {
 		times[client] = c.Timing.Compute.meanOf(client)

@@ -24,8 +24,8 @@ type Config struct {
 	GradComps int            // K, gradient computations per client; T = the whole rounds that fit
 	Delay     Delay          // Υ
 	Steps     StepSize
-	Root      *rng.Root // all randomness
-	Timing    Timing    // the virtual clock; ignored by Hogwild
+	Roots     Roots  // all randomness
+	Timing    Timing // the virtual clock; ignored by Hogwild
 	// What only the virtual clock can do; Hogwild refuses it.
 	Speeds  Speeds
 	Network Network
@@ -104,9 +104,6 @@ func (c *Config) Validate() error {
 	if c.Model == nil {
 		fail("no model")
 	}
-	if c.Root == nil {
-		fail("no random source")
-	}
 	if n := c.Clients(); n < 1 || n > MaxClients {
 		fail("clients = %d, must be in [1, %d]", n, MaxClients)
 	} else if c.Model != nil && c.Model.NumParams() > MaxClientParams/n {
@@ -123,10 +120,7 @@ func (c *Config) Validate() error {
 	} else if err := c.Partition.Check(c.Rows); err != nil {
 		errs = append(errs, err)
 	}
-	if err := c.Steps.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	errs = append(errs, c.Timing.Validate(c.Clients()), c.Speeds.Validate(c.Clients()),
+	errs = append(errs, c.Roots.check(c.Clients()), c.Steps.Validate(), c.Timing.Validate(c.Clients()), c.Speeds.Validate(c.Clients()),
 		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
 	if c.Mechanism.Sizes == nil {
 		fail("no sample sizes")
@@ -153,7 +147,7 @@ func (c *Config) Validate() error {
 }
 
 // InitStream returns the stream that draws the default global model v̂_0.
-func (c *Config) InitStream() *rng.Stream { return c.Root.Stream(rng.Init, 0, 0) }
+func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
 // newMachines returns the server and the clients at the start of the run.
 // Clients call release for each broadcast they are done with, the default global

@@ -49,7 +49,7 @@ func (e Exploration) config() *Config {
 		GradComps: e.Rounds,
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
-		Root:      rng.New(1),
+		Roots:     SharedRoots(rng.New(1), e.Clients),
 		Timing:    Timing{Compute: now, Uplink: now, Downlink: now},
 		// With it, each message is sent by itself.
 		Churn: Churn{Present: time.Nanosecond, Away: time.Nanosecond},

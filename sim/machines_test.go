@@ -38,7 +38,7 @@ func handDriven(clients, rounds int, delay Delay) *Config {
 		GradComps: rounds,
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
-		Root:      rng.New(1),
+		Roots:     SharedRoots(rng.New(1), clients),
 		Timing:    DefaultTiming(),
 	}
 	for range clients {

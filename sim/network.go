@@ -55,14 +55,14 @@ func (v *Virtual) send(e event) {
 	}
 	client := int(e.client)
 	if !v.unreliable {
-		v.schedule(latency.sample(1, v.cfg.Root, &v.draws, purpose, client, int(e.number)), e)
+		v.schedule(latency.sample(1, v.cfg.Roots.Run, &v.draws, purpose, client, int(e.number)), e)
 		return
 	}
 	// A message that is sent again must not meet the same fate again, so each
 	// sending has draws of its own.
 	at := int(v.stations[client].sendings)
 	v.stations[client].sendings++
-	v.cfg.Root.Reseed(&v.draws, rng.Message, e.client, at)
+	v.cfg.Roots.Run.Reseed(&v.draws, rng.Message, e.client, at)
 	lost, twice := v.draws.Float64() < v.cfg.Network.Loss, v.draws.Float64() < v.cfg.Network.Duplicate
 	arrives := latency.draw(1, &v.draws, client, at)
 	switch {

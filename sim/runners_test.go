@@ -70,7 +70,7 @@ func small(t testing.TB, options ...option) *Config {
 		},
 		GradComps: 400, Delay: AtMost(1),
 		Steps:  StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
-		Root:   root,
+		Roots:  SharedRoots(root, len(rows)),
 		Timing: DefaultTiming(),
 	}
 	for _, o := range options {
@@ -130,7 +130,10 @@ func TestBroadcastToAllIsOneToEach(t *testing.T) {
 }
 
 func withClients(n int) option {
-	return func(c *Config) { c.Rows = slices.Repeat(c.Rows[:1], n) }
+	return func(c *Config) {
+		c.Rows = slices.Repeat(c.Rows[:1], n)
+		c.Roots = SharedRoots(c.Roots.Run, n)
+	}
 }
 
 func withDelay(d Delay) option { return func(c *Config) { c.Delay = d } }
@@ -185,11 +188,11 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 		eta := float32(cfg.Steps.At(t0))
 		for client := range cfg.Clients() {
 			m := &cfg.Mechanism
-			pos := m.Sample(nil, round, cfg.Root.Stream(rng.Sampling, uint32(client), round), new(dp.SampleScratch))
+			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round), new(dp.SampleScratch))
 			if err := cfg.Model.ClippedGradSum(u, at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil); err != nil {
 				t.Fatal(err)
 			}
-			m.AddNoise(u, cfg.Root.Stream(rng.Noise, uint32(client), round))
+			m.AddNoise(u, cfg.Roots.Clients[client].Stream(rng.Noise, uint32(client), round))
 			f32.Axpy(-eta, u, w)
 		}
 		t0 += 8
@@ -554,7 +557,7 @@ func benchConfig(b *testing.B, clients, rounds int) *Config {
 		},
 		GradComps: rounds, Delay: AtMost(1),
 		Steps: StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
-		Root:  rng.New(1), Timing: DefaultTiming(),
+		Roots: SharedRoots(rng.New(1), clients), Timing: DefaultTiming(),
 	}
 }
 

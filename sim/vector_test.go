@@ -62,7 +62,7 @@ func TestGradientsDrawFromTheirOwnStream(t *testing.T) {
 	}
 	for client := range cfg.Clients() {
 		for round := range rounds {
-			if u := cfg.Root.Stream(rng.Dropout, uint32(client), round).Uint64(); drawn[u] != 1 {
+			if u := cfg.Roots.Clients[client].Stream(rng.Dropout, uint32(client), round).Uint64(); drawn[u] != 1 {
 				t.Errorf("client %d drew %d times in round %d", client, drawn[u], round)
 			}
 		}

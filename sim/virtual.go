@@ -46,7 +46,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = cfg.Model.NumParams()
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.release)
 	v.stations = make([]station, len(v.clients))
-	v.slower = cfg.Speeds.factors(len(v.clients), cfg.Root)
+	v.slower = cfg.Speeds.factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
 	for _, c := range v.clients {
 		v.turn(c, clientLeaves, cfg.Churn.Present)
@@ -262,7 +262,7 @@ func (v *Virtual) begin(c *Client) {
 		scale *= v.slower[c.id]
 	}
 	// A round that was given up is not as long again as it was.
-	took := v.cfg.Timing.Compute.sample(scale, v.cfg.Root, &v.draws, rng.ComputeTime, c.id, c.state.i+int(st.aborts))
+	took := v.cfg.Timing.Compute.sample(scale, v.cfg.Roots.Run, &v.draws, rng.ComputeTime, c.id, c.state.i+int(st.aborts))
 	v.schedule(took, event{client: uint32(c.id), kind: roundEnds})
 }
 

@@ -105,11 +105,15 @@ func Check(name string) error {
 
 // Make returns the stand-in of this name. Those of images have as many rows as
 // the real set, or the number that follows the name and a colon, as in
-// "synth-mnist:7000". An unknown name is an error that lists the names.
+// "synth-mnist:7000". An unknown name is an error that lists the names; so is a root
+// without a key.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	draw, err := find(name)
 	if err != nil {
 		return nil, err
+	}
+	if err := root.Check(); err != nil {
+		return nil, fmt.Errorf("synth: data set = %q: %w", name, err)
 	}
 	d := draw(root)
 	d.Name = name

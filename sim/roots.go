@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/rng"
+)
+
+// Roots are where the randomness of a run comes from. What is drawn is a function
+// of the root and of a place (purpose, client, round), whatever the runner.
+type Roots struct {
+	// Run draws the default global model v̂_0 and, on the virtual clock, how long
+	// things take and what befalls messages and clients. It is no secret.
+	Run *rng.Root
+	// Clients draw, by client, the samples, the noise and the dropout of its
+	// rounds. What a client releases is private against everybody who does not
+	// know its root: between parties that do not trust each other each client has
+	// one of its own, from rng.NewFromSecret or rng.NewFromOS, and nobody else's.
+	Clients []*rng.Root
+}
+
+// SharedRoots draws everything from one root, as a simulation may: with rng.New,
+// one number repeats the run.
+func SharedRoots(root *rng.Root, clients int) Roots {
+	r := Roots{Run: root, Clients: make([]*rng.Root, clients)}
+	for i := range r.Clients {
+		r.Clients[i] = root
+	}
+	return r
+}
+
+// checkRun reports that nothing can be drawn for the run.
+func (r *Roots) checkRun() error {
+	if err := r.Run.Check(); err != nil {
+		return fmt.Errorf("sim: roots: of the run: %w", err)
+	}
+	return nil
+}
+
+// checkClient reports that nothing can be drawn for a client.
+func (r *Roots) checkClient(client int) error {
+	if client >= len(r.Clients) {
+		return fmt.Errorf("sim: roots: of client %d: there are roots of %d clients", client, len(r.Clients))
+	}
+	if err := r.Clients[client].Check(); err != nil {
+		return fmt.Errorf("sim: roots: of client %d: %w", client, err)
+	}
+	return nil
+}
+
+// check reports every root that is missing, of the clients the first alone.
+func (r *Roots) check(clients int) error {
+	if len(r.Clients) != clients {
+		return errors.Join(r.checkRun(), fmt.Errorf("sim: roots: of %d clients, must be one for each of %d", len(r.Clients), clients))
+	}
+	for i := range r.Clients {
+		if err := r.checkClient(i); err != nil {
+			return errors.Join(r.checkRun(), err)
+		}
+	}
+	return r.checkRun()
+}
