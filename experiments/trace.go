@@ -1,11 +1,11 @@
 package experiments
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"proactivedp/sim"
@@ -36,18 +36,19 @@ func readTrace(d *sim.Duration, hash *string) error {
 		}
 		return nil
 	}
-	text, err := os.ReadFile(d.File)
+	f, err := os.Open(d.File)
 	if err != nil {
 		return fmt.Errorf("experiments: trace: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	is := hex.EncodeToString(sum[:])
+	defer f.Close()
+	sum := sha256.New()
+	if d.Trace, err = sim.ParseTrace(io.TeeReader(f, sum)); err != nil {
+		return fmt.Errorf("experiments: trace %s: %w", d.File, err)
+	}
+	is := hex.EncodeToString(sum.Sum(nil)) // of all: a trace is parsed to its end
 	if *hash != "" && *hash != is {
 		return fmt.Errorf("experiments: trace %s has the SHA-256 %s, must have %s", d.File, is, *hash)
 	}
 	*hash = is
-	if d.Trace, err = sim.ParseTrace(bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("experiments: trace %s: %w", d.File, err)
-	}
 	return nil
 }

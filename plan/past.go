@@ -9,7 +9,12 @@ import (
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/internal/bounded"
 )
+
+// MaxEventsBytes is the most that ReadEvents reads: a quarter of a million
+// events.
+const MaxEventsBytes = 16 << 20
 
 // ReadEvents reads rounds of a file: JSON, either an array of events or an object
 // whose only key "events" holds one. An event has the keys
@@ -20,10 +25,10 @@ import (
 //
 // The last two may be left out: sampling and adjacency say what they are then,
 // for an empty adjacency what goes with the sampling. Unknown keys, anything
-// after the value, an empty list and events outside their ranges are errors,
-// which say which event it is.
+// after the value, an empty list, a key given twice and events outside their
+// ranges are errors, which say which event it is; so are more than MaxEventsBytes.
 func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
 		return nil, fmt.Errorf("plan: events: %w", err)
 	}
@@ -98,9 +103,6 @@ func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event
 
 // strict decodes one JSON value that is all of text.
 func strict(text []byte, v any) error {
-	if err := refuseRepeats(json.NewDecoder(bytes.NewReader(text))); err != nil {
-		return err
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -109,16 +111,16 @@ func strict(text []byte, v any) error {
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("there is more after the first JSON value")
 	}
-	return nil
+	return refuseRepeats(json.NewDecoder(bytes.NewReader(text)))
 }
 
 // refuseRepeats reports a key that stands twice in one object, in whatever case:
-// of two values the decoder would take the last. It leaves it to the decoder to
-// find what else is wrong.
+// of two values the decoder would take the last. It reads one value, which must be
+// JSON that the decoder has taken: then it is nested to a bounded depth.
 func refuseRepeats(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
-		return nil
+		return err
 	}
 	open, ok := token.(json.Delim)
 	if !ok {
@@ -129,7 +131,7 @@ func refuseRepeats(d *json.Decoder) error {
 		if open == '{' {
 			key, err := d.Token()
 			if err != nil {
-				return nil
+				return err
 			}
 			name := strings.ToLower(fmt.Sprint(key))
 			if keys[name] {
@@ -141,8 +143,8 @@ func refuseRepeats(d *json.Decoder) error {
 			return err
 		}
 	}
-	_, _ = d.Token() // the end
-	return nil
+	_, err = d.Token() // the end
+	return err
 }
 
 func checkEvents(events []dp.Event) error {

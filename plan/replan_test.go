@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
@@ -324,11 +325,53 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
+// Text that is no JSON is refused, wherever the fault is; none is read for ever.
+func TestReadEventsEndsOnMalformedJSON(t *testing.T) {
+	malformed := []string{
+		"[x]", "[", "{", "[[", "[{", `[{"`, `{"events":`, `{"events":[`, `[{"sigma"}]`, `[{"sigma" 2}]`, `[{"sigma":}]`, `[{"sigma":2,}]`,
+		`[{"sigma":2}`, `[{"sigma":NaN}]`, `[{"sigma":.5}]`, `[{"sigma":01}]`, `[{"sigma":+1}]`, `[{"sigma":1.}]`, `[{'sigma':1}]`, `[{sigma:1}]`,
+		`[{"sigma":2} // a comment` + "\n]", `[{"sigma":2]}`, `[{"sigma":"open}]`, `[{"sigma":2},]`, `[,]`, `]`, "[\x00]", "[\xff]",
+		strings.Repeat("[", 100_000), strings.Repeat(`{"events":`, 100_000), "[" + strings.Repeat(`{"a":[`, 9_000),
+	}
+	for _, text := range malformed {
+		done := make(chan error, 1)
+		go func() {
+			_, err := ReadEvents(strings.NewReader(text), dp.Poisson, "")
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil {
+				t.Errorf("%.40q was read", text)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%.40q is read for ever", text)
+		}
+	}
+}
+
+// endless is a file without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestReadEventsIsBounded(t *testing.T) {
+	_, err := ReadEvents(endless{}, dp.Poisson, "")
+	if err == nil || !strings.Contains(err.Error(), "plan: events: too large: more than 16777216 bytes") {
+		t.Error(err)
+	}
+}
+
 // Whatever a file holds, it is refused, or all its events are valid and survive
 // being written and read again.
 func FuzzReadEvents(f *testing.F) {
 	f.Add(`[{"sigma":8,"sample_rate":0.01,"steps":500}]`)
 	f.Add(`{"events": [{"sampling":"fixed","noise_multiplier":8,"sample_size":3,"dataset_size":10,"count":5}]}`)
+	f.Add("[x]")
+	f.Add(`{"events": [{"sigma": 1, "sigma": 2}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		events, err := ReadEvents(strings.NewReader(text), dp.Poisson, "")
 		if err != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -206,6 +207,23 @@ func TestTraceErrorsNameTheLine(t *testing.T) {
 	} {
 		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// endless is a file without an end, of one line.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestParseTraceIsBounded(t *testing.T) {
+	for _, head := range []string{"", "client,duration\n0,1ms\n0,"} {
+		_, err := ParseTrace(io.MultiReader(strings.NewReader(head), endless{}))
+		if err == nil || !strings.Contains(err.Error(), "too large: more than 67108864 bytes") {
+			t.Errorf("after %q: %v", head, err)
 		}
 	}
 }

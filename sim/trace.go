@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"proactivedp/internal/bounded"
 )
 
 // Trace is durations that were measured, to be played again: each client has its
@@ -18,15 +20,19 @@ type Trace struct {
 	means     []float64         // by client, in nanoseconds
 }
 
+// MaxTraceBytes is the most that ParseTrace reads: about five million durations.
+const MaxTraceBytes = 64 << 20
+
 // maxTraceErrors is how many bad lines of a trace are reported; there may be more.
 const maxTraceErrors = 10
 
 // ParseTrace reads a trace in CSV: the line "client,duration" and then one line
 // a duration, such as "0,1.5ms". Clients are numbered from 0 and none is left
 // out; the lines of one are in its order, those of several may alternate. A
-// duration is at most an hour. The first bad lines are reported together.
+// duration is at most an hour. The first bad lines are reported together. More
+// than MaxTraceBytes are an error.
 func ParseTrace(r io.Reader) (*Trace, error) {
-	lines := csv.NewReader(r)
+	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord = 2, true
 	at := func(column int) string {
 		line, _ := lines.FieldPos(column)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/dp"
+	"proactivedp/internal/bounded"
 	"proactivedp/plan"
 )
 
@@ -28,7 +28,7 @@ header of the same names. "noise_multiplier" and "count" are sigma and steps too
 // the sampling and adjacency given. What is wrong with the file is an error of
 // the command line.
 func readEvents(path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	text, err := os.ReadFile(path)
+	text, err := bounded.File(path, plan.MaxEventsBytes)
 	if err != nil {
 		return nil, usage(fmt.Errorf("events: %w", err))
 	}
