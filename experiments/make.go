@@ -11,13 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/version"
 )
 
 // MakeOptions says how figures are made.
@@ -60,7 +60,7 @@ type Origin struct {
 
 func newOrigin(w work) Origin {
 	return Origin{
-		Version: Version(), Go: runtime.Version(), Machine: cpu.Describe(), Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
+		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(), Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
 		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
 	}
 }
@@ -216,23 +216,4 @@ func command(fig Figure, f *frame, o MakeOptions) string {
 		text += " --allow-stand-in"
 	}
 	return text
-}
-
-// Version is the revision the program was built from, or the module's version
-// where the build did not record one.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version, changed := info.Main.Version, ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			version = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = ", with changes"
-		}
-	}
-	return version + changed
 }

@@ -16,6 +16,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/version"
 )
 
 // The files of the folder.
@@ -46,7 +47,7 @@ func writeScale(dir string, points []experiments.ScalePoint, law *experiments.Sc
 			enc.SetIndent("", "  ")
 			enc.SetEscapeHTML(false)
 			return enc.Encode(map[string]any{
-				"command": "make scale", "version": experiments.Version(), "go": runtime.Version(),
+				"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
 				"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
 				"runs": runs, "law": law, "configurations": scaleRuns(),
 				"files": []string{scalePicture, scaleMemory, scaleTable, scaleReadme},

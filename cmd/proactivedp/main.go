@@ -69,6 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "proactivedp",
 		Short: "Plan private training before it runs, and simulate it",
@@ -82,14 +83,20 @@ found the mechanism broken, or a planted fault not at all.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return newBuild().write(cmd.OutOrStdout())
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			return usage(f32.EnvironmentErr())
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.Flags().BoolVar(&version, "version", false, "print version, revision, Go and kernels, as the command version does")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(), newUtility(), newSearch(), newAudit(), newFigures(), newData())
+	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(), newUtility(), newSearch(), newAudit(), newFigures(), newData(), newVersion())
 	return root
 }
 

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/internal/f32"
+	"proactivedp/internal/version"
+)
+
+// build describes the program for the command version, as JSON too.
+type build struct {
+	version.Info
+	Kernels string `json:"kernels"` // the class of the kernels in use
+}
+
+func newBuild() build { return build{version.Get(), f32.Kernels().String()} }
+
+// write prints the description as text.
+func (b build) write(w io.Writer) error {
+	revision := b.Revision
+	if revision == "" {
+		revision = "not recorded by the build"
+	}
+	if b.Modified {
+		revision += ", with changes"
+	}
+	_, err := fmt.Fprintf(w, "proactivedp %s\nrevision    %s\ngo          %s %s/%s\nkernels     %s\n",
+		b.Version, revision, b.Go, b.OS, b.Arch, b.Kernels)
+	return err
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say which build this is: version, revision, Go, and kernels",
+		Long: `version prints the version and the revision that this program was built from, the
+Go and the platform it was built for, and the class of its kernels on this machine
+(avx512, avx2 or portable). The flag --version prints the same text.`,
+		Example: `  proactivedp version
+  proactivedp version --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), newBuild())
+			}
+			return newBuild().write(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
