@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"proactivedp/internal/decimal"
 )
 
 // Sizes is a sample size sequence s_0, s_1, …: what a client of Algorithm
@@ -64,7 +66,7 @@ func ParseSizes(text string) (Sizes, error) {
 	}
 	kind, args, named := strings.Cut(text, ":")
 	if !named {
-		s, err := strconv.Atoi(text)
+		s, err := decimal.Count(text)
 		if err != nil || s < 1 || s > math.MaxInt32 {
 			return bad("an integer of at least 1, linear:FIRST,SLOPE, poly:FIRST,SLOPE,POWER or list:S0,S1,…")
 		}
@@ -74,7 +76,7 @@ func ParseSizes(text string) (Sizes, error) {
 	if kind == "list" {
 		list := make(ListSizes, len(fields))
 		for i, f := range fields {
-			v, err := strconv.Atoi(f)
+			v, err := decimal.Count(f)
 			if err != nil || v < 1 || v > math.MaxInt32 {
 				return bad("list:S0,S1,… of integers of at least 1")
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"proactivedp/internal/decimal"
 )
 
 // Delay is the permissible delay Υ(k, i): whether a client may compute round i
@@ -127,7 +129,7 @@ func ParseDelay(text string) (Delay, error) {
 	}
 	var taus []int
 	for field := range strings.SplitSeq(args, ",") {
-		tau, err := strconv.Atoi(field)
+		tau, err := decimal.Count(field)
 		if err != nil || tau < 0 {
 			taus = nil
 			break

@@ -20,7 +20,7 @@ type keepFlags struct {
 func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.path, "checkpoint", "", "keep the run in this file, to go on from with --resume")
-	f.IntVar(&k.every, "checkpoint-every", 0, "server updates between two checkpoints (default: by time)")
+	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints (default: by time)")
 	f.StringVar(&k.resume, "resume", "", "go on with the run that this file keeps; other flags of the run may be left out, and must not contradict it")
 }
 

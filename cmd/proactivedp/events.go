@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
 	"proactivedp/plan"
 )
 
@@ -81,7 +82,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 				continue
 			}
 			if err := columns[header[j]](&e, field); err != nil {
-				bad = append(bad, fmt.Errorf("%s = %q, must be a number: %w", header[j], field, err))
+				bad = append(bad, fmt.Errorf("%s = %q, %w", header[j], field, err))
 			}
 		}
 		if e = plan.Complete(e, sampling, adjacency); len(bad) == 0 {
@@ -119,12 +120,14 @@ func checkHeader(header []string) error {
 }
 
 func parseFloat(v *float64, field string) (err error) {
-	*v, err = strconv.ParseFloat(field, 64)
-	return err
+	if *v, err = strconv.ParseFloat(field, 64); err != nil {
+		return errNumber
+	}
+	return nil
 }
 
 func parseInt(v *int, field string) (err error) {
-	*v, err = strconv.Atoi(field)
+	*v, err = decimal.Count(field)
 	return err
 }
 

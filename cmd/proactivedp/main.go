@@ -33,33 +33,19 @@ const (
 	exitAudit   = 3 // an audit found a violation, or not the fault that was planted
 )
 
-// usageError marks an error of the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usage marks err, if there is one, as an error of the command line.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return usageError{err}
-}
-
 // run is the whole program but for the process.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "proactivedp: %v\n", err)
-	var bad usageError
-	if errors.As(err, &bad) {
-		fmt.Fprintln(stderr, "See proactivedp --help, or --help after a command.")
+	fmt.Fprintf(stderr, "proactivedp: %s\n", message(err))
+	if _, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	if errors.Is(err, errViolated) || errors.Is(err, errNotFound) {
@@ -93,20 +79,8 @@ found the mechanism broken, or a planted fault not at all.`,
 			return usage(f32.EnvironmentErr())
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.Flags().BoolVar(&version, "version", false, "print version, revision, Go and kernels, as the command version does")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(), newUtility(), newSearch(), newAudit(), newFigures(), newData(), newVersion())
 	return root
-}
-
-// noArgs refuses arguments, and names of commands that do not exist.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if cmd.HasSubCommands() {
-		return usage(fmt.Errorf("unknown command %q of %q", args[0], cmd.CommandPath()))
-	}
-	return usage(fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args))
 }

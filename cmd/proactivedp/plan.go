@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
@@ -15,6 +16,7 @@ import (
 
 // The defaults, with those of the flags, are the paper's setting on LIBSVM data.
 const (
+	defaultN      = 10_000
 	defaultSigma  = 19.29962
 	defaultEpochs = 5
 )
@@ -47,7 +49,8 @@ rounds T (k = sT/N), noise multiplier σ and ε. What is not given is solved for
 It is accounted by the closed form (Theorem simpleF; corrected γ), an upper bound, for
 add-or-remove adjacency and Poisson sampling, or by another --method. Beside it stands
 what the tight accountant pld allows, as certified intervals under both adjacencies.
-Without options it is the paper's setting on LIBSVM data.
+Without options it is the paper's setting on LIBSVM data; with any, --n says how many
+records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
 record, of all clients. --epsilon is then for all rounds together; adjacency, sampling
@@ -73,21 +76,21 @@ by (treq4).
 
 func (f *planFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.IntVar(&f.req.N, "n", 10_000, "records N of the client")
+	countVar(fs, &f.req.N, "n", 0, fmt.Sprintf("records N of the client (must be given with other options; %d without any)", defaultN))
 	fs.Float64Var(&f.req.Epochs, "epochs", 0, fmt.Sprintf("gradient computations in epochs, k = K/N (default %d, unless --sample-size or --rounds is given)", defaultEpochs))
-	fs.IntVar(&f.req.SampleSize, "sample-size", 0, "sample size s, the mean if θ > 1")
-	fs.IntVar(&f.req.Rounds, "rounds", 0, "rounds T")
+	countVar(fs, &f.req.SampleSize, "sample-size", 0, "sample size s, the mean if θ > 1")
+	countVar(fs, &f.req.Rounds, "rounds", 0, "rounds T")
 	fs.Float64Var(&f.req.Sigma, "sigma", 0, fmt.Sprintf("noise multiplier σ (default %g, unless --epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence")
 	fs.StringVar(&f.method, "method", string(plan.ClosedForm), "closed-form, rdp (upper bounds), pld (interval); closed-form-printed, paper (NO guarantee, to compare)")
 	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
-	fs.IntVar(&f.req.Clients, "clients", 1, "number of clients")
+	countVar(fs, &f.req.Clients, "clients", 1, "number of clients")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
 	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows")
 	fs.BoolVar(&f.frontier, "frontier", false, "add the trade of sample size against noise against rounds, at the plan's ε and k")
-	fs.IntVar(&f.points, "points", 25, "about how many sample sizes --frontier has")
+	countVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has")
 	fs.StringVar(&f.after, "after", "", "plan the next leg after the rounds in this file, JSON or CSV")
 	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
 	f.files.add(cmd, "the frontier")
@@ -110,7 +113,7 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 }
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
-	errs := []error{f.common(cmd)}
+	errs := []error{f.common(cmd), f.records(cmd)}
 	if !anyChanged(cmd, "sigma", "epsilon") {
 		f.req.Sigma = defaultSigma
 	}
@@ -145,6 +148,22 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", answer.Reason)
 	}
 	return f.out.print(cmd, answer.Statement, answer, answer.print)
+}
+
+// records makes N the paper's if no option says what else is planned: the size of
+// somebody's data is not guessed.
+func (f *planFlags) records(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("n") {
+		return nil
+	}
+	f.req.N = defaultN
+	var missing error
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if given.Name != "json" && given.Name != "statement" {
+			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the paper's setting has %d)", defaultN)
+		}
+	})
+	return missing
 }
 
 // planAnswer is a plan and what goes with it.

@@ -21,9 +21,9 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Float64Var(&r.sigma, "sigma", 0, "noise multiplier σ: the noise is N(0, C²σ²) per coordinate")
 	f.Float64Var(&r.rate, "sample-rate", 0, "sample rate q in (0, 1]")
-	f.IntVar(&r.size, "sample-size", 0, "sample size s, expected under Poisson sampling; with --n in the place of --sample-rate")
-	f.IntVar(&r.n, "n", 0, "size N of the data set")
-	f.IntVar(&r.steps, "steps", 0, "rounds T, of all clients that hold the record")
+	countVar(f, &r.size, "sample-size", 0, "sample size s, expected under Poisson sampling; with --n in the place of --sample-rate")
+	countVar(f, &r.n, "n", 0, "size N of the data set")
+	countVar(f, &r.steps, "steps", 0, "rounds T, of all clients that hold the record")
 	f.StringVar(&r.adjacent, "adjacency", "", "add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
 	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
 }

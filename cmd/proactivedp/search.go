@@ -93,8 +93,8 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	f.Float64SliceVar(&spec.Beta, "beta", spec.Beta, "decays β of the step size to try")
 	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ to search for, each by itself; 0: without noise")
 	f.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations")
-	f.IntVar(&spec.Seeds, "seeds", spec.Seeds, "seeds, from 1")
+	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "seeds, from 1")
 	f.StringVar(&o.Out, "out", "", "folder to write to (default out/search-DATA)")
-	f.IntVar(&o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
 	return cmd
 }

@@ -37,7 +37,7 @@ figures of ε over the sample size with a README.md of what was found.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Out, "out", o.Out, "folder to write to")
-	cmd.Flags().IntVar(&o.Workers, "workers", o.Workers, "parts computed at the same time; never changes the result")
+	countVar(cmd.Flags(), &o.Workers, "workers", o.Workers, "parts computed at the same time; never changes the result")
 	by.addAccuracy(cmd, "")
 	return cmd
 }

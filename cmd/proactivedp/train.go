@@ -67,7 +67,7 @@ func (t *trainFlags) text(cmd *cobra.Command, p *string, name, usage string) {
 }
 
 func (t *trainFlags) number(cmd *cobra.Command, p *int, name, usage string) {
-	cmd.Flags().IntVar(p, name, *p, usage)
+	countVar(cmd.Flags(), p, name, *p, usage)
 	t.names = append(t.names, name)
 }
 
@@ -199,7 +199,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	trace.add(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&spec.SeedFromOS, "seed-from-os", false, "take all randomness from the operating system instead of a seed")
-	f.IntVar(&perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models; never changes the result")
+	countVar(f, &perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models; never changes the result")
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -81,7 +81,7 @@ but for the step size of networks, as those of train.`,
 	f := cmd.Flags()
 	f.Float64SliceVar(&clips, "clip", clips, "clipping norms C")
 	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ")
-	f.IntVar(&spec.Draws, "draws", spec.Draws, "draws of n per point")
+	countVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -103,7 +103,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cifar10: load: %w", err)
+		return nil, fmt.Errorf("cifar10: %w", err)
 	}
 	if d.Len() < n {
 		d.Note = fmt.Sprintf("the test set is the first %d of its %d images", b.partRows, b.rows)

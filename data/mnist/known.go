@@ -75,7 +75,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 			err = finish(d)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mnist: load: %w", err)
+			return nil, fmt.Errorf("mnist: %w", err)
 		}
 	}
 	return d, nil

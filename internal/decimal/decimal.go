@@ -1,5 +1,5 @@
-// Package decimal writes numbers that must not err on one side: an ε that is
-// shown may be too large, never too small.
+// Package decimal writes numbers that must not err on one side, as an ε that is
+// shown may be too large and never too small, and reads counts exactly.
 package decimal
 
 import (

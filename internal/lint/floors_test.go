@@ -28,7 +28,7 @@ type floor struct {
 // floors maps folders to floors; the longest matching prefix counts. A package
 // imports only lower floors and its own parent; those under dp also dp/gdp.
 var floors = map[string]floor{
-	"cmd":            {6, []string{"github.com/spf13/cobra"}},
+	"cmd":            {6, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"internal/tools": {6, []string{"golang.org/x/tools"}},
 	"cmd/bench":      {6, []string{"golang.org/x/perf"}},
 	"experiments":    {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc", "github.com/schollz/progressbar/v3"}},

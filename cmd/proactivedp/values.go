@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"proactivedp/internal/decimal"
+)
+
+// errNumber says what a number looks like.
+var errNumber = errors.New("must be a number, such as 0.05 or 1e-5")
+
+// count is the value of a flag that counts: a whole number, which may be written
+// as 1e4, too.
+type count int
+
+// countVar gives f a flag for a whole number.
+func countVar(f *pflag.FlagSet, p *int, name string, value int, usage string) {
+	*p = value
+	f.Var((*count)(p), name, usage)
+}
+
+// Set reads what was given.
+func (c *count) Set(text string) error {
+	n, err := decimal.Count(text)
+	if err == nil {
+		*c = count(n)
+	}
+	return err
+}
+
+// String is the number in decimal digits.
+func (c *count) String() string { return strconv.Itoa(int(*c)) }
+
+// Type is the word for the value in the help.
+func (*count) Type() string { return "count" }
+
+// valueErrors say what the values of a flag's type must be. A count says so itself.
+var valueErrors = map[string]error{
+	"float64":      errNumber,
+	"float64Slice": errors.New("must be numbers, separated by commas"),
+	"stringSlice":  errors.New("must be a list, separated by commas"),
+	"uint64":       errors.New("must be a whole number of at least 0, below 2^64"),
+	"bool":         errors.New("must be true or false"),
+}
+
+// valueError is what is wrong with the value of a flag.
+func valueError(bad *pflag.InvalidValueError) error {
+	cause := bad.Unwrap()
+	if known, ok := valueErrors[bad.GetFlag().Value.Type()]; ok {
+		cause = known
+	}
+	return fmt.Errorf("--%s = %q, %w", bad.GetFlag().Name, bad.GetValue(), cause)
+}

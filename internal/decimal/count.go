@@ -1,0 +1,40 @@
+package decimal
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// errCount says what a count looks like.
+var errCount = errors.New("must be a whole number, such as 10000 or 1e4")
+
+// maxExponent is the largest exponent of a count: 1e18 is the largest power of
+// ten that an int64 holds.
+const maxExponent = 18
+
+// Count reads a whole number as people write it: 10000, 1e4 or 2.5e3. It is read
+// exactly: 1.5 and what an int cannot hold are errors.
+func Count(text string) (int, error) {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
+	shift := 0
+	if scientific {
+		var err error
+		if shift, err = strconv.Atoi(exponent); err != nil || shift < 0 || shift > maxExponent {
+			return 0, errCount
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	if strings.Trim(whole, "+-") == "" || len(fraction) > shift {
+		return 0, errCount
+	}
+	n, err := strconv.Atoi(whole + fraction + strings.Repeat("0", shift-len(fraction)))
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, errors.New("is too large a number")
+	}
+	if err != nil {
+		return 0, errCount
+	}
+	return n, nil
+}
