@@ -5,7 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -90,6 +93,47 @@ func TestWriteGivesTheModeOfOsCreate(t *testing.T) {
 	got, _ := os.Stat(path)
 	if got.Mode() != want.Mode() {
 		t.Errorf("mode %v, want %v", got.Mode(), want.Mode())
+	}
+}
+
+func TestWriteFollowsALinkToNothing(t *testing.T) {
+	path, links := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	first, second := filepath.Join(links, "first"), filepath.Join(links, "second")
+	if err := errors.Join(os.Symlink("second", first), os.Symlink(path, second)); err != nil {
+		t.Skip(err)
+	}
+	if err := Write(first, put("new")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, path, "new")
+	for _, link := range []string{first, second} {
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is %v, %v", info, err)
+		}
+	}
+	loop := filepath.Join(links, "loop")
+	if err := os.Symlink("loop", loop); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(loop, put("new")); err == nil || !strings.Contains(err.Error(), "symbolic links") {
+		t.Errorf("a link to itself: %v", err)
+	}
+}
+
+func TestWriteKeepsTheModeOfTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	for _, mode := range []os.FileMode{0o600, 0o640, 0o666, 0o444} {
+		if err := errors.Join(Write(path, put("old")), os.Chmod(path, mode), Write(path, put("new"))); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runtime.GOOS != "windows" && info.Mode() != mode {
+			t.Errorf("mode %v, want %v", info.Mode(), mode)
+		}
+		holds(t, path, "new")
 	}
 }
 
@@ -212,10 +256,9 @@ func TestFileEndsOnce(t *testing.T) {
 	holds(t, path, "")
 }
 
-// Sweep removes what a killed writer of this file left, and nothing else.
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x")
+// left makes the temporary file of a writer of path that was killed.
+func left(t *testing.T, path string) {
+	t.Helper()
 	killed, err := Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +266,28 @@ func TestSweep(t *testing.T) {
 	if err := killed.temp.Close(); err != nil { // as when the process ends
 		t.Fatal(err)
 	}
-	others := []string{"x", "y", ".x.tmp", ".x.notes.tmp", ".x.y." + strings.Repeat("A", 26) + ".tmp", ".y." + strings.Repeat("A", 26) + ".tmp"}
+}
+
+// names returns what is in the folder.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// Sweep removes what a killed writer of this file left, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	left(t, path)
+	others := []string{".x.notes.tmp", ".x.tmp", ".x.y." + strings.Repeat("A", 26) + ".tmp", ".y." + strings.Repeat("A", 26) + ".tmp", "x", "y"}
 	for _, name := range others {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
@@ -233,15 +297,62 @@ func TestSweep(t *testing.T) {
 		if err := Sweep(path); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(entries) != len(others) {
-			t.Errorf("the folder has %v, want %v", entries, others)
+		if got := names(t, dir); !slices.Equal(got, others) {
+			t.Errorf("the folder has %v, want %v", got, others)
 		}
 	}
 	if err := Sweep(filepath.Join(dir, "none", "x")); err == nil {
 		t.Error("a folder that is not there was swept")
 	}
+	if err := SweepFolder(dir); err != nil {
+		t.Error(err)
+	}
+	if got, want := names(t, dir), []string{".x.notes.tmp", ".x.tmp", "x", "y"}; !slices.Equal(got, want) {
+		t.Errorf("after a sweep of all the folder has %v, want %v", got, want)
+	}
+}
+
+// A writer's temporary file is not swept while it lives, nor by another writer of
+// the same file; what a killed one left is, by the next writer.
+func TestWritersDoNotSweepEachOther(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	left(t, path)
+	first, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Discard()
+	if err := errors.Join(put("first")(first), Sweep(path), SweepFolder(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, put("second")); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("the folder has %v, want x and the first writer's temporary file", got)
+	}
+	if err := first.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, path, "first")
+}
+
+// Many writers of one file at once: each succeeds, and the file is whole.
+func TestWritersAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	text := strings.Repeat("0123456789", 1000)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if err := Write(path, put(text)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	holds(t, path, text)
 }

@@ -53,7 +53,8 @@ var floors = map[string]floor{
 // sameFloor lists imports within a floor that are not to the parent: floor 0
 // rests on itself where a package is smaller than the other.
 var sameFloor = map[[2]string]bool{
-	{"internal/fetch", "internal/atomicfile"}: true,
+	{"internal/fetch", "internal/atomicfile"}:    true,
+	{"internal/atomicfile", "internal/lockfile"}: true,
 }
 
 // runnersOnly lists the files of sim that may run goroutines and use channels:

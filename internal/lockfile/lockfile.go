@@ -1,0 +1,104 @@
+// Package lockfile keeps two processes from the same files. A lock is a file that
+// its holder has open and locked by the operating system, so it ends with the
+// process, however that ends; a lock file that was left by a killed process is
+// taken as if it were not there.
+//
+// Linux, macOS and the BSDs lock by flock(2), Windows by opening the file for
+// nobody else. Elsewhere, and on file systems that know no locks, nothing is
+// locked: there it is for the user not to start two processes on the same files.
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ErrHeld reports that another process holds the lock.
+var ErrHeld = errors.New("in use by another process")
+
+// Lock is a lock that is held.
+type Lock struct {
+	file *os.File
+	path string
+}
+
+// maxTries is how often Take begins anew because the file that it has locked was
+// removed by the one who held it before.
+const maxTries = 100
+
+// Take takes the lock whose file is at path, which names it; the folder must
+// exist. If another process holds it, the error is ErrHeld and says which.
+func Take(path string) (*Lock, error) {
+	for range maxTries {
+		f, err := open(path)
+		if errors.Is(err, ErrHeld) {
+			return nil, fmt.Errorf("lockfile: %s: %w", path, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lockfile: %w", err)
+		}
+		held, err := Try(f)
+		if err != nil {
+			// No locks here, as the package comment says.
+			return &Lock{f, path}, nil
+		}
+		if !held {
+			err := fmt.Errorf("lockfile: %s: %w%s", path, ErrHeld, holder(f))
+			f.Close()
+			return nil, err
+		}
+		if !IsAt(f, path) { // it was removed between open and Try
+			f.Close()
+			continue
+		}
+		if err := f.Truncate(0); err == nil {
+			_, _ = fmt.Fprintln(f, os.Getpid()) // a courtesy to whoever is refused
+		}
+		return &Lock{f, path}, nil
+	}
+	return nil, fmt.Errorf("lockfile: %s: %w: it is taken and released all the time", path, ErrHeld)
+}
+
+// Release gives the lock up and removes its file.
+func (l *Lock) Release() error {
+	err := remove(l.file, l.path)
+	if err != nil {
+		return fmt.Errorf("lockfile: %w", err)
+	}
+	return nil
+}
+
+// holder says which process wrote its number into the file, or nothing.
+func holder(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return ""
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		return fmt.Sprintf(" (%d)", n)
+	}
+	return ""
+}
+
+// IsAt reports that path names the file that f has open.
+func IsAt(f *os.File, path string) bool {
+	here, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(here, there)
+}
+
+// gone is err, but that a file is not there is what was wanted.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
