@@ -43,15 +43,15 @@ func ParseFault(name string) (Fault, error) {
 func (f Fault) plant(cfg *sim.Config, absent []bool) {
 	switch f {
 	case HalfNoise:
-		cfg.Release = halfNoise
+		cfg.Substitute = halfNoise
 	case NoClip:
 		cfg.Model = unclipped{cfg.Model}
 	case FixedSample:
-		cfg.Release = fixedSample(cfg)
+		cfg.Substitute = fixedSample(cfg)
 	case ReusedNoise:
-		cfg.Release = reusedNoise(cfg)
+		cfg.Substitute = reusedNoise(cfg)
 	case SilentEmptyBatch:
-		cfg.Release = silentEmptyBatch(absent)
+		cfg.Substitute = silentEmptyBatch(absent)
 	case BatchClip:
 		cfg.Model = batchClipped{cfg.Model}
 	}
@@ -73,7 +73,7 @@ func scale(u []float32, by float32) {
 	}
 }
 
-func fixedSample(cfg *sim.Config) sim.Release {
+func fixedSample(cfg *sim.Config) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		held := cfg.Rows[c.ID()]
 		first := held.Rows[:cfg.Mechanism.Sizes.At(c.Round())]
@@ -85,7 +85,7 @@ func fixedSample(cfg *sim.Config) sim.Release {
 	}
 }
 
-func reusedNoise(cfg *sim.Config) sim.Release {
+func reusedNoise(cfg *sim.Config) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
 			return err
@@ -95,7 +95,7 @@ func reusedNoise(cfg *sim.Config) sim.Release {
 	}
 }
 
-func silentEmptyBatch(absent []bool) sim.Release {
+func silentEmptyBatch(absent []bool) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		batch := c.Sample(ws)
 		if err := c.GradSum(u, batch, ws); err != nil {

@@ -27,7 +27,7 @@ type world struct {
 
 // newWorld prepares runs without the absent records (by row of the data), in
 // which see is shown everything that is sent.
-func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Release) *world {
+func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Substitute) *world {
 	w := &world{name: name, probe: probe, o: o}
 	w.cfg = sim.Config{
 		Model: without{s.model, absent}, Rows: s.rows(), Partition: s.partition,
@@ -35,15 +35,15 @@ func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.
 			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: clip, NoiseMultiplier: s.sigma,
 			DatasetSize: s.places, Sizes: dp.ConstantSizes(s.size),
 		},
-		GradComps: s.rounds * s.size,
-		Delay:     sim.AtMost(1),
-		Steps:     sim.StepSize{Eta0: tinyStep, Decay: sim.NoDecay},
-		Timing:    sim.DefaultTiming(),
-		Release:   (*sim.Client).Release,
+		GradComps:  s.rounds * s.size,
+		Delay:      sim.AtMost(1),
+		Steps:      sim.StepSize{Eta0: tinyStep, Decay: sim.NoDecay},
+		Timing:     sim.DefaultTiming(),
+		Substitute: (*sim.Client).Release,
 	}
 	o.Fault.plant(&w.cfg, absent)
-	release := w.cfg.Release
-	w.cfg.Release = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+	release := w.cfg.Substitute
+	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := release(c, u, ws); err != nil {
 			return err
 		}

@@ -120,13 +120,16 @@ func tooFew(train Subset, n int) error {
 }
 
 // Check reports in what way parts were not dealt as p says: a client that holds
-// a record twice, or shards that share one. What is claimed per record rests on
+// a record twice or one that there is not, or shards that share one. What is claimed per record rests on
 // it.
 func (p Partition) Check(parts []Subset) error {
 	holder := map[*Dataset][]int32{} // by record: 1 + the last client that holds it
 	for i, part := range parts {
 		if i > 0 && p == Replicate && same(part, parts[i-1]) {
 			continue
+		}
+		if part.Data == nil {
+			return fmt.Errorf("data: client %d holds %d rows of no data set", i, part.Len())
 		}
 		held := holder[part.Data]
 		if held == nil {

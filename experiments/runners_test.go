@@ -41,7 +41,7 @@ func allowedDisagreements() int {
 // disagreements trains by both runners, by hogwild with what clients release in
 // each of the ways given, and counts for each the seeds whose accuracy does not
 // agree with virtual's.
-func disagreements(t *testing.T, d *data.Dataset, releases []sim.Release) []int {
+func disagreements(t *testing.T, d *data.Dataset, releases []sim.Substitute) []int {
 	t.Helper()
 	spec := DefaultTrainSpec()
 	spec.Data, spec.GradComps, spec.SampleSize, spec.NoiseMultiplier = d.Name, 2000, "10", 8
@@ -53,8 +53,8 @@ func disagreements(t *testing.T, d *data.Dataset, releases []sim.Release) []int 
 			t.Fatal(err)
 		}
 		judge := p.Judge()
-		accuracy := func(runner string, release sim.Release) float64 {
-			p.Spec.Runner, p.Config.Release = runner, release
+		accuracy := func(runner string, release sim.Substitute) float64 {
+			p.Spec.Runner, p.Config.Substitute = runner, release
 			r, err := p.Run(t.Context(), sim.Perf{}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -75,7 +75,7 @@ func disagreements(t *testing.T, d *data.Dataset, releases []sim.Release) []int 
 // or more of 40 seeds disagree, are found.
 func TestHogwildIsAsAccurateAsVirtual(t *testing.T) {
 	names := []string{"as it is", "a client is silent", "noise is added twice"}
-	releases := []sim.Release{
+	releases := []sim.Substitute{
 		nil,
 		func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 			if c.ID() == 0 {

@@ -50,7 +50,7 @@ func TestAdaptSamplesWhatItAccounts(t *testing.T) {
 	cfg := small(t, adaptive, func(c *Config) {
 		c.Timing.Compute = Duration{Kind: ExponentialDuration, Mean: time.Millisecond}
 		c.Mechanism.Sampling, c.Mechanism.Adjacency = dp.FixedSize, dp.ReplaceOne
-		c.Release = func(c *Client, u []float32, ws *Workspace) error {
+		c.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 			drawn[c.ID()].Record(c.mech.EventOf(c.Sample(ws).Len()))
 			return c.Release(u, ws)
 		}

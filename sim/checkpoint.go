@@ -52,9 +52,9 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	if _, err := both.Write(head); err != nil {
 		return fmt.Errorf("sim: checkpoint: %w", err)
 	}
-	c := &codec{w: both, params: v.vectors.length, numbers: map[*Vector]int{}}
+	c := newWriter(v.frame, both)
 	state := v.state()
-	state.visit(c, v)
+	state.visit(c)
 	c.flush()
 	if c.err == nil {
 		_, c.err = w.Write(sum.Sum(nil))
@@ -130,16 +130,16 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	if _, err := k.state.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("sim: checkpoint: %w", err)
 	}
-	c := &codec{r: bufio.NewReaderSize(k.state, 1<<16), params: v.vectors.length}
+	c := newReader(v.frame, bufio.NewReaderSize(k.state, 1<<16))
 	var state virtualState
-	state.visit(c, v)
+	state.visit(c)
 	if c.err == nil {
 		if _, err := c.r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			c.fail("more than a state of this configuration")
 		}
 	}
 	if c.err == nil {
-		c.err = state.check(v)
+		c.err = state.check(&v.frame)
 	}
 	if c.err != nil {
 		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", c.err)

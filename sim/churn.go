@@ -112,7 +112,7 @@ func (v *Virtual) abort(c *Client) {
 		// What the worker made, or why it failed, is not wanted: without workers
 		// nothing would have been computed.
 		if u, _ := v.crew.join(c); u != nil {
-			v.vectors.release(u)
+			v.vectors.put(u)
 		}
 	}
 	st := &v.stations[c.id]

@@ -23,18 +23,18 @@ type Update struct {
 // them. Not safe for concurrent use, but Compute may run while Receive is
 // called: they share no field that is written.
 type Client struct {
+	frame
 	id      int
-	mech    *dp.Mechanism
 	rows    data.Subset
 	model   models.Model
 	drawing models.Stochastic // model, if its gradient draws; else nil
 	delay   Delay
 	sched   *schedule
 	root    *rng.Root
-	compute Release
+	compute Substitute
 	adapt   Adapt
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
-	release func(*Vector) // called with each broadcast that the client will not read again
+	letGo   func(*Vector) // called with each broadcast that the client will not read again
 	state   clientState
 }
 
@@ -56,15 +56,16 @@ type clientState struct {
 
 // newClient returns a client that starts from the default global model, of which
 // it becomes a reader.
-func newClient(id int, cfg *Config, sched *schedule, initial *Vector, release func(*Vector)) *Client {
+func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
-	compute := cfg.Release
+	compute := cfg.Substitute
 	if compute == nil {
 		compute = (*Client).Release
 	}
 	return &Client{
-		id: id, compute: compute, mech: &cfg.Mechanism, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
-		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(), sched: sched, root: cfg.Roots.Clients[id], release: release,
+		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
+		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(),
+		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
 		state: clientState{shared: initial},
 	}
 }
@@ -78,7 +79,7 @@ func (s *clientState) w() []float32 {
 }
 
 // Done reports whether the client has finished its T rounds.
-func (c *Client) Done() bool { return c.state.i == c.sched.rounds }
+func (c *Client) Done() bool { return c.state.i == c.rounds }
 
 // CanBegin reports whether Υ(k, i) lets the client start its next round now.
 func (c *Client) CanBegin() bool {
@@ -102,15 +103,15 @@ func (c *Client) Begin() {
 	}
 }
 
-// Abort gives up the round under way. Nothing of it was released; it may begin
-// again, with the same sample and noise.
+// Abort gives up the round under way, or panics if there is none. Nothing of it was
+// released; it may begin again, with the same sample and noise.
 func (c *Client) Abort() {
 	s := &c.state
 	if !s.busy {
 		panic("sim: a round was given up that had not begun")
 	}
 	if s.newer != nil {
-		s.replace(s.newer, c.release)
+		s.replace(s.newer, c.letGo)
 		s.newer = nil
 	}
 	s.busy = false
@@ -128,9 +129,9 @@ type Workspace struct {
 // NewWorkspace returns a workspace for clients of the model.
 func NewWorkspace(m models.Model) *Workspace { return &Workspace{model: m.NewScratch()} }
 
-// Compute sets u to the round's release: the sum of the sample's clipped
-// gradients at ŵ, plus noise. It is a function of ŵ, the client, the round and
-// the seed alone, and may be repeated.
+// Compute sets u, of the model's length, to the release of the round under way:
+// the sum of the sample's clipped gradients at ŵ, plus noise. It is a function of
+// ŵ, the client, the round and the client's root alone, and may be repeated.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
 	if err := c.compute(c, u, ws); err != nil {
 		return fmt.Errorf("sim: client %d, round %d: %w", c.id, c.state.i, err)
@@ -138,9 +139,9 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Release computes what a client sends in its current round. It may read the
-// client, but not change it.
-type Release func(c *Client, u []float32, ws *Workspace) error
+// Substitute computes what a client sends in its current round, in the place of
+// Client.Release: it sets u, and may read the client, but not change it.
+type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release is what the mechanism prescribes: sample, sum, noise.
 func (c *Client) Release(u []float32, ws *Workspace) error {
@@ -166,6 +167,20 @@ func (c *Client) Took(t Time) {
 	c.state.pace.spent += t
 }
 
+// InRound reports whether a round is under way: begun, not yet finished or given
+// up.
+func (c *Client) InRound() bool { return c.state.busy }
+
+// Newest returns the k of the newest broadcast that the client has received; 0,
+// that of the default global model, at the start.
+func (c *Client) Newest() int { return c.state.k }
+
+// Lag returns i − k of the round that began last, when it began.
+func (c *Client) Lag() int { return c.state.lag }
+
+// Ledger returns a copy of the client's ledger: the rounds that it has finished.
+func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Clone() }
+
 // Sample returns the records of the current round; they are valid until the
 // workspace's next sample.
 func (c *Client) Sample(ws *Workspace) data.Batch {
@@ -189,8 +204,9 @@ func (c *Client) AddNoise(u []float32, ws *Workspace) {
 	c.mech.AddNoise(u, &ws.noise)
 }
 
-// Finish ends the round with its computed u: it is entered in the ledger,
-// applied to the local model, and returned as the message to send.
+// Finish ends the round with its computed u: it is entered in the ledger, applied
+// to the local model, and returned as the message to send. It panics if no round
+// is under way.
 func (c *Client) Finish(u []float32) Update {
 	s := &c.state
 	if !s.busy {
@@ -198,7 +214,7 @@ func (c *Client) Finish(u []float32) Update {
 	}
 	s.ledger.Record(c.mech.EventOf(s.size))
 	if s.newer != nil {
-		s.replace(s.newer, c.release)
+		s.replace(s.newer, c.letGo)
 		s.newer = nil
 	}
 	if s.shared != nil {
@@ -206,7 +222,7 @@ func (c *Client) Finish(u []float32) Update {
 			s.own = make([]float32, len(u))
 		}
 		copy(s.own, s.shared.X)
-		s.replace(nil, c.release)
+		s.replace(nil, c.letGo)
 	}
 	f32.Axpy(-c.sched.eta[s.i], u, s.own)
 	update := Update{Client: c.id, Round: s.i, U: u}
@@ -218,32 +234,76 @@ func (c *Client) Finish(u []float32) Update {
 	return update
 }
 
-// Receive takes the broadcast of v̂_k (ISRReceive), which the client reads until
-// it releases it. A broadcast no newer than one already received is dropped.
-func (c *Client) Receive(k int, v *Vector) {
+// Receive takes the broadcast of v̂_k (ISRReceive), which the client reads, and
+// nobody may write, until the client lets go of it (see NewClient). A broadcast no
+// newer than one already received is dropped. One that no server of this run can
+// have sent is an error and changes nothing: v̂_k holds the client's own rounds
+// below k, so k is not above Round.
+func (c *Client) Receive(k int, v *Vector) error {
 	s := &c.state
+	if k < 0 || k > s.i || len(v.X) != c.params {
+		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d", c.id, s.i, k, len(v.X), s.i, c.params)
+	}
 	if invariants {
 		defer c.assertReceived(k, s.k)
 	}
 	switch {
 	case k <= s.k:
-		c.release(v)
-		return
+		c.letGo(v)
+		return nil
 	case !s.busy:
-		s.replace(v, c.release)
+		s.replace(v, c.letGo)
 	default:
-		if s.newer != nil {
-			c.release(s.newer)
-		}
-		s.newer = v
+		c.keep(v)
 	}
 	s.k = k
+	return nil
+}
+
+// keep makes v what replaces ŵ at the end of the round.
+func (c *Client) keep(v *Vector) {
+	if c.state.newer != nil {
+		c.letGo(c.state.newer)
+	}
+	c.state.newer = v
+}
+
+// Resume makes a client at its start go on where another one ended that had the
+// same number and root and is lost but for its ledger: in the round after those
+// in the ledger, as if the broadcast of v̂_k had just come. It is an error if the
+// client is in a round or past the ledger's, and where the ledger or the broadcast
+// cannot be of this run. A client that adapts its sample sizes measures its speed
+// anew.
+//
+// The ledger must count every round of which anything was sent: a round that is
+// computed again has the same sample and the same noise, but another ŵ, and who
+// has both releases sees the difference of the gradients without noise.
+func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
+	rounds := ledger.Run().Rounds
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("sim: client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
+	}
+	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
+		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between rounds",
+			c.state.i, c.state.busy, rounds, c.state.i, c.rounds)
+	}
+	for _, e := range ledger.Events() {
+		if whole := c.mech.EventOf(e.SampleSize); !alike(e, whole) {
+			return fail("the ledger's %+v is not the mechanism's", e)
+		}
+	}
+	if k < c.state.k || k > rounds || len(v.X) != c.params {
+		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds, c.params)
+	}
+	c.state.replace(v, c.letGo)
+	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: ledger.Clone()}
+	return nil
 }
 
 // replace makes v the broadcast that ŵ is.
-func (s *clientState) replace(v *Vector, release func(*Vector)) {
+func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	if s.shared != nil {
-		release(s.shared)
+		letGo(s.shared)
 	}
 	s.shared = v
 }

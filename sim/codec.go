@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // codec carries a state into a file or out of one. A visit method names each
@@ -17,16 +19,30 @@ import (
 // and written, too, so that what is written can be read. Memory is taken as the
 // bytes for it come, not as a length promises.
 type codec struct {
+	frame
 	w     io.Writer // nil: reading
 	r     io.Reader // nil: writing
 	chunk [1 << 16]byte
 	used  int // of chunk, not yet written
 	err   error
 
-	params  int             // length of every vector
 	vectors []*Vector       // by their number in the file, in the order of their first visit
 	numbers map[*Vector]int // the inverse, for writing
 }
+
+// frame is what a configuration fixes of every state that its machines can be in.
+type frame struct {
+	params  int // length of every vector
+	clients int
+	rounds  int
+	mech    *dp.Mechanism
+}
+
+func newWriter(f frame, w io.Writer) *codec {
+	return &codec{frame: f, w: w, numbers: map[*Vector]int{}}
+}
+
+func newReader(f frame, r io.Reader) *codec { return &codec{frame: f, r: r} }
 
 func (c *codec) reading() bool { return c.r != nil }
 

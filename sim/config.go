@@ -31,10 +31,10 @@ type Config struct {
 	Network Network
 	Churn   Churn
 	Adapt   Adapt
-	// Release is what clients run in the place of the mechanism, such as a
-	// faulty one that an audit must find; nil: Client.Release. The ledgers
+	// Substitute is what clients run in the place of Client.Release, such as a
+	// faulty mechanism that an audit must find; nil: Client.Release. The ledgers
 	// account for the mechanism all the same.
-	Release Release
+	Substitute Substitute
 }
 
 // Perf is what decides only how fast a result comes.
@@ -85,6 +85,10 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // Run returns T and what goes with it.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
+func (c *Config) frame() frame {
+	return frame{params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism}
+}
+
 // LargestSample returns the largest expected sample size that a round can have.
 func (c *Config) LargestSample() int {
 	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
@@ -97,8 +101,32 @@ const (
 	MaxClientParams = 1 << 30
 )
 
-// Validate reports every problem of the configuration.
+// Validate reports every problem of the configuration of a run in one process.
 func (c *Config) Validate() error {
+	n := c.Clients()
+	errs := []error{c.checkShared(), c.Roots.check(n)}
+	if c.Model != nil && n > 0 && c.Model.NumParams() > MaxClientParams/n {
+		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(), n, MaxClientParams))
+	}
+	for i := range c.Rows {
+		if err := c.checkRows(i); err != nil {
+			errs = append(errs, err)
+			break
+		}
+	}
+	if _, err := data.ParsePartition(string(c.Partition)); err == nil {
+		errs = append(errs, c.Partition.Check(c.Rows))
+	}
+	errs = append(errs, c.Timing.Validate(n), c.Speeds.Validate(n),
+		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
+	if errors.Join(errs...) == nil { // what follows needs sound parts
+		errs = append(errs, c.checkClock(c.Run()))
+	}
+	return errors.Join(errs...)
+}
+
+// checkShared reports every problem of what server and clients agree on.
+func (c *Config) checkShared() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sim: "+format, args...)) }
 	if c.Model == nil {
@@ -106,30 +134,17 @@ func (c *Config) Validate() error {
 	}
 	if n := c.Clients(); n < 1 || n > MaxClients {
 		fail("clients = %d, must be in [1, %d]", n, MaxClients)
-	} else if c.Model != nil && c.Model.NumParams() > MaxClientParams/n {
-		fail("parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(), n, MaxClientParams)
-	}
-	for i, r := range c.Rows {
-		if r.Len() != c.Mechanism.DatasetSize {
-			fail("client %d holds %d records, the mechanism accounts for N = %d", i, r.Len(), c.Mechanism.DatasetSize)
-			break
-		}
 	}
 	if _, err := data.ParsePartition(string(c.Partition)); err != nil {
 		errs = append(errs, err)
-	} else if err := c.Partition.Check(c.Rows); err != nil {
-		errs = append(errs, err)
 	}
-	errs = append(errs, c.Roots.check(c.Clients()), c.Steps.Validate(), c.Timing.Validate(c.Clients()), c.Speeds.Validate(c.Clients()),
-		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
+	errs = append(errs, c.Steps.Validate())
 	if c.Mechanism.Sizes == nil {
 		fail("no sample sizes")
 		return errors.Join(errs...)
 	}
 	run := c.Run()
-	if err := c.Mechanism.Validate(min(run.Rounds, dp.MaxRounds)); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, c.Mechanism.Validate(min(run.Rounds, dp.MaxRounds)))
 	switch {
 	case c.GradComps < 1:
 		fail("gradient computations per client = %d, must be at least 1", c.GradComps)
@@ -140,28 +155,19 @@ func (c *Config) Validate() error {
 		return errors.Join(errs...)
 	}
 	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
-	if errors.Join(errs...) == nil { // what follows needs sound parts
-		errs = append(errs, c.checkClock(run))
-	}
 	return errors.Join(errs...)
+}
+
+// checkRows reports that a client does not hold the records that are accounted.
+func (c *Config) checkRows(client int) error {
+	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
+		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n, c.Mechanism.DatasetSize)
+	}
+	return nil
 }
 
 // InitStream returns the stream that draws the default global model v̂_0.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
-
-// newMachines returns the server and the clients at the start of the run.
-// Clients call release for each broadcast they are done with, the default global
-// model first.
-func (c *Config) newMachines(release func(*Vector)) (*Server, []*Client, *schedule) {
-	sched := newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
-	initial := &Vector{X: make([]float32, c.Model.NumParams()), readers: int32(c.Clients())}
-	c.Model.Init(initial.X, c.InitStream())
-	clients := make([]*Client, c.Clients())
-	for i := range clients {
-		clients[i] = newClient(i, c, sched, initial, release)
-	}
-	return newServer(len(clients), sched, initial.X), clients, sched
-}
 
 // Observer is shown every broadcast.
 type Observer func(Broadcast)

@@ -8,10 +8,10 @@ import (
 	"proactivedp/dp"
 )
 
-// distinct returns the releases with equal rounds of each counted together,
-// largest samples first, and equal releases once.
-func distinct(kinds []release) []release {
-	var out []release
+// distinct returns the histories with equal rounds of each counted together,
+// largest samples first, and equal histories once.
+func distinct(kinds []history) []history {
+	var out []history
 	at := map[string]int{}
 	for _, r := range kinds {
 		events := sorted(r.events)
@@ -21,7 +21,7 @@ func distinct(kinds []release) []release {
 			continue
 		}
 		at[key] = len(out)
-		out = append(out, release{events, r.clients})
+		out = append(out, history{events, r.clients})
 	}
 	return out
 }
@@ -37,13 +37,13 @@ func sorted(events []dp.Event) []dp.Event {
 	return l.Events()
 }
 
-// envelope returns a release that costs at least as much as each of these, whose
+// envelope returns a history that costs at least as much as each of these, whose
 // events are sorted: its j-th largest sample is the largest of their j-th
 // largest. A round with a smaller sample costs less in any composition: Poisson
 // sampling at the smaller rate is post-processing of that at the larger one, and
 // of fixed size the trade-off function falls with the rate. It reports false if
-// the releases differ in more than sizes.
-func envelope(kinds []release) ([]dp.Event, bool) {
+// the histories differ in more than sizes.
+func envelope(kinds []history) ([]dp.Event, bool) {
 	most := kinds[0].events
 	for _, r := range kinds[1:] {
 		var merged dp.Ledger

@@ -53,7 +53,7 @@ func (e Exploration) config() *Config {
 		Timing:    Timing{Compute: now, Uplink: now, Downlink: now},
 		// With it, each message is sent by itself.
 		Churn: Churn{Present: time.Nanosecond, Away: time.Nanosecond},
-		Release: func(c *Client, u []float32, _ *Workspace) error {
+		Substitute: func(c *Client, u []float32, _ *Workspace) error {
 			clear(u)
 			u[c.ID()*e.Rounds+c.Round()] = 1
 			return nil

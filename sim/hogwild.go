@@ -42,7 +42,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		// The server has one, too: no more broadcasts are ever there.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
-	server, clients, sched := cfg.newMachines(h.release)
+	server, clients, sched := cfg.newMachines(h.put)
 	h.server, h.sched = server, sched
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
@@ -118,10 +118,10 @@ func (h *hogwild) vector(ctx context.Context, n *node) ([]float32, error) {
 	return receive(ctx, n.free)
 }
 
-func (h *hogwild) release(v *Vector) {
+func (h *hogwild) put(v *Vector) {
 	left := atomic.AddInt32(&v.readers, -1)
 	if invariants {
-		v.assertReleased(left)
+		v.assertLetGo(left)
 	}
 	if left == 0 {
 		h.returned <- v
@@ -191,24 +191,29 @@ func send[T any](ctx context.Context, c chan<- T, x T) error {
 
 func (h *hogwild) runClient(ctx context.Context, n *node) error {
 	c := n.client
-	poll := func() {
+	poll := func() error {
 		select {
 		case b := <-n.mailbox:
-			c.Receive(b.k, b.v)
+			return c.Receive(b.k, b.v)
 		default:
+			return nil
 		}
 	}
 	for !c.Done() {
 		if cancelled(ctx) {
 			return stopped(ctx)
 		}
-		poll()
+		if err := poll(); err != nil {
+			return err
+		}
 		for !c.CanBegin() {
 			b, err := receive(ctx, n.mailbox)
 			if err != nil {
 				return err
 			}
-			c.Receive(b.k, b.v)
+			if err := c.Receive(b.k, b.v); err != nil {
+				return err
+			}
 		}
 		c.Begin()
 		u, err := h.vector(ctx, n)
@@ -219,7 +224,9 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 			return err
 		}
 		n.staleness.add(c.state.lag, 1)
-		poll()
+		if err := poll(); err != nil {
+			return err
+		}
 		if err := send(ctx, h.updates, c.Finish(u)); err != nil {
 			return err
 		}
@@ -283,7 +290,7 @@ func (h *hogwild) broadcast() {
 		}
 		select {
 		case old := <-n.mailbox:
-			h.release(old.v)
+			h.put(old.v)
 		default: // the client has just taken it
 		}
 		n.mailbox <- b // only the server sends, so there is room

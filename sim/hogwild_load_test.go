@@ -96,7 +96,7 @@ func (l load) config() *Config {
 	cfg.Model = heavy{params: l.params, passes: 1, scratch: 10}
 	cfg.Mechanism.NoiseMultiplier, cfg.Steps.Eta0 = 1, 1e-6
 	var computed atomic.Int64
-	cfg.Release = func(c *Client, u []float32, ws *Workspace) error {
+	cfg.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 		if l.uneven {
 			dawdle(c.ID())
 		}
@@ -267,7 +267,7 @@ func TestHogwildMemoryDoesNotGrow(t *testing.T) {
 	cfg.GradComps = rounds
 	var mu sync.Mutex
 	var kept [][]int64
-	cfg.Release = func(c *Client, u []float32, ws *Workspace) error {
+	cfg.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 		mu.Lock()
 		kept = append(kept, nil)
 		mu.Unlock()

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Promises that the explorer tests in every state of small runs are asserted
 // here in all others, if the program is built with the tag "invariants". Each
@@ -15,9 +12,6 @@ func assert(holds bool, i Invariant, format string, args ...any) {
 		panic(violated(i, format, args...))
 	}
 }
-
-// has reports whether a round is in, the slow and plain way.
-func (p *progress) has(round int32) bool { return round < p.next || slices.Contains(p.ahead, round) }
 
 // assertReceived is what an update must have done to a server that had it or
 // not, and stood at so many updates and at k.
@@ -66,10 +60,10 @@ func (v *Virtual) assertAwake(c *Client) {
 	assert(!c.CanBegin(), WakeUp, "client %d waits at round %d with v̂_%d", c.id, c.state.i, c.state.k)
 }
 
-// assertReleased is what holds of a vector that a reader has let go of. Nobody
+// assertLetGo is what holds of a vector that a reader has let go of. Nobody
 // can mistake the content of a free one for a model.
-func (v *Vector) assertReleased(left int32) {
-	assert(left >= 0, Readers, "a vector was released %d times too often", -left)
+func (v *Vector) assertLetGo(left int32) {
+	assert(left >= 0, Readers, "a vector was let go of %d times too often", -left)
 	if left == 0 {
 		poison(v.X)
 	}

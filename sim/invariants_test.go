@@ -66,11 +66,11 @@ func TestAssertionsFail(t *testing.T) {
 			v.clients[0].state.busy = false
 			v.assertAwake(v.clients[0])
 		}},
-		"a vector is released too often": {Readers, func() {
+		"a vector is let go of too often": {Readers, func() {
 			var pool vectorPool
 			v := pool.get(1)
-			pool.release(v)
-			pool.release(v)
+			pool.put(v)
+			pool.put(v)
 		}},
 		"a run ends without an update": {Once, func() {
 			server, client := machines()
@@ -118,11 +118,11 @@ func TestFreeVectorsArePoisoned(t *testing.T) {
 	pool := vectorPool{length: 2}
 	v := pool.get(2)
 	v.X[0], v.X[1] = 1, 2
-	pool.release(v)
+	pool.put(v)
 	if v.X[0] != 1 {
 		t.Error("overwritten while there was a reader left")
 	}
-	pool.release(v)
+	pool.put(v)
 	if v.X[0] == v.X[0] || v.X[1] == v.X[1] {
 		t.Errorf("%v in a free vector, want NaN", v.X)
 	}

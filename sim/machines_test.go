@@ -1,7 +1,11 @@
 package sim
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"testing"
 
 	"proactivedp/data"
@@ -47,27 +51,60 @@ func handDriven(clients, rounds int, delay Delay) *Config {
 	return cfg
 }
 
-// kept releases nothing: these tests use no vector twice.
+// kept takes no vector back: these tests use none twice.
 func kept(*Vector) {}
 
 // ISRReceive: a broadcast that arrives in mid-round replaces ŵ at the end of
 // the round, U applied on top; an older one is dropped.
 func TestBroadcastInMidRound(t *testing.T) {
-	_, clients, _ := handDriven(1, 2, Unlimited{}).newMachines(kept)
+	_, clients, _ := handDriven(1, 3, Unlimited{}).newMachines(kept)
 	c := clients[0]
+	for range 2 {
+		c.Begin()
+		c.Finish(make([]float32, 3))
+	}
+	receive := func(k int, v ...float32) {
+		if err := c.Receive(k, &Vector{X: v}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c.Begin()
-	c.Receive(2, &Vector{X: []float32{10, 20}})
+	receive(2, 10, 20, 30)
 	if c.state.w()[0] != 0 {
 		t.Error("the running round's model changed")
 	}
-	c.Receive(1, &Vector{X: []float32{-7, -7}})
-	c.Finish([]float32{1, 2})
-	if got := fmt.Sprint(c.state.w()); got != "[9 18]" {
-		t.Errorf("ŵ = %s after the round, want v̂_2 − U = [9 18]", got)
+	receive(1, -7, -7, -7)
+	c.Finish([]float32{1, 2, 3})
+	if got := fmt.Sprint(c.state.w()); got != "[9 18 27]" {
+		t.Errorf("ŵ = %s after the round, want v̂_2 − U = [9 18 27]", got)
 	}
-	c.Receive(1, &Vector{X: []float32{-7, -7}})
-	if got := fmt.Sprint(c.state.w()); got != "[9 18]" {
+	receive(1, -7, -7, -7)
+	if got := fmt.Sprint(c.state.w()); got != "[9 18 27]" {
 		t.Errorf("an older broadcast changed ŵ to %s", got)
+	}
+}
+
+// A broadcast that no server can have sent is refused and changes nothing: v̂_k
+// holds the client's own rounds below k.
+func TestClientRefusesForeignBroadcasts(t *testing.T) {
+	_, clients, _ := handDriven(2, 2, Unlimited{}).newMachines(kept)
+	c := clients[0]
+	c.Begin()
+	c.Finish([]float32{1, 0, 0, 0})
+	c.Begin()
+	before := fmt.Sprint(c.state)
+	for name, b := range map[string]struct{ k, params int }{
+		"negative": {-1, 4}, "of rounds to come": {2, 4}, "too short": {1, 3}, "too long": {1, 5},
+	} {
+		if err := c.Receive(b.k, &Vector{X: make([]float32, b.params)}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+		if got := fmt.Sprint(c.state); got != before {
+			t.Errorf("%s: the client went from %s to %s", name, before, got)
+		}
+	}
+	if err := c.Receive(1, &Vector{X: make([]float32, 4)}); err != nil || c.Newest() != 1 {
+		t.Errorf("v̂_1 in round 1: %v, the newest is %d", err, c.Newest())
 	}
 }
 
@@ -107,5 +144,45 @@ func TestServerRefusesForeignUpdates(t *testing.T) {
 	}
 	if server.state.applied != 0 {
 		t.Error("a refused update was counted")
+	}
+}
+
+// The bytes of saved machines: where they change, raise machineVersion.
+func TestSavedMachinesGolden(t *testing.T) {
+	server, clients, _ := handDriven(2, 3, Unlimited{}).newMachines(kept)
+	c := clients[1]
+	one := func(p int) []float32 {
+		u := make([]float32, 6)
+		u[p] = 1
+		return u
+	}
+	for _, round := range []int{0, 2} {
+		if _, err := server.Receive(Update{Client: 1, Round: round, U: one(3 + round)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 2 {
+		c.Begin()
+		c.Finish(one(3 + round))
+	}
+	c.Begin()
+	if err := c.Receive(1, &Vector{X: one(0)}); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]struct {
+		save func(io.Writer) error
+		want string
+	}{
+		"server": {server.Save, "925dd85bf97d02a4"},
+		"client": {c.Save, "df3d58dfc7a26c5f"},
+	} {
+		var b bytes.Buffer
+		if err := m.save(&b); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b.Bytes())
+		if got := hex.EncodeToString(sum[:8]); got != m.want {
+			t.Errorf("%s: SHA-256 %s…, want %s…", name, got, m.want)
+		}
 	}
 }

@@ -41,14 +41,14 @@ type Privacy struct {
 // Account states the privacy of released ledgers, one a client, with records
 // shared as the partition says.
 func Account(acc dp.Accountant, ledgers []dp.Ledger, partition data.Partition, delta float64) Privacy {
-	var kinds []release
+	var kinds []history
 	for i := range ledgers {
 		events := ledgers[i].Events()
 		if n := len(kinds); n > 0 && slices.Equal(kinds[n-1].events, events) {
 			kinds[n-1].clients++
 			continue
 		}
-		kinds = append(kinds, release{events, 1})
+		kinds = append(kinds, history{events, 1})
 	}
 	return account(acc, kinds, partition, delta)
 }
@@ -59,13 +59,13 @@ func Account(acc dp.Accountant, ledgers []dp.Ledger, partition data.Partition, d
 func (c *Config) AccountPlanned(acc dp.Accountant, delta float64) Privacy {
 	rounds := c.Run().Rounds
 	if c.Adapt == 0 {
-		return account(acc, []release{{c.Mechanism.Events(rounds), c.Clients()}}, c.Partition, delta)
+		return account(acc, []history{{c.Mechanism.Events(rounds), c.Clients()}}, c.Partition, delta)
 	}
 	var largest dp.Ledger
 	for i := range rounds {
 		largest.Record(c.Mechanism.EventOf(c.Adapt.largest(c.Mechanism.Sizes.At(i), c.Mechanism.DatasetSize)))
 	}
-	p := account(acc, []release{{largest.Events(), c.Clients()}}, c.Partition, delta)
+	p := account(acc, []history{{largest.Events(), c.Clients()}}, c.Partition, delta)
 	why := fmt.Sprintf("of the largest samples that clients may draw, %v times the nominal", float64(c.Adapt))
 	return Privacy{PerClient: p.PerClient.atMost(why), PerRecord: p.PerRecord.atMost(why)}
 }
@@ -80,13 +80,13 @@ func (s Statement) atMost(why string) Statement {
 	return s
 }
 
-// release is what each of a number of clients released.
-type release struct {
+// history is what each of a number of clients released.
+type history struct {
 	events  []dp.Event
 	clients int
 }
 
-func account(acc dp.Accountant, kinds []release, partition data.Partition, delta float64) Privacy {
+func account(acc dp.Accountant, kinds []history, partition data.Partition, delta float64) Privacy {
 	if len(kinds) > 1 {
 		kinds = distinct(kinds)
 	}
@@ -110,7 +110,7 @@ const maxAccounted = 16
 
 // worstOf is the statement of the client that pays most, or of a release that
 // costs as much as any client's.
-func worstOf(acc dp.Accountant, kinds []release, delta float64) Statement {
+func worstOf(acc dp.Accountant, kinds []history, delta float64) Statement {
 	if len(kinds) > maxAccounted {
 		if events, ok := envelope(kinds); ok {
 			why := fmt.Sprintf("of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d different clients", len(kinds))

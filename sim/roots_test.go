@@ -55,7 +55,7 @@ func TestEachClientDrawsFromItsOwnRoot(t *testing.T) {
 		first := make([][]float32, 4)
 		cfg := small(t, func(c *Config) {
 			change(&c.Roots)
-			c.Release = func(c *Client, u []float32, ws *Workspace) error {
+			c.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 				err := c.Release(u, ws)
 				if c.Round() == 0 {
 					first[c.ID()] = slices.Clone(u)

@@ -593,7 +593,7 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 	honest := small(t)
 	calls := 0
 	same := small(t, func(c *Config) {
-		c.Release = func(c *Client, u []float32, ws *Workspace) error {
+		c.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 			calls++
 			return c.Release(u, ws)
 		}
@@ -602,7 +602,7 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 		t.Errorf("a release that calls Client.Release changed the run, or %d calls for %d updates", calls, r.Updates)
 	}
 	silent := small(t, func(c *Config) {
-		c.Release = func(_ *Client, u []float32, _ *Workspace) error {
+		c.Substitute = func(_ *Client, u []float32, _ *Workspace) error {
 			clear(u)
 			return nil
 		}

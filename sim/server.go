@@ -10,6 +10,7 @@ import (
 // Server holds the global model v and knows which updates are in (the paper's
 // server in ISRReceive). Not safe for concurrent use.
 type Server struct {
+	frame frame
 	sched *schedule
 	state serverState
 }
@@ -30,13 +31,13 @@ type progress struct {
 	ahead []int32
 }
 
-func newServer(clients int, sched *schedule, initial []float32) *Server {
-	s := &Server{sched: sched, state: serverState{
+func newServer(f frame, sched *schedule, initial []float32) *Server {
+	s := &Server{frame: f, sched: sched, state: serverState{
 		v:       slices.Clone(initial),
-		clients: make([]progress, clients),
+		clients: make([]progress, f.clients),
 		at:      make([]int32, sched.rounds+1),
 	}}
-	s.state.at[0] = int32(clients)
+	s.state.at[0] = int32(f.clients)
 	return s
 }
 
@@ -100,6 +101,37 @@ func (p *progress) add(round int32) bool {
 	p.ahead = slices.Delete(p.ahead, 0, n)
 	return true
 }
+
+// has reports whether a round is in.
+func (p *progress) has(round int32) bool {
+	_, ahead := slices.BinarySearch(p.ahead, round)
+	return ahead || round < p.next
+}
+
+// highest returns the highest round that is in, −1 if none is.
+func (p *progress) highest() int {
+	if n := len(p.ahead); n > 0 {
+		return int(p.ahead[n-1])
+	}
+	return int(p.next) - 1
+}
+
+// Has reports whether the client's update of a round is in; of what cannot be, no.
+func (s *Server) Has(client, round int) bool {
+	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
+		s.state.clients[client].has(int32(round))
+}
+
+// Next returns the first round of the client, 0 ≤ client < n, whose update is not
+// in; T if all are. K is the least Next of all clients.
+func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
+
+// Highest returns the highest round of the client, 0 ≤ client < n, whose update is
+// in; −1 if none is. Above Next there are gaps: see Has.
+func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
+
+// Updates returns how many updates are in, of all clients.
+func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest broadcast: every update of rounds ≤ k−1
 // is in v. It is T when training is complete.

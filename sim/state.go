@@ -9,19 +9,24 @@ import (
 	"proactivedp/dp"
 )
 
-// visit carries the state of a run of v's configuration. What is derived from the
-// rest (the server's counts, the readers of a vector) is made again when reading.
-func (s *virtualState) visit(c *codec, v *Virtual) {
-	exactly(c, "number of parameters", c.params)
-	exactly(c, "number of clients", len(v.clients))
-	exactly(c, "number of rounds", v.sched.rounds)
-	s.server.visit(c, v)
-	list(c, "client", &s.clients, len(v.clients), func(s *clientState, c *codec) { s.visit(c, v) })
+// visit carries the state of a run. What is derived from the rest (the server's
+// counts, the readers of a vector) is made again when reading.
+func (s *virtualState) visit(c *codec) {
+	c.frame.visit(c)
+	s.server.visit(c)
+	list(c, "client", &s.clients, c.clients, (*clientState).visit)
 	number(c, "time", &s.now, 0, math.MaxInt64)
 	number(c, "sequence", &s.seq, 0, math.MaxInt64)
-	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, func(e *event, c *codec) { e.visit(c, v) })
-	list(c, "station", &s.stations, len(v.clients), (*station).visit)
-	list(c, "lag", (*[]int)(&s.staleness), v.sched.rounds+1, func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)
+	list(c, "station", &s.stations, c.clients, (*station).visit)
+	list(c, "lag", (*[]int)(&s.staleness), c.rounds+1, func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+}
+
+// visit carries the frame itself: a state of another one is refused.
+func (f *frame) visit(c *codec) {
+	exactly(c, "number of parameters", f.params)
+	exactly(c, "number of clients", f.clients)
+	exactly(c, "number of rounds", f.rounds)
 }
 
 func (s *station) visit(c *codec) {
@@ -35,11 +40,11 @@ func (s *station) visit(c *codec) {
 	boolean(c, "away", &s.away)
 }
 
-func (s *serverState) visit(c *codec, v *Virtual) {
+func (s *serverState) visit(c *codec) {
 	c.floats(&s.v)
-	list(c, "server's client", &s.clients, len(v.clients), func(p *progress, c *codec) { p.visit(c, v.sched.rounds) })
+	list(c, "server's client", &s.clients, c.clients, (*progress).visit)
 	if c.reading() && c.err == nil {
-		s.count(v.sched.rounds)
+		s.count(c.rounds)
 	}
 }
 
@@ -53,21 +58,21 @@ func (s *serverState) count(rounds int) {
 	}
 }
 
-func (p *progress) visit(c *codec, rounds int) {
-	number(c, "next round", &p.next, 0, int64(rounds))
-	list(c, "round ahead", &p.ahead, rounds, func(r *int32, c *codec) { number(c, "round", r, 0, int64(rounds)-1) })
+func (p *progress) visit(c *codec) {
+	number(c, "next round", &p.next, 0, int64(c.rounds))
+	list(c, "round ahead", &p.ahead, c.rounds, func(r *int32, c *codec) { number(c, "round", r, 0, int64(c.rounds)-1) })
 }
 
-func (s *clientState) visit(c *codec, v *Virtual) {
-	rounds := int64(v.sched.rounds)
+func (s *clientState) visit(c *codec) {
+	rounds := int64(c.rounds)
 	number(c, "newest broadcast", &s.k, 0, rounds)
 	number(c, "round", &s.i, 0, rounds)
 	boolean(c, "in a round", &s.busy)
-	number(c, "sample size", &s.size, 0, int64(v.cfg.Mechanism.DatasetSize))
+	number(c, "sample size", &s.size, 0, int64(c.mech.DatasetSize))
 	number(c, "lag", &s.lag, 0, rounds)
 	number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
 	number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
-	visitLedger(c, &s.ledger, &v.cfg.Mechanism, rounds)
+	visitLedger(c, &s.ledger)
 	c.vector(&s.shared, 1)
 	if s.shared == nil { // else what is in own is not read any more
 		c.floats(&s.own)
@@ -77,15 +82,15 @@ func (s *clientState) visit(c *codec, v *Virtual) {
 
 // visitLedger carries what a client's mechanism released: all but the sizes and
 // counts is the mechanism's.
-func visitLedger(c *codec, l *dp.Ledger, m *dp.Mechanism, rounds int64) {
+func visitLedger(c *codec, l *dp.Ledger) {
 	var events []dp.Event
 	if !c.reading() {
 		events = l.Events()
 	}
-	list(c, "ledger entry", &events, int(rounds), func(e *dp.Event, c *codec) {
-		number(c, "sample size", &e.SampleSize, 1, int64(m.DatasetSize))
-		number(c, "rounds", &e.Count, 1, rounds)
-		whole := m.EventOf(e.SampleSize)
+	list(c, "ledger entry", &events, c.rounds, func(e *dp.Event, c *codec) {
+		number(c, "sample size", &e.SampleSize, 1, int64(c.mech.DatasetSize))
+		number(c, "rounds", &e.Count, 1, int64(c.rounds))
+		whole := c.mech.EventOf(e.SampleSize)
 		whole.Count = e.Count
 		if c.reading() {
 			*e = whole
@@ -102,13 +107,13 @@ func visitLedger(c *codec, l *dp.Ledger, m *dp.Mechanism, rounds int64) {
 	}
 }
 
-func (e *event) visit(c *codec, v *Virtual) {
-	clients := int64(len(v.clients))
+func (e *event) visit(c *codec) {
+	clients := int64(c.clients)
 	number(c, "time", &e.at, 0, math.MaxInt64)
 	number(c, "sequence", &e.seq, 0, math.MaxInt64)
 	number(c, "client", &e.client, 0, clients-1)
 	number(c, "kind", &e.kind, 0, int64(eventKinds)-1)
-	number(c, "number", &e.number, 0, int64(v.sched.rounds))
+	number(c, "number", &e.number, 0, int64(c.rounds))
 	readers := 1
 	if e.kind == broadcastArrivesAtAll {
 		readers = int(clients) - int(e.client)
@@ -118,15 +123,19 @@ func (e *event) visit(c *codec, v *Virtual) {
 
 // check reports where a state that was read contradicts itself. The ranges of
 // single numbers have been checked.
-func (s *virtualState) check(v *Virtual) error {
-	for _, n := range []int{len(s.clients), len(s.server.clients), len(s.stations)} {
-		if n != len(v.clients) {
-			return fmt.Errorf("clients = %d, must be %d", n, len(v.clients))
+func (s *virtualState) check(f *frame) error {
+	if err := s.server.check(f.clients); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	for _, n := range []int{len(s.clients), len(s.stations)} {
+		if n != f.clients {
+			return fmt.Errorf("clients = %d, must be %d", n, f.clients)
 		}
 	}
 	var errs []error
 	for i := range s.clients {
-		if err := s.clients[i].check(&s.server, i, v.sched.rounds); err != nil {
+		c, p := &s.clients[i], &s.server.clients[i]
+		if err := errors.Join(c.check(f.rounds), c.checkSent(s.server.k, p)); err != nil {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
 	}
@@ -155,16 +164,15 @@ func (s *virtualState) check(v *Virtual) error {
 	return errors.Join(errs...)
 }
 
-// check reports what cannot be of client number id.
-func (s *clientState) check(server *serverState, id, rounds int) error {
-	p := server.clients[id]
+// check reports where a client's state contradicts itself.
+func (s *clientState) check(rounds int) error {
 	released := 0
 	for _, e := range s.ledger.Events() {
 		released += e.Count
 	}
 	switch {
-	case s.k > server.k:
-		return fmt.Errorf("it has broadcast %d, the server sent %d", s.k, server.k)
+	case s.k > s.i:
+		return fmt.Errorf("it has broadcast %d, which holds rounds that it has not computed: it is at %d", s.k, s.i)
 	case s.busy && s.i == rounds:
 		return fmt.Errorf("it is in round %d of %d", s.i, rounds)
 	case s.busy && s.size == 0:
@@ -173,10 +181,39 @@ func (s *clientState) check(server *serverState, id, rounds int) error {
 		return errors.New("a broadcast waits for the end of no round")
 	case released != s.i:
 		return fmt.Errorf("%d rounds in the ledger, %d computed", released, s.i)
-	case int(p.next) > s.i || len(p.ahead) > 0 && int(p.ahead[len(p.ahead)-1]) >= s.i:
-		return fmt.Errorf("the server has updates of rounds from %d on, which are not computed", s.i)
-	case !slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != len(p.ahead) || len(p.ahead) > 0 && p.ahead[0] <= p.next:
+	}
+	return nil
+}
+
+// check reports where a server's state contradicts itself.
+func (s *serverState) check(clients int) error {
+	if n := len(s.clients); n != clients {
+		return fmt.Errorf("clients = %d, must be %d", n, clients)
+	}
+	for i := range s.clients {
+		if err := s.clients[i].check(); err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// check reports where a client's progress contradicts itself.
+func (p *progress) check() error {
+	if n := len(p.ahead); n > 0 && (!slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != n || p.ahead[0] <= p.next) {
 		return fmt.Errorf("rounds ahead of %d are %v, must increase", p.next, p.ahead)
+	}
+	return nil
+}
+
+// checkSent reports what a client has, or the server has of it, that was never
+// sent.
+func (s *clientState) checkSent(k int, p *progress) error {
+	switch {
+	case s.k > k:
+		return fmt.Errorf("it has broadcast %d, the server sent %d", s.k, k)
+	case p.highest() >= s.i:
+		return fmt.Errorf("the server has updates of rounds from %d on, which are not computed", s.i)
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ func (p *vectorPool) take() *Vector {
 	return v
 }
 
-// release says that one reader is done with the vector.
-func (p *vectorPool) release(v *Vector) {
+// put says that one reader has let go of the vector.
+func (p *vectorPool) put(v *Vector) {
 	v.readers--
 	if invariants {
-		v.assertReleased(v.readers)
+		v.assertLetGo(v.readers)
 	}
 	if v.readers == 0 {
 		p.free = append(p.free, v)

@@ -29,6 +29,7 @@ type Virtual struct {
 	staleness  Staleness
 	record     func(Happening) // nil: not wanted
 	vectors    vectorPool
+	frame      frame
 	draws      rng.Stream // of durations and of what befalls messages
 	slower     []float64  // by client, the factor on its compute time; nil: 1
 	unreliable bool       // messages may meet more than their latency
@@ -43,8 +44,9 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 		return nil, err
 	}
 	v := &Virtual{cfg: cfg, perf: perf, observe: observe}
-	v.vectors.length = cfg.Model.NumParams()
-	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.release)
+	v.frame = cfg.frame()
+	v.vectors.length = v.frame.params
+	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
 	v.stations = make([]station, len(v.clients))
 	v.slower = cfg.Speeds.factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
@@ -179,14 +181,14 @@ func (v *Virtual) happen(e event) error {
 		if err != nil {
 			return err
 		}
-		v.vectors.release(e.vector)
+		v.vectors.put(e.vector)
 		if broadcast {
 			v.broadcast()
 		}
 	case broadcastArrives:
-		v.deliver(e)
+		return v.deliver(e)
 	case broadcastArrivesAtAll:
-		v.deliverToAll(e)
+		return v.deliverToAll(e)
 	case updateResent, broadcastResent:
 		v.resend(e)
 	case clientLeaves:
@@ -197,32 +199,37 @@ func (v *Virtual) happen(e event) error {
 	return nil
 }
 
-func (v *Virtual) deliver(e event) {
+func (v *Virtual) deliver(e event) error {
 	c := v.clients[e.client]
 	if v.stations[c.id].away {
 		v.note(MessageLost, c.id, int(e.number), true)
-		v.vectors.release(e.vector)
-		return
+		v.vectors.put(e.vector)
+		return nil
 	}
 	v.note(BroadcastArrives, c.id, int(e.number), true)
-	c.Receive(int(e.number), e.vector)
+	if err := c.Receive(int(e.number), e.vector); err != nil {
+		return err
+	}
 	v.begin(c)
 	if invariants {
 		v.assertAwake(c)
 	}
+	return nil
 }
 
 // deliverToAll delivers a broadcast to its client and goes on to the next ones
 // as long as theirs is the first event; the rest waits its turn in the queue.
-func (v *Virtual) deliverToAll(e event) {
+func (v *Virtual) deliverToAll(e event) error {
 	for {
-		v.deliver(e)
+		if err := v.deliver(e); err != nil {
+			return err
+		}
 		if e.client++; int(e.client) == len(v.clients) {
-			return
+			return nil
 		}
 		if len(v.queue) > 0 && !e.before(&v.queue[0]) {
 			v.queue.push(e)
-			return
+			return nil
 		}
 	}
 }

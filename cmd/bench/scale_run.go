@@ -147,7 +147,7 @@ func (r scaleRun) gradient() (seconds float64, err error) {
 		return 0, err
 	}
 	var took time.Duration
-	p.Config.Release = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+	p.Config.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		batch := c.Sample(ws)
 		start := processorTime()
 		err := c.GradSum(u, batch, ws)

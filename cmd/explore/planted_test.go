@@ -41,11 +41,11 @@ var planted = []struct {
 	},
 	{
 		"a client is not woken by a broadcast", "virtual.go",
-		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)", sim.WakeUp,
+		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n", sim.WakeUp,
 	},
 	{
 		"one client of all is not woken by a broadcast", "virtual.go",
-		"c.Receive(int(e.number), e.vector)\n\tv.begin(c)", "c.Receive(int(e.number), e.vector)\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}", sim.WakeUp,
+		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n", sim.WakeUp,
 	},
 	{
 		"a client that returns is not woken", "churn.go",
@@ -66,12 +66,12 @@ var planted = []struct {
 	},
 	{
 		"a round that is given up is entered", "client.go",
-		"	if s.newer != nil {\n\t\ts.replace(s.newer, c.release)\n\t\ts.newer = nil\n\t}\n\ts.busy = false\n",
+		"	if s.newer != nil {\n\t\ts.replace(s.newer, c.letGo)\n\t\ts.newer = nil\n\t}\n\ts.busy = false\n",
 		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.Ledgers,
 	},
 	{
 		"a lost message is not sent again", "network.go",
-		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.release(e.vector)\n", sim.NoDeadlock,
+		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.NoDeadlock,
 	},
 	{
 		"a doubled message has one reader", "network.go",
@@ -83,7 +83,7 @@ var planted = []struct {
 	},
 	{
 		"an update arrives for ever", "virtual.go",
-		"		v.vectors.release(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
+		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
 	},
 	{
 		"a client takes an older broadcast", "client.go",

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/data"
+)
+
+// A runner of one's own: NewServer and NewClient make the machines, which Virtual
+// and Hogwild drive, too, and the runner carries what they say to each other.
+//
+// A client whose CanBegin is true may Begin a round, Compute its release u and
+// Finish it; the Update that Finish returns goes to Server.Receive. Where that
+// reports a broadcast, a copy of Server.Model goes to every Client.Receive with
+// the server's K. Messages may be late, lost and sent again, doubled and
+// overtaken: nothing is applied twice, and what is old is dropped. Training is
+// complete when Server.Done.
+//
+// Server and clients may be of different processes. All need the same Config but
+// for what is somebody's own: the server reads of Rows and Roots.Clients only how
+// many rows there are, a client only what it holds itself; others' may be zero.
+
+// NewServer returns the server at the start of a run.
+func NewServer(cfg *Config) (*Server, error) {
+	if err := errors.Join(cfg.checkShared(), cfg.Roots.checkRun()); err != nil {
+		return nil, err
+	}
+	return newServer(cfg.frame(), cfg.newSchedule(), cfg.initialModel()), nil
+}
+
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The
+// client calls letGo, unless it is nil, for each broadcast that it reads no more,
+// the default global model and what Restore makes included, so that a runner can
+// use the memory again; a broadcast that several clients were given is free when
+// all of them have let go of it.
+func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
+	errs := []error{cfg.checkShared(), cfg.Roots.checkRun()}
+	if id < 0 || id >= cfg.Clients() {
+		errs = append(errs, fmt.Errorf("sim: client = %d, must be in [0, %d]", id, cfg.Clients()-1))
+	} else {
+		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id), cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if letGo == nil {
+		letGo = func(*Vector) {}
+	}
+	return newClient(id, cfg, cfg.newSchedule(), &Vector{X: cfg.initialModel(), readers: 1}, letGo), nil
+}
+
+// newMachines returns the server and the clients at the start of a run in one
+// process, where all clients read one default global model.
+func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule) {
+	sched := c.newSchedule()
+	initial := &Vector{X: c.initialModel(), readers: int32(c.Clients())}
+	clients := make([]*Client, c.Clients())
+	for i := range clients {
+		clients[i] = newClient(i, c, sched, initial, letGo)
+	}
+	return newServer(c.frame(), sched, initial.X), clients, sched
+}
+
+func (c *Config) newSchedule() *schedule {
+	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
+}
+
+// initialModel draws v̂_0.
+func (c *Config) initialModel() []float32 {
+	x := make([]float32, c.Model.NumParams())
+	c.Model.Init(x, c.InitStream())
+	return x
+}
