@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Run audits. It fails if a training does, or if the context is cancelled.
+// Run makes the audit that the options describe. It fails if a training does, or
+// if the context is cancelled.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -16,7 +17,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	start := time.Now()
-	tests := 1 // of the one run
+	tests := 1 // the one-run probe is a single test
 	for _, p := range battery {
 		tests += 2 * len(p.statistics)
 	}

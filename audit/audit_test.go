@@ -16,7 +16,7 @@ import (
 // level is about what one test of the battery has by default.
 const level = 1e-3 / 15
 
-// find runs one probe of the battery.
+// find runs the probe of that name and returns what it found.
 func find(t *testing.T, name string, o Options) Finding {
 	t.Helper()
 	battery, err := probes()
@@ -79,7 +79,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// What is claimed: all rounds of all clients that hold the canary.
+// The claim is for all rounds of all clients that hold the canary.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		probe string

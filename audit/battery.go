@@ -7,11 +7,12 @@ import (
 	"proactivedp/models/logreg"
 )
 
-// loudCanary is the norm of the canary's gradient before clipping: far beyond C.
+// loudCanary is the norm of the canary's gradient before clipping, far beyond the
+// clipping norm.
 const loudCanary = 10
 
-// probes returns the battery. In each the clients go at random speeds, at most a
-// round ahead of each other.
+// probes returns all probes but the one-run probe. In each the clients go at
+// random speeds, at most a round ahead of each other.
 func probes() ([]probe, error) {
 	logistic, err := logistic()
 	if err != nil {

@@ -18,20 +18,22 @@ type Fault string
 // The faults that can be planted.
 const (
 	NoFault          Fault = "none"
-	HalfNoise        Fault = "half-noise"         // σ/2
-	NoClip           Fault = "no-clip"            // gradients as they are
-	FixedSample      Fault = "fixed-sample"       // no randomness: a client's first s records, every round
-	ReusedNoise      Fault = "reused-noise"       // round 0's noise in every round
+	HalfNoise        Fault = "half-noise"         // the noise multiplier is σ/2
+	NoClip           Fault = "no-clip"            // gradients are summed as they are
+	FixedSample      Fault = "fixed-sample"       // every round takes a client's first s records, none is drawn
+	ReusedNoise      Fault = "reused-noise"       // every round adds the noise of round 0
 	SilentEmptyBatch Fault = "silent-empty-batch" // an empty sample sends zero, without noise
 	BatchClip        Fault = "batch-clip"         // the sum of the batch is clipped, not each gradient
 )
 
-// Faults returns all of them, the whole mechanism first.
+// Faults returns the names of all faults, with NoFault, the whole mechanism,
+// first.
 func Faults() []Fault {
 	return []Fault{NoFault, HalfNoise, NoClip, FixedSample, ReusedNoise, SilentEmptyBatch, BatchClip}
 }
 
-// ParseFault turns a name into a Fault.
+// ParseFault turns a name into a Fault; an unknown name is an error that lists
+// the known ones.
 func ParseFault(name string) (Fault, error) {
 	if f := Fault(name); slices.Contains(Faults(), f) {
 		return f, nil

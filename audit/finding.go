@@ -13,13 +13,14 @@ import (
 	"proactivedp/sim"
 )
 
-// Finding is what one probe found: by Tests of many runs, or by OneRun.
+// Finding is what one probe found: the bounds on ε, what it ran, and the Tests
+// of many runs or the guesses of OneRun that gave the lower bound.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"`
-	EpsilonUpper      float64        `json:"epsilon_upper"`
-	Violated          bool           `json:"violated"`
+	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // of the mechanism as it ran, with the audit's confidence
+	EpsilonUpper      float64        `json:"epsilon_upper"`       // as claimed per record
+	Violated          bool           `json:"violated"`            // the lower bound is above the upper one
 	Delta             float64        `json:"delta"`
 	Model             string         `json:"model"`
 	Partition         data.Partition `json:"partition"`
@@ -32,13 +33,14 @@ type Finding struct {
 	Sampling          dp.Sampling    `json:"sampling"`
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
-	Runs              int            `json:"runs"` // made, of both worlds
+	Runs              int            `json:"runs"` // trainings made, of both worlds together
 	RunsPerSecond     float64        `json:"runs_per_second"`
 	Tests             []Test         `json:"tests,omitempty"`
 	OneRun            *OneRun        `json:"one_run,omitempty"`
 }
 
-// newFinding returns one that says what the probe is.
+// newFinding returns a Finding that says what the probe runs, still without
+// bounds.
 func newFinding(probe, about string, s setting) Finding {
 	return Finding{
 		Probe: probe, About: about, Model: s.model.Name(), Partition: s.partition, Clients: s.clients, Rounds: s.rounds,
@@ -46,7 +48,8 @@ func newFinding(probe, about string, s setting) Finding {
 	}
 }
 
-// claim sets what the released ledgers guarantee to a record.
+// claim sets the upper bound, which is what the released ledgers guarantee to a
+// record.
 func (f *Finding) claim(ledgers []dp.Ledger, partition data.Partition, delta float64) error {
 	s := sim.Account(pld.Accountant{}, ledgers, partition, delta).PerRecord
 	if s.EpsilonUpper == nil {
@@ -57,7 +60,8 @@ func (f *Finding) claim(ledgers []dp.Ledger, partition data.Partition, delta flo
 	return nil
 }
 
-// conclude compares the bounds, and states how many runs it took.
+// conclude says whether the bounds contradict each other, and how many runs were
+// made in which time.
 func (f *Finding) conclude(runs int, took time.Duration) {
 	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/took.Seconds())
 	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper

@@ -41,8 +41,8 @@ func atMost(hits, runs int, level float64) float64 {
 
 // counts is how often an event was seen in runs of either world.
 type counts struct {
-	numerator, denominator int // hits
-	runs                   int // of each
+	numerator, denominator int // hits in the world that is more likely, and in the other
+	runs                   int // how many runs of each world were made
 }
 
 // epsilon returns what ε must at least be, for the given δ, if the event is as

@@ -12,23 +12,25 @@ import (
 	"proactivedp/sim"
 )
 
-// OneRun is what was guessed of the canaries of one run.
+// OneRun is how many of the canaries of one run were guessed to be in the data or
+// not, and how many of these guesses were right.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`
 	Right    int `json:"right"`
 }
 
-// The one run: each of its canaries has a direction of its own and is in the
-// data or not by the toss of a coin. Of those that the releases go along most,
-// and of those that they go along least, a few are guessed to be in and out.
+// In the one-run probe each canary has a direction of its own and is in the data
+// or not by the toss of a coin. The canaries along whose directions the releases
+// go most are guessed to be in, those along which they go least to be out.
 const (
 	oneRunName     = "one-run"
 	oneRunCanaries = 10_000
 	oneRunGuesses  = 200
 )
 
-// oneRunSetting is like that of the probe full-batch.
+// oneRunSetting is a setting in which every round uses all records, as in the
+// probe full-batch, with a canary in the place of every record.
 func oneRunSetting() setting {
 	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries), Start: []int{0}, Synthetic: true}
 	for i := range oneRunCanaries {
@@ -41,7 +43,7 @@ func oneRunSetting() setting {
 	}
 }
 
-// oneRun trains once and guesses. Where δ counts for every canary (see
+// oneRun trains once and guesses. As δ counts for every canary (see
 // guesses.pValue), it is chosen so small that it takes at most a tenth of the
 // level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {

@@ -8,7 +8,7 @@ import (
 // Runner names what runs the trainings.
 type Runner string
 
-// The runners, see package sim.
+// The runners of package sim.
 const (
 	Virtual Runner = "virtual"
 	Hogwild Runner = "hogwild"
@@ -19,13 +19,13 @@ type Options struct {
 	Fault      Fault
 	Runner     Runner
 	Seed       uint64
-	Runs       int     // of each probe with the canary, and as many without
-	Delta      float64 // δ of the claims, but of the one-run probe's
-	Confidence float64 // of all that is found, together
-	Workers    int     // trainings at the same time; never changes the result of Virtual
+	Runs       int     // trainings of the largest probe with the canary, and as many without; in [MinRuns, MaxRuns]
+	Delta      float64 // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
+	Confidence float64 // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
+	Workers    int     // trainings at the same time, at least 1; never changes the result of Virtual
 }
 
-// DefaultOptions are of the whole mechanism on the virtual clock.
+// DefaultOptions audit the whole mechanism on the virtual clock.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }

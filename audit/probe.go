@@ -10,12 +10,12 @@ import (
 )
 
 // probe is a setting that is run many times with the canary, record 0 of the
-// data, and many times without, and what is looked at.
+// data, and many times without, with the statistics that tell the two apart.
 type probe struct {
 	name, about string
 	setting
 	statistics []statistic
-	share      int // it takes one in share of the runs that are asked for
+	share      int // the probe makes Options.Runs/share runs
 }
 
 // run makes the runs of a probe and tests its statistics.

@@ -14,26 +14,26 @@ import (
 // bound is largest beside what is claimed of it.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
-	EpsilonUpper      float64      `json:"epsilon_upper"` // claimed
-	Violated          bool         `json:"violated"`      // the former is above the latter
-	Confidence        float64      `json:"confidence"`    // that no lower bound is above the truth
+	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record
+	Violated          bool         `json:"violated"`      // some probe's lower bound is above what is claimed of it
+	Confidence        float64      `json:"confidence"`    // with which no lower bound is above the truth
 	Delta             float64      `json:"delta"`
 	Probe             string       `json:"probe"`
 	Fault             Fault        `json:"fault"`
 	Runner            Runner       `json:"runner"`
 	Seed              uint64       `json:"seed"`
-	Runs              int          `json:"runs"` // asked for
+	Runs              int          `json:"runs"` // as asked for, see Options
 	Adjacency         dp.Adjacency `json:"adjacency"`
 	Sampling          dp.Sampling  `json:"sampling"`
-	Accountant        string       `json:"accountant"` // of epsilon_upper
-	Kind              dp.Kind      `json:"kind"`       // of what the accountant says
+	Accountant        string       `json:"accountant"` // whose bound epsilon_upper is
+	Kind              dp.Kind      `json:"kind"`       // what the accountant's answer is: an interval, an upper bound …
 	LowerKind         string       `json:"lower_kind"`
-	Tests             int          `json:"tests"` // that share 1 - confidence
+	Tests             int          `json:"tests"` // how many tests share 1 - confidence
 	Probes            []Finding    `json:"probes"`
 	Seconds           float64      `json:"seconds"`
 }
 
-// newReport returns what the probes found, together.
+// newReport returns the report of all that the probes found.
 func newReport(o Options, tests int, all []Finding, took time.Duration) *Report {
 	best := all[0]
 	for _, p := range all[1:] {

@@ -5,7 +5,8 @@ import (
 	"proactivedp/models"
 )
 
-// clip is C of every probe. The guarantee knows only σ, the noise over C.
+// clip is the clipping norm C of every probe. Its value does not matter: the
+// guarantee depends on σ, the noise over C, alone.
 const clip = 1
 
 // setting is a small training that an adversary has prepared: whose records
@@ -15,17 +16,17 @@ type setting struct {
 	data      *data.Dataset
 	partition data.Partition
 	clients   int
-	rounds    int // of each client
-	size      int // s, of places records that each client holds
-	places    int // N_c
+	rounds    int // T, the rounds of each client
+	size      int // s, the expected sample size
+	places    int // N_c, the records that each client holds
 	sigma     float64
 }
 
-// rate returns q.
+// rate returns the sample rate q = s/N_c.
 func (s setting) rate() float64 { return float64(s.size) / float64(s.places) }
 
-// rows returns what each client holds: with replicate all the same first rows,
-// with shard each the next ones.
+// rows returns the rows that each client holds: with replicate all hold the same
+// first rows, with shard each holds the next ones.
 func (s setting) rows() []data.Subset {
 	rows := make([]int32, s.data.Len())
 	for i := range rows {

@@ -33,8 +33,8 @@ var likelihood = statistic{"likelihood-ratio", func(s setting, v *view) float64 
 	return total
 }}
 
-// spread is how far a client's releases lie apart, the largest of all clients:
-// noise that comes again cancels.
+// spread is the largest distance between two releases of one client, along the
+// canary's direction: noise that is used again cancels in it.
 var spread = statistic{"spread", func(s setting, v *view) float64 {
 	widest := 0.0
 	for one := range slices.Chunk(v.along, s.rounds) {
@@ -43,8 +43,8 @@ var spread = statistic{"spread", func(s setting, v *view) float64 {
 	return widest
 }}
 
-// loud counts the releases that are not zero in all places: a sum of no gradient
-// without noise is.
+// loud counts the releases that are not zero in all places. A release is zero if
+// it is a sum of no gradient and has no noise.
 var loud = statistic{"releases-not-zero", func(_ setting, v *view) float64 {
 	count := 0
 	for _, silent := range v.silent {

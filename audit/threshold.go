@@ -12,16 +12,16 @@ type Test struct {
 	Over      string  `json:"over"` // the world of the numerator, then of the denominator
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// Hits of CountedRuns runs of each world: those that chose the threshold are
-	// not among them.
+	// The hits are those in CountedRuns runs of each world. The runs that chose
+	// the threshold are not among them.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 }
 
-// directions tests a statistic both ways. with and without are its values in
-// the runs with and without the canary.
+// directions tests a statistic both ways, for being larger with the canary and
+// without. with and without are its values in the runs of either kind.
 func directions(name string, with, without []float64, delta, level float64) []Test {
 	up := test(with, without, delta, level)
 	up.Statistic, up.Over, up.Event = name, "with/without", "statistic > threshold"

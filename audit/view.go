@@ -48,8 +48,8 @@ func dot(x, y []float32) float64 {
 type view struct {
 	lens
 	rounds int
-	along  []float64 // in the canary's direction
-	silent []bool    // sent zero
+	along  []float64 // how far each release goes in the canary's direction
+	silent []bool    // which releases were zero in all places
 }
 
 func newView(l lens, s setting) *view {

@@ -10,7 +10,7 @@ import (
 // adds no gradient, and the sample rate stays what it was.
 type without struct {
 	models.Model
-	absent []bool // by row of the data set
+	absent []bool // which rows of the data set are not there
 }
 
 // withoutScratch is the working memory of a model with the rows that it sees.
@@ -21,7 +21,8 @@ type withoutScratch struct {
 
 func (m without) NewScratch() models.Scratch { return &withoutScratch{inner: m.Model.NewScratch()} }
 
-// present returns what is there of a batch; it is valid until the next call.
+// present returns the rows of a batch that are not absent. The result is valid
+// until the next call.
 func (m without) present(b data.Batch, s *withoutScratch) data.Batch {
 	s.rows = s.rows[:0]
 	for _, r := range b.Rows {
