@@ -23,7 +23,7 @@ func (b Batch) Label(i int) int32 { return b.Data.Label[b.Rows[i]] }
 // test rows, or one client's.
 type Subset struct {
 	Data *Dataset
-	Rows []int32 // row numbers of Data, each at most once
+	Rows []int32 // which rows of Data are held, each at most once
 }
 
 // Len returns the number of rows held.

@@ -19,10 +19,10 @@ import (
 // safe for concurrent use.
 type Dataset struct {
 	Name     string
-	Features int // columns
+	Features int // number of columns of a row
 	Classes  int
-	Label    []int32 // one a row, in [0, Classes)
-	Start    []int   // len(Label)+1 offsets
+	Label    []int32 // the class of each row, in [0, Classes)
+	Start    []int   // where each row starts in Index and Value: len(Label)+1 offsets
 	Index    []int32
 	Value    []float32
 

@@ -43,17 +43,18 @@ func (p Partition) alpha() (float64, bool) {
 	return alpha, named && err == nil && alpha >= MinAlpha && alpha <= MaxAlpha
 }
 
-// dealSkewed fills the parts.
+// dealSkewed deals the rows of train to the parts, equally many to each, with
+// proportions of the labels that are drawn for each part.
 func dealSkewed(parts []Subset, train Subset, alpha float64, root *rng.Root) {
 	size := train.Len() / len(parts)
-	pools := make([][]int32, train.Data.Classes) // by class, in random order
+	pools := make([][]int32, train.Data.Classes) // the rows of each class that are left, in random order
 	rows := slices.Clone(train.Rows)
 	rng.Shuffle(root.Stream(rng.Partition, 0, 0), rows)
 	for _, r := range rows {
 		class := train.Data.Label[r]
 		pools[class] = append(pools[class], r)
 	}
-	weights := make([][]float64, len(parts)) // by client and class
+	weights := make([][]float64, len(parts)) // how likely each client takes each class
 	var stream rng.Stream
 	for c := range parts {
 		root.Reseed(&stream, rng.Labels, uint32(c), 0)
@@ -118,7 +119,7 @@ func pick(s *rng.Stream, weights []float64, pools [][]int32) int {
 		if w == 0 {
 			continue
 		}
-		chosen = class // the last one, should rounding leave at above it
+		chosen = class // rounding may leave at above the last weight: then the last class is taken
 		if at -= w; at < 0 {
 			break
 		}

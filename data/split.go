@@ -123,7 +123,7 @@ func tooFew(train Subset, n int) error {
 // a record twice or one that there is not, or shards that share one. What is claimed per record rests on
 // it.
 func (p Partition) Check(parts []Subset) error {
-	holder := map[*Dataset][]int32{} // by record: 1 + the last client that holds it
+	holder := map[*Dataset][]int32{} // for each record 1 + the last client that holds it
 	for i, part := range parts {
 		if i > 0 && p == Replicate && same(part, parts[i-1]) {
 			continue

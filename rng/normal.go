@@ -21,11 +21,11 @@ const (
 
 // ziggurat is the table of one density.
 type ziggurat struct {
-	x [ziggLayers + 1]float64 // right edges, x[0] the base's virtual width, x[256] = 0
-	f [ziggLayers + 1]float64 // density at x
+	x [ziggLayers + 1]float64 // right edges of the layers; x[0] is the base's virtual width, x[256] = 0
+	f [ziggLayers + 1]float64 // density at each x
 	w [ziggLayers]float64     // x[i]·2^-31
 	k [ziggLayers]uint32      // below this place a draw lies under the curve
-	r float64                 // where the tail starts
+	r float64                 // where the tail starts on the x axis
 }
 
 var (
@@ -84,7 +84,7 @@ func newZiggurat(density, inverse, tail func(float64) float64) *ziggurat {
 	return z
 }
 
-// draw returns five bytes of the stream.
+// draw returns the next five bytes of the stream.
 func (s *Stream) draw() uint64 {
 	if s.pos+drawBytes > s.have {
 		s.refill(drawBytes, drawBytes)
@@ -123,7 +123,7 @@ func magnitude(place int32) uint32 {
 // normalSlow settles the draws outside the safe part of a layer.
 func (s *Stream) normalSlow(layer uint8, y float64) (float64, bool) {
 	z := normalTable
-	if layer == 0 { // Marsaglia's tail, 1964
+	if layer == 0 { // the tail by Marsaglia's method of 1964
 		for {
 			a := -math.Log(s.Float64()) / z.r
 			b := -math.Log(s.Float64())
@@ -149,7 +149,7 @@ func (s *Stream) Exp() float64 {
 		switch {
 		case uint32(place&placeMask) < z.k[layer]:
 			return base + x
-		case layer == 0: // the tail of an exponential is one again
+		case layer == 0: // the tail of an exponential is an exponential again
 			base += z.r
 		case s.underCurve(z, layer, math.Exp(-x)):
 			return base + x

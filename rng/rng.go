@@ -50,9 +50,9 @@ const (
 // or NewFromOS: the zero value has no key, and drawing from it panics (see
 // Check). A Root is read-only after construction and safe for concurrent use.
 type Root struct {
-	stream cipher.AEAD   // bits of streams, many at a time
-	block  cipher.Block  // the same bits, 16 bytes at a time
-	keys   *[11][16]byte // round keys for keyStream, nil where there is none
+	stream cipher.AEAD   // makes bits of streams, many at a time
+	block  cipher.Block  // makes the same bits, 16 bytes at a time
+	keys   *[11][16]byte // round keys for keyStream; nil where the processor cannot run it
 }
 
 // New returns the root of a numbered seed, for runs that must repeat. Whoever
@@ -123,7 +123,7 @@ func (r *Root) Check() error {
 const (
 	chunkBytes = 4096
 	blockBytes = aes.BlockSize
-	tagBytes   = 16 // GCM's tag, ignored
+	tagBytes   = 16 // GCM appends a tag, which is ignored
 	// fewBytes is how far a chunk is generated block by block; beyond it a call
 	// of GCM costs less than the blocks it replaces.
 	fewBytes = 8 * blockBytes
@@ -139,9 +139,9 @@ const (
 type Stream struct {
 	root  *Root
 	place [12]byte // GCM's nonce: client, round, purpose, chunk
-	chunk uint32   // which chunk buf holds a prefix of
-	pos   int      // next unread byte of buf
-	have  int      // bytes of the chunk generated so far
+	chunk uint32   // number of the chunk that buf holds a prefix of
+	pos   int      // index of the next unread byte of buf
+	have  int      // how many bytes of the chunk are generated so far
 	buf   [chunkBytes + tagBytes]byte
 }
 

@@ -33,7 +33,7 @@ const (
 // are in wide use.
 func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 
-// Std belongs to Mean.
+// Std returns the standard deviations that belong to Mean.
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
 // Parse reads a file, plain or compressed by gzip or bzip2. It fails if a record

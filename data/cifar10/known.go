@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// What is said of the data set.
+// Facts about the data set as published.
 const (
 	Name     = "cifar10"
 	Train    = 50_000
@@ -113,7 +113,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 
 // fromFolder reads the files of the batches.
 func (b database) fromFolder(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
-	n := 0 // rows of the last batch
+	n := 0 // how many rows the last batch has
 	for i, k := range b.batches {
 		file := fetch.File{
 			Rel:  Name + "/" + k.name + ".gz",

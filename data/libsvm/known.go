@@ -15,9 +15,9 @@ type Known struct {
 	Name        string
 	Rows        int
 	Features    int
-	LabelCounts []int  // rows of class 0 and class 1
-	Hash        string // data.Dataset.Hash of the content
-	SHA256      string // of LIBSVM's own file; "" where only the content is certain
+	LabelCounts []int  // how many rows class 0 and class 1 have
+	Hash        string // what data.Dataset.Hash of the content must be
+	SHA256      string // checksum of LIBSVM's own file; "" where only the content is certain
 	Sources     []string
 	Citation    string
 	Licence     string
@@ -69,7 +69,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the known data set of this name; an unknown one is an error
+// Lookup returns the known data set of this name; an unknown name is an error
 // that lists the names.
 func Lookup(name string) (Known, error) {
 	for _, k := range Catalogue() {
@@ -92,7 +92,7 @@ func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Datase
 }
 
 func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
-	var set *data.Dataset // of the file last checked: the one that is located
+	var set *data.Dataset // the data set of the file last checked, which is the one located
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel:     "libsvm/" + k.Name,
 		Sources: k.Sources,
@@ -101,7 +101,7 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 			if set, err = ParseFile(path, k.Features); err != nil {
 				return err
 			}
-			set.Name = k.Name // a download has no name of its own yet
+			set.Name = k.Name // the temporary file of a download has another name
 			return k.Verify(set)
 		},
 	})

@@ -42,8 +42,8 @@ const (
 // ParseError is a fault in the text of a file.
 type ParseError struct {
 	File   string
-	Line   int // from 1; 0 if the fault is of the file as a whole
-	Column int // in bytes, from 1; 0 if the fault is of the line as a whole
+	Line   int // line number from 1; 0 if the fault is of the file as a whole
+	Column int // byte of the line, from 1; 0 if the fault is of the line as a whole
 	Msg    string
 }
 
@@ -100,8 +100,8 @@ type parser struct {
 	maxSize  int
 	width    int // largest index seen
 	set      *data.Dataset
-	labels   []int32 // found so far, in order of appearance, at most two
-	spill    []byte  // a line longer than the reader's buffer
+	labels   []int32 // labels found so far, in order of appearance, at most two
+	spill    []byte  // holds a line that is longer than the reader's buffer
 }
 
 // newParser returns a parser of width features, or of any width if that is 0.
@@ -162,14 +162,14 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte{'\r'}), err
 }
 
-// row parses one line.
+// row parses a line and appends its row, if it has one, to the data set.
 func (p *parser) row(line []byte) error {
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
 		line = line[:i]
 	}
 	start, end := field(line, 0)
 	if start == end {
-		return nil // nothing but blanks and a comment
+		return nil // the line has nothing but blanks and a comment
 	}
 	if err := p.label(line[start:end], start); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (p *parser) label(text []byte, at int) error {
 	return nil
 }
 
-// after names the labels found before an offending one.
+// after returns words that name the labels found before an offending one.
 func (p *parser) after() string {
 	switch len(p.labels) {
 	case 0:
@@ -281,7 +281,7 @@ func smallInteger(text []byte) (v int32, ok bool) {
 	return v, true
 }
 
-// entry parses index:value.
+// entry parses an entry index:value that starts at byte at of its line.
 func (p *parser) entry(text []byte, at int) (index int, value float32, err error) {
 	i := 0
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
@@ -314,7 +314,7 @@ func (p *parser) badIndex(text []byte, at int) error {
 	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)
 }
 
-// finish closes the data set.
+// finish turns labels into classes and returns the data set that was parsed.
 func (p *parser) finish() (*data.Dataset, error) {
 	d := p.set
 	whole := func(format string, args ...any) error {

@@ -48,7 +48,7 @@ func parseShort(text []byte) (float32, bool) {
 		q /= pow10[places]
 	}
 	const (
-		extra    = 52 - 23 // bits of a float64 that a float32 has not
+		extra    = 52 - 23 // how many bits of fraction a float64 has more than a float32
 		halfWay  = 1 << (extra - 1)
 		smallest = 0x1p-126
 	)
@@ -67,7 +67,7 @@ func parseFloat(text []byte) (float32, error) {
 	for _, c := range text {
 		switch {
 		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
-		default: // hexadecimal, underscores, infinities and NaN, too
+		default: // ParseFloat would take hexadecimal, underscores, infinities and NaN as well
 			return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
 		}
 	}

@@ -92,7 +92,7 @@ func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *dat
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel: rel + ".gz", Also: []string{rel}, Sources: sources,
 		Check: func(path string) error {
-			*d, *d.Images = set, images // without what an earlier copy of the file gave
+			*d, *d.Images = set, images // drop what an earlier copy of the file gave
 			return unpack.File(path, func(r io.Reader) error {
 				sum := md5.New()
 				if err := add(d, io.TeeReader(r, sum)); err != nil {

@@ -26,7 +26,7 @@ func arc(x, y, rx, ry, from, to float64) line {
 	return l
 }
 
-// skeleton is how the digit is written.
+// skeleton returns the lines that a digit is written with.
 func skeleton(digit int) []line {
 	switch digit {
 	case 0:
@@ -52,7 +52,7 @@ func skeleton(digit int) []line {
 	}
 }
 
-// skeletons are computed once: they do not depend on anything.
+// skeletons holds the skeleton of every digit.
 var skeletons = func() (all [classes][]line) {
 	for digit := range all {
 		all[digit] = skeleton(digit)
@@ -60,9 +60,9 @@ var skeletons = func() (all [classes][]line) {
 	return all
 }()
 
-// drawDigit writes a digit in a hand of its own: size, slant, turn, place, a bend
-// of the whole sheet, width and darkness of the pen. Then strokes that do not
-// belong there, a gap and noise.
+// drawDigit writes a digit in a hand of its own: with a size, slant, turn and
+// place, a bend of the whole sheet, and a width and darkness of the pen. Then it
+// adds strokes that do not belong there, a gap and noise.
 func drawDigit(pixels []byte, digit int, s *rng.Stream) {
 	const side = digitSide
 	size := side * between(s, .52, .78)

@@ -5,15 +5,15 @@ import (
 	"proactivedp/rng"
 )
 
-// A stand-in of images is drawn image by image, each of a class drawn first: the
-// first rows of a smaller set are those of a larger one.
+// A stand-in of images is drawn image by image, the class of each first. So the
+// rows of a smaller set are the first rows of a larger one.
 
 // picture describes a stand-in of images.
 type picture struct {
 	name           string
-	place          uint32 // of its streams; part of the meaning of a seed
+	place          uint32 // where its random streams are; part of the meaning of a seed
 	channels, side int
-	rows, train    int // of the real set
+	rows, train    int // numbers of rows of the real set
 	// draw draws an image of a class; pixels, [channel][y][x], are zero before.
 	draw func(pixels []byte, class int, s *rng.Stream)
 }
@@ -21,7 +21,7 @@ type picture struct {
 // classes is the number of classes of every picture.
 const classes = 10
 
-// The numbers of rows that can be asked for.
+// MinRows and MaxRows bound the number of rows that can be asked for.
 const (
 	MinRows = 2 * classes
 	MaxRows = 100_000

@@ -27,12 +27,12 @@ import (
 // shape describes a stand-in.
 type shape struct {
 	name     string
-	place    uint32 // of its streams; part of the meaning of a seed
+	place    uint32 // where its random streams are; part of the meaning of a seed
 	rows     int
-	levels   []int   // of each attribute
-	value    float32 // of an entry
-	positive float64 // share of class 1
-	bayes    float64 // accuracy of the teacher
+	levels   []int   // how many levels each attribute has
+	value    float32 // what every stored entry is
+	positive float64 // the share of class 1
+	bayes    float64 // the accuracy of the teacher, the best possible
 }
 
 func phishing() shape {
@@ -90,8 +90,8 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name is that of a stand-in, with a number of rows or
-// without, right or wrong.
+// Is reports whether a name is meant to be that of a stand-in: one of Names, or
+// one of them with a colon and anything after it.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
@@ -140,7 +140,7 @@ func find(name string) (func(*rng.Root) *data.Dataset, error) {
 		}
 		rows := p.rows
 		if sized {
-			// What is not a number reads as one that is too small.
+			// Text that is not a number becomes 0, which is too small.
 			if rows, _ = strconv.Atoi(count); rows < MinRows || rows > MaxRows {
 				return nil, fmt.Errorf("synth: %s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
 			}
@@ -169,8 +169,8 @@ const (
 // attribute is a categorical attribute, coded in columns from first on.
 type attribute struct {
 	first      int
-	cumulative []float64 // frequencies, up to 1
-	weight     []float64 // the teacher's
+	cumulative []float64 // sums of the levels' frequencies, up to 1
+	weight     []float64 // the teacher's weight of each level
 }
 
 // draw returns the data set and the probability of class 1 of each row.
@@ -228,7 +228,7 @@ func (s shape) attributes(stream *rng.Stream) (all []attribute, width int) {
 		}
 		slices.Sort(a.weight) // a high quantile speaks for class 1
 		for k := range a.cumulative {
-			a.cumulative[k] /= sum // the last becomes 1 exactly
+			a.cumulative[k] /= sum // dividing by the sum makes the last exactly 1
 		}
 		all = append(all, a)
 		width += levels

@@ -218,8 +218,8 @@ func SweepFolder(dir string) error {
 	return nil
 }
 
-// sweep is Sweep of the file base in dir, which is "" or ends in a separator; of
-// any file if base is "".
+// sweep removes what killed writers left of the file base in the folder dir, or
+// of any file there if base is "". dir is "" or ends in a separator.
 func sweep(dir, base string) error {
 	entries, err := os.ReadDir(filepath.Clean(dir))
 	if err != nil {
@@ -234,8 +234,8 @@ func sweep(dir, base string) error {
 	return errors.Join(errs...)
 }
 
-// temporary returns whose temporary file one of this name is, as Create names
-// them.
+// temporary returns the name of the file that a temporary file is for, and
+// whether the name is one that Create gives to temporary files.
 func temporary(name string) (base string, ok bool) {
 	name, dot := strings.CutPrefix(name, ".")
 	name, tmp := strings.CutSuffix(name, ".tmp")
@@ -249,8 +249,9 @@ func temporary(name string) (base string, ok bool) {
 // maxLinks is how many symbolic links are followed, as in Linux.
 const maxLinks = 40
 
-// target is what path names, behind symbolic links if there are. Unlike
-// filepath.EvalSymlinks it follows a link to a file that is not there yet.
+// target returns the path of the file that path names, behind symbolic links if
+// there are any. Unlike filepath.EvalSymlinks it follows a link to a file that is
+// not there yet.
 func target(path string) (string, error) {
 	end := path
 	for range maxLinks {

@@ -11,9 +11,9 @@ import (
 type Class int
 
 const (
-	Portable Class = iota // Go alone
-	AVX2                  // AVX2 and FMA: 256 bits
-	AVX512                // AVX-512 F, BW, DQ and VL as well: 512 bits
+	Portable Class = iota // only what the Go compiler makes
+	AVX2                  // AVX2 and FMA, vectors of 256 bits
+	AVX512                // AVX-512 F, BW, DQ and VL as well, vectors of 512 bits
 )
 
 var classes = [...]string{Portable: "portable", AVX2: "avx2", AVX512: "avx512"}

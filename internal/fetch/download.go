@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	maxTries  = 3 // of one source
+	maxTries  = 3 // how often one source is asked
 	userAgent = "proactivedp (data set download)"
 )
 
@@ -44,7 +44,7 @@ func (l Locator) download(ctx context.Context, f File, path string) error {
 	}
 	l.timing = l.timing.orDefault()
 	var failures []error
-	unreachable := map[string]bool{} // by host
+	unreachable := map[string]bool{} // which hosts could not be connected to
 	for _, source := range f.Sources {
 		err := l.fromSource(ctx, f, source, path, unreachable)
 		if err == nil || ctx.Err() != nil {
@@ -84,7 +84,8 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	defer cancel(nil)
 	dog := watch(cancel, l.timing)
 	defer dog.timer.Stop()
-	// cause prefers why ctx ended to the "context canceled" that it makes.
+	// cause replaces the error that a done context makes by the reason why the
+	// context is done.
 	cause := func(err error) error {
 		if c := context.Cause(ctx); c != nil {
 			return c
@@ -106,7 +107,7 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	response, err := client.Do(request)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // the URL is named with the source
+			err = u.Err // the message names the source, and so the URL, already
 		}
 		if err = cause(err); !dog.connected.Load() {
 			return 0, backoff.Permanent(fmt.Errorf("%w: %w", errNoConnection, err))
@@ -199,11 +200,11 @@ func (d *watchdog) life() {
 	d.timer.Reset(d.stall)
 }
 
-// observed tells the watchdog and the bar of what is read.
+// observed is a body that tells the watchdog and the bar of what is read from it.
 type observed struct {
 	io.Reader
 	dog *watchdog
-	bar *progressbar.ProgressBar // may be nil
+	bar *progressbar.ProgressBar // the progress bar; nil if there is none
 }
 
 func (o *observed) Read(p []byte) (int, error) {
@@ -233,6 +234,6 @@ func (l Locator) bar(title string, size int64) *progressbar.ProgressBar {
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+		progressbar.OptionSetSpinnerChangeInterval(0), // the bar must not start a goroutine
 	)
 }

@@ -76,9 +76,9 @@ type Locator struct {
 
 // timing is how long a download waits; zero fields mean the defaults.
 type timing struct {
-	connect time.Duration // until a connection stands
-	stall   time.Duration // between one sign of life and the next
-	pause   time.Duration // before the first retry, then growing
+	connect time.Duration // how long until a connection must stand
+	stall   time.Duration // how long between one sign of life and the next
+	pause   time.Duration // how long before the first retry; later ones wait longer
 }
 
 func (t timing) orDefault() timing {
@@ -168,7 +168,7 @@ func first(folder string, places []string) (string, error) {
 	return "", missing
 }
 
-// in finds f in the folder the user named.
+// in returns the path of f in the folder that the user named, verified.
 func (f File) in(folder string, places []string) (string, error) {
 	path, err := first(folder, places)
 	if err != nil {
@@ -184,7 +184,8 @@ func (f File) in(folder string, places []string) (string, error) {
 	return path, nil
 }
 
-// verify reports in what way the file at path is not f.
+// verify returns an error that says in what way the file at path is not f, or
+// nil.
 func (f File) verify(path string) error {
 	if f.SHA256 != "" {
 		sum, err := hashFile(path)
@@ -225,7 +226,7 @@ func (l Locator) cache() (string, error) {
 	return filepath.Join(dir, "proactivedp"), nil
 }
 
-// say writes a line to Progress. That it is shown is not worth failing for.
+// say writes a line to Progress. If that fails, the file is fetched all the same.
 func (l Locator) say(format string, args ...any) {
 	if l.Progress != nil {
 		fmt.Fprintf(l.Progress, format+"\n", args...)

@@ -30,7 +30,7 @@ var calibrate string
 //   - tf_privacy-CLT-uniform|poisson: an approximation.
 type Row struct {
 	Setting             string
-	N, S                int // 0 where the row has only the rate
+	N, S                int // data set and sample size; 0 where the row has only the rate
 	Q, Sigma            float64
 	T                   int
 	Delta               float64
@@ -39,7 +39,7 @@ type Row struct {
 	Epsilon             float64
 }
 
-// Accountants returns all rows.
+// Accountants returns every library's answers to every setting.
 func Accountants() ([]Row, error) {
 	var rows []Row
 	err := each(accountants, func(f fields) {
@@ -60,7 +60,7 @@ type Noise struct {
 	Sigma, Achieved   float64
 }
 
-// Noises returns all calibrations.
+// Noises returns every library's answers to every budget.
 func Noises() ([]Noise, error) {
 	var rows []Noise
 	err := each(calibrate, func(f fields) {

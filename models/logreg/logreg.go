@@ -97,7 +97,7 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	if m.lambda > 0 && b.Len() > 0 {
 		w2 = f32.SumSquares(params)
 	}
-	var factors float64 // Σ clip factors: how often λw̄ is counted
+	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
 	var bias float64
 	for i := range b.Rows {
 		row, y := b.Example(i)

@@ -15,7 +15,7 @@ import (
 // sum of the gradients, clipped, the noise, and the update of the parameters; or
 // without clipping and noise. flops is what one example costs.
 func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int, private bool) {
-	const step = 1e-9 // the parameters must stay where they are, in effect
+	const step = 1e-9 // so small that the parameters stay where they are
 	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(), Sizes: dp.ConstantSizes(size)}
 	root := rng.New(1)
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
@@ -35,7 +35,7 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 			b.Fatal(err)
 		}
 	}
-	gradient() // the scratch grows
+	gradient() // the first call lets the scratch grow
 	b.ReportAllocs()
 	for b.Loop() {
 		gradient()

@@ -14,9 +14,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Golden holds a network to the bits it had: of the clipped sum of d's
-// gradients at the initial parameters of seed 1, in every class of kernels that
-// fuses multiplication and addition. Where a change moves them, raise
+// Golden fails if a network's clipped sum of d's gradients, at the initial
+// parameters of seed 1, is not the bits it was, in every class of kernels that
+// fuses multiplication and addition. Where a change moves the bits, raise
 // cellVersion in package experiments and make the results anew.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string) {
 	t.Helper()

@@ -14,7 +14,7 @@ func Images(n, channels, height, width, classes int) *data.Dataset {
 	for i := range m.Pixels {
 		m.Pixels[i] = byte(s.IntN(256))
 	}
-	for c := range channels { // unequal, so that they cannot be exchanged unseen
+	for c := range channels { // channels are normalised differently, so that exchanging them would show
 		m.Mean = append(m.Mean, 0.4+0.1*float32(c))
 		m.Std = append(m.Std, 0.3-0.02*float32(c))
 	}

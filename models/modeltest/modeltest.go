@@ -17,16 +17,16 @@ import (
 // Case is a model with data it can be evaluated on.
 type Case struct {
 	Model models.Model
-	Data  *data.Dataset // at least 40 rows
+	Data  *data.Dataset // must have at least 40 rows
 	// GradTolerance is the relative error allowed between the gradient and a
 	// central difference of the loss, and between a batch and the sum of its
 	// examples. Float32 parameters make about 1e-3 the best to be had.
 	GradTolerance float64
 
-	scratch models.Scratch // what it was used for before must not show
+	scratch models.Scratch // shared by all tests: what it was used for before must not show
 }
 
-// Conform runs the whole contract.
+// Conform tests the whole contract of models.Model on the case.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	c.scratch = c.Model.NewScratch()
@@ -69,7 +69,7 @@ func (c Case) grad(t *testing.T, params []float32, b data.Batch, clip float64) [
 	t.Helper()
 	g := make([]float32, c.Model.NumParams())
 	for i := range g {
-		g[i] = float32(math.NaN()) // must be overwritten
+		g[i] = float32(math.NaN()) // NaN shows what is not overwritten
 	}
 	if err := c.Model.ClippedGradSum(g, params, b, clip, c.scratch); err != nil {
 		t.Fatalf("ClippedGradSum: %v", err)
@@ -91,7 +91,7 @@ func (c Case) finiteDifferences(t *testing.T) {
 	for pi, p := range c.points() {
 		g := c.grad(t, p, b, math.Inf(1))
 		d := len(p)
-		// A few coordinates and a few random directions.
+		// Derivatives are compared along a few coordinates and a few random directions.
 		s := rng.New(4).Stream(rng.Init, 0, pi)
 		for trial := range 24 {
 			dir := make([]float32, d)
