@@ -21,11 +21,6 @@ import (
 	"proactivedp/sim"
 )
 
-// cellVersion is part of every cell's identity. Raise it when a change of the
-// code changes what a cell's spec gives (the golden tests of packages sim and
-// experiments show that).
-const cellVersion = 3
-
 // cell is one piece of work of a grid: its spec says all that its result
 // depends on, so equal specs are computed once and a finished cell is found
 // again by a later run.
@@ -40,12 +35,6 @@ type cell struct {
 	// what it has done to go on from.
 	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep Keep) (any, error)
 	check func(json.RawMessage) error // of a result read from the store
-}
-
-// cost is what computing a cell takes.
-type cost struct {
-	work   float64 // in operations, more or less
-	memory int64   // in bytes
 }
 
 // key returns the cell's identity.

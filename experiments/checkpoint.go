@@ -13,6 +13,12 @@ import (
 	"proactivedp/sim"
 )
 
+// cellVersion is the version of what a spec means, part of the identity of every
+// checkpoint and of every finished cell of a figure. Raise it when a change of the
+// code changes what a spec gives (the golden tests of packages sim, train and
+// experiments show that).
+const cellVersion = 3
+
 // identity is all that decides the bits of a run: a checkpoint is of one
 // identity, and only a run of the same goes on from it.
 type identity struct {

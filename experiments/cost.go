@@ -70,7 +70,13 @@ func total(parts []sim.Part) int64 {
 	return sum
 }
 
-// cost is what a run with so many workers and so many evaluations take.
+// cost is what a computation takes.
+type cost struct {
+	work   float64 // in operations, more or less
+	memory int64   // in bytes
+}
+
+// cost returns what a run with so many workers and so many evaluations takes.
 func (s TrainSpec) cost(d *data.Dataset, evaluations, workers int) (cost, error) {
 	p, err := s.Prepare(d, nil)
 	if err != nil {

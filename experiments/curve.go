@@ -36,7 +36,7 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 			if err != nil {
 				return nil, err
 			}
-			return p.watch(ctx, perf, points, progress, keep)
+			return watch(ctx, p, perf, points, progress, keep)
 		},
 		check: func(text json.RawMessage) error {
 			c, err := decode[curve](text)
@@ -54,7 +54,7 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the
 // gradient computations that will be done. The points so far are kept beside the
 // run.
-func (p *Problem) watch(ctx context.Context, perf sim.Perf, points int, progress func(part float64), keep Keep) (*curve, error) {
+func watch(ctx context.Context, p *Problem, perf sim.Perf, points int, progress func(part float64), keep Keep) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}

@@ -174,5 +174,5 @@ func (s DelaySpec) command() string {
 		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
 	}
 	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d%s", s.Train.Model, s.Train.Data, delays, s.Seeds,
-		s.Train.flags(DefaultDelaySpec(s.Train.Model, s.Train.Data).Train))
+		flags(s.Train, DefaultDelaySpec(s.Train.Model, s.Train.Data).Train))
 }

@@ -23,7 +23,7 @@ func timedRun(t *testing.T, spec TrainSpec, looks int) (*timed, *Problem) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := p.timed(context.Background(), sim.Perf{}, looks, func(float64) {})
+	run, err := runTimed(context.Background(), p, sim.Perf{}, looks, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestWindowOfASynchronousRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.window(context.Background(), sim.Perf{}, 4)
+	w, err := runWindow(context.Background(), p, sim.Perf{}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestTimelineOfFinishedClients(t *testing.T) {
 		{Client: 2, Round: 0, To: 5e6, Arrives: 9e6},
 	}}
 	var line timeline
-	line.addWindow(w, 2, 2, 1)
+	addWindow(&line, w, 2, 2, 1)
 	var waits []stretch
 	for _, s := range line.stretches {
 		if s.colour == waitColour {
@@ -250,7 +250,7 @@ func TestWindowOfClientsThatReturn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.window(context.Background(), sim.Perf{}, 20)
+	w, err := runWindow(context.Background(), p, sim.Perf{}, 20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,9 @@ type paid struct {
 	Privacy PrivacyReport `json:"privacy"`
 }
 
-// paid accounts a finished run.
-func (p *Problem) paid(result *sim.Result) *paid {
-	out := paid{Privacy: p.privacy(func(acc dp.Accountant) sim.Privacy {
-		return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
-	})}
+// paidFor accounts a finished run.
+func paidFor(p *Problem, result *sim.Result) *paid {
+	out := paid{Privacy: p.releasedPrivacy(result)}
 	for i := range result.Ledgers {
 		out.Runs = append(out.Runs, result.Ledgers[i].Run())
 	}

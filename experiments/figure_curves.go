@@ -84,8 +84,8 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 				if err != nil {
 					return nil, err
 				}
-				report := p.PlannedPrivacy()
-				privacy = append(privacy, report)
+				planned := p.PlannedPrivacy()
+				privacy = append(privacy, planned)
 				curves := make([]*curve, f.seeds)
 				for seed := range curves {
 					c, err := decode[*curve](results[i*f.seeds+seed])
@@ -95,10 +95,10 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					curves[seed] = c
 					for j, target := range c.Target {
 						table = append(table, []string{f.data.Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
-							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(report.PerClient.Rounds),
+							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(planned.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), number(c.Accuracy[j]),
-							number(report.Delta), epsilonText(report.PerClient.EpsilonUpper), epsilonText(report.PerRecord.EpsilonUpper),
-							epsilonText(report.Certified.PerClient.EpsilonUpper), epsilonText(report.Certified.PerRecord.EpsilonUpper),
+							number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper), epsilonText(planned.PerRecord.EpsilonUpper),
+							epsilonText(planned.Certified.PerClient.EpsilonUpper), epsilonText(planned.Certified.PerRecord.EpsilonUpper),
 							statedText(m.stated)})
 					}
 				}
@@ -134,20 +134,17 @@ func averageCurves(m member, curves []*curve) line {
 		for _, c := range curves {
 			y = append(y, c.Accuracy[j])
 		}
-		l.add(float64(target), y, 0)
+		addMean(&l, float64(target), y, 0)
 	}
 	return l
 }
 
-// add appends the mean of y at x with a band of one standard deviation: that of
-// y, with a variance within each of y's members on top.
-func (l *line) add(x float64, y []float64, within float64) {
+// addMean appends the mean of y at x with a band of one standard deviation: that
+// of y, with a variance within each of y's members on top.
+func addMean(l *line, x float64, y []float64, within float64) {
 	mean, sd := meanSD(y)
 	sd = math.Sqrt(sd*sd + within)
-	l.x = append(l.x, x)
-	l.y = append(l.y, mean)
-	l.lo = append(l.lo, mean-sd)
-	l.hi = append(l.hi, mean+sd)
+	l.add(x, mean, mean-sd, mean+sd)
 }
 
 // curveCaption says under which plan the runs were made, and how to read their
@@ -235,6 +232,3 @@ func statedText(e float64) string {
 	}
 	return number(e)
 }
-
-// number writes a float64 as briefly as reads back to six digits.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

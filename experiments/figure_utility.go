@@ -89,7 +89,7 @@ func utilityLine(clip float64, bySeed []*Utility) line {
 			means = append(means, u.Points[i].Fraction)
 			within += u.Points[i].FractionSD * u.Points[i].FractionSD / float64(len(bySeed))
 		}
-		l.add(p.Sigma, means, within)
+		addMean(&l, p.Sigma, means, within)
 	}
 	return l
 }

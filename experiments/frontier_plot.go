@@ -31,13 +31,12 @@ func DrawFrontier(w io.Writer, f *plan.Frontier) error {
 		l := line{name: column.name}
 		for _, r := range f.Rows {
 			if sigma := column.sigma(r); sigma != nil {
-				l.x, l.y = append(l.x, float64(r.SampleSize)), append(l.y, *sigma)
+				l.add(float64(r.SampleSize), *sigma, *sigma, *sigma)
 			}
 		}
 		if len(l.x) == 0 {
 			continue
 		}
-		l.lo, l.hi = l.y, l.y
 		p.yMin, p.yMax = min(p.yMin, decade(math.Floor, slices.Min(l.y))), max(p.yMax, decade(math.Ceil, slices.Max(l.y)))
 		p.lines = append(p.lines, l)
 	}
@@ -45,9 +44,4 @@ func DrawFrontier(w io.Writer, f *plan.Frontier) error {
 		return fmt.Errorf("experiments: frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
 	}
 	return p.writePNG(w)
-}
-
-// decade rounds to a power of ten.
-func decade(round func(float64) float64, x float64) float64 {
-	return math.Pow(10, round(math.Log10(x)))
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -48,6 +47,12 @@ type line struct {
 	lo, hi    []float64
 	emphasise bool // dashed and black: a reference
 	points    bool // marked: what is between them means nothing
+}
+
+// add appends a point with its place in the band.
+func (l *line) add(x, y, lo, hi float64) {
+	l.x, l.y = append(l.x, x), append(l.y, y)
+	l.lo, l.hi = append(l.lo, lo), append(l.hi, hi)
 }
 
 // palette is that of Okabe and Ito (2008), told apart by all kinds of colour
@@ -284,20 +289,7 @@ func captionStyle() text.Style {
 	return style
 }
 
-// wrap breaks text at blanks into lines that fit, keeping its own line breaks.
-func wrap(text string, fits func(string) bool) []string {
-	var lines []string
-	for _, paragraph := range strings.Split(text, "\n") {
-		current := ""
-		for _, word := range strings.Fields(paragraph) {
-			longer := strings.TrimSpace(current + " " + word)
-			if current != "" && !fits(longer) {
-				lines = append(lines, current)
-				longer = word
-			}
-			current = longer
-		}
-		lines = append(lines, current)
-	}
-	return lines
+// decade rounds to a power of ten.
+func decade(round func(float64) float64, x float64) float64 {
+	return math.Pow(10, round(math.Log10(x)))
 }

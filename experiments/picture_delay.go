@@ -27,7 +27,7 @@ func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	for _, c := range contests {
 		l := line{name: c.noiseText(), points: true, emphasise: c.all[0].spec.NoiseMultiplier == 0}
 		for i, runs := range c.runs {
-			l.add(float64(i), finals(runs), 0)
+			addMean(&l, float64(i), finals(runs), 0)
 		}
 		p.lines = append(p.lines, l)
 		if len(p.rows) > 0 {
@@ -37,7 +37,7 @@ func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 		table = append(table, c.table(f)[min(1, len(table)):]...)
 		config = append(config, c.config())
 	}
-	p.accuracies()
+	accuracyAxis(&p)
 	var err error
 	p.caption, err = contests[0].caption(f)
 	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
@@ -47,8 +47,8 @@ func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	return &outcome{picture: p, table: table, config: config}, err
 }
 
-// accuracies lets the axis of accuracies begin below the lowest, at a tenth.
-func (p *picture) accuracies() {
+// accuracyAxis lets the axis of accuracies begin below the lowest, at a tenth.
+func accuracyAxis(p *picture) {
 	p.yMin, p.yMax = 1, 1
 	for _, l := range p.lines {
 		p.yMin = min(p.yMin, math.Floor(10*slices.Min(l.lo))/10)
@@ -102,11 +102,11 @@ func timeOutcome(f *frame, c *contest) (*outcome, error) {
 			for _, r := range c.runs[i] {
 				accuracy = append(accuracy, r.accuracyAt(now))
 			}
-			l.add(clockSeconds(now), accuracy, 0)
+			addMean(&l, clockSeconds(now), accuracy, 0)
 		}
 		p.lines = append(p.lines, l)
 	}
-	p.accuracies()
+	accuracyAxis(&p)
 	var err error
 	p.caption, err = c.caption(f)
 	p.caption += "\n" + c.goalText()
@@ -181,7 +181,7 @@ func idleOutcome(f *frame, c *contest) (*outcome, error) {
 				}
 			}
 			if len(waits) > 0 {
-				l.add(float64(i), waits, 0)
+				addMean(&l, float64(i), waits, 0)
 				last := len(l.x) - 1
 				l.lo[last], l.hi[last] = max(l.lo[last], 0), min(l.hi[last], 1) // a share cannot be beyond
 			}

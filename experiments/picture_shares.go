@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 
@@ -42,19 +41,6 @@ func shade(part float64) color.Color {
 	full := palette[0]
 	thin := func(v uint8) uint8 { return uint8(255 - math.Round(float64(255-v)*math.Sqrt(part))) }
 	return color.RGBA{thin(full.R), thin(full.G), thin(full.B), 255}
-}
-
-// shareText writes a share; only what is not there is 0.
-func shareText(part float64) string {
-	switch {
-	case part == 0:
-		return "0 %"
-	case part < 0.001:
-		return "<0.1 %"
-	case part < 0.01:
-		return fmt.Sprintf("%.1f %%", 100*part)
-	}
-	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
 func rectangle(left, low, right, high vg.Length) []vg.Point {

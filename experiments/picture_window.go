@@ -34,7 +34,7 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) pict
 		for client := range clients {
 			p.yNames[int(top)-1-client] = fmt.Sprintf("client %d", client)
 		}
-		most = max(most, t.addWindow(w, top, clients, min(rounds, keptRounds*timelineRounds)))
+		most = max(most, addWindow(&t, w, top, clients, min(rounds, keptRounds*timelineRounds)))
 	}
 	p.marks = append(p.marks, t)
 	for lag := range most + 1 {
@@ -68,7 +68,7 @@ var (
 // addWindow draws a window, of so many clients and rounds of each, with the server in
 // the row top and client c in the row top - 1 - c. Who has done these rounds waits for
 // nothing. It returns the number of the last colour of a lag in use.
-func (t *timeline) addWindow(w window, top float64, clients, rounds int) (most int) {
+func addWindow(t *timeline, w window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return 1e3 * clockSeconds(at) }
 	row := func(client int) float64 { return top - 1 - float64(client) }
 	free, done := make([]sim.Time, clients), make([]int, clients)

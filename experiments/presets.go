@@ -7,13 +7,6 @@ import (
 	"proactivedp/sim"
 )
 
-// paperN is the data set size N_c for which the paper states its budgets of
-// logistic regression; no data set it uses for that has so many records.
-const paperN = 10_000
-
-// convexGradComps is K, per client, of logistic regression.
-const convexGradComps = 50_000
-
 // setting is one of the paper's experiments: a model on a data set, with what
 // its figures show.
 type setting struct {
@@ -110,13 +103,13 @@ var (
 // non-convex problem with MNIST data set" and "Different privacy budget settings
 // for non-convex problem for MNIST data set".
 func mnistSetting(model string) setting {
-	paper := paperMNIST()
+	basics := paperMNIST()
 	return setting{
-		paper: paper, train: mnistSteps.of(networkSpec(model, "mnist", paper)), plain: mnistPlainSteps,
+		paper: basics, train: mnistSteps.of(networkSpec(model, "mnist", basics)), plain: mnistPlainSteps,
 		sizes:  []int{10, 25, 50, 100, 200, 300, 370},
 		clips:  []float64{0.005, 0.01, 0.025, 0.05},
 		sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
-		wstar:  5 * paper.gradComps, draws: 5,
+		wstar:  5 * basics.gradComps, draws: 5,
 		points: 25, yMin: 0, yMax: 1, long: true,
 		eta0: []float64{0.01, 0.015, 0.02, 0.03}, beta: []float64{1e-5, 2e-5, 3e-5},
 	}
@@ -124,13 +117,13 @@ func mnistSetting(model string) setting {
 
 // cifarSetting is AlexNet on CIFAR-10: the tables of the same names.
 func cifarSetting() setting {
-	paper := paperCIFAR()
+	basics := paperCIFAR()
 	return setting{
-		paper: paper, train: cifarSteps.of(networkSpec(AlexNet, "cifar10", paper)), plain: cifarPlainSteps,
+		paper: basics, train: cifarSteps.of(networkSpec(AlexNet, "cifar10", basics)), plain: cifarPlainSteps,
 		sizes:  []int{10, 25, 50, 100, 300, 500, 689},
 		clips:  []float64{0.01, 0.025, 0.05},
 		sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
-		wstar:  5 * paper.gradComps, draws: 3,
+		wstar:  5 * basics.gradComps, draws: 3,
 		points: 20, yMin: 0, yMax: 0.8, long: true,
 		eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, beta: []float64{0.001, 0.01},
 	}
@@ -138,10 +131,10 @@ func cifarSetting() setting {
 
 // networkSpec is what the networks share, C = 0.025, and what the paper prints
 // for the data set. δ is 1/N, as there.
-func networkSpec(model, dataset string, paper problem) TrainSpec {
+func networkSpec(model, dataset string, basics problem) TrainSpec {
 	s := DefaultTrainSpec()
 	s.Model, s.Data = model, dataset
-	s.GradComps, s.SampleSize, s.NoiseMultiplier = paper.gradComps, string(paper.basic.size), paper.basic.sigma.value()
+	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.gradComps, string(basics.basic.size), basics.basic.sigma.value()
 	s.Clip = 0.025
 	return s
 }

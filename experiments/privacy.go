@@ -68,6 +68,14 @@ func (p *Problem) PlannedPrivacy() PrivacyReport {
 	return p.privacy(func(acc dp.Accountant) sim.Privacy { return p.Config.AccountPlanned(acc, p.Delta) })
 }
 
+// releasedPrivacy states what a finished run of it guarantees, by what its
+// clients released.
+func (p *Problem) releasedPrivacy(result *sim.Result) PrivacyReport {
+	return p.privacy(func(acc dp.Accountant) sim.Privacy {
+		return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
+	})
+}
+
 // WriteText writes the report for people to read, ε rounded to the safe side.
 func (r PrivacyReport) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %g, δ = %.4g, %s adjacency, %s sampling\n%s%s",

@@ -47,9 +47,9 @@ func (p *Problem) Train(ctx context.Context, perf sim.Perf, progress io.Writer) 
 // checkpoint could not be written, there is a report beside the error.
 func (p *Problem) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	var observe sim.Observer
-	report, finish := longBar(progress, "training", p.work())
-	if report != nil {
-		observe = p.progress(report)
+	show, finish := longBar(progress, "training", p.work())
+	if show != nil {
+		observe = p.progress(show)
 	}
 	result, seconds, err := p.train(ctx, perf, observe, keep)
 	finish()
@@ -65,9 +65,7 @@ func (p *Problem) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writ
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
-		Privacy: p.privacy(func(acc dp.Accountant) sim.Privacy {
-			return sim.Account(acc, result.Ledgers, p.Config.Partition, p.Delta)
-		}),
+		Privacy:   p.releasedPrivacy(result),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
 	}, err
 }

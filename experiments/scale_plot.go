@@ -47,8 +47,7 @@ func (q ScaleQuantity) Draw(w io.Writer, points []ScalePoint, law *ScaleLaw, cap
 		}
 		value, lo, hi := q.of(point)
 		l := &p.lines[i]
-		l.x, l.y = append(l.x, float64(point.Clients)), append(l.y, value)
-		l.lo, l.hi = append(l.lo, lo), append(l.hi, hi)
+		l.add(float64(point.Clients), value, lo, hi)
 		p.yMin, p.yMax = min(p.yMin, decade(math.Floor, lo)), max(p.yMax, decade(math.Ceil, hi))
 	}
 	dashed := line{name: "the law", emphasise: true}
@@ -57,11 +56,10 @@ func (q ScaleQuantity) Draw(w io.Writer, points []ScalePoint, law *ScaleLaw, cap
 			continue
 		}
 		y := q.law(law, point.Clients, point.Params)
-		dashed.x, dashed.y = append(dashed.x, float64(point.Clients)), append(dashed.y, y)
+		dashed.add(float64(point.Clients), y, y, y)
 		if next := i + 1; next < len(points) && points[next].Runner == point.Runner && points[next].Model == point.Model && points[next].Params == point.Params {
 			continue
 		}
-		dashed.lo, dashed.hi = dashed.y, dashed.y
 		p.lines = append(p.lines, dashed)
 		dashed = line{emphasise: true} // one of them is in the legend
 	}

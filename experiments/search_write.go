@@ -88,7 +88,7 @@ func (s SearchSpec) command() string {
 	usual := s.paper() // but for what is said above
 	usual.NoiseMultiplier, usual.SampleSize, usual.Schedule, usual.Holdout = s.Train.NoiseMultiplier, s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout
 	usual.Eta0, usual.Beta = s.Train.Eta0, s.Train.Beta
-	return text + s.Train.flags(usual)
+	return text + flags(s.Train, usual)
 }
 
 // paper is what the search trains unless it is said otherwise.

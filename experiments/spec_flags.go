@@ -7,7 +7,7 @@ import (
 
 // flags is the command line's flags for what the spec says other than usual, each
 // after a blank. The model, the data and the seed are not among them.
-func (s TrainSpec) flags(usual TrainSpec) string {
+func flags(s, usual TrainSpec) string {
 	var text strings.Builder
 	for _, f := range []struct {
 		flag         string

@@ -16,11 +16,8 @@ import (
 // with the lower end of its interval where there is one, or why there is none.
 type answer struct{ value, lower string }
 
-const (
-	noAnswer   = "–"           // the question does not arise
-	none       = "none"        // nothing meets the request
-	notCovered = "not covered" // the accountant has no proof
-)
+// none is the answer where nothing meets the request.
+const none = "none"
 
 // answers are the columns that do not come from the paper's procedures: Theorem
 // simpleF with either γ, then the accountant under either adjacency.

@@ -5,7 +5,7 @@ package experiments
 type guess struct{ epsilon, sigma, size []candidate }
 
 // fromSize is the calculator that is given s.
-func (p problem) fromSize(s float64) (g guess, err error) {
+func (a auditor) fromSize(s float64) (g guess, err error) {
 	for _, c := range []struct {
 		until     loop
 		relation  noise
@@ -15,7 +15,7 @@ func (p problem) fromSize(s float64) (g guess, err error) {
 		{oneUpdate, withoutEpsilon, "from s: one update of γ, " + withoutEpsilon.name, false},
 		{signedLoop, treq4, "from s: signed loop, " + treq4.name, true},
 	} {
-		eps, sigma, err := calculatorBySize(p, s, c.relation, c.until)
+		eps, sigma, err := calculatorBySize(a.problem, s, c.relation, c.until)
 		if err != nil {
 			return guess{}, err
 		}
@@ -26,10 +26,10 @@ func (p problem) fromSize(s float64) (g guess, err error) {
 }
 
 // fromNoise is the calculator that is given σ.
-func (p problem) fromNoise(sigma float64) (g guess, err error) {
+func (a auditor) fromNoise(sigma float64) (g guess, err error) {
 	for _, relation := range []noise{treq4, withoutEpsilon} {
 		described := relation.name == treq4.name
-		r, err := calculatorByNoise(p, sigma, relation)
+		r, err := calculatorByNoise(a.problem, sigma, relation)
 		if err != nil {
 			return guess{}, err
 		}

@@ -67,8 +67,7 @@ func (c *sizeCurve) picture() (picture, error) {
 	top := 3 * target
 	add := func(l *line, s int, lower, upper float64) {
 		if upper <= top {
-			l.x, l.y = append(l.x, float64(s)), append(l.y, upper)
-			l.lo, l.hi = append(l.lo, lower), append(l.hi, upper)
+			l.add(float64(s), upper, lower, upper)
 		}
 	}
 	closed := line{name: "closed form, corrected γ"}

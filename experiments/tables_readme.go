@@ -207,7 +207,7 @@ func (a *tablesAudit) adjacency(p *page) {
 }
 
 // columns explains the tables of numbers.
-func (p *page) columns(accountant string) {
+func columns(p *page, accountant string) {
 	p.items([]string{
 		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or cut off (sizes: cut off; round ε such as 0.25: within 1 %), or else of the usual one for the table. “From s” is the paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the signed loop is its iteration of γ.",
 		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ rounds, δ = 1/N.", accountant),
@@ -234,7 +234,3 @@ func comparedBound(b *dp.Bound, target float64) string {
 	}
 	return compared(b.EpsilonLower, b.EpsilonUpper, target)
 }
-
-func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
-
-func percent(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }

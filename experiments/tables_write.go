@@ -121,7 +121,7 @@ func (a *tablesAudit) list() page {
 	var p page
 	p.title("The paper's tables, number by number")
 	p.text("Each printed number beside what the paper's procedure gives and what is true. [%s](%s) says what follows from it, and how to make this file.", tablesReadme, tablesReadme)
-	p.columns(a.accountant)
+	columns(&p, a.accountant)
 	for _, t := range a.tables {
 		p.section("%s", t.title)
 		var rows [][]string

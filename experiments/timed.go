@@ -47,7 +47,7 @@ func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
 			if err != nil {
 				return nil, err
 			}
-			return p.timed(ctx, perf, looks, progress)
+			return runTimed(ctx, p, perf, looks, progress)
 		},
 		check: func(text json.RawMessage) error {
 			t, err := decode[timed](text)
@@ -59,8 +59,8 @@ func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
 	}
 }
 
-// timed trains on the virtual clock and looks at the model on the way.
-func (p *Problem) timed(ctx context.Context, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
+// runTimed trains on the virtual clock and looks at the model on the way.
+func runTimed(ctx context.Context, p *Problem, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
 	v, err := sim.NewVirtual(p.Config, perf, p.progress(progress))
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (p *Problem) timed(ctx context.Context, perf sim.Perf, looks int, progress 
 		t.Absent = result.Absent
 	}
 	if p.Config.Adapt != 0 {
-		t.Paid = p.paid(result)
+		t.Paid = paidFor(p, result)
 	}
 	return t, nil
 }

@@ -23,10 +23,9 @@ func DrawTradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
 		}
 		for _, point := range c.Points {
 			gain := 1 - point.Alpha - point.Beta
-			l.x, l.y = append(l.x, point.Alpha), append(l.y, gain)
+			l.add(point.Alpha, gain, gain, gain)
 			p.yMax = max(p.yMax, 1.05*gain)
 		}
-		l.lo, l.hi = l.y, l.y
 		p.lines = append(p.lines, l)
 	}
 	if p.yMax == 0 {

@@ -34,14 +34,14 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 	}
 	r.Spec.Train.Clip = 0
 	n := float64(len(clips))
-	report, finish := longBar(progress, "training and judging", n*s.work(p))
+	show, finish := longBar(progress, "training and judging", n*s.work(p))
 	defer finish()
 	for i, clip := range clips {
 		one := s
 		one.Train.Clip = clip
 		u, err := one.run(ctx, d, perf, func(part float64) {
-			if report != nil {
-				report((float64(i) + part) / n)
+			if show != nil {
+				show((float64(i) + part) / n)
 			}
 		}, Keep{})
 		if err != nil {

@@ -70,7 +70,7 @@ func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
 			if err != nil {
 				return nil, err
 			}
-			return p.window(ctx, perf, rounds)
+			return runWindow(ctx, p, perf, rounds)
 		},
 		check: func(text json.RawMessage) error {
 			w, err := decode[window](text)
@@ -82,8 +82,8 @@ func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
 	}
 }
 
-// window runs the first rounds and keeps when what happened.
-func (p *Problem) window(ctx context.Context, perf sim.Perf, rounds int) (*window, error) {
+// runWindow runs the first rounds and keeps when what happened.
+func runWindow(ctx context.Context, p *Problem, perf sim.Perf, rounds int) (*window, error) {
 	v, err := sim.NewVirtual(p.Config, perf, nil)
 	if err != nil {
 		return nil, err

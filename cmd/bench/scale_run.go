@@ -104,16 +104,16 @@ func (r scaleRun) measure(w io.Writer) error {
 		return err
 	}
 	c := scaleCost{Params: p.Config.Model.NumParams()}
-	train := func() (*sim.Result, error) { return sim.Hogwild(context.Background(), p.Config, nil) }
+	run := func() (*sim.Result, error) { return sim.Hogwild(context.Background(), p.Config, nil) }
 	if r.Runner == experiments.VirtualRunner {
 		v, err := sim.NewVirtual(p.Config, sim.Perf{}, nil)
 		if err != nil {
 			return err
 		}
-		train = func() (*sim.Result, error) { return v.Run(context.Background()) }
+		run = func() (*sim.Result, error) { return v.Run(context.Background()) }
 	}
 	start, used := time.Now(), processorTime()
-	result, err := train()
+	result, err := run()
 	c.Seconds, c.Processor = time.Since(start).Seconds(), (processorTime() - used).Seconds()
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags,
 	if err := trace.check(cmd, p); err != nil {
 		return usage(err)
 	}
-	return train(cmd, p, perf, k.keep(from), trace, asJSON)
+	return trainAndReport(cmd, p, perf, k.keep(from), trace, asJSON)
 }
 
 // place makes the file resumed that of the checkpoints unless another was named,

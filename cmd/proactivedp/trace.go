@@ -56,14 +56,14 @@ func sameFile(a, b string) bool {
 
 // run trains, and writes the trace if one is asked for: as a whole, or not at all
 // if the training fails or is interrupted.
-func (t *traceFlag) run(cmd *cobra.Command, p *experiments.Problem, train func() error) error {
+func (t *traceFlag) run(cmd *cobra.Command, p *experiments.Problem, run func() error) error {
 	if t.path == "" {
-		return train()
+		return run()
 	}
 	var failed error
 	err := atomicfile.Write(t.path, func(w io.Writer) error {
 		p.Trace = experiments.NewTrace(w, p.Config.Clients())
-		if failed = train(); failed != nil {
+		if failed = run(); failed != nil {
 			return failed
 		}
 		return p.Trace.Close()

@@ -188,7 +188,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				}
 				return f.WriteText(cmd.OutOrStdout())
 			}
-			return train(cmd, p, perf, keep.keep(nil), trace, asJSON)
+			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, asJSON)
 		},
 	}
 	where.add(cmd)
@@ -205,9 +205,9 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	return cmd
 }
 
-// train runs the problem and prints its report, also if only the last checkpoint
+// trainAndReport runs the problem and prints its report, also if only the last checkpoint
 // could not be written.
-func train(cmd *cobra.Command, p *experiments.Problem, perf sim.Perf, keep experiments.Keep, trace traceFlag, asJSON bool) error {
+func trainAndReport(cmd *cobra.Command, p *experiments.Problem, perf sim.Perf, keep experiments.Keep, trace traceFlag, asJSON bool) error {
 	return trace.run(cmd, p, func() error {
 		r, err := p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
 		if r == nil {

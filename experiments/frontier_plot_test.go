@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/dp/tradeoff"
 	"proactivedp/plan"
 )
 
@@ -18,15 +17,6 @@ func TestDrawFrontier(t *testing.T) {
 	frontier.Rows = frontier.Rows[:1]
 	if err := DrawFrontier(io.Discard, frontier); err == nil || !strings.Contains(err.Error(), "N = 10") {
 		t.Errorf("a frontier without any σ: %v, want an error that says so", err)
-	}
-}
-
-func TestDrawTradeoff(t *testing.T) {
-	alphas := []float64{0, 0.25, 0.5, 1}
-	perfect := tradeoff.Sample(tradeoff.Label{Name: "perfect", Side: tradeoff.Exact}, func(a float64) float64 { return 1 - a }, alphas)
-	half := tradeoff.Sample(tradeoff.Label{Name: "half", Side: tradeoff.Lower}, func(a float64) float64 { return (1 - a) / 2 }, alphas)
-	for _, curves := range []tradeoff.Curves{{perfect}, {perfect, half}} {
-		isPicture(t, func(w io.Writer) error { return DrawTradeoff(w, curves, "caption") })
 	}
 }
 

@@ -1,0 +1,341 @@
+package experiments
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+	"proactivedp/sim"
+)
+
+// Cells too large to lie side by side run one after another, each with all
+// workers; the others first, all at a time with one worker each.
+func TestLargeCellsRunAlone(t *testing.T) {
+	type seen struct{ workers, at int }
+	var order []seen
+	underWay := make(chan int, 1)
+	underWay <- 0
+	of := func(name string, memory int64) cell {
+		return cell{
+			spec: name, check: checkInt,
+			cost: func(int) (cost, error) { return cost{work: 10, memory: memory}, nil },
+			run: func(_ context.Context, perf sim.Perf, progress func(float64), _ Keep) (any, error) {
+				n := <-underWay + 1
+				order = append(order, seen{perf.Workers, n})
+				underWay <- n
+				progress(0.5)
+				underWay <- <-underWay - 1
+				return 1, nil
+			},
+		}
+	}
+	cells := []cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
+	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(t.Context(), cells); err != nil {
+		t.Fatal(err)
+	}
+	if len(order) != 4 {
+		t.Fatalf("%d cells ran", len(order))
+	}
+	for i, s := range order {
+		if large := i >= 2; large && (s.workers != 2 || s.at != 1) || !large && s.workers != 1 {
+			t.Errorf("cell %d ran with %d workers, %d at a time", i, s.workers, s.at)
+		}
+	}
+}
+
+// Workers add to a cell's memory: it gets as many as fit, beside the other cells.
+func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		fixed, each    int64 // of the memory, by worker
+		workers, given int
+	}{
+		{"alone", 2 << 30, 1 << 28, 8, 4},
+		{"by twos", 1 << 30, 1 << 28, 8, 2},
+		{"hardly one", memoryLimit - 1, 1 << 28, 8, 1},
+		{"too large by itself", memoryLimit, 1, 8, 1},
+		{"all", 2 << 30, 0, 2, 2},
+	} {
+		var mu sync.Mutex
+		inUse, most := int64(0), int64(0)
+		memory := func(workers int) int64 { return c.fixed + int64(workers)*c.each }
+		var cells []cell
+		for name := range 4 {
+			cells = append(cells, cell{
+				spec: name, check: checkInt,
+				cost: func(workers int) (cost, error) { return cost{work: 1, memory: memory(workers)}, nil },
+				run: func(_ context.Context, perf sim.Perf, _ func(float64), _ Keep) (any, error) {
+					add := func(n int64) {
+						mu.Lock()
+						defer mu.Unlock()
+						inUse += n
+						most = max(most, inUse)
+					}
+					add(memory(perf.Workers))
+					if perf.Workers != c.given {
+						t.Errorf("%s: %d workers, want %d", c.name, perf.Workers, c.given)
+					}
+					add(-memory(perf.Workers))
+					return 1, nil
+				},
+			})
+		}
+		if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(), cells); err != nil {
+			t.Fatal(err)
+		}
+		if most > max(memoryLimit, memory(1)) {
+			t.Errorf("%s: %d bytes at a time", c.name, most)
+		}
+	}
+}
+
+// A finished cell of a network is not taken for one that the portable kernels
+// compute: they give other bits. All other classes give the same, and logistic
+// regression has the same with every class; their identities are those of specs
+// alone.
+func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
+	keys := func(s TrainSpec) map[string]bool {
+		out := map[string]bool{}
+		for _, c := range []cell{curveCell(s, 3, nil, "x"), utilityCell(UtilitySpec{Train: s}, nil, "x"), trialCell(s, nil, "x")} {
+			key, err := c.key()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[key] = true
+			c.kernels = ""
+			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable || s.Model == Ridge) {
+				t.Errorf("%s, %v: key %s, of the spec alone %s, error %v", s.Model, f32.Kernels(), key, plain, err)
+			}
+		}
+		return out
+	}
+	all := map[string]bool{}
+	for _, class := range f32.Classes() {
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(all, keys(smallSpec()))
+		maps.Copy(all, keys(smallLeNet()))
+		restore()
+	}
+	want := 3 + 3 // of logistic regression, of LeNet
+	if len(f32.Classes()) > 1 {
+		want += 3 // of portable LeNet
+	}
+	if len(all) != want {
+		t.Errorf("%d identities with %v, want %d", len(all), f32.Classes(), want)
+	}
+}
+
+// An interrupted grid keeps what was finished, and goes on from there to the
+// same results.
+func TestGridGoesOnAfterAnInterruption(t *testing.T) {
+	dir := t.TempDir()
+	var computed atomic.Int32
+	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
+		var out []cell
+		for i := range 20 {
+			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { // each spec twice
+				if computed.Add(1) == stopAt {
+					ctx()
+				}
+				return i / 2 * 2 * 10, nil
+			}, check: checkInt})
+		}
+		return out
+	}
+	g := grid{store: store{dir}, workers: 1}
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, _, err := g.run(ctx, cells(cancel, 4)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want context.Canceled", err)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(kept) != 4 {
+		t.Fatalf("%d cells kept, error %v; want 4", len(kept), err)
+	}
+	results, again, err := g.run(context.Background(), cells(func() {}, -1))
+	if err != nil || again != 6 {
+		t.Fatalf("%d cells computed, error %v; want the 6 that were left", again, err)
+	}
+	if got := computed.Load(); got != 10 {
+		t.Errorf("%d cells computed in both runs, want each of the 10 once", got)
+	}
+	for i, r := range results {
+		if got, err := decode[int](r); err != nil || got != i/2*2*10 {
+			t.Errorf("cell %d: %d, error %v", i, got, err)
+		}
+	}
+}
+
+// free is the cost of a cell that takes nothing.
+func free(int) (cost, error) { return cost{}, nil }
+
+func checkInt(text json.RawMessage) error {
+	_, err := decode[int](text)
+	return err
+}
+
+func TestDamagedCellIsComputedAgain(t *testing.T) {
+	for _, damage := range []string{`{"half`, `"text"`, ``} {
+		dir := t.TempDir()
+		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return 7, nil }, check: checkInt}
+		key, err := c.key()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte(damage), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		results, _, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []cell{c})
+		if err != nil || string(results[0]) != "7" {
+			t.Errorf("%q: result %s, error %v", damage, results, err)
+		}
+	}
+}
+
+// Cells of figures are refused unless they have every point.
+func TestFigureCellsAreChecked(t *testing.T) {
+	d := drawn()
+	curve := curveCell(smallSpec(), 10, d, d.Hash())
+	utility := utilityCell(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d, d.Hash())
+	for name, c := range map[string]cell{"curve": curve, "utility": utility} {
+		for _, text := range []string{`null`, `{}`, `5`, `{"target":[1]}`, `{"points":[]}`} {
+			if c.check(json.RawMessage(text)) == nil {
+				t.Errorf("%s: %s was taken for a result", name, text)
+			}
+		}
+		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {}, Keep{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFailedCellNamesItsCause(t *testing.T) {
+	fault := errors.New("planted fault")
+	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return nil, fault }, check: checkInt}
+	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
+		t.Errorf("error %v, want the fault", err)
+	}
+}
+
+// Cells of figures and searches that are stopped go on: from where they were,
+// with the points of a curve, to the same result; and their checkpoints go.
+func TestStoppedCellsGoOn(t *testing.T) {
+	d := drawn()
+	held := longSpec()
+	held.Holdout = 60
+	free := longSpec()
+	free.Runner = HogwildRunner
+	for name, c := range map[string]cell{
+		"curve":   curveCell(longSpec(), 10, d, d.Hash()),
+		"trial":   trialCell(held, d, d.Hash()),
+		"utility": utilityCell(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d, d.Hash()),
+		"hogwild": curveCell(free, 10, d, d.Hash()), // keeps nothing
+	} {
+		t.Run(name, func(t *testing.T) {
+			key, err := c.key()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := store{t.TempDir()}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			part := 0.0
+			if _, err := c.run(ctx, sim.Perf{}, func(done float64) {
+				if part = done; done > 0.3 {
+					cancel()
+				}
+			}, s.keep(key)); !errors.Is(err, context.Canceled) {
+				t.Fatalf("error %v", err)
+			}
+			kept := s.keep(key)
+			if (kept.From == nil) != (name == "hogwild") {
+				t.Fatalf("checkpoint: %v", kept.From)
+			}
+			run := c.run
+			c.run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+				first := true
+				return run(ctx, perf, func(done float64) {
+					if first && name != "hogwild" && name != "curve" && done < part {
+						t.Errorf("it began anew: %v of it done after %v", done, part)
+					}
+					first = false
+					progress(done)
+				}, keep)
+			}
+			got, _, err := grid{store: s, workers: 1}.run(t.Context(), []cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "hogwild" && !bytes.Equal(got[0], want[0]) {
+				t.Errorf("stopped and gone on: %s, want %s", got[0], want[0])
+			}
+			entries, err := os.ReadDir(s.dir)
+			if err != nil || len(entries) != 1 {
+				t.Errorf("left: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// A checkpoint of a cell that is not whole, or of another run, is as none.
+func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
+	d := drawn()
+	c := curveCell(smallSpec(), 10, d, d.Hash())
+	key, err := c.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []cell{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := smallSpec()
+	other.Seed = 2
+	for name, fill := range map[string]func(path string){
+		"damaged": func(path string) {
+			if err := os.WriteFile(path, []byte("proactivedp checkpoint\nhalf"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"another seed": func(path string) {
+			if _, err := watch(t.Context(), prepared(t, other, d), sim.Perf{}, 10, func(float64) {}, Keep{Path: path}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"not watched": func(path string) {
+			if _, _, err := prepared(t, smallSpec(), d).train(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		s := store{t.TempDir()}
+		fill(s.keep(key).Path)
+		got, _, err := grid{store: s, workers: 1}.run(t.Context(), []cell{c})
+		if err != nil || !bytes.Equal(got[0], want[0]) {
+			t.Errorf("%s: %s, error %v, want %s", name, got, err, want[0])
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package experiments
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+)
+
+// The stated command says all that a flag has changed, and the part of the paper's
+// K that was really run.
+func TestSearchStatesItsCommand(t *testing.T) {
+	spec := PaperSearch("", "mnist")
+	plain := spec.command()
+	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling", "--runner", "--compute-time", "--latency"} {
+		if strings.Contains(plain, word) {
+			t.Errorf("%s is the paper's, but said: %s", word, plain)
+		}
+	}
+	s := &spec.Train
+	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
+	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), HogwildRunner, "constant:1ms", "constant:2ms"
+	spec.Scale = 0.5
+	const want = " --clients 4 --grad-computations 3600 --delay unlimited --partition shard --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
+	if got := spec.command(); !strings.HasSuffix(got, " --scale 0.5 --seeds 1"+want) {
+		t.Errorf("command %s", got)
+	}
+	all := []found{{spec: spec.points()[0]}}
+	spec.Sigmas = []float64{all[0].spec.NoiseMultiplier}
+	if text := spec.readme(all, digits(70)); !strings.Contains(text, "K = 1800 gradients for each of 4 clients (0.005 of the paper's K)") {
+		t.Error(text)
+	}
+	if err := spec.HoldOut(digits(700)); err != nil || spec.Train.Holdout != 100 {
+		t.Errorf("%d of 600 training rows held out, error %v", spec.Train.Holdout, err)
+	}
+}
+
+// A search ranks by the held-out records, keeps diverged runs at the bottom, and
+// goes on where it was.
+func TestSearch(t *testing.T) {
+	spec := PaperSearch("", "synth-mnist:350")
+	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 60
+	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
+	dir := t.TempDir()
+	o := SearchOptions{Out: dir, Workers: 2}
+	if err := Search(t.Context(), spec, digits(350), o); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	rows, err := csv.NewReader(strings.NewReader(read(searchCSV))).ReadAll()
+	if err != nil || len(rows) != 1+2*3*2 {
+		t.Fatalf("%d rows, error %v", len(rows), err)
+	}
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	best, worst := 0.0, 0
+	for _, row := range rows[1:] {
+		accuracy, err := strconv.ParseFloat(row[column("held_out_accuracy")], 64)
+		if err != nil || row[column("held_out_rows")] != "60" {
+			t.Fatalf("row %v", row)
+		}
+		if row[column("eta0")] == "0.1" && row[column("sigma")] == "0" {
+			best = max(best, accuracy)
+		}
+		if row[column("diverged")] == "true" {
+			worst++
+		}
+	}
+	if best < 0.3 || worst == 0 {
+		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
+	}
+	readme := read(searchReadme)
+	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at", "Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("no %q in\n%s", want, readme)
+		}
+	}
+	var m SearchManifest
+	if err := Search(t.Context(), spec, digits(350), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 || m.Config.Train.Holdout != 60 {
+		t.Errorf("error %v, manifest %+v: every run should be found finished", err, m)
+	}
+
+	spec.Train.Holdout, spec.Eta0, spec.Beta, spec.Scale = 0, []float64{-1}, nil, 2
+	err = spec.Validate()
+	for _, want := range []string{"holdout = 0", "eta0 = -1", "beta: none given", "scale = 2"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+}
