@@ -35,13 +35,13 @@ test-noasm: ## Pass the tests of the kernels and of what rests on them without a
 	$(GO) test -tags noasm ./internal/f32 ./rng ./nn ./models/...
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
-	$(GO) test -tags invariants ./sim ./experiments
+	$(GO) test -tags invariants ./sim ./train ./experiments
 
 explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race ./sim/... ./audit/... ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
+	$(GO) test -race ./sim/... ./audit/... ./train ./papertables ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
 
 load: ## Load the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v

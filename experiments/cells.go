@@ -14,11 +14,12 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // cell is one piece of work of a grid: its spec says all that its result
@@ -30,10 +31,10 @@ type cell struct {
 	// on it, in the way of TrainSpec.kernels.
 	kernels string
 	// cost is what run takes with so many workers.
-	cost func(workers int) (cost, error)
+	cost func(workers int) (train.Cost, error)
 	// run may report, from time to time, which part of the work is done, and keep
 	// what it has done to go on from.
-	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep Keep) (any, error)
+	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	check func(json.RawMessage) error // of a result read from the store
 }
 
@@ -43,7 +44,7 @@ func (c cell) key() (string, error) {
 		Version int    `json:"version"`
 		Spec    any    `json:"spec"`
 		Kernels string `json:"kernels,omitempty"`
-	}{cellVersion, c.spec, c.kernels})
+	}{train.CodeVersion, c.spec, c.kernels})
 	if err != nil {
 		return "", fmt.Errorf("experiments: cell: %w", err)
 	}
@@ -112,12 +113,12 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 // keep is where a cell that is under way keeps its training run, and what it goes
 // on from if it was stopped. A checkpoint that is not whole is none: then the cell
 // begins anew.
-func (s store) keep(key string) Keep {
+func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
-		return Keep{}
+		return train.Keep{}
 	}
-	k := Keep{Path: filepath.Join(s.dir, key+".checkpoint"), aside: true}
-	if from, err := OpenCheckpoint(k.Path); err == nil {
+	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
+	if from, err := train.OpenCheckpoint(k.Path); err == nil {
 		k.From = from
 	}
 	return k
@@ -176,7 +177,7 @@ const memoryLimit = 3 << 30
 const largeCell = 1 << 28
 
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
-	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]cost, len(cells)), total: len(todo)}
+	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)), total: len(todo)}
 	workers := max(g.workers, 1)
 	var small, large []int // those that fit side by side, and the others
 	work, largest := 0.0, int64(1)
@@ -189,21 +190,21 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 			return err
 		}
 		b.costs[i] = c
-		work += c.work
-		if c.memory <= memoryLimit/int64(workers) {
+		work += c.Work
+		if c.Memory <= memoryLimit/int64(workers) {
 			small = append(small, i)
 			continue
 		}
-		large, largest = append(large, i), max(largest, c.memory)
+		large, largest = append(large, i), max(largest, c.Memory)
 	}
-	b.bar = newBar(g.progress, int64(work))
+	b.bar = report.NewBar(g.progress, int64(work))
 	b.describe()
 	err := b.run(ctx, small, workers, memoryLimit/int64(workers), 1)
 	if err == nil {
 		parallel := int(max(memoryLimit/largest, 1))
 		err = b.run(ctx, large, parallel, memoryLimit/int64(parallel), workers/parallel)
 	}
-	b.bar.Exit()
+	b.bar.Close()
 	if err != nil {
 		return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, len(todo), g.store.kept(), err)
 	}
@@ -215,9 +216,9 @@ type batch struct {
 	grid
 	cells   []cell
 	keys    []string
-	costs   []cost
+	costs   []train.Cost
 	results []json.RawMessage
-	bar     *progressbar.ProgressBar
+	bar     report.Bar
 
 	mu          sync.Mutex
 	done, total int
@@ -247,7 +248,7 @@ func (b *batch) staff(i int, memory int64, workers int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if c.memory <= memory {
+		if c.Memory <= memory {
 			break
 		}
 	}
@@ -260,8 +261,8 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	}
 	shown := int64(0)
 	progress := func(part float64) {
-		done := int64(part * b.costs[i].work)
-		b.bar.Add64(done - shown)
+		done := int64(part * b.costs[i].Work)
+		b.bar.Add(done - shown)
 		shown = done
 	}
 	keep := b.store.keep(b.keys[i])
@@ -276,11 +277,11 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	if err != nil {
 		return err
 	}
-	if err := keep.forget(); err != nil {
+	if err := keep.Forget(); err != nil {
 		return err
 	}
 	progress(1)
-	if b.costs[i].memory >= largeCell {
+	if b.costs[i].Memory >= largeCell {
 		runtime.GC() // or the next cell's memory comes on top of this one's
 	}
 	b.mu.Lock()

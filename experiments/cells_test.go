@@ -15,6 +15,7 @@ import (
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // Cells too large to lie side by side run one after another, each with all
@@ -27,8 +28,8 @@ func TestLargeCellsRunAlone(t *testing.T) {
 	of := func(name string, memory int64) cell {
 		return cell{
 			spec: name, check: checkInt,
-			cost: func(int) (cost, error) { return cost{work: 10, memory: memory}, nil },
-			run: func(_ context.Context, perf sim.Perf, progress func(float64), _ Keep) (any, error) {
+			cost: func(int) (train.Cost, error) { return train.Cost{Work: 10, Memory: memory}, nil },
+			run: func(_ context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
 				n := <-underWay + 1
 				order = append(order, seen{perf.Workers, n})
 				underWay <- n
@@ -72,8 +73,8 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 		for name := range 4 {
 			cells = append(cells, cell{
 				spec: name, check: checkInt,
-				cost: func(workers int) (cost, error) { return cost{work: 1, memory: memory(workers)}, nil },
-				run: func(_ context.Context, perf sim.Perf, _ func(float64), _ Keep) (any, error) {
+				cost: func(workers int) (train.Cost, error) { return train.Cost{Work: 1, Memory: memory(workers)}, nil },
+				run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 					add := func(n int64) {
 						mu.Lock()
 						defer mu.Unlock()
@@ -103,7 +104,7 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 // regression has the same with every class; their identities are those of specs
 // alone.
 func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
-	keys := func(s TrainSpec) map[string]bool {
+	keys := func(s train.Spec) map[string]bool {
 		out := map[string]bool{}
 		for _, c := range []cell{curveCell(s, 3, nil, "x"), utilityCell(UtilitySpec{Train: s}, nil, "x"), trialCell(s, nil, "x")} {
 			key, err := c.key()
@@ -112,7 +113,7 @@ func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 			}
 			out[key] = true
 			c.kernels = ""
-			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable || s.Model == Ridge) {
+			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable || s.Model == train.Ridge) {
 				t.Errorf("%s, %v: key %s, of the spec alone %s, error %v", s.Model, f32.Kernels(), key, plain, err)
 			}
 		}
@@ -145,7 +146,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
 		var out []cell
 		for i := range 20 {
-			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { // each spec twice
+			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { // each spec twice
 				if computed.Add(1) == stopAt {
 					ctx()
 				}
@@ -178,7 +179,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 }
 
 // free is the cost of a cell that takes nothing.
-func free(int) (cost, error) { return cost{}, nil }
+func free(int) (train.Cost, error) { return train.Cost{}, nil }
 
 func checkInt(text json.RawMessage) error {
 	_, err := decode[int](text)
@@ -188,7 +189,7 @@ func checkInt(text json.RawMessage) error {
 func TestDamagedCellIsComputedAgain(t *testing.T) {
 	for _, damage := range []string{`{"half`, `"text"`, ``} {
 		dir := t.TempDir()
-		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return 7, nil }, check: checkInt}
+		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil }, check: checkInt}
 		key, err := c.key()
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +215,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 				t.Errorf("%s: %s was taken for a result", name, text)
 			}
 		}
-		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {}, Keep{})
+		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {}, train.Keep{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +231,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), Keep) (any, error) { return nil, fault }, check: checkInt}
+	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return nil, fault }, check: checkInt}
 	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
 		t.Errorf("error %v, want the fault", err)
 	}
@@ -243,7 +244,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 	held := longSpec()
 	held.Holdout = 60
 	free := longSpec()
-	free.Runner = HogwildRunner
+	free.Runner = train.HogwildRunner
 	for name, c := range map[string]cell{
 		"curve":   curveCell(longSpec(), 10, d, d.Hash()),
 		"trial":   trialCell(held, d, d.Hash()),
@@ -275,7 +276,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 				t.Fatalf("checkpoint: %v", kept.From)
 			}
 			run := c.run
-			c.run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+			c.run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 				first := true
 				return run(ctx, perf, func(done float64) {
 					if first && name != "hogwild" && name != "curve" && done < part {
@@ -321,12 +322,12 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 			}
 		},
 		"another seed": func(path string) {
-			if _, err := watch(t.Context(), prepared(t, other, d), sim.Perf{}, 10, func(float64) {}, Keep{Path: path}); err != nil {
+			if _, err := watch(t.Context(), prepared(t, other, d), sim.Perf{}, 10, func(float64) {}, train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"not watched": func(path string) {
-			if _, _, err := prepared(t, smallSpec(), d).train(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
+			if _, _, err := prepared(t, smallSpec(), d).RunKept(t.Context(), sim.Perf{}, nil, train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},

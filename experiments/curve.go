@@ -7,14 +7,15 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // curveSpec is a training run watched at a number of evenly spaced points.
 type curveSpec struct {
-	Kind   string    `json:"kind"`
-	Train  TrainSpec `json:"train"`
-	Data   string    `json:"data_sha256"`
-	Points int       `json:"points"`
+	Kind   string     `json:"kind"`
+	Train  train.Spec `json:"train"`
+	Data   string     `json:"data_sha256"`
+	Points int        `json:"points"`
 }
 
 // curve is the test accuracy of broadcast models on the way. Point j is the
@@ -26,12 +27,12 @@ type curve struct {
 	Accuracy []float64 `json:"accuracy"`
 }
 
-func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
+func curveCell(spec train.Spec, points int, d *data.Dataset, hash string) cell {
 	return cell{
 		spec:    curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
-		kernels: spec.kernels(),
-		cost:    func(workers int) (cost, error) { return spec.cost(d, points+1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+		kernels: spec.Kernels(),
+		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, points+1, workers) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
@@ -54,18 +55,18 @@ func curveCell(spec TrainSpec, points int, d *data.Dataset, hash string) cell {
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the
 // gradient computations that will be done. The points so far are kept beside the
 // run.
-func watch(ctx context.Context, p *Problem, perf sim.Perf, points int, progress func(part float64), keep Keep) (*curve, error) {
+func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64), keep train.Keep) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}
-	if keep = keep.of(p, c); keep.From == nil {
+	if keep = keep.For(p, c); keep.From == nil {
 		*c = curve{}
 	}
 	initial := make([]float32, p.Config.Model.NumParams())
 	p.Config.Model.Init(initial, p.Config.InitStream())
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
 	next := len(c.Target)
-	report := p.progress(progress)
+	report := p.Progress(progress)
 	show := func(b sim.Broadcast) {
 		report(b)
 		if next > points || b.GradComps < target(next) {
@@ -79,7 +80,7 @@ func watch(ctx context.Context, p *Problem, perf sim.Perf, points int, progress 
 		}
 	}
 	show(sim.Broadcast{V: initial})
-	if _, _, err := p.train(ctx, perf, show, keep); err != nil {
+	if _, _, err := p.RunKept(ctx, perf, show, keep); err != nil {
 		return nil, err
 	}
 	return c, nil

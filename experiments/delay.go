@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/train"
 )
 
 // DelaySpec compares permissible delays Υ for one training setting on the virtual
 // clock, each with the same seeds. The synchronous delay, which the others are
 // measured by, is run first whether it is listed or not.
 type DelaySpec struct {
-	Train  TrainSpec `json:"train"` // all else; its delay and seed are not used
-	Delays []string  `json:"delays"`
-	Seeds  int       `json:"seeds"` // 1 to this
+	Train  train.Spec `json:"train"` // all else; its delay and seed are not used
+	Delays []string   `json:"delays"`
+	Seeds  int        `json:"seeds"` // 1 to this
 }
 
 // DefaultDelays are what is compared unless it is said otherwise.
@@ -53,8 +54,8 @@ func (s DelaySpec) Validate() error {
 		}
 		seen[delay] = true
 	}
-	if s.Train.Runner != VirtualRunner {
-		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q: only a virtual clock tells times", s.Train.Runner, VirtualRunner))
+	if s.Train.Runner != train.VirtualRunner {
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q: only a virtual clock tells times", s.Train.Runner, train.VirtualRunner))
 	}
 	if s.Train.SeedFromOS {
 		errs = append(errs, errors.New("experiments: delays are compared with the same seeds, not with the operating system's randomness"))
@@ -71,18 +72,18 @@ type DelayOptions struct {
 
 // DelayReport is what a comparison found.
 type DelayReport struct {
-	Delays     []Standing    `json:"delays"`           // the synchronous one first
-	Tolerance  float64       `json:"target_tolerance"` // the target is the synchronous accuracy less this, seed by seed
-	Looks      int           `json:"looks"`            // at each run, the first at its start
-	Rounds     int           `json:"rounds"`           // per client
-	TestRows   int           `json:"test_rows"`
-	JudgedOn   string        `json:"judged_on"`
-	Privacy    PrivacyReport `json:"privacy"` // of each run at most, whatever the delay
-	Synthetic  bool          `json:"synthetic_data"`
-	DataNote   string        `json:"data_note,omitempty"`
-	DataSHA256 string        `json:"data_sha256"`
-	Notes      []string      `json:"notes,omitempty"`
-	Spec       DelaySpec     `json:"config"`
+	Delays     []Standing          `json:"delays"`           // the synchronous one first
+	Tolerance  float64             `json:"target_tolerance"` // the target is the synchronous accuracy less this, seed by seed
+	Looks      int                 `json:"looks"`            // at each run, the first at its start
+	Rounds     int                 `json:"rounds"`           // per client
+	TestRows   int                 `json:"test_rows"`
+	JudgedOn   string              `json:"judged_on"`
+	Privacy    train.PrivacyReport `json:"privacy"` // of each run at most, whatever the delay
+	Synthetic  bool                `json:"synthetic_data"`
+	DataNote   string              `json:"data_note,omitempty"`
+	DataSHA256 string              `json:"data_sha256"`
+	Notes      []string            `json:"notes,omitempty"`
+	Spec       DelaySpec           `json:"config"`
 
 	contest *contest
 }
@@ -123,8 +124,8 @@ func (s DelaySpec) Compare(ctx context.Context, d *data.Dataset, o DelayOptions)
 	}
 	return &DelayReport{
 		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
-		TestRows: p.Test.Len(), JudgedOn: s.Train.judgedOn(), Privacy: p.PlannedPrivacy(),
-		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: f.hash, Notes: s.Train.notes(), Spec: s,
+		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: p.PlannedPrivacy(),
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: f.hash, Notes: s.Train.Notes(), Spec: s,
 		contest: c,
 	}, nil
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // textWidth is the width of running text on a terminal.
@@ -15,7 +18,7 @@ const textWidth = 100
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
-		modelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, dataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, train.DataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
 		wrapped(timingText(t))); err != nil {
 		return err
 	}
@@ -31,7 +34,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
 		return err
 	}
-	if err := writeNotes(w, r.Notes); err != nil {
+	if err := train.WriteNotes(w, r.Notes); err != nil {
 		return err
 	}
 	return r.Privacy.WriteText(w)
@@ -39,5 +42,5 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 
 // wrapped breaks text into lines of the terminal's width.
 func wrapped(text string) string {
-	return strings.Join(wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }), "\n")
+	return strings.Join(report.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }), "\n")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,37 +14,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/rng"
 	"proactivedp/sim"
 )
-
-// drawn is a small separable data set of one-hot rows.
-func drawn() *data.Dataset {
-	s := rng.New(3).Stream(rng.Synthetic, 9, 0)
-	d := &data.Dataset{Name: "synth-drawn", Features: 20, Classes: 2, Start: []int{0}, Synthetic: true}
-	for range 400 {
-		z := 0.0
-		for a := range 10 {
-			level := s.IntN(2)
-			z += float64(2*level-1) * float64(a%3)
-			d.Index = append(d.Index, int32(2*a+level))
-			d.Value = append(d.Value, 0.3)
-		}
-		d.Start = append(d.Start, len(d.Index))
-		label := int32(0)
-		if z+s.Normal() > 0 {
-			label = 1
-		}
-		d.Label = append(d.Label, label)
-	}
-	return d
-}
-
-func smallSpec() TrainSpec {
-	s := DefaultTrainSpec()
-	s.Data, s.GradComps, s.SampleSize = "synth-drawn", 300, "6"
-	return s
-}
 
 // A README.md that somebody wrote is not taken for the index.
 func TestIndexReplacesNobodysFile(t *testing.T) {
@@ -217,5 +189,15 @@ func TestUtility(t *testing.T) {
 	}
 	if err := (UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil || !strings.Contains(err.Error(), "draws") || !strings.Contains(err.Error(), "sigma") {
 		t.Errorf("error %v should name sigma and draws", err)
+	}
+}
+
+// Numbers that would never end are refused at once.
+func TestHugeNumbersAreRefused(t *testing.T) {
+	if (UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
+		t.Error("draws: accepted")
+	}
+	if (MakeOptions{Out: "x", Seeds: math.MaxInt}).Validate() == nil {
+		t.Error("seeds: accepted")
 	}
 }

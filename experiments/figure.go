@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"proactivedp/data"
+	"proactivedp/internal/plots"
 )
 
 // Figure is an entry of the registry: something that one command makes.
@@ -24,7 +25,7 @@ type Figure struct {
 
 // outcome is a figure's content, ready to be written.
 type outcome struct {
-	picture picture
+	picture plots.Picture
 	table   [][]string // long form, the header first
 	config  any        // for the manifest
 }

@@ -7,18 +7,20 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // paid is what a run released whose sample sizes were not fixed beforehand.
 type paid struct {
-	Runs    []dp.Run      `json:"runs"` // by client
-	Privacy PrivacyReport `json:"privacy"`
+	Runs    []dp.Run            `json:"runs"` // by client
+	Privacy train.PrivacyReport `json:"privacy"`
 }
 
 // paidFor accounts a finished run.
-func paidFor(p *Problem, result *sim.Result) *paid {
-	out := paid{Privacy: p.releasedPrivacy(result)}
+func paidFor(p *train.Prepared, result *sim.Result) *paid {
+	out := paid{Privacy: p.ReleasedPrivacy(result)}
 	for i := range result.Ledgers {
 		out.Runs = append(out.Runs, result.Ledgers[i].Run())
 	}
@@ -60,8 +62,8 @@ func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
 		return nil, err
 	}
 	p := &out.picture
-	p.title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data.Name, modelTitle(c.all[0].spec.Model))
-	p.rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
+	p.Title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data.Name, train.ModelTitle(c.all[0].spec.Model))
+	p.Rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
 	for i, s := range c.standings() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
@@ -71,9 +73,9 @@ func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
 				worst = *at
 			}
 		}
-		p.rows = append(p.rows, append(row, worst.row()...))
+		p.Rows = append(p.Rows, append(row, worst.row()...))
 	}
-	p.caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T and the step sizes stay. The last columns are of the seed that pays most per record, "+
+	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T and the step sizes stay. The last columns are of the seed that pays most per record, "+
 		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.", float64(adaptMost))
 	out.table = c.records(f, slices.Concat(lookColumns, paidColumns), func(_, seed int, r *timed) (rows [][]string) {
 		paid := r.paidOr(fixed).record()
@@ -130,7 +132,7 @@ var paidColumns = []string{"grad_computations_min", "grad_computations_max", "la
 func (p *paid) record() []string {
 	least, most, largest, theta := p.sizes()
 	certified := p.Privacy.Certified
-	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), number(theta),
+	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), report.Number(theta),
 		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
 }
 

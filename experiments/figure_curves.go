@@ -8,14 +8,17 @@ import (
 	"strconv"
 
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
-	spec      TrainSpec // but for the seed
-	stated    float64   // the ε that the paper states for its N; 0: none
-	reference bool      // without noise
+	spec      train.Spec // but for the seed
+	stated    float64    // the ε that the paper states for its N; 0: none
+	reference bool       // without noise
 }
 
 // sampleSizeFigure is the paper's figure (b): test accuracy on the way, for
@@ -25,7 +28,7 @@ func (s setting) sampleSizeFigure() Figure {
 	for _, size := range s.sizes {
 		spec := s.train
 		spec.SampleSize = strconv.Itoa(size)
-		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec, stated: s.paper.basic.epsilon.value()})
+		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec, stated: s.paper.Basic.Epsilon.Value()})
 	}
 	return s.curveFigure("sample-size", fmt.Sprintf("Sample-size sweep at σ = %.7g", s.train.NoiseMultiplier), members)
 }
@@ -35,23 +38,23 @@ func (s setting) sampleSizeFigure() Figure {
 func (s setting) epsilonFigure() Figure {
 	plain := s.withoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
-	for _, b := range s.paper.budgets.rows {
+	for _, b := range s.paper.Budgets.Rows {
 		spec := s.train
-		spec.SampleSize, spec.NoiseMultiplier = string(b.size), b.sigma.value()
+		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 		members = append(members, member{
-			name:   fmt.Sprintf("ε %g (σ %.4g, s %s)", b.epsilon.value(), spec.NoiseMultiplier, b.size),
+			name:   fmt.Sprintf("ε %g (σ %.4g, s %s)", b.Epsilon.Value(), spec.NoiseMultiplier, b.Size),
 			spec:   spec,
-			stated: b.epsilon.value(),
+			stated: b.Epsilon.Value(),
 		})
 	}
-	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.n), members)
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N), members)
 }
 
 func (s setting) curveFigure(kind, title string, members []member) Figure {
 	specs := func(f *frame) []member {
 		out := slices.Clone(members)
 		for i := range out {
-			out[i].spec.GradComps = f.gradComps(s.paper.gradComps)
+			out[i].spec.GradComps = f.gradComps(s.paper.GradComps)
 		}
 		return out
 	}
@@ -59,7 +62,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 		Name:  s.name() + "-" + kind,
 		Data:  s.train.Data,
 		Long:  s.long,
-		Title: fmt.Sprintf("%s, %s on %s", title, modelTitle(s.train.Model), s.train.Data),
+		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.train.Model), s.train.Data),
 		cells: func(f *frame) []cell {
 			var cells []cell
 			for _, m := range specs(f) {
@@ -75,10 +78,10 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 				"grad_computations", "broadcast_grad_computations", "test_accuracy",
 				"delta", "epsilon_per_client", "epsilon_per_record",
-				"certified_epsilon_per_client", "certified_epsilon_per_record", fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.n)}}
-			var lines []line
-			var config []TrainSpec
-			var privacy []PrivacyReport
+				"certified_epsilon_per_client", "certified_epsilon_per_record", fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
+			var lines []plots.Line
+			var config []train.Spec
+			var privacy []train.PrivacyReport
 			for i, m := range all {
 				p, err := m.spec.Prepare(f.data, nil)
 				if err != nil {
@@ -95,9 +98,9 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					curves[seed] = c
 					for j, target := range c.Target {
 						table = append(table, []string{f.data.Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
-							number(m.spec.NoiseMultiplier), number(m.spec.Clip), strconv.Itoa(planned.PerClient.Rounds),
-							strconv.Itoa(target), strconv.Itoa(c.At[j]), number(c.Accuracy[j]),
-							number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper), epsilonText(planned.PerRecord.EpsilonUpper),
+							report.Number(m.spec.NoiseMultiplier), report.Number(m.spec.Clip), strconv.Itoa(planned.PerClient.Rounds),
+							strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
+							report.Number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper), epsilonText(planned.PerRecord.EpsilonUpper),
 							epsilonText(planned.Certified.PerClient.EpsilonUpper), epsilonText(planned.Certified.PerRecord.EpsilonUpper),
 							statedText(m.stated)})
 					}
@@ -106,20 +109,20 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 				config = append(config, m.spec)
 			}
 			return &outcome{
-				picture: picture{
-					title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data.Name, modelTitle(s.train.Model)),
-					xLabel:  "gradient computations per client",
-					yLabel:  "test accuracy (fraction)",
-					caption: s.curveCaption(f, all, privacy),
-					rows:    privacyRows(all, privacy),
-					banner:  f.banner(), lines: lines,
-					yMin: s.yMin, yMax: s.yMax,
+				picture: plots.Picture{
+					Title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data.Name, train.ModelTitle(s.train.Model)),
+					XLabel:  "gradient computations per client",
+					YLabel:  "test accuracy (fraction)",
+					Caption: s.curveCaption(f, all, privacy),
+					Rows:    privacyRows(all, privacy),
+					Banner:  f.banner(), Lines: lines,
+					YMin: s.yMin, YMax: s.yMax,
 				},
 				table: table,
 				config: struct {
-					Train   []TrainSpec     `json:"train"`
-					Privacy []PrivacyReport `json:"privacy"`
-					Points  int             `json:"points"`
+					Train   []train.Spec          `json:"train"`
+					Privacy []train.PrivacyReport `json:"privacy"`
+					Points  int                   `json:"points"`
 				}{config, privacy, s.points},
 			}, nil
 		},
@@ -127,8 +130,8 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 }
 
 // averageCurves is the mean over seeds with a band of one standard deviation.
-func averageCurves(m member, curves []*curve) line {
-	l := line{name: m.name, emphasise: m.reference}
+func averageCurves(m member, curves []*curve) plots.Line {
+	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
 		var y []float64
 		for _, c := range curves {
@@ -141,20 +144,20 @@ func averageCurves(m member, curves []*curve) line {
 
 // addMean appends the mean of y at x with a band of one standard deviation: that
 // of y, with a variance within each of y's members on top.
-func addMean(l *line, x float64, y []float64, within float64) {
+func addMean(l *plots.Line, x float64, y []float64, within float64) {
 	mean, sd := meanSD(y)
 	sd = math.Sqrt(sd*sd + within)
-	l.add(x, mean, mean-sd, mean+sd)
+	l.Add(x, mean, mean-sd, mean+sd)
 }
 
 // curveCaption says under which plan the runs were made, and how to read their
 // table: what holds for the N really used, and what the paper states for its own.
-func (s setting) curveCaption(f *frame, all []member, privacy []PrivacyReport) string {
+func (s setting) curveCaption(f *frame, all []member, privacy []train.PrivacyReport) string {
 	last := all[len(all)-1].spec
-	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.n, s.paper.delta())
+	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.N, s.paper.Delta())
 	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
 		stated = fmt.Sprintf("σ = %.7g; the paper states ε = %g for N = %d, δ = %.4g, s = %s.",
-			last.NoiseMultiplier, s.paper.basic.epsilon.value(), s.paper.n, s.paper.delta(), s.paper.basic.size)
+			last.NoiseMultiplier, s.paper.Basic.Epsilon.Value(), s.paper.N, s.paper.Delta(), s.paper.Basic.Size)
 	}
 	step := stepText(last)
 	if first := all[0]; first.reference && stepText(first.spec) != step {
@@ -170,7 +173,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []PrivacyReport) s
 }
 
 // privacyRows is a table of every member's ε, the header first.
-func privacyRows(all []member, privacy []PrivacyReport) [][]string {
+func privacyRows(all []member, privacy []train.PrivacyReport) [][]string {
 	rows := [][]string{{"", "T", "certified: per client", "per record", "closed form: per client", "per record"}}
 	for i, m := range all {
 		row := []string{m.name, strconv.Itoa(privacy[i].PerClient.Rounds)}
@@ -179,9 +182,9 @@ func privacyRows(all []member, privacy []PrivacyReport) [][]string {
 			certified.PerClient.EpsilonUpper, certified.PerRecord.EpsilonUpper,
 			privacy[i].PerClient.EpsilonUpper, privacy[i].PerRecord.EpsilonUpper,
 		} {
-			text := notCovered
+			text := report.NotCovered
 			if m.reference {
-				text = noAnswer
+				text = report.NoAnswer
 			} else if e != nil {
 				text = "ε ≤ " + decimal.Up(*e, 4)
 			}
@@ -195,7 +198,7 @@ func privacyRows(all []member, privacy []PrivacyReport) [][]string {
 // foundBy says where the step size is from if it is not the paper's, for the end of
 // a step size.
 func (s setting) foundBy() string {
-	if isNetwork(s.train.Model) {
+	if train.IsNetwork(s.train.Model) {
 		return ", searched on held-out records"
 	}
 	return ""
@@ -208,7 +211,7 @@ func roundsText(delay string) string {
 	return delay + " rounds"
 }
 
-func stepText(s TrainSpec) string {
+func stepText(s train.Spec) string {
 	switch s.Schedule {
 	case "linear":
 		return fmt.Sprintf("%g/(1+%gt)", s.Eta0, s.Beta)
@@ -230,5 +233,5 @@ func statedText(e float64) string {
 	if e == 0 {
 		return ""
 	}
-	return number(e)
+	return report.Number(e)
 }

@@ -3,12 +3,14 @@ package experiments
 import (
 	"encoding/json"
 	"fmt"
+
+	"proactivedp/train"
 )
 
 // delayFigures returns the laboratory's figures, in the order of the index.
 func (l laboratory) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
-	if isNetwork(l.with.Model) {
+	if train.IsNetwork(l.with.Model) {
 		return all // the others are about the protocol, whatever it trains
 	}
 	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
@@ -18,7 +20,7 @@ func (l laboratory) delayFigures() []Figure {
 func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(f *frame, c *contest) (*outcome, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
-		Title: fmt.Sprintf("%s, %s on %s", title, modelTitle(l.with.Model), l.with.Data),
+		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
 		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.data, f.hash) },
 		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
 			c, err := decodeContest(all(f), results)
@@ -44,7 +46,7 @@ func (l laboratory) delayFigure() Figure {
 }
 
 // stragglerFigure is accuracy against simulated time.
-func (l laboratory) stragglerFigure(kind string, spec TrainSpec) Figure {
+func (l laboratory) stragglerFigure(kind string, spec train.Spec) Figure {
 	title := "Accuracy against simulated time under stragglers"
 	if spec.NoiseMultiplier == 0 {
 		title += ", without noise"

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"proactivedp/train"
 )
 
 // What the timeline shows.
@@ -16,7 +18,7 @@ func (l laboratory) timelineFigure() Figure {
 	contenders := func(f *frame) []contender { return l.delays(f, l.with, timelineDelays) }
 	return Figure{
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
-		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", modelTitle(l.with.Model), l.with.Data),
+		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		cells: func(f *frame) []cell { return windowCells(contenders(f), f) },
 		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
 			return windowOutcome(f, contenders(f), results)
@@ -38,7 +40,7 @@ func windowCells(all []contender, f *frame) []cell {
 func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
 	var windows []window
 	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"}}
-	var specs []TrainSpec
+	var specs []train.Spec
 	for i, text := range results {
 		w, err := decode[window](text)
 		if err != nil {
@@ -59,11 +61,11 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 		return nil, err
 	}
 	p := windowPicture(f, all, windows, problem.Config.Run().Rounds)
-	p.caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
+	p.Caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
 		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))
 	return &outcome{picture: p, table: table, config: struct {
-		Train  []TrainSpec `json:"train"`
-		Rounds int         `json:"rounds"`
+		Train  []train.Spec `json:"train"`
+		Rounds int          `json:"rounds"`
 	}{specs, timelineRounds}}, nil
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // utilityFigure is the paper's figure (a): how much test accuracy is left when
@@ -14,7 +18,7 @@ func (s setting) utilityFigure() Figure {
 		Name:  s.name() + "-utility",
 		Data:  s.train.Data,
 		Long:  s.long,
-		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", modelTitle(s.train.Model), s.train.Data),
+		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.train.Model), s.train.Data),
 		cells: func(f *frame) []cell {
 			var cells []cell
 			for _, spec := range s.utilitySpecs(f) {
@@ -25,7 +29,7 @@ func (s setting) utilityFigure() Figure {
 		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
 			all := s.utilitySpecs(f)
 			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
-			var lines []line
+			var lines []plots.Line
 			var norms []string
 			for c, clip := range s.clips {
 				var bySeed []*Utility
@@ -36,8 +40,8 @@ func (s setting) utilityFigure() Figure {
 					}
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
-						table = append(table, []string{f.data.Name, s.train.Model, number(clip), strconv.Itoa(seed + 1), number(p.Sigma),
-							number(p.Fraction), number(p.FractionSD), number(p.MeanAccuracy), number(u.Accuracy), number(u.Norm)})
+						table = append(table, []string{f.data.Name, s.train.Model, report.Number(clip), strconv.Itoa(seed + 1), report.Number(p.Sigma),
+							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy), report.Number(u.Accuracy), report.Number(u.Norm)})
 					}
 				}
 				lines = append(lines, utilityLine(clip, bySeed))
@@ -52,12 +56,12 @@ func (s setting) utilityFigure() Figure {
 				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train)+s.foundBy(), f.note(),
 				f.seeds, strings.Join(norms, "; "), spec.Draws)
 			return &outcome{
-				picture: picture{
-					title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data.Name, modelTitle(s.train.Model)),
-					xLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
-					yLabel:  "fraction of test accuracy",
-					caption: caption, banner: f.banner(), lines: lines,
-					yMin: min(0.5, s.yMin), yMax: 1.02,
+				picture: plots.Picture{
+					Title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data.Name, train.ModelTitle(s.train.Model)),
+					XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
+					YLabel:  "fraction of test accuracy",
+					Caption: caption, Banner: f.banner(), Lines: lines,
+					YMin: min(0.5, s.yMin), YMax: 1.02,
 				},
 				table: table, config: all,
 			}, nil
@@ -80,8 +84,8 @@ func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
 
 // utilityLine averages over seeds; the band is one standard deviation over
 // seeds and draws together.
-func utilityLine(clip float64, bySeed []*Utility) line {
-	l := line{name: fmt.Sprintf("C = %g", clip)}
+func utilityLine(clip float64, bySeed []*Utility) plots.Line {
+	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {
 		var means []float64
 		within := 0.0

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/report"
 )
 
 // indexFile lists the figures of a folder. Its first line tells it from a file
@@ -21,7 +22,7 @@ const (
 
 // checkIndex refuses a folder whose README.md is somebody's own.
 func checkIndex(dir string) error {
-	_, err := holdsOurs(dir, indexFile, indexMark, "an index of figures")
+	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	return err
 }
 

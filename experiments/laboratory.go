@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"proactivedp/train"
 )
 
 // laboratory is a setting in which delays are compared on the virtual clock.
 type laboratory struct {
 	setting
-	with, without TrainSpec // noise
-	gradComps     int       // K, per client
-	looks         int       // at each run
+	with, without train.Spec // noise
+	gradComps     int        // K, per client
+	looks         int        // at each run
 }
 
 // Looks at a run. Judging a network is not for nothing.
@@ -22,7 +24,7 @@ const (
 )
 
 func looksOf(model string) int {
-	if isNetwork(model) {
+	if train.IsNetwork(model) {
 		return networkLooks
 	}
 	return convexLooks
@@ -31,7 +33,7 @@ func looksOf(model string) int {
 // withStragglers is the timing of a laboratory: the default one but for the tail
 // of the compute times, which is that of a Pareto distribution of the same mean.
 // Every client is slow now and then; of five the slowest takes 2.7 times the mean.
-func withStragglers(spec TrainSpec) TrainSpec {
+func withStragglers(spec train.Spec) train.Spec {
 	spec.Compute = "pareto:10us,1.5"
 	return spec
 }
@@ -46,13 +48,13 @@ const networkPart = 0.25
 
 // laboratories lists the settings that there are delay figures of.
 func laboratories() []laboratory {
-	return []laboratory{convexSetting(Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
+	return []laboratory{convexSetting(train.Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
 }
 
 // laboratory makes the setting's own.
 func (s setting) laboratory() laboratory {
-	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.gradComps, looks: looksOf(s.train.Model)}
-	if isNetwork(s.train.Model) {
+	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps, looks: looksOf(s.train.Model)}
+	if train.IsNetwork(s.train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
 	}
 	l.with, l.without = withStragglers(l.with), withStragglers(l.without)
@@ -67,13 +69,13 @@ var (
 
 // delays returns a contender for every delay, the synchronous one first, for the
 // part of K that the frame runs.
-func (l laboratory) delays(f *frame, spec TrainSpec, delays []string) []contender {
+func (l laboratory) delays(f *frame, spec train.Spec, delays []string) []contender {
 	spec.GradComps = f.gradComps(l.gradComps)
 	return delayContenders(spec, delays)
 }
 
 // delayContenders returns a contender for every delay, the synchronous one first.
-func delayContenders(spec TrainSpec, delays []string) []contender {
+func delayContenders(spec train.Spec, delays []string) []contender {
 	var out []contender
 	for _, delay := range withSynchronous(delays) {
 		spec.Delay = delay
@@ -111,7 +113,7 @@ func axisName(delay string) string {
 }
 
 // timingText says how long things take on the virtual clock, and what befalls them.
-func timingText(s TrainSpec) string {
+func timingText(s train.Spec) string {
 	text := fmt.Sprintf("Simulated time: a round takes s × %s", s.Compute)
 	if s.Speeds != "" {
 		text += fmt.Sprintf(" over the client's speed (%s)", s.Speeds)

@@ -1,3 +1,11 @@
+// Package experiments makes the paper's experiments: it turns specs of trainings
+// into grids of runs, runs into figures, and figures into files. There is one
+// registry of figures, one runner of grids × seeds that can be interrupted, and
+// beside each picture its data and a manifest of how it was made.
+//
+//	figures, err := experiments.Select([]string{"phishing-*"})
+//	…
+//	err = experiments.Make(ctx, figures, options)
 package experiments
 
 import (
@@ -173,7 +181,7 @@ func write(dir string, out *outcome, m Manifest) error {
 	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("experiments: %w", err)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, pictureFile), out.picture.writePNG); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, pictureFile), out.picture.WritePNG); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(filepath.Join(dir, tableFile), func(w io.Writer) error {

@@ -9,20 +9,9 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/data/synth"
-	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
-
-// digits are drawn images like MNIST's, 6 of 7 for training.
-func digits(rows int) *data.Dataset { return synth.Digits(rng.New(1), rows) }
-
-// smallLeNet trains on few of them in no time.
-func smallLeNet() TrainSpec {
-	s := PaperTrainSpec("", "synth-mnist:350")
-	s.GradComps, s.SampleSize = 60, "20"
-	return s
-}
 
 // Tables "Basic parameter setting for non-convex problem with MNIST data set" and
 // "… for CIFAR10 data set", and what is taken if only one of model and data is
@@ -35,14 +24,14 @@ func TestPaperSettings(t *testing.T) {
 		size                string
 		sigma, clip         float64
 	}{
-		{"", "", Ridge, "phishing", 50_000, "26", 19.29962, 0.1},
-		{"", "own.libsvm", Ridge, "own.libsvm", 50_000, "26", 19.29962, 0.1},
-		{Plain, "mushrooms", Plain, "mushrooms", 50_000, "26", 19.29962, 0.1},
+		{"", "", train.Ridge, "phishing", 50_000, "26", 19.29962, 0.1},
+		{"", "own.libsvm", train.Ridge, "own.libsvm", 50_000, "26", 19.29962, 0.1},
+		{train.Plain, "mushrooms", train.Plain, "mushrooms", 50_000, "26", 19.29962, 0.1},
 		{"", "mnist", mnistModel, "mnist", 360_000, "370", 12.10881, 0.025},
-		{LeNetReLU, "", LeNetReLU, "mnist", 360_000, "370", 12.10881, 0.025},
-		{LeNet, "synth-mnist:700", LeNet, "synth-mnist:700", 360_000, "370", 12.10881, 0.025},
-		{AlexNet, "", AlexNet, "cifar10", 350_000, "689", 6.572, 0.025},
-		{"", "synth-cifar10", AlexNet, "synth-cifar10", 350_000, "689", 6.572, 0.025},
+		{train.LeNetReLU, "", train.LeNetReLU, "mnist", 360_000, "370", 12.10881, 0.025},
+		{train.LeNet, "synth-mnist:700", train.LeNet, "synth-mnist:700", 360_000, "370", 12.10881, 0.025},
+		{train.AlexNet, "", train.AlexNet, "cifar10", 350_000, "689", 6.572, 0.025},
+		{"", "synth-cifar10", train.AlexNet, "synth-cifar10", 350_000, "689", 6.572, 0.025},
 		{"tree", "", "tree", "phishing", 50_000, "26", 19.29962, 0.1},
 	} {
 		s := PaperTrainSpec(c.model, c.data)
@@ -51,7 +40,7 @@ func TestPaperSettings(t *testing.T) {
 			t.Errorf("model %q, data %q: %+v", c.model, c.data, s)
 		}
 	}
-	if s := PaperTrainSpec(AlexNet, ""); s.Schedule != string(sim.SqrtDecay) {
+	if s := PaperTrainSpec(train.AlexNet, ""); s.Schedule != string(sim.SqrtDecay) {
 		t.Errorf("AlexNet: schedule %s, want that of the non-convex case", s.Schedule)
 	}
 }
@@ -64,9 +53,9 @@ func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
 		figure Figure
 		cells  int
 	}{
-		{mnistSetting(LeNet).sampleSizeFigure(), 7 * 2},
-		{mnistSetting(LeNet).epsilonFigure(), 8 * 2},
-		{mnistSetting(LeNet).utilityFigure(), 4 * 2},
+		{mnistSetting(train.LeNet).sampleSizeFigure(), 7 * 2},
+		{mnistSetting(train.LeNet).epsilonFigure(), 8 * 2},
+		{mnistSetting(train.LeNet).utilityFigure(), 4 * 2},
 		{cifarSetting().sampleSizeFigure(), 7 * 2},
 		{cifarSetting().epsilonFigure(), 8 * 2},
 	} {
@@ -74,7 +63,7 @@ func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
 			t.Errorf("%s: %d cells, want %d", c.figure.Name, len(cells), c.cells)
 		}
 	}
-	for _, c := range mnistSetting(LeNet).sampleSizeFigure().cells(f) {
+	for _, c := range mnistSetting(train.LeNet).sampleSizeFigure().cells(f) {
 		if k := c.spec.(curveSpec).Train.GradComps; k != 180_000 {
 			t.Errorf("K = %d at half of the paper's", k)
 		}

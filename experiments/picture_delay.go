@@ -5,14 +5,16 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/plots"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // heading is what the pictures of a contest have in common.
-func heading(f *frame, c *contest, what string) picture {
-	return picture{
-		title:  fmt.Sprintf("%s, %s: %s", f.data.Name, modelTitle(c.all[0].spec.Model), what),
-		banner: f.banner(),
+func heading(f *frame, c *contest, what string) plots.Picture {
+	return plots.Picture{
+		Title:  fmt.Sprintf("%s, %s: %s", f.data.Name, train.ModelTitle(c.all[0].spec.Model), what),
+		Banner: f.banner(),
 	}
 }
 
@@ -20,47 +22,47 @@ func heading(f *frame, c *contest, what string) picture {
 // each contest; all have the same delays.
 func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	p := heading(f, contests[0], "accuracy against the permissible delay")
-	p.xLabel, p.yLabel = delayLabel, accuracyLabel(contests[0].all[0].spec)+" at the end (fraction)"
-	p.xNames = contests[0].axisNames()
+	p.XLabel, p.YLabel = delayLabel, accuracyLabel(contests[0].all[0].spec)+" at the end (fraction)"
+	p.XNames = contests[0].axisNames()
 	var table [][]string
 	var config []contestConfig
 	for _, c := range contests {
-		l := line{name: c.noiseText(), points: true, emphasise: c.all[0].spec.NoiseMultiplier == 0}
+		l := plots.Line{Name: c.noiseText(), Points: true, Emphasise: c.all[0].spec.NoiseMultiplier == 0}
 		for i, runs := range c.runs {
 			addMean(&l, float64(i), finals(runs), 0)
 		}
-		p.lines = append(p.lines, l)
-		if len(p.rows) > 0 {
-			p.rows = append(p.rows, make([]string, len(p.rows[0])))
+		p.Lines = append(p.Lines, l)
+		if len(p.Rows) > 0 {
+			p.Rows = append(p.Rows, make([]string, len(p.Rows[0])))
 		}
-		p.rows = append(p.rows, c.rows()...)
+		p.Rows = append(p.Rows, c.rows()...)
 		table = append(table, c.table(f)[min(1, len(table)):]...)
 		config = append(config, c.config())
 	}
 	accuracyAxis(&p)
 	var err error
-	p.caption, err = contests[0].caption(f)
+	p.Caption, err = contests[0].caption(f)
 	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
 	if stepText(first) != stepText(last) {
-		p.caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
+		p.Caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
 	}
 	return &outcome{picture: p, table: table, config: config}, err
 }
 
 // accuracyAxis lets the axis of accuracies begin below the lowest, at a tenth.
-func accuracyAxis(p *picture) {
-	p.yMin, p.yMax = 1, 1
-	for _, l := range p.lines {
-		p.yMin = min(p.yMin, math.Floor(10*slices.Min(l.lo))/10)
+func accuracyAxis(p *plots.Picture) {
+	p.YMin, p.YMax = 1, 1
+	for _, l := range p.Lines {
+		p.YMin = min(p.YMin, math.Floor(10*slices.Min(l.Lo))/10)
 	}
-	p.yMin = max(p.yMin, 0)
+	p.YMin = max(p.YMin, 0)
 }
 
 // delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay Υ: rounds behind, at most"
 
 // accuracyLabel names the accuracy of an axis.
-func accuracyLabel(s TrainSpec) string {
+func accuracyLabel(s train.Spec) string {
 	if s.Holdout > 0 {
 		return "held-out accuracy"
 	}
@@ -88,10 +90,10 @@ const timePoints = 300
 // timeOutcome is accuracy against time on the virtual clock.
 func timeOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
-	p.xLabel, p.yLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
-	p.rows = c.rows()
+	p.XLabel, p.YLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
+	p.Rows = c.rows()
 	for i, m := range c.all {
-		l := line{name: m.name, emphasise: i == 0}
+		l := plots.Line{Name: m.name, Emphasise: i == 0}
 		end := sim.Time(0)
 		for _, r := range c.runs[i] {
 			end = max(end, r.Clock)
@@ -104,12 +106,12 @@ func timeOutcome(f *frame, c *contest) (*outcome, error) {
 			}
 			addMean(&l, clockSeconds(now), accuracy, 0)
 		}
-		p.lines = append(p.lines, l)
+		p.Lines = append(p.Lines, l)
 	}
 	accuracyAxis(&p)
 	var err error
-	p.caption, err = c.caption(f)
-	p.caption += "\n" + c.goalText()
+	p.Caption, err = c.caption(f)
+	p.Caption += "\n" + c.goalText()
 	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
@@ -117,9 +119,9 @@ func timeOutcome(f *frame, c *contest) (*outcome, error) {
 // double.
 func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
-	p.xLabel, p.yLabel = delayLabel, "staleness of a round: i − k"
-	p.xNames = c.axisNames()
-	columns := make(shares, len(c.all))
+	p.XLabel, p.YLabel = delayLabel, "staleness of a round: i − k"
+	p.XNames = c.axisNames()
+	columns := make(plots.Shares, len(c.all))
 	height := 1
 	for i, s := range c.standings() {
 		columns[i] = make([]float64, lagRow(s.MaxLag)+1)
@@ -136,12 +138,12 @@ func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 		}
 	}
 	for y := range height {
-		p.yNames = append(p.yNames, lagRowName(y))
+		p.YNames = append(p.YNames, lagRowName(y))
 	}
-	p.marks = append(p.marks, columns)
-	p.rows = c.rows()
+	p.Marks = append(p.Marks, columns)
+	p.Rows = c.rows()
 	var err error
-	p.caption, err = c.caption(f)
+	p.Caption, err = c.caption(f)
 	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
@@ -168,11 +170,11 @@ func lagRowName(row int) string {
 // idleOutcome is how much of its time each client waits, for each delay.
 func idleOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "idle time of each client")
-	p.xLabel, p.yLabel = delayLabel, "waiting, part of the time to its last round"
-	p.yMin, p.yMax = 0, 1
-	p.xNames = c.axisNames()
+	p.XLabel, p.YLabel = delayLabel, "waiting, part of the time to its last round"
+	p.YMin, p.YMax = 0, 1
+	p.XNames = c.axisNames()
 	for _, who := range c.idlers() {
-		l := line{name: who.name, points: true}
+		l := plots.Line{Name: who.name, Points: true}
 		for i, runs := range c.runs {
 			var waits []float64
 			for _, r := range runs {
@@ -182,17 +184,17 @@ func idleOutcome(f *frame, c *contest) (*outcome, error) {
 			}
 			if len(waits) > 0 {
 				addMean(&l, float64(i), waits, 0)
-				last := len(l.x) - 1
-				l.lo[last], l.hi[last] = max(l.lo[last], 0), min(l.hi[last], 1) // a share cannot be beyond
+				last := len(l.X) - 1
+				l.Lo[last], l.Hi[last] = max(l.Lo[last], 0), min(l.Hi[last], 1) // a share cannot be beyond
 			}
 		}
-		if len(l.x) > 0 {
-			p.lines = append(p.lines, l)
+		if len(l.X) > 0 {
+			p.Lines = append(p.Lines, l)
 		}
 	}
-	p.rows = c.rows()
+	p.Rows = c.rows()
 	var err error
-	p.caption, err = c.caption(f)
+	p.Caption, err = c.caption(f)
 	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 
@@ -207,7 +209,7 @@ type idler struct {
 func (c *contest) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients
-	if clients > len(palette) {
+	if clients > len(plots.Palette) {
 		edge := func(pick func(...float64) float64) func(r *timed) float64 {
 			return func(r *timed) float64 {
 				at := r.waiting(0)

@@ -5,7 +5,9 @@ import (
 	"image/color"
 	"slices"
 
+	"proactivedp/internal/plots"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // Of many clients and delays a timeline shows the first.
@@ -16,47 +18,47 @@ const (
 
 // windowPicture is the timelines of several delays below each other, on one clock,
 // of runs that have so many rounds.
-func windowPicture(f *frame, all []contender, windows []window, rounds int) picture {
+func windowPicture(f *frame, all []contender, windows []window, rounds int) plots.Picture {
 	spec := all[0].spec
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]
-	p := picture{
-		title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data.Name, modelTitle(spec.Model), min(rounds, timelineRounds)),
-		xLabel: "time on the virtual clock (ms)", banner: f.banner(),
+	p := plots.Picture{
+		Title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data.Name, train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
+		XLabel: "time on the virtual clock (ms)", Banner: f.banner(),
 	}
-	var t timeline
+	var t plots.Timeline
 	height := clients + 1
-	p.yNames = make([]string, height*len(all))
+	p.YNames = make([]string, height*len(all))
 	most := 0
 	for i, w := range windows {
-		top := float64(len(p.yNames) - 1 - i*height)
-		p.yNames[int(top)] = all[i].name + ": server"
+		top := float64(len(p.YNames) - 1 - i*height)
+		p.YNames[int(top)] = all[i].name + ": server"
 		for client := range clients {
-			p.yNames[int(top)-1-client] = fmt.Sprintf("client %d", client)
+			p.YNames[int(top)-1-client] = fmt.Sprintf("client %d", client)
 		}
 		most = max(most, addWindow(&t, w, top, clients, min(rounds, keptRounds*timelineRounds)))
 	}
-	p.marks = append(p.marks, t)
+	p.Marks = append(p.Marks, t)
 	for lag := range most + 1 {
 		name := fmt.Sprintf("computes, i − k = %d", lag)
 		if lag == len(lagColours)-1 && most == lag {
 			name += " or more"
 		}
-		p.key = append(p.key, keyEntry{name, lagColours[lag]})
+		p.Key = append(p.Key, plots.KeyEntry{Name: name, Colour: lagColours[lag]})
 	}
-	p.key = append(p.key, keyEntry{"waits for a broadcast", waitColour})
+	p.Key = append(p.Key, plots.KeyEntry{Name: "waits for a broadcast", Colour: waitColour})
 	if slices.ContainsFunc(windows, func(w window) bool { return len(w.Away) > 0 }) {
-		p.key = append(p.key, keyEntry{"is away", awayColour}, keyEntry{"gave a round up", abortedColour})
+		p.Key = append(p.Key, plots.KeyEntry{Name: "is away", Colour: awayColour}, plots.KeyEntry{Name: "gave a round up", Colour: abortedColour})
 	}
 	if clients < spec.Clients {
-		p.title += fmt.Sprintf(" (%d of %d clients)", clients, spec.Clients)
+		p.Title += fmt.Sprintf(" (%d of %d clients)", clients, spec.Clients)
 	}
 	return p
 }
 
 // Colours of a timeline.
 var (
-	lagColours      = palette[:5]
+	lagColours      = plots.Palette[:5]
 	waitColour      = color.Gray{228}
 	awayColour      = color.Gray{120}
 	abortedColour   = color.RGBA{150, 90, 90, 255}
@@ -68,7 +70,7 @@ var (
 // addWindow draws a window, of so many clients and rounds of each, with the server in
 // the row top and client c in the row top - 1 - c. Who has done these rounds waits for
 // nothing. It returns the number of the last colour of a lag in use.
-func addWindow(t *timeline, w window, top float64, clients, rounds int) (most int) {
+func addWindow(t *plots.Timeline, w window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return 1e3 * clockSeconds(at) }
 	row := func(client int) float64 { return top - 1 - float64(client) }
 	free, done := make([]sim.Time, clients), make([]int, clients)
@@ -79,7 +81,7 @@ func addWindow(t *timeline, w window, top float64, clients, rounds int) (most in
 			continue
 		}
 		if r.From > free[r.Client] {
-			t.stretches = append(t.stretches, stretch{row(r.Client), ms(free[r.Client]), ms(r.From), waitColour})
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(free[r.Client]), To: ms(r.From), Colour: waitColour})
 		}
 		free[r.Client] = r.To
 		if !r.Aborted {
@@ -92,28 +94,28 @@ func addWindow(t *timeline, w window, top float64, clients, rounds int) (most in
 			colour = abortedColour
 		}
 		if r.Arrives > 0 {
-			t.flights = append(t.flights, flight{[2]float64{row(r.Client), top}, ms(r.To), ms(r.Arrives), updateColour})
+			t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{row(r.Client), top}, From: ms(r.To), To: ms(r.Arrives), Colour: updateColour})
 		}
 		end = max(end, r.To, r.Arrives)
-		t.stretches = append(t.stretches, stretch{row(r.Client), ms(r.From), ms(r.To), colour})
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(r.From), To: ms(r.To), Colour: colour})
 	}
 	for _, b := range w.Broadcasts {
 		if b.Client >= clients {
 			continue
 		}
-		t.flights = append(t.flights, flight{[2]float64{top, row(b.Client)}, ms(b.Sent), ms(b.Arrives), broadcastColour})
+		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{top, row(b.Client)}, From: ms(b.Sent), To: ms(b.Arrives), Colour: broadcastColour})
 	}
-	t.stretches = append(t.stretches, stretch{top, 0, ms(end), serverColour})
+	t.Stretches = append(t.Stretches, plots.Stretch{Row: top, From: 0, To: ms(end), Colour: serverColour})
 	for client := range clients {
 		if done[client] < rounds && free[client] < end {
-			t.stretches = append(t.stretches, stretch{row(client), ms(free[client]), ms(end), waitColour})
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(client), From: ms(free[client]), To: ms(end), Colour: waitColour})
 		}
 	}
 	for _, a := range w.Away {
 		if a.Client >= clients {
 			continue
 		}
-		t.stretches = append(t.stretches, stretch{row(a.Client), ms(a.From), ms(a.To), awayColour})
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(a.Client), From: ms(a.From), To: ms(a.To), Colour: awayColour})
 	}
 	return most
 }

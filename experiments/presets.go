@@ -4,16 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"proactivedp/internal/paper"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // setting is one of the paper's experiments: a model on a data set, with what
 // its figures show.
 type setting struct {
-	paper problem   // what the paper prints for it
-	train TrainSpec // its basic parameters
-	plain steps     // of runs without noise
-	sizes []int     // of the sweep of sample sizes
+	paper paper.Case // what the paper prints for it
+	train train.Spec // its basic parameters
+	plain steps      // of runs without noise
+	sizes []int      // of the sweep of sample sizes
 
 	clips, sigmas []float64 // of the utility graph
 	wstar         int       // gradient computations of w* there, over all clients
@@ -32,7 +34,7 @@ type steps struct {
 	decay      sim.Decay
 }
 
-func (s steps) of(t TrainSpec) TrainSpec {
+func (s steps) of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.eta0, s.beta, string(s.decay)
 	return t
 }
@@ -41,7 +43,7 @@ func (s steps) of(t TrainSpec) TrainSpec {
 func (s setting) name() string { return s.train.Data + "-" + s.train.Model }
 
 // withoutNoise returns the basic parameters for a run without noise.
-func (s setting) withoutNoise() TrainSpec {
+func (s setting) withoutNoise() train.Spec {
 	spec := s.plain.of(s.train)
 	spec.NoiseMultiplier = 0
 	return spec
@@ -51,7 +53,7 @@ func (s setting) withoutNoise() TrainSpec {
 func settings() []setting {
 	var all []setting
 	for _, dataset := range []string{"phishing", "mushrooms"} {
-		for _, model := range []string{Ridge, Plain} {
+		for _, model := range []string{train.Ridge, train.Plain} {
 			all = append(all, convexSetting(model, dataset))
 		}
 	}
@@ -64,7 +66,7 @@ func settings() []setting {
 func convexSetting(model, dataset string) setting {
 	train := convexSpec(model, dataset)
 	return setting{
-		paper: paperConvex(), train: train, plain: steps{train.Eta0, train.Beta, sim.Decay(train.Schedule)},
+		paper: paper.Convex(), train: train, plain: steps{train.Eta0, train.Beta, sim.Decay(train.Schedule)},
 		sizes:  []int{1, 5, 10, 15, 20, 26},
 		clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
 		sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
@@ -76,10 +78,10 @@ func convexSetting(model, dataset string) setting {
 
 // convexSpec is the paper's parameters for a convex model: η₀/(1+βt) with β =
 // 0.001 for ridge, η₀/(1+β√t) with β = 0.01 for plain logistic regression.
-func convexSpec(model, dataset string) TrainSpec {
-	s := DefaultTrainSpec()
+func convexSpec(model, dataset string) train.Spec {
+	s := train.DefaultSpec()
 	s.Model, s.Data = model, dataset
-	if model == Plain {
+	if model == train.Plain {
 		s.Beta, s.Schedule = 0.01, string(sim.SqrtDecay)
 	}
 	return s
@@ -90,7 +92,7 @@ func convexSpec(model, dataset string) TrainSpec {
 // records held out of the training set, for MNIST at full size (results/search-mnist
 // and its neighbours), for CIFAR-10 at a twentieth of K. On MNIST with noise
 // η₀/(1+βt) was better than the paper's η₀/(1+β√t).
-const mnistModel = LeNet
+const mnistModel = train.LeNet
 
 var (
 	mnistSteps      = steps{0.015, 1e-5, sim.LinearDecay}
@@ -103,13 +105,13 @@ var (
 // non-convex problem with MNIST data set" and "Different privacy budget settings
 // for non-convex problem for MNIST data set".
 func mnistSetting(model string) setting {
-	basics := paperMNIST()
+	basics := paper.MNIST()
 	return setting{
 		paper: basics, train: mnistSteps.of(networkSpec(model, "mnist", basics)), plain: mnistPlainSteps,
 		sizes:  []int{10, 25, 50, 100, 200, 300, 370},
 		clips:  []float64{0.005, 0.01, 0.025, 0.05},
 		sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
-		wstar:  5 * basics.gradComps, draws: 5,
+		wstar:  5 * basics.GradComps, draws: 5,
 		points: 25, yMin: 0, yMax: 1, long: true,
 		eta0: []float64{0.01, 0.015, 0.02, 0.03}, beta: []float64{1e-5, 2e-5, 3e-5},
 	}
@@ -117,13 +119,13 @@ func mnistSetting(model string) setting {
 
 // cifarSetting is AlexNet on CIFAR-10: the tables of the same names.
 func cifarSetting() setting {
-	basics := paperCIFAR()
+	basics := paper.CIFAR()
 	return setting{
-		paper: basics, train: cifarSteps.of(networkSpec(AlexNet, "cifar10", basics)), plain: cifarPlainSteps,
+		paper: basics, train: cifarSteps.of(networkSpec(train.AlexNet, "cifar10", basics)), plain: cifarPlainSteps,
 		sizes:  []int{10, 25, 50, 100, 300, 500, 689},
 		clips:  []float64{0.01, 0.025, 0.05},
 		sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
-		wstar:  5 * basics.gradComps, draws: 3,
+		wstar:  5 * basics.GradComps, draws: 3,
 		points: 20, yMin: 0, yMax: 0.8, long: true,
 		eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, beta: []float64{0.001, 0.01},
 	}
@@ -131,10 +133,10 @@ func cifarSetting() setting {
 
 // networkSpec is what the networks share, C = 0.025, and what the paper prints
 // for the data set. δ is 1/N, as there.
-func networkSpec(model, dataset string, basics problem) TrainSpec {
-	s := DefaultTrainSpec()
+func networkSpec(model, dataset string, basics paper.Case) train.Spec {
+	s := train.DefaultSpec()
 	s.Model, s.Data = model, dataset
-	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.gradComps, string(basics.basic.size), basics.basic.sigma.value()
+	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.GradComps, string(basics.Basic.Size), basics.Basic.Sigma.Value()
 	s.Clip = 0.025
 	return s
 }
@@ -153,7 +155,7 @@ func realName(dataset string) string {
 // the usual one with the other. Where the paper has none it is the model's first,
 // or ridge logistic regression on phishing, under the names given.
 func settingOf(model, dataset string) setting {
-	known := append(settings(), mnistSetting(LeNet), mnistSetting(LeNetReLU))
+	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
 	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })
 	if i < 0 && model != "" {
@@ -174,7 +176,7 @@ func settingOf(model, dataset string) setting {
 // the parameters of the nearest. The step size of networks is not the paper's,
 // which has η₀ = 0.1 and η₀/(1+β√t) with β = 0.01, but searched on held-out
 // records.
-func PaperTrainSpec(model, dataset string) TrainSpec { return settingOf(model, dataset).train }
+func PaperTrainSpec(model, dataset string) train.Spec { return settingOf(model, dataset).train }
 
 // PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
 // PaperTrainSpec does: what each line needs but its clipping norm, and the

@@ -13,11 +13,12 @@ import (
 	"proactivedp/data/mnist"
 	"proactivedp/internal/fetch"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 const realSeeds = 5
 
-func meanAccuracy(t *testing.T, d *data.Dataset, spec TrainSpec) float64 {
+func meanAccuracy(t *testing.T, d *data.Dataset, spec train.Spec) float64 {
 	t.Helper()
 	sum := 0.0
 	for seed := range realSeeds {
@@ -45,12 +46,12 @@ func TestPhishingFollowsThePaper(t *testing.T) {
 		name, model, size string
 		sigma, lo, hi     float64
 	}{
-		{"no noise", Ridge, "26", 0, 0.905, 1},
-		{"s 26", Ridge, "26", 19.29962, 0.84, 0.90},
-		{"s 55", Ridge, "55", 13.06742, 0.895, 1},
-		{"s 5", Ridge, "5", 19.29962, 0, 1},
-		{"s 1", Ridge, "1", 19.29962, 0, 0.70},
-		{"plain, s 26", Plain, "26", 19.29962, 0.865, 1},
+		{"no noise", train.Ridge, "26", 0, 0.905, 1},
+		{"s 26", train.Ridge, "26", 19.29962, 0.84, 0.90},
+		{"s 55", train.Ridge, "55", 13.06742, 0.895, 1},
+		{"s 5", train.Ridge, "5", 19.29962, 0, 1},
+		{"s 1", train.Ridge, "1", 19.29962, 0, 0.70},
+		{"plain, s 26", train.Plain, "26", 19.29962, 0.865, 1},
 	} {
 		spec := convexSpec(c.model, "phishing")
 		spec.SampleSize, spec.NoiseMultiplier = c.size, c.sigma
@@ -71,7 +72,7 @@ func TestPhishingFollowsThePaper(t *testing.T) {
 func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	d := realData(t, "phishing")
 	sums := map[float64]float64{}
-	spec, _ := PaperUtilitySpec(Ridge, "phishing")
+	spec, _ := PaperUtilitySpec(train.Ridge, "phishing")
 	spec.Sigmas = []float64{5, 18}
 	for seed := range realSeeds {
 		spec.Train.Seed = uint64(seed + 1)
@@ -101,7 +102,7 @@ func TestMNISTIsLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mnistSetting(mnistModel)
-	accuracy := func(spec TrainSpec) float64 {
+	accuracy := func(spec train.Spec) float64 {
 		spec.GradComps /= 20
 		p, err := spec.Prepare(d, nil)
 		if err != nil {

@@ -5,23 +5,30 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // The table of a figure: ε rounded up, and none for the reference.
 func TestPrivacyRows(t *testing.T) {
 	var all []member
-	var privacy []PrivacyReport
-	for i, change := range []func(*TrainSpec){
-		func(s *TrainSpec) { s.NoiseMultiplier = 0 }, manyRounds, func(s *TrainSpec) { s.Sampling = "fixed" },
+	var privacy []train.PrivacyReport
+	for i, change := range []func(*train.Spec){
+		func(s *train.Spec) { s.NoiseMultiplier = 0 },
+		func(s *train.Spec) { s.NoiseMultiplier, s.GradComps, s.SampleSize, s.Delta = 60, 600, "1", 1e-5 },
+		func(s *train.Spec) { s.Sampling = "fixed" },
 	} {
+		spec := smallSpec()
+		change(&spec)
 		all = append(all, member{name: fmt.Sprint("m", i), reference: i == 0})
-		privacy = append(privacy, planned(t, change))
+		privacy = append(privacy, prepared(t, spec, drawn()).PlannedPrivacy())
 	}
 	rows := privacyRows(all, privacy)
 	if got := strings.Join(rows[1], " "); got != "m0 50 – – – –" {
 		t.Errorf("without noise: %s", got)
 	}
-	if got := rows[3]; !strings.HasPrefix(got[2], "ε ≤ ") || got[4] != notCovered || got[5] != notCovered {
+	if got := rows[3]; !strings.HasPrefix(got[2], "ε ≤ ") || got[4] != report.NotCovered || got[5] != report.NotCovered {
 		t.Errorf("fixed sampling: %s", got)
 	}
 	want := []*float64{

@@ -12,6 +12,7 @@ import (
 	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // SearchSpec is a grid search over what the paper does not give of its networks:
@@ -19,13 +20,13 @@ import (
 // multiplier and judged by records held out of the training set, never by the
 // test set.
 type SearchSpec struct {
-	Train  TrainSpec `json:"train"` // all else; Holdout ≥ 1
-	Models []string  `json:"models"`
-	Eta0   []float64 `json:"eta0"`
-	Beta   []float64 `json:"beta"`
-	Sigmas []float64 `json:"sigmas"`
-	Scale  float64   `json:"scale"` // which part of K is run, in (0, 1]
-	Seeds  int       `json:"seeds"` // 1 to this
+	Train  train.Spec `json:"train"` // all else; Holdout ≥ 1
+	Models []string   `json:"models"`
+	Eta0   []float64  `json:"eta0"`
+	Beta   []float64  `json:"beta"`
+	Sigmas []float64  `json:"sigmas"`
+	Scale  float64    `json:"scale"` // which part of K is run, in (0, 1]
+	Seeds  int        `json:"seeds"` // 1 to this
 }
 
 // heldOut is which part of its N a search holds out: of MNIST as many records as
@@ -40,9 +41,9 @@ func PaperSearch(model, dataset string) SearchSpec {
 		Train: s.train, Models: []string{s.train.Model}, Eta0: s.eta0, Beta: s.beta,
 		Sigmas: []float64{s.train.NoiseMultiplier, 0}, Scale: 1, Seeds: 1,
 	}
-	spec.Train.Holdout = s.paper.n / heldOut
+	spec.Train.Holdout = s.paper.N / heldOut
 	if model == "" && s.train.Model == mnistModel {
-		spec.Models = []string{LeNet, LeNetReLU}
+		spec.Models = []string{train.LeNet, train.LeNetReLU}
 	}
 	return spec
 }
@@ -69,7 +70,7 @@ func (s SearchSpec) Validate() error {
 		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by the test set", s.Train.Holdout))
 	}
 	runs := max(s.Seeds, 0)
-	with := func(name string, n int, set func(t *TrainSpec, i int)) {
+	with := func(name string, n int, set func(t *train.Spec, i int)) {
 		if n == 0 {
 			errs = append(errs, fmt.Errorf("experiments: %s: none given, must be at least one", name))
 		}
@@ -80,10 +81,10 @@ func (s SearchSpec) Validate() error {
 		}
 		runs = min(runs*n, maxRuns+1)
 	}
-	with("models", len(s.Models), func(t *TrainSpec, i int) { t.Model = s.Models[i] })
-	with("eta0", len(s.Eta0), func(t *TrainSpec, i int) { t.Eta0 = s.Eta0[i] })
-	with("beta", len(s.Beta), func(t *TrainSpec, i int) { t.Beta = s.Beta[i] })
-	with("sigmas", len(s.Sigmas), func(t *TrainSpec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
+	with("models", len(s.Models), func(t *train.Spec, i int) { t.Model = s.Models[i] })
+	with("eta0", len(s.Eta0), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
+	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
+	with("sigmas", len(s.Sigmas), func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
 		errs = append(errs, fmt.Errorf("experiments: the search has more than %d runs, which is the most", maxRuns))
 	}
@@ -91,8 +92,8 @@ func (s SearchSpec) Validate() error {
 }
 
 // points lists the grid but for the seeds, noise multipliers outermost.
-func (s SearchSpec) points() []TrainSpec {
-	var out []TrainSpec
+func (s SearchSpec) points() []train.Spec {
+	var out []train.Spec
 	for _, sigma := range s.Sigmas {
 		for _, model := range s.Models {
 			for _, eta0 := range s.Eta0 {
@@ -115,22 +116,22 @@ type trial struct {
 }
 
 type trialSpec struct {
-	Kind  string    `json:"kind"`
-	Train TrainSpec `json:"train"`
-	Data  string    `json:"data_sha256"`
+	Kind  string     `json:"kind"`
+	Train train.Spec `json:"train"`
+	Data  string     `json:"data_sha256"`
 }
 
-func trialCell(spec TrainSpec, d *data.Dataset, hash string) cell {
+func trialCell(spec train.Spec, d *data.Dataset, hash string) cell {
 	return cell{
 		spec:    trialSpec{Kind: "trial", Train: spec, Data: hash},
-		kernels: spec.kernels(),
-		cost:    func(workers int) (cost, error) { return spec.cost(d, 1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+		kernels: spec.Kernels(),
+		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, 1, workers) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
 			}
-			r, _, err := p.train(ctx, perf, p.progress(progress), keep.of(p, nil))
+			r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
 			if errors.Is(err, models.ErrDiverged) {
 				return &trial{Rows: p.Test.Len(), Diverged: true}, nil
 			}
@@ -151,7 +152,7 @@ func trialCell(spec TrainSpec, d *data.Dataset, hash string) cell {
 
 // found is a point of a search with its trials, one a seed.
 type found struct {
-	spec     TrainSpec
+	spec     train.Spec
 	trials   []trial
 	mean, sd float64 // of the accuracy; a diverged run counts as 0
 }

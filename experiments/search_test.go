@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/train"
 )
 
 // The stated command says all that a flag has changed, and the part of the paper's
@@ -26,7 +27,7 @@ func TestSearchStatesItsCommand(t *testing.T) {
 	}
 	s := &spec.Train
 	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
-	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), HogwildRunner, "constant:1ms", "constant:2ms"
+	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms", "constant:2ms"
 	spec.Scale = 0.5
 	const want = " --clients 4 --grad-computations 3600 --delay unlimited --partition shard --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
 	if got := spec.command(); !strings.HasSuffix(got, " --scale 0.5 --seeds 1"+want) {
@@ -47,7 +48,7 @@ func TestSearchStatesItsCommand(t *testing.T) {
 func TestSearch(t *testing.T) {
 	spec := PaperSearch("", "synth-mnist:350")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 60
-	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
+	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
 	o := SearchOptions{Out: dir, Workers: 2}
 	if err := Search(t.Context(), spec, digits(350), o); err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // The files of a search's folder.
@@ -37,7 +39,7 @@ func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions)
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	if _, err := holdsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
+	if _, err := report.HoldsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -92,7 +94,7 @@ func (s SearchSpec) command() string {
 }
 
 // paper is what the search trains unless it is said otherwise.
-func (s SearchSpec) paper() TrainSpec { return PaperSearch(s.Models[0], s.Train.Data).Train }
+func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
 func listText(x []float64) string {
 	texts := make([]string, len(x))
@@ -108,9 +110,9 @@ func searchRecords(all []found) [][]string {
 	for _, f := range all {
 		for i, t := range f.trials {
 			s := f.spec
-			out = append(out, []string{s.Data, s.Model, number(s.NoiseMultiplier), s.SampleSize, number(s.Clip), s.Schedule,
-				number(s.Eta0), number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
-				strconv.Itoa(t.Rows), number(t.Accuracy), strconv.FormatBool(t.Diverged)})
+			out = append(out, []string{s.Data, s.Model, report.Number(s.NoiseMultiplier), s.SampleSize, report.Number(s.Clip), s.Schedule,
+				report.Number(s.Eta0), report.Number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
+				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged)})
 		}
 	}
 	return out
@@ -118,17 +120,17 @@ func searchRecords(all []found) [][]string {
 
 // readme tells what was searched and what was found.
 func (s SearchSpec) readme(all []found, d *data.Dataset) string {
-	var p page
+	var p report.Page
 	t := all[0].spec
-	p.title("Search for the step size on " + d.Name)
+	p.Title("Search for the step size on " + d.Name)
 	if d.Synthetic {
-		p.text("**Synthetic stand-in data**, not %s.", realName(d.Name))
+		p.Text("**Synthetic stand-in data**, not %s.", realName(d.Name))
 	}
-	p.text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is trained on the training set without its last %d records, "+
+	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is trained on the training set without its last %d records, "+
 		"and judged by these. The test set is not looked at.", t.Holdout)
-	p.text("**The search itself is not covered by any privacy statement**: it trains on the same records again and again, also without noise, and picks by what it sees. " +
+	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and again, also without noise, and picks by what it sees. " +
 		"An ε given for a run with the winner's step size is that of this run alone.")
-	p.items([]string{
+	p.Items([]string{
 		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
 			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule, t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
@@ -136,18 +138,18 @@ func (s SearchSpec) readme(all []found, d *data.Dataset) string {
 	})
 	for _, sigma := range s.Sigmas {
 		if sigma == 0 {
-			p.section("Without noise")
+			p.Section("Without noise")
 		} else {
-			p.section("σ = %.7g", sigma)
+			p.Section("σ = %.7g", sigma)
 		}
 		var rows [][]string
 		ranked := best(all, sigma)
 		for _, f := range ranked {
-			rows = append(rows, []string{f.spec.Model, number(f.spec.Eta0), number(f.spec.Beta), fixed(f.mean, 4), fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
+			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta), report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
-		p.text("Best: **%s, step size %s**, %.4f.", w.spec.Model, stepText(w.spec), w.mean)
-		p.table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
+		p.Text("Best: **%s, step size %s**, %.4f.", w.spec.Model, stepText(w.spec), w.mean)
+		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
 	}
 	return p.String()
 }

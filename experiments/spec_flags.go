@@ -3,11 +3,13 @@ package experiments
 import (
 	"fmt"
 	"strings"
+
+	"proactivedp/train"
 )
 
 // flags is the command line's flags for what the spec says other than usual, each
 // after a blank. The model, the data and the seed are not among them.
-func flags(s, usual TrainSpec) string {
+func flags(s, usual train.Spec) string {
 	var text strings.Builder
 	for _, f := range []struct {
 		flag         string

@@ -7,12 +7,13 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // contender is one of the settings that are compared on the virtual clock.
 type contender struct {
 	name string
-	spec TrainSpec // but for the seed
+	spec train.Spec // but for the seed
 }
 
 // contest is contenders with their runs. The first one is the reference: the

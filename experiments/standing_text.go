@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // goalText says what "time to target" is the time to.
@@ -49,9 +51,9 @@ func (c *contest) caption(f *frame) (string, error) {
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then, on %d rows (%s).",
 		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, spreadText(len(c.runs[0])), f.note(),
-		timingText(spec), c.runs[0][0].TestRows, spec.judgedOn())
+		timingText(spec), c.runs[0][0].TestRows, spec.JudgedOn())
 	notes := ""
-	for _, note := range spec.notes() {
+	for _, note := range spec.Notes() {
 		notes += "\nNote: " + note + "."
 	}
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
@@ -80,7 +82,7 @@ func (c *contest) privacyText(f *frame) (string, error) {
 // epsilonAtMost claims an ε, or none.
 func epsilonAtMost(e *float64) string {
 	if e == nil {
-		return notCovered
+		return report.NotCovered
 	}
 	return "ε ≤ " + decimal.Up(*e, 4)
 }
@@ -102,7 +104,7 @@ func (s Standing) row(seeds int) []string {
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
 	}
-	target, up := fmt.Sprintf("%d of %s", s.Reached, seedsText(seeds)), noAnswer
+	target, up := fmt.Sprintf("%d of %s", s.Reached, seedsText(seeds)), report.NoAnswer
 	if s.ToTarget != nil {
 		target = fmt.Sprintf("%.3g s", *s.ToTarget)
 	}
@@ -110,15 +112,15 @@ func (s Standing) row(seeds int) []string {
 		up = fmt.Sprintf("%.2f (%.2f)", *s.SpeedUp, *s.LeastUp)
 	}
 	return []string{s.Name, accuracy, fmt.Sprintf("%.3g s", s.Seconds), target, up,
-		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), shareText(s.Idle)}
+		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), report.Share(s.Idle)}
 }
 
 // contestConfig is what a manifest says of a contest.
 type contestConfig struct {
-	Train     []TrainSpec `json:"train"`
-	Looks     int         `json:"looks"`
-	Tolerance float64     `json:"target_tolerance"` // below the first's accuracy at its end
-	Standings []Standing  `json:"standings"`
+	Train     []train.Spec `json:"train"`
+	Looks     int          `json:"looks"`
+	Tolerance float64      `json:"target_tolerance"` // below the first's accuracy at its end
+	Standings []Standing   `json:"standings"`
 }
 
 func (c *contest) config() contestConfig {
@@ -134,7 +136,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
 	for i, m := range c.all {
 		for seed := range c.runs[i] {
-			own := []string{f.data.Name, m.spec.Model, m.name, m.spec.Delay, number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
+			own := []string{f.data.Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
 			for _, row := range rows(i, seed, &c.runs[i][seed]) {
 				out = append(out, append(own[:len(own):len(own)], row...))
 			}
@@ -148,8 +150,8 @@ func (c *contest) table(f *frame) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target", "mean_lag", "max_lag", "idle", "diverged"},
 		func(_, seed int, r *timed) [][]string {
 			mean, most := r.lag()
-			return [][]string{{number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock), number(c.goal[seed]), c.reachedText(seed, r),
-				number(mean), strconv.Itoa(most), number(r.idle()), strconv.FormatBool(r.Diverged)}}
+			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock), report.Number(c.goal[seed]), c.reachedText(seed, r),
+				report.Number(mean), strconv.Itoa(most), report.Number(r.idle()), strconv.FormatBool(r.Diverged)}}
 		})
 }
 
@@ -179,7 +181,7 @@ var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy"
 
 // look is look j at a run, and how the run stands.
 func (c *contest) look(seed int, r *timed, j int) []string {
-	return []string{seconds(r.At[j]), number(r.Accuracy[j]), number(c.goal[seed]), c.reachedText(seed, r)}
+	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), report.Number(c.goal[seed]), c.reachedText(seed, r)}
 }
 
 // curves is every look of every run.
@@ -207,7 +209,7 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 func (c *contest) idleTable(f *frame) [][]string {
 	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"}, func(_, _ int, r *timed) (rows [][]string) {
 		for client := range r.Busy {
-			rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]), number(r.waiting(client))})
+			rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]), report.Number(r.waiting(client))})
 		}
 		return rows
 	})

@@ -10,14 +10,15 @@ import (
 	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // timedSpec is a run on the virtual clock, watched as it goes.
 type timedSpec struct {
-	Kind  string    `json:"kind"`
-	Train TrainSpec `json:"train"`
-	Data  string    `json:"data_sha256"`
-	Looks int       `json:"looks"`
+	Kind  string     `json:"kind"`
+	Train train.Spec `json:"train"`
+	Data  string     `json:"data_sha256"`
+	Looks int        `json:"looks"`
 }
 
 // timed is what such a run shows. Look j, from 0, is at the server's model v
@@ -37,12 +38,12 @@ type timed struct {
 	Paid      *paid         `json:"paid,omitempty"`     // if sizes adapt
 }
 
-func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
+func timedCell(spec train.Spec, looks int, d *data.Dataset, hash string) cell {
 	return cell{
 		spec:    timedSpec{Kind: "timed", Train: spec, Data: hash, Looks: looks},
-		kernels: spec.kernels(),
-		cost:    func(workers int) (cost, error) { return spec.cost(d, looks+1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ Keep) (any, error) {
+		kernels: spec.Kernels(),
+		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, looks+1, workers) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
@@ -60,8 +61,8 @@ func timedCell(spec TrainSpec, looks int, d *data.Dataset, hash string) cell {
 }
 
 // runTimed trains on the virtual clock and looks at the model on the way.
-func runTimed(ctx context.Context, p *Problem, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
-	v, err := sim.NewVirtual(p.Config, perf, p.progress(progress))
+func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
+	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
 	if err != nil {
 		return nil, err
 	}

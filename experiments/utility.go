@@ -14,6 +14,7 @@ import (
 	"proactivedp/internal/f32"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"):
@@ -21,9 +22,9 @@ import (
 // added to every coordinate, unscaled, and the test accuracy of w* + n is
 // compared with that of w*.
 type UtilitySpec struct {
-	Train  TrainSpec `json:"train"`  // σ is 0 in it
-	Sigmas []float64 `json:"sigmas"` // noise multipliers σ ≥ 0 to try
-	Draws  int       `json:"draws"`  // of n for each σ
+	Train  train.Spec `json:"train"`  // σ is 0 in it
+	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
+	Draws  int        `json:"draws"`  // of n for each σ
 }
 
 // maxDraws bounds the draws of one point.
@@ -64,7 +65,7 @@ type UtilityPoint struct {
 
 // run trains w* and adds the noise. It reports which part of the work is done,
 // from time to time.
-func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64), keep Keep) (*Utility, error) {
+func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64), keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 	if err != nil {
 		return nil, err
 	}
-	training := p.work() / s.work(p)
-	r, _, err := p.train(ctx, perf, p.progress(func(part float64) { progress(training * part) }), keep.of(p, nil))
+	training := p.Work() / s.work(p)
+	r, _, err := p.RunKept(ctx, perf, p.Progress(func(part float64) { progress(training * part) }), keep.For(p, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +108,8 @@ func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, pr
 }
 
 // work is that of p, which trains w*, and of judging the noisy models.
-func (s UtilitySpec) work(p *Problem) float64 {
-	return p.work() + float64(len(s.Sigmas)*s.Draws)*p.judging()
+func (s UtilitySpec) work(p *train.Prepared) float64 {
+	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }
 
 // meanSD returns the mean and the standard deviation, 0 for a single value.
@@ -129,9 +130,9 @@ func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	return cell{
 		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
-		kernels: spec.Train.kernels(),
-		cost:    func(workers int) (cost, error) { return spec.Train.cost(d, len(spec.Sigmas)*spec.Draws, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep Keep) (any, error) {
+		kernels: spec.Train.Kernels(),
+		cost:    func(workers int) (train.Cost, error) { return spec.Train.Cost(d, len(spec.Sigmas)*spec.Draws, workers) },
+		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			return spec.run(ctx, d, perf, progress, keep)
 		},
 		check: func(text json.RawMessage) error {

@@ -7,7 +7,9 @@ import (
 	"text/tabwriter"
 
 	"proactivedp/data"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // UtilityReport is a utility graph: a line for each clipping norm.
@@ -29,12 +31,12 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 		return nil, err
 	}
 	r := &UtilityReport{
-		TestRows: p.Test.Len(), JudgedOn: s.Train.judgedOn(),
+		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(),
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: d.Hash(), Spec: s,
 	}
 	r.Spec.Train.Clip = 0
 	n := float64(len(clips))
-	show, finish := longBar(progress, "training and judging", n*s.work(p))
+	show, finish := report.LongBar(progress, "training and judging", n*s.work(p))
 	defer finish()
 	for i, clip := range clips {
 		one := s
@@ -43,7 +45,7 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 			if show != nil {
 				show((float64(i) + part) / n)
 			}
-		}, Keep{})
+		}, train.Keep{})
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +58,7 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 // of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %d rows of %s\n",
-		r.JudgedOn, r.TestRows, dataText(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
+		r.JudgedOn, r.TestRows, train.DataText(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -7,15 +7,16 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // windowSpec is the beginning of a run on the virtual clock, as a timeline shows
 // it.
 type windowSpec struct {
-	Kind   string    `json:"kind"`
-	Train  TrainSpec `json:"train"`
-	Data   string    `json:"data_sha256"`
-	Rounds int       `json:"rounds"` // of each client
+	Kind   string     `json:"kind"`
+	Train  train.Spec `json:"train"`
+	Data   string     `json:"data_sha256"`
+	Rounds int        `json:"rounds"` // of each client
 }
 
 // keptRounds times the rounds that a window waits for is how far it follows a
@@ -56,16 +57,16 @@ type windowBroadcast struct {
 	Arrives sim.Time `json:"arrives"`
 }
 
-func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
+func windowCell(spec train.Spec, rounds int, d *data.Dataset, hash string) cell {
 	return cell{
 		spec:    windowSpec{Kind: "window", Train: spec, Data: hash, Rounds: rounds},
-		kernels: spec.kernels(),
-		cost: func(workers int) (cost, error) {
-			c, err := spec.cost(d, 0, workers)
-			c.work = 0 // next to nothing beside whole runs
+		kernels: spec.Kernels(),
+		cost: func(workers int) (train.Cost, error) {
+			c, err := spec.Cost(d, 0, workers)
+			c.Work = 0 // next to nothing beside whole runs
 			return c, err
 		},
-		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ Keep) (any, error) {
+		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			p, err := spec.Prepare(d, nil)
 			if err != nil {
 				return nil, err
@@ -83,7 +84,7 @@ func windowCell(spec TrainSpec, rounds int, d *data.Dataset, hash string) cell {
 }
 
 // runWindow runs the first rounds and keeps when what happened.
-func runWindow(ctx context.Context, p *Problem, perf sim.Perf, rounds int) (*window, error) {
+func runWindow(ctx context.Context, p *train.Prepared, perf sim.Perf, rounds int) (*window, error) {
 	v, err := sim.NewVirtual(p.Config, perf, nil)
 	if err != nil {
 		return nil, err

@@ -9,14 +9,14 @@ import (
 	"runtime"
 	"slices"
 
-	"proactivedp/experiments"
+	"proactivedp/train"
 )
 
 // scaleRuns lists the runs, in the order of the figures' lines: clients from one
 // to a hundred thousand, models from phishing's to AlexNet, as far as the clients'
 // models together stay below 2 GiB.
 func scaleRuns() []scaleRun {
-	virtual, hogwild := experiments.VirtualRunner, experiments.HogwildRunner
+	virtual, hogwild := train.VirtualRunner, train.HogwildRunner
 	var runs []scaleRun
 	for _, line := range []struct {
 		runner, model string
@@ -24,13 +24,13 @@ func scaleRuns() []scaleRun {
 		rounds        int // of all clients together, a second or less
 		clients       []int
 	}{
-		{virtual, experiments.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
-		{virtual, experiments.Ridge, 1 << 10, 300_000, []int{1, 5, 10, 100, 1000, 10_000}},
-		{virtual, experiments.Ridge, 1 << 14, 40_000, []int{1, 5, 10, 100, 1000}},
-		{virtual, experiments.Ridge, 1 << 18, 2000, []int{1, 5, 10, 100}},
-		{virtual, experiments.LeNetReLU, 0, 3000, []int{1, 5, 10, 100, 1000}},
-		{virtual, experiments.AlexNet, 0, 20, []int{1, 5}},
-		{hogwild, experiments.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
+		{virtual, train.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
+		{virtual, train.Ridge, 1 << 10, 300_000, []int{1, 5, 10, 100, 1000, 10_000}},
+		{virtual, train.Ridge, 1 << 14, 40_000, []int{1, 5, 10, 100, 1000}},
+		{virtual, train.Ridge, 1 << 18, 2000, []int{1, 5, 10, 100}},
+		{virtual, train.LeNetReLU, 0, 3000, []int{1, 5, 10, 100, 1000}},
+		{virtual, train.AlexNet, 0, 20, []int{1, 5}},
+		{hogwild, train.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
 	} {
 		for _, n := range line.clients {
 			runs = append(runs, scaleRun{line.runner, line.model, line.columns, n, max(leastScaleRounds, line.rounds/n)})
@@ -45,7 +45,7 @@ const leastScaleRounds = 10
 
 // processors is how many the run may use.
 func (r scaleRun) processors() int {
-	if r.Runner == experiments.HogwildRunner {
+	if r.Runner == train.HogwildRunner {
 		return runtime.NumCPU()
 	}
 	return 1
@@ -53,8 +53,8 @@ func (r scaleRun) processors() int {
 
 // point measures the run some times, each in a process of its own, and takes
 // medians.
-func (r scaleRun) point(runs int) (experiments.ScalePoint, error) {
-	p := experiments.ScalePoint{Runner: r.Runner, Model: r.Model, Processors: r.processors(), Clients: r.Clients}
+func (r scaleRun) point(runs int) (scalePoint, error) {
+	p := scalePoint{Runner: r.Runner, Model: r.Model, Processors: r.processors(), Clients: r.Clients}
 	self, err := os.Executable()
 	if err != nil {
 		return p, err
@@ -84,15 +84,15 @@ func (r scaleRun) point(runs int) (experiments.ScalePoint, error) {
 }
 
 // lawful are the points that the law is fitted to.
-func lawful(points []experiments.ScalePoint) []experiments.ScalePoint {
-	return slices.DeleteFunc(slices.Clone(points), func(p experiments.ScalePoint) bool {
-		return p.Runner != experiments.VirtualRunner || p.Model != experiments.Ridge
+func lawful(points []scalePoint) []scalePoint {
+	return slices.DeleteFunc(slices.Clone(points), func(p scalePoint) bool {
+		return p.Runner != train.VirtualRunner || p.Model != train.Ridge
 	})
 }
 
 // scale measures all runs and writes the folder.
 func scale(dir string, runs int) error {
-	var points []experiments.ScalePoint
+	var points []scalePoint
 	for _, r := range scaleRuns() {
 		p, err := r.point(runs)
 		if err != nil {
@@ -102,7 +102,7 @@ func scale(dir string, runs int) error {
 			p.Runner, p.Model, p.Params, p.Clients, p.Rate, p.Nanoseconds, p.MiB)
 		points = append(points, p)
 	}
-	law, err := experiments.FitScale(lawful(points))
+	law, err := fitScale(lawful(points))
 	if err != nil {
 		return err
 	}

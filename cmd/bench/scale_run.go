@@ -13,9 +13,9 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // scaleRun is a training whose cost is measured: one example a round on average,
@@ -65,9 +65,9 @@ func drawnRows(columns int) *data.Dataset {
 // data returns what the run trains on.
 func (r scaleRun) data() (*data.Dataset, error) {
 	switch r.Model {
-	case experiments.LeNetReLU:
+	case train.LeNetReLU:
 		return synth.Digits(rng.New(1), synth.MinRows), nil
-	case experiments.AlexNet:
+	case train.AlexNet:
 		return synth.Objects(rng.New(1), synth.MinRows), nil
 	}
 	if r.Columns < entries {
@@ -77,12 +77,12 @@ func (r scaleRun) data() (*data.Dataset, error) {
 }
 
 // problem returns the training, ready to run.
-func (r scaleRun) problem() (*experiments.Problem, error) {
+func (r scaleRun) problem() (*train.Prepared, error) {
 	d, err := r.data()
 	if err != nil {
 		return nil, err
 	}
-	spec := experiments.DefaultTrainSpec()
+	spec := train.DefaultSpec()
 	spec.Model, spec.Data, spec.Runner, spec.Clients = r.Model, d.Name, r.Runner, r.Clients
 	spec.SampleSize, spec.GradComps = "1", r.Rounds
 	return spec.Prepare(d, nil)
@@ -105,7 +105,7 @@ func (r scaleRun) measure(w io.Writer) error {
 	}
 	c := scaleCost{Params: p.Config.Model.NumParams()}
 	run := func() (*sim.Result, error) { return sim.Hogwild(context.Background(), p.Config, nil) }
-	if r.Runner == experiments.VirtualRunner {
+	if r.Runner == train.VirtualRunner {
 		v, err := sim.NewVirtual(p.Config, sim.Perf{}, nil)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ const gradientRounds = 50
 
 // gradient returns the mean seconds of a round's gradient.
 func (r scaleRun) gradient() (seconds float64, err error) {
-	r.Runner, r.Clients, r.Rounds = experiments.VirtualRunner, 1, gradientRounds
+	r.Runner, r.Clients, r.Rounds = train.VirtualRunner, 1, gradientRounds
 	p, err := r.problem()
 	if err != nil {
 		return 0, err

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments"
+	"proactivedp/train"
 )
 
 // A run of every kind of model and runner costs something, and does as many
 // rounds as it says.
 func TestScaleRunIsMeasured(t *testing.T) {
 	for _, r := range []scaleRun{
-		{experiments.VirtualRunner, experiments.Ridge, 68, 20, 10},
-		{experiments.HogwildRunner, experiments.Ridge, 100, 3, 10},
-		{experiments.VirtualRunner, experiments.LeNetReLU, 0, 2, 3},
+		{train.VirtualRunner, train.Ridge, 68, 20, 10},
+		{train.HogwildRunner, train.Ridge, 100, 3, 10},
+		{train.VirtualRunner, train.LeNetReLU, 0, 2, 3},
 	} {
 		text, err := json.Marshal(r)
 		if err != nil {
@@ -63,18 +63,18 @@ func TestDrawnRows(t *testing.T) {
 }
 
 func TestScaleIsWritten(t *testing.T) {
-	var points []experiments.ScalePoint
+	var points []scalePoint
 	for _, r := range scaleRuns() {
-		if r.Model != experiments.Ridge {
+		if r.Model != train.Ridge {
 			continue
 		}
 		ns := 1000 + float64(r.Clients) + float64(r.Columns)
-		points = append(points, experiments.ScalePoint{
+		points = append(points, scalePoint{
 			Runner: r.Runner, Model: r.Model, Processors: 1, Clients: r.Clients, Params: r.Columns + 1,
 			Updates: r.Clients * r.Rounds, Rate: 1e9 / ns, Nanoseconds: ns, Least: ns, Most: ns, MiB: 20 + float64(r.Clients)/100,
 		})
 	}
-	law, err := experiments.FitScale(lawful(points))
+	law, err := fitScale(lawful(points))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestScaleIsWritten(t *testing.T) {
 	if err != nil || len(rows) != len(points)+1 {
 		t.Errorf("%d rows for %d points, %v", len(rows), len(points), err)
 	}
-	var m struct{ Law experiments.ScaleLaw }
+	var m struct{ Law scaleLaw }
 	if err := json.Unmarshal([]byte(read(scaleManifest)), &m); err != nil || m.Law != *law {
 		t.Errorf("the manifest's law is %+v, %v, want %+v", m.Law, err, *law)
 	}

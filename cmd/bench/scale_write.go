@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/experiments"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/version"
+	"proactivedp/train"
 )
 
 // The files of the folder.
@@ -29,7 +29,7 @@ const (
 )
 
 // writeScale writes figures, data, how they were made, and what they say.
-func writeScale(dir string, points []experiments.ScalePoint, law *experiments.ScaleLaw, runs int) error {
+func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func writeScale(dir string, points []experiments.ScalePoint, law *experiments.Sc
 		name  string
 		write func(io.Writer) error
 	}{
-		{scalePicture, func(w io.Writer) error { return experiments.ScaleTime.Draw(w, points, law, caption) }},
-		{scaleMemory, func(w io.Writer) error { return experiments.ScaleMemory.Draw(w, points, law, caption) }},
+		{scalePicture, func(w io.Writer) error { return timeCost.draw(w, points, law, caption) }},
+		{scaleMemory, func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) }},
 		{scaleTable, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(scaleRecords(points, law)) }},
 		{scaleManifest, func(w io.Writer) error {
 			enc := json.NewEncoder(w)
@@ -66,7 +66,7 @@ func writeScale(dir string, points []experiments.ScalePoint, law *experiments.Sc
 const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, the paper's noise and default times."
 
 // lawText states the law and how well it fits.
-func lawText(l *experiments.ScaleLaw) string {
+func lawText(l *scaleLaw) string {
 	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
 		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
 		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors, 100*l.Memory.Worst)
@@ -76,13 +76,13 @@ func lawText(l *experiments.ScaleLaw) string {
 func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
 
 // scaleRecords is every point, the header first.
-func scaleRecords(points []experiments.ScalePoint, law *experiments.ScaleLaw) [][]string {
+func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {
 	out := [][]string{{"runner", "model", "processors", "clients", "parameters", "client_rounds", "client_rounds_per_second",
 		"processor_ns", "processor_ns_least", "processor_ns_most", "gradient_ns", "law_ns", "peak_mib", "law_mib"}}
 	short := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 	for _, p := range points {
 		lawNs, lawMiB := "", ""
-		if p.Runner == experiments.VirtualRunner {
+		if p.Runner == train.VirtualRunner {
 			lawNs, lawMiB = short(lawNanoseconds(p, law)), short(law.MiB(p.Clients, p.Params))
 		}
 		out = append(out, []string{p.Runner, p.Model, strconv.Itoa(p.Processors), strconv.Itoa(p.Clients), strconv.Itoa(p.Params), strconv.Itoa(p.Updates), short(p.Rate),
@@ -93,7 +93,7 @@ func scaleRecords(points []experiments.ScalePoint, law *experiments.ScaleLaw) []
 
 // lawNanoseconds is the law's time of a round, and a network's gradient, which
 // the law does not know.
-func lawNanoseconds(p experiments.ScalePoint, law *experiments.ScaleLaw) float64 {
+func lawNanoseconds(p scalePoint, law *scaleLaw) float64 {
 	return law.Nanoseconds(p.Clients, p.Params) + p.Gradient
 }
 
@@ -106,10 +106,10 @@ const (
 )
 
 // scaleFigures are what has a target.
-func scaleFigures(points []experiments.ScalePoint) []figure {
+func scaleFigures(points []scalePoint) []figure {
 	var all []figure
 	for _, p := range points {
-		if p.Runner != experiments.VirtualRunner || p.Params != phishingSized || p.Clients < manyClients {
+		if p.Runner != train.VirtualRunner || p.Params != phishingSized || p.Clients < manyClients {
 			continue
 		}
 		rate, memory := atLeast, atMost
@@ -125,7 +125,7 @@ func scaleFigures(points []experiments.ScalePoint) []figure {
 	return all
 }
 
-func writeScaleReadme(w io.Writer, points []experiments.ScalePoint, law *experiments.ScaleLaw, runs int) error {
+func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int) error {
 	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a process of its own.\n\n"+
 		"![processor time of a client round](%s) ![memory](%s)\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture, scaleMemory)
@@ -140,7 +140,7 @@ func writeScaleReadme(w io.Writer, points []experiments.ScalePoint, law *experim
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {
 		lawNs, lawMiB := "–", "–"
-		if p.Runner == experiments.VirtualRunner {
+		if p.Runner == train.VirtualRunner {
 			lawNs, lawMiB = thousands(lawNanoseconds(p, law)), thousands(law.MiB(p.Clients, p.Params))
 		}
 		rate := thousands(p.Rate)

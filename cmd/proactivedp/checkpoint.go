@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/experiments"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // keepFlags says where a training run keeps checkpoints and goes on from.
@@ -47,7 +47,7 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 }
 
 // fits reports why a new run of the spec cannot be kept in the file.
-func (k *keepFlags) fits(s experiments.TrainSpec) error {
+func (k *keepFlags) fits(s train.Spec) error {
 	if k.path == "" {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (k *keepFlags) fits(s experiments.TrainSpec) error {
 }
 
 // keep is what the flags ask for, of a run that goes on from a checkpoint or nil.
-func (k *keepFlags) keep(from *experiments.Checkpoint) experiments.Keep {
-	return experiments.Keep{Path: k.path, Every: k.every, From: from}
+func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
+	return train.Keep{Path: k.path, Every: k.every, From: from}
 }
 
 // goOn resumes a run.
 func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool) error {
-	from, err := experiments.OpenCheckpoint(k.resume)
+	from, err := train.OpenCheckpoint(k.resume)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (k *keepFlags) place() error {
 	if sameFile(k.path, k.resume) {
 		return nil
 	}
-	return experiments.CheckKeep(k.path)
+	return train.CheckKeep(k.path)
 }
 
 // contradict reports the flags that were given with another value than a
 // checkpoint's run has. The name of the data may be another, for the same content.
-func (t *trainFlags) contradict(cmd *cobra.Command, kept experiments.TrainSpec) error {
+func (t *trainFlags) contradict(cmd *cobra.Command, kept train.Spec) error {
 	given := t.given(cmd)
 	t.spec = kept
 	var errs []error

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/experiments"
+	"proactivedp/train"
 )
 
 func newDelay() *cobra.Command {
@@ -39,7 +40,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
   proactivedp delay --data my.libsvm --partition shard --clients 10 --compute-time pareto:2ms,1.3 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.fill(cmd, func(model, dataset string) experiments.TrainSpec {
+			if err := flags.fill(cmd, func(model, dataset string) train.Spec {
 				return experiments.DefaultDelaySpec(model, dataset).Train
 			}); err != nil {
 				return err

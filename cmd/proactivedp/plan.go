@@ -10,7 +10,6 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
-	"proactivedp/experiments"
 	"proactivedp/plan"
 )
 
@@ -140,7 +139,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", answer.NoFrontier)
 	}
 	if answer.Frontier != nil {
-		if err := f.files.write(answer.Frontier.WriteCSV, func(w io.Writer) error { return experiments.DrawFrontier(w, answer.Frontier) }); err != nil {
+		if err := f.files.write(answer.Frontier.WriteCSV, func(w io.Writer) error { return drawFrontier(w, answer.Frontier) }); err != nil {
 			return err
 		}
 	}

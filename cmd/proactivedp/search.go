@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/experiments"
+	"proactivedp/train"
 )
 
 func newSearch() *cobra.Command {
@@ -34,7 +35,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := spec
-			if err := flags.fill(cmd, func(_, dataset string) experiments.TrainSpec {
+			if err := flags.fill(cmd, func(_, dataset string) train.Spec {
 				model := ""
 				if cmd.Flags().Changed("models") && len(given.Models) > 0 {
 					model = given.Models[0]

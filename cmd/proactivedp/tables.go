@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/dp/pld"
-	"proactivedp/experiments"
+	"proactivedp/papertables"
 )
 
 func newTables() *cobra.Command {
-	o := experiments.TablesOptions{Out: "results/tables", Workers: runtime.GOMAXPROCS(0)}
+	o := papertables.Options{Out: "results/tables", Workers: runtime.GOMAXPROCS(0)}
 	by := accountantFlags{accuracy: 1e-4}
 	cmd := &cobra.Command{
 		Use:   "tables",
@@ -29,7 +29,7 @@ figures of ε over the sample size with a README.md of what was found.`,
 			if err := errors.Join(o.Validate(), by.checkAccuracy(), checkWorkers(o.Workers)); err != nil {
 				return usage(err)
 			}
-			if err := experiments.MakeTables(cmd.Context(), o); err != nil {
+			if err := papertables.Make(cmd.Context(), o); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: tables in %s\n", o.Out)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/experiments"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/train"
 )
 
 // traceFlag names the file for a run's timeline.
@@ -21,7 +21,7 @@ func (t *traceFlag) add(cmd *cobra.Command) {
 }
 
 // check refuses a file without a name, and a run that has no trace.
-func (t *traceFlag) check(cmd *cobra.Command, p *experiments.Problem) error {
+func (t *traceFlag) check(cmd *cobra.Command, p *train.Prepared) error {
 	switch {
 	case t.path != "":
 		return p.CheckTrace()
@@ -56,13 +56,13 @@ func sameFile(a, b string) bool {
 
 // run trains, and writes the trace if one is asked for: as a whole, or not at all
 // if the training fails or is interrupted.
-func (t *traceFlag) run(cmd *cobra.Command, p *experiments.Problem, run func() error) error {
+func (t *traceFlag) run(cmd *cobra.Command, p *train.Prepared, run func() error) error {
 	if t.path == "" {
 		return run()
 	}
 	var failed error
 	err := atomicfile.Write(t.path, func(w io.Writer) error {
-		p.Trace = experiments.NewTrace(w, p.Config.Clients())
+		p.Trace = train.NewTrace(w, p.Config.Clients())
 		if failed = run(); failed != nil {
 			return failed
 		}

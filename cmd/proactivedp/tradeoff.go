@@ -9,7 +9,6 @@ import (
 
 	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
-	"proactivedp/experiments"
 )
 
 func newTradeoff() *cobra.Command {
@@ -64,7 +63,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err != nil {
 				return err
 			}
-			if err := files.write(s.curves.WriteCSV, func(w io.Writer) error { return experiments.DrawTradeoff(w, s.curves, s.Statement) }); err != nil {
+			if err := files.write(s.curves.WriteCSV, func(w io.Writer) error { return drawTradeoff(w, s.curves, s.Statement) }); err != nil {
 				return err
 			}
 			return out.print(cmd, s.Statement, s, s.print)

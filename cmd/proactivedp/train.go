@@ -11,12 +11,13 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // trainFlags is the flags of a training run. Those not given have the paper's
 // values for the model and the data.
 type trainFlags struct {
-	spec  experiments.TrainSpec
+	spec  train.Spec
 	names []string
 }
 
@@ -46,7 +47,7 @@ func (t *trainFlags) add(cmd *cobra.Command) {
 // addPoint gives cmd the flags of what a search tries, one of each.
 func (t *trainFlags) addPoint(cmd *cobra.Command) {
 	s := &t.spec
-	t.text(cmd, &s.Model, "model", strings.Join(experiments.ModelNames(), ", "))
+	t.text(cmd, &s.Model, "model", strings.Join(train.ModelNames(), ", "))
 	t.real(cmd, &s.Eta0, "eta0", "initial step size η₀")
 	t.real(cmd, &s.Beta, "beta", "decay β of the step size")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all randomness")
@@ -89,7 +90,7 @@ func (t *trainFlags) given(cmd *cobra.Command) map[string]string {
 
 // fill sets what was not given to what paper says for the model and the data
 // that were.
-func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) experiments.TrainSpec) error {
+func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
 	given := t.given(cmd)
 	fromOS := t.spec.SeedFromOS
 	t.spec = paper(given["model"], given["data"])
@@ -104,7 +105,7 @@ func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) 
 
 func newTrain() *cobra.Command {
 	var where dataFlags
-	flags := trainFlags{spec: experiments.DefaultTrainSpec()}
+	flags := trainFlags{spec: train.DefaultSpec()}
 	spec := &flags.spec
 	var asJSON, dryRun bool
 	var trace traceFlag
@@ -156,7 +157,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				return err
 			}
 			if keep.path != "" && !dryRun {
-				if err := experiments.CheckKeep(keep.path); err != nil {
+				if err := train.CheckKeep(keep.path); err != nil {
 					return err
 				}
 			}
@@ -207,7 +208,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 
 // trainAndReport runs the problem and prints its report, also if only the last checkpoint
 // could not be written.
-func trainAndReport(cmd *cobra.Command, p *experiments.Problem, perf sim.Perf, keep experiments.Keep, trace traceFlag, asJSON bool) error {
+func trainAndReport(cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, asJSON bool) error {
 	return trace.run(cmd, p, func() error {
 		r, err := p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
 		if r == nil {
@@ -222,12 +223,12 @@ func trainAndReport(cmd *cobra.Command, p *experiments.Problem, perf sim.Perf, k
 
 // checkTrain reports, together, what is wrong with a request to train: what the
 // spec's own check found, the flags, and the name of the data.
-func checkTrain(cmd *cobra.Command, s experiments.TrainSpec, found error, workers int) error {
+func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}
-	if s.Runner == experiments.HogwildRunner {
+	if s.Runner == train.HogwildRunner {
 		for _, name := range []string{"compute-time", "latency"} {
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s is of the virtual clock, hogwild must go without", name))

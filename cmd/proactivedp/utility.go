@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/experiments"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 func newUtility() *cobra.Command {
@@ -29,7 +30,7 @@ but for the step size of networks, as those of train.`,
   proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.fill(cmd, func(model, dataset string) experiments.TrainSpec {
+			if err := flags.fill(cmd, func(model, dataset string) train.Spec {
 				paper, paperClips := experiments.PaperUtilitySpec(model, dataset)
 				if !cmd.Flags().Changed("clip") {
 					clips = paperClips

@@ -17,7 +17,7 @@ import (
 // Golden fails if a network's clipped sum of d's gradients, at the initial
 // parameters of seed 1, is not the bits it was, in every class of kernels that
 // fuses multiplication and addition. Where a change moves the bits, raise
-// cellVersion in package experiments and make the results anew.
+// CodeVersion in package train and make the results anew.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

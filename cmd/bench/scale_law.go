@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// scalePoint is what a training of some size costs.
+type scalePoint struct {
+	Runner     string  `json:"runner"`
+	Model      string  `json:"model"`
+	Processors int     `json:"processors"`
+	Clients    int     `json:"clients"`
+	Params     int     `json:"parameters"`
+	Updates    int     `json:"client_rounds"`
+	Rate       float64 `json:"client_rounds_per_second"` // by the clock
+	// Nanoseconds of the processors that a client round takes: the median of
+	// some runs, the least and the most.
+	Nanoseconds float64 `json:"processor_ns"`
+	Least       float64 `json:"processor_ns_least"`
+	Most        float64 `json:"processor_ns_most"`
+	Gradient    float64 `json:"gradient_ns"` // of it the gradient; 0: not measured
+	MiB         float64 `json:"peak_mib"`    // the process's largest resident memory
+}
+
+// scaleLaw says how cost grows with the n clients and the d parameters. The time
+// of a round is a + b·log₂n + c·d + (e + f·d)·m: the queue of events grows with
+// log₂n, and m = log₂ max(1, 4(n+3)d/Cache) is by how many doublings the clients'
+// models, the server's, a broadcast and an update outgrow a memory of Cache bytes
+// that is fast. Memory is Base + n·(Client + Vectors·4d).
+type scaleLaw struct {
+	A     float64 `json:"a_ns"`
+	B     float64 `json:"b_ns"`
+	C     float64 `json:"c_ns"`
+	E     float64 `json:"e_ns"`
+	F     float64 `json:"f_ns"`
+	Cache float64 `json:"cache_bytes"` // that power of 2 with which the law fits best
+	Time  lawFit  `json:"time_residuals"`
+
+	Base    float64 `json:"base_bytes"`
+	Client  float64 `json:"client_bytes"`
+	Vectors float64 `json:"vectors_per_client"`
+	Memory  lawFit  `json:"memory_residuals"`
+}
+
+// lawFit is how far a law is from what it was fitted to, relative to that.
+type lawFit struct {
+	RMS   float64 `json:"rms"`
+	Worst float64 `json:"worst"`
+}
+
+// Nanoseconds is the time of a round that the law gives.
+func (l *scaleLaw) Nanoseconds(clients, params int) float64 {
+	t := timeTerms(clients, params, l.Cache)
+	return l.A*t[0] + l.B*t[1] + l.C*t[2] + l.E*t[3] + l.F*t[4]
+}
+
+// MiB is the memory that the law gives.
+func (l *scaleLaw) MiB(clients, params int) float64 {
+	t := memoryTerms(clients, params)
+	return (l.Base*t[0] + l.Client*t[1] + l.Vectors*t[2]) / (1 << 20)
+}
+
+func timeTerms(clients, params int, cache float64) []float64 {
+	n, d := float64(clients), float64(params)
+	m := math.Log2(max(1, 4*(n+3)*d/cache))
+	return []float64{1, math.Log2(n), d, m, d * m}
+}
+
+func memoryTerms(clients, params int) []float64 {
+	n, d := float64(clients), float64(params)
+	return []float64{1, n, n * 4 * d}
+}
+
+// The sizes that a fast memory may have: 2^minCache to 2^maxCache bytes.
+const minCache, maxCache = 15, 30
+
+// fitScale fits the laws to the points, of one runner and a model whose gradient
+// costs nearly the same whatever d is, by least squares of relative residuals.
+func fitScale(points []scalePoint) (*scaleLaw, error) {
+	var l scaleLaw
+	for log := minCache; log <= maxCache; log++ {
+		cache := math.Ldexp(1, log)
+		c, fit, err := leastSquares(points, func(p scalePoint) ([]float64, float64) {
+			return timeTerms(p.Clients, p.Params, cache), p.Nanoseconds
+		})
+		if err != nil {
+			continue // with so large a memory, no model outgrows it
+		}
+		if l.Cache == 0 || fit.RMS < l.Time.RMS {
+			l = scaleLaw{A: c[0], B: c[1], C: c[2], E: c[3], F: c[4], Cache: cache, Time: fit}
+		}
+	}
+	if l.Cache == 0 {
+		return nil, fmt.Errorf("%d points do not determine how a round's time grows", len(points))
+	}
+	c, fit, err := leastSquares(points, func(p scalePoint) ([]float64, float64) {
+		return memoryTerms(p.Clients, p.Params), p.MiB * (1 << 20)
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Base, l.Client, l.Vectors, l.Memory = c[0], c[1], c[2], fit
+	return &l, nil
+}
+
+// leastSquares returns the coefficients with which the sum of a point's terms is
+// nearest to its value, relative to it.
+func leastSquares(points []scalePoint, of func(scalePoint) (terms []float64, value float64)) ([]float64, lawFit, error) {
+	var rows []float64
+	for _, p := range points {
+		terms, value := of(p)
+		for _, t := range terms {
+			rows = append(rows, t/value)
+		}
+	}
+	n := len(points)
+	if n == 0 || len(rows)/n > n {
+		return nil, lawFit{}, fmt.Errorf("%d points are too few for a law", n)
+	}
+	a, ones := mat.NewDense(n, len(rows)/n, rows), mat.NewVecDense(n, nil)
+	for i := range n {
+		ones.SetVec(i, 1)
+	}
+	var c, got mat.VecDense
+	if err := c.SolveVec(a, ones); err != nil {
+		return nil, lawFit{}, fmt.Errorf("fit of a law: %w", err)
+	}
+	got.MulVec(a, &c)
+	got.SubVec(&got, ones)
+	return c.RawVector().Data, lawFit{RMS: mat.Norm(&got, 2) / math.Sqrt(float64(n)), Worst: mat.Norm(&got, math.Inf(1))}, nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"proactivedp/internal/plots"
+	"proactivedp/plan"
+)
+
+// drawFrontier draws a frontier as a PNG: the least noise multiplier against the
+// sample size, by the closed form and by the tight accountant. Both axes are
+// logarithmic, as the sizes of interest are far below N.
+func drawFrontier(w io.Writer, f *plan.Frontier) error {
+	p := plots.Picture{
+		Title:  fmt.Sprintf("Least noise within ε = %.6g, δ = %.6g, by sample size", f.Epsilon, f.Delta),
+		XLabel: "sample size s", YLabel: "noise multiplier σ",
+		Logarithmic: true, YMin: 1, YMax: 10,
+		Caption: fmt.Sprintf("N = %d, k = %.6g epochs in T = K/s rounds, θ = %g; Poisson sampling; ε per record. "+
+			"Every σ is within the budget by an upper bound of its accountant.", f.N, f.Epochs, f.Theta),
+	}
+	for _, column := range []struct {
+		name  string
+		sigma func(plan.Row) *float64
+	}{
+		{"closed form, add-or-remove", func(r plan.Row) *float64 { return r.ClosedForm }},
+		{f.Accountant + ", add-or-remove", func(r plan.Row) *float64 { return r.AddOrRemove }},
+		{f.Accountant + ", replace-one", func(r plan.Row) *float64 { return r.ReplaceOne }},
+	} {
+		l := plots.Line{Name: column.name}
+		for _, r := range f.Rows {
+			if sigma := column.sigma(r); sigma != nil {
+				l.Add(float64(r.SampleSize), *sigma, *sigma, *sigma)
+			}
+		}
+		if len(l.X) == 0 {
+			continue
+		}
+		p.YMin, p.YMax = min(p.YMin, plots.Decade(math.Floor, slices.Min(l.Y))), max(p.YMax, plots.Decade(math.Ceil, slices.Max(l.Y)))
+		p.Lines = append(p.Lines, l)
+	}
+	if len(p.Lines) == 0 {
+		return fmt.Errorf("frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
+	}
+	return p.WritePNG(w)
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"io"
+
+	"proactivedp/dp/tradeoff"
+	"proactivedp/internal/plots"
+)
+
+// drawTradeoff draws trade-off curves as a PNG: for each what a test gains over
+// guessing, 1-α-f(α), against α, as the curves of a private release are too near
+// to 1-α to be told apart. Lower curves gain the most; what is proved is solid,
+// anything else dashed.
+func drawTradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
+	p := plots.Picture{
+		Title:  "Trade-off curves: what a test gains over guessing",
+		XLabel: "type I error α", YLabel: "1 - α - f(α); 0 is perfect privacy",
+		Caption: caption,
+	}
+	for _, c := range curves {
+		l := plots.Line{Name: c.Name, Emphasise: c.Side == tradeoff.Approximation}
+		if c.Side != "" && c.Side != tradeoff.Lower && c.Side != tradeoff.Upper {
+			l.Name += ", " + string(c.Side)
+		}
+		for _, point := range c.Points {
+			gain := 1 - point.Alpha - point.Beta
+			l.Add(point.Alpha, gain, gain, gain)
+			p.YMax = max(p.YMax, 1.05*gain)
+		}
+		p.Lines = append(p.Lines, l)
+	}
+	if p.YMax == 0 {
+		p.YMax = 1
+	}
+	return p.WritePNG(w)
+}

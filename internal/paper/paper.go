@@ -1,0 +1,146 @@
+// Package paper holds the numbers that the paper's tables print, digit by digit.
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Number is a number with the digits that a table of the paper shows.
+type Number string
+
+// Value returns the number.
+func (p Number) Value() float64 {
+	v, err := strconv.ParseFloat(string(p), 64)
+	if err != nil {
+		panic(fmt.Sprintf("paper: printed = %q is no number", string(p)))
+	}
+	return v
+}
+
+// Shows reports whether v has these digits, rounded or cut off: the paper does
+// both with decimals, and rounds no size up.
+func (p Number) Shows(v float64) bool {
+	_, decimals, fraction := strings.Cut(string(p), ".")
+	above := (v - p.Value()) * math.Pow10(len(decimals)) // units of the last digit
+	least := 0.0
+	if fraction {
+		least = -0.5
+	}
+	return above >= least && above < 1
+}
+
+// IsNear reports whether v may stand as a round number in a table: the sizes
+// chosen there come within 1 % of it.
+func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
+
+// Case is one of the three settings of the paper's tables: the parameters
+// that all of them share, then what each table prints.
+type Case struct {
+	Name      string
+	N         int // N_c; of logistic regression more than any data set it uses has
+	GradComps int // K
+
+	Basic struct {
+		Label                 string
+		Epsilon, Sigma, Delta Number
+		Size                  Number // the largest of the sample sizes
+	}
+	Budgets struct {
+		Label string
+		Rows  []Budget
+	}
+	Comparison struct {
+		Label         string
+		Sigma         Number // in the caption
+		Epsilon       Number // ε_target
+		Formula, Asym Column
+	}
+}
+
+// Budget is a row of a table of budgets. Epsilon is either the ε of the
+// run or a round number that was aimed at.
+type Budget struct {
+	Epsilon, Sigma, Size Number
+	Exact                bool // ε is that of the run
+}
+
+// Column is a column of a comparison of ε_target with ε_f-DP.
+type Column struct{ Size, FDP, Factor Number }
+
+// Epochs returns k = K/N.
+func (p Case) Epochs() float64 { return float64(p.GradComps) / float64(p.N) }
+
+// Delta returns δ = 1/N.
+func (p Case) Delta() float64 { return 1 / float64(p.N) }
+
+// Cases returns what the paper prints, copied digit by digit but for
+// powers of ten, which are written out.
+func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
+
+func Convex() Case {
+	convex := Case{Name: "LIBSVM", N: 10_000, GradComps: 50_000}
+	convex.Basic.Label = "tbl:basic_param_setting"
+	convex.Basic.Epsilon, convex.Basic.Sigma, convex.Basic.Delta = "0.04945", "19.29962", "0.0001"
+	convex.Basic.Size = "26"
+	convex.Budgets.Label = "tbl:basic_param_setting_epsilon"
+	convex.Budgets.Rows = []Budget{
+		{"0.04945", "19.29962", "26", true},
+		{"0.1", "13.06742", "55", false},
+		{"0.25", "8.59143", "103", false},
+		{"0.5", "6.05868", "168", false},
+		{"1.0", "4.27273", "265", false},
+		{"2.0", "3.03241", "400", false},
+	}
+	convex.Comparison.Label = "tbl:accountant_comparison_ICML_table_2"
+	convex.Comparison.Sigma, convex.Comparison.Epsilon = "19.29962", "0.0497"
+	convex.Comparison.Formula = Column{"26", "0.0105", "4.7234"}
+	convex.Comparison.Asym = Column{"198", "0.0533", "0.9328"}
+	return convex
+}
+
+func MNIST() Case {
+	mnist := Case{Name: "MNIST", N: 60_000, GradComps: 360_000}
+	mnist.Basic.Label = "tbl:basic_param_setting_noncvx"
+	mnist.Basic.Epsilon, mnist.Basic.Sigma, mnist.Basic.Delta = "0.15007", "12.10881", "0.00001667"
+	mnist.Basic.Size = "370"
+	mnist.Budgets.Label = "tbl:basic_param_setting_epsilon_noncvx"
+	mnist.Budgets.Rows = []Budget{
+		{"0.15007", "12.10881", "370", true},
+		{"0.2", "10.48452", "460", false},
+		{"0.25", "9.37379", "543", false},
+		{"0.5", "6.63120", "889", false},
+		{"0.75", "5.41887", "1168", false},
+		{"1.0", "4.69244", "1409", false},
+		{"2.0", "3.31648", "2159", false},
+	}
+	mnist.Comparison.Label = "tbl:accountant_comparison_ICML_table_3"
+	mnist.Comparison.Sigma, mnist.Comparison.Epsilon = "12.10881", "0.1521"
+	mnist.Comparison.Formula = Column{"288", "0.0389", "3.9147"}
+	mnist.Comparison.Asym = Column{"3042", "0.2097", "0.7257"}
+	return mnist
+}
+
+func CIFAR() Case {
+	cifar := Case{Name: "CIFAR-10", N: 50_000, GradComps: 350_000}
+	cifar.Basic.Label = "tbl:basic_param_setting_noncvx_cifar10"
+	cifar.Basic.Epsilon, cifar.Basic.Sigma, cifar.Basic.Delta = "0.50102", "6.572", "0.00002"
+	cifar.Basic.Size = "689"
+	cifar.Budgets.Label = "tbl:basic_param_setting_epsilon_cifar10"
+	cifar.Budgets.Rows = []Budget{
+		{"0.25", "9.29838", "417", false},
+		{"0.5", "6.57192", "689", false},
+		{"0.75", "5.36937", "909", false},
+		{"1.0", "4.65014", "1099", false},
+		{"1.5", "4.16111", "1267", false},
+		{"2.0", "3.28831", "1690", false},
+		{"3.0", "2.68273", "1994", false},
+	}
+	cifar.Comparison.Label = "tbl:accountant_comparison_ICML_table_4"
+	cifar.Comparison.Sigma, cifar.Comparison.Epsilon = "6.572", "0.5253"
+	cifar.Comparison.Formula = Column{"406", "0.1133", "4.6372"}
+	cifar.Comparison.Asym = Column{"7504", "0.8239", "0.6376"}
+	return cifar
+}

@@ -1,0 +1,50 @@
+package plots
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"proactivedp/internal/report"
+)
+
+// Shares is a table of histograms, one a column: share[x][y] of column x falls
+// into row y. The darker a cell the more.
+type Shares [][]float64
+
+// Plot implements plot.Plotter.
+func (s Shares) Plot(c draw.Canvas, plt *plot.Plot) {
+	trX, trY := plt.Transforms(&c)
+	style := sans(8, color.Black)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	for x, column := range s {
+		for y, part := range column {
+			if part == 0 {
+				continue
+			}
+			left, right := trX(float64(x)-0.46), trX(float64(x)+0.46)
+			low, high := trY(float64(y)-0.44), trY(float64(y)+0.44)
+			c.FillPolygon(shade(part), rectangle(left, low, right, high))
+			style.Color = color.Black
+			if part > 0.5 {
+				style.Color = color.White
+			}
+			c.FillText(style, vg.Point{X: trX(float64(x)), Y: trY(float64(y))}, report.Share(part))
+		}
+	}
+}
+
+// shade is the first colour of the palette, thinned to the share. The root makes
+// small shares seen.
+func shade(part float64) color.Color {
+	full := Palette[0]
+	thin := func(v uint8) uint8 { return uint8(255 - math.Round(float64(255-v)*math.Sqrt(part))) }
+	return color.RGBA{thin(full.R), thin(full.G), thin(full.B), 255}
+}
+
+func rectangle(left, low, right, high vg.Length) []vg.Point {
+	return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
+}

@@ -1,0 +1,21 @@
+package report
+
+import "strings"
+
+// Wrap breaks text at blanks into lines that fit, keeping its own line breaks.
+func Wrap(text string, fits func(string) bool) []string {
+	var lines []string
+	for _, paragraph := range strings.Split(text, "\n") {
+		current := ""
+		for _, word := range strings.Fields(paragraph) {
+			longer := strings.TrimSpace(current + " " + word)
+			if current != "" && !fits(longer) {
+				lines = append(lines, current)
+				longer = word
+			}
+			current = longer
+		}
+		lines = append(lines, current)
+	}
+	return lines
+}

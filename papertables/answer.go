@@ -1,0 +1,210 @@
+package papertables
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+	"strconv"
+
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/paper"
+	"proactivedp/internal/report"
+)
+
+// answer is what a column says to a cell: a number rounded to the safe side,
+// with the lower end of its interval where there is one, or why there is none.
+type answer struct{ value, lower string }
+
+// none is the answer where nothing meets the request.
+const none = "none"
+
+// answers are the columns that do not come from the paper's procedures: Theorem
+// simpleF with either γ, then the accountant under either adjacency.
+type answers [4]answer
+
+// adjacencies are those of the accountant's columns.
+var adjacencies = []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne}
+
+// forms are those of the theorem's columns.
+var forms = []closedform.Form{closedform.Printed, closedform.Corrected}
+
+// auditor answers for one problem.
+type auditor struct {
+	paper.Case
+	accountant dp.Accountant
+}
+
+// run is a whole number of rounds of Poisson samples of expected size s that
+// fits into K.
+func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
+	return []dp.Event{{
+		Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma,
+		SampleSize: s, DatasetSize: a.N, Count: a.GradComps / s,
+	}}
+}
+
+// theoremEpsilon is the smallest ε of Theorem simpleF for that run; σ may be
+// +Inf: free.
+func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (float64, error) {
+	rounds := a.GradComps / s
+	return closedform.MinEpsilon(form, closedform.Setting{
+		N: a.N, Rounds: float64(rounds), Computed: float64(rounds * s), MaxSize: float64(s), Sigma: sigma, Delta: a.Delta(),
+	})
+}
+
+// epsilons answers: which ε do runs with σ and s have?
+func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
+	for i, form := range forms {
+		eps, err := a.theoremEpsilon(form, sigma, s)
+		if out[i], err = answered(err, none, func() answer { return answer{value: decimal.Up(eps, 5)} }); err != nil {
+			return out, err
+		}
+	}
+	bounds, err := a.bounds(func(adjacency dp.Adjacency) []dp.Event { return a.run(adjacency, sigma, s) })
+	for i, b := range bounds {
+		out[len(forms)+i] = interval(b)
+	}
+	return out, err
+}
+
+// bounds returns the accountant's answers under both adjacencies, nil where it
+// has no proof.
+func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound, err error) {
+	for i, adjacency := range adjacencies {
+		b, err := a.accountant.Epsilon(events(adjacency), a.Delta())
+		switch {
+		case err == nil:
+			out[i] = &b
+		case !errors.Is(err, dp.ErrNotCovered):
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// sizes answers: how large may s be for ε? By the theorem with the σ that goes
+// with ε, by the accountant with the given σ.
+func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
+	for i, form := range forms {
+		l, err := closedform.Limit(form, a.N, a.Epochs(), 1, eps, a.Delta())
+		if err != nil {
+			return out, err
+		}
+		out[i].value = strconv.FormatFloat(math.Floor(100*l.SMax)/100, 'f', 2, 64)
+	}
+	for i, adjacency := range adjacencies {
+		s, err := a.largestSize(adjacency, sigma, eps)
+		if out[len(forms)+i], err = answered(err, report.NotCovered, func() answer {
+			if s == 0 {
+				return answer{value: none}
+			}
+			return answer{value: strconv.Itoa(s)}
+		}); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// sigmas answers: how much noise do runs of size s need for ε?
+func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
+	for i, form := range forms {
+		out[i].value = none
+		least, err := a.theoremEpsilon(form, math.Inf(1), s)
+		switch {
+		case err == nil && least <= eps:
+			sigma, err := closedform.Sigma(eps, a.Delta())
+			if err != nil {
+				return out, err
+			}
+			out[i].value = decimal.Up(sigma, 6)
+		case err != nil && !errors.Is(err, dp.ErrNotCovered):
+			return out, err
+		}
+	}
+	for i, adjacency := range adjacencies {
+		sigma, err := a.leastSigma(adjacency, s, eps)
+		if out[len(forms)+i], err = answered(err, report.NotCovered, func() answer { return answer{value: sigma} }); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// answered is the answer, or the word for dp.ErrNotCovered.
+func answered(err error, uncovered string, value func() answer) (answer, error) {
+	if errors.Is(err, dp.ErrNotCovered) {
+		return answer{value: uncovered}, nil
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return value(), nil
+}
+
+// interval shows the ε of a bound; nil is not covered.
+func interval(b *dp.Bound) answer {
+	switch {
+	case b == nil:
+		return answer{value: report.NotCovered}
+	case math.IsInf(b.EpsilonUpper, 1):
+		return answer{value: "no upper end", lower: decimal.Down(b.EpsilonLower, 5)}
+	}
+	return answer{value: decimal.Up(b.EpsilonUpper, 5), lower: decimal.Down(b.EpsilonLower, 5)}
+}
+
+// fits reports whether a run is certified for ε.
+func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64) (bool, error) {
+	b, err := a.accountant.Epsilon(a.run(adjacency, sigma, s), a.Delta())
+	return err == nil && b.EpsilonUpper <= eps, err
+}
+
+// largestSize returns the s up to which every run is certified for ε, or 0. At
+// one T = ⌊K/s⌋ ε increases with s, and so it does over the largest size of each
+// T, which leaves next to nothing of K out; but not over all s. So T is searched
+// for first.
+func (a auditor) largestSize(adjacency dp.Adjacency, sigma, eps float64) (int, error) {
+	var failed error
+	fits := func(s int) bool {
+		ok, err := a.fits(adjacency, sigma, s, eps)
+		failed = err
+		return ok
+	}
+	largest := func(rounds int) int { return min(a.GradComps/rounds, a.N) }
+	least := max(a.GradComps/a.N, 1)
+	rounds := least + sort.Search(a.GradComps-least+1, func(i int) bool { return failed != nil || fits(largest(least+i)) })
+	switch {
+	case failed != nil || rounds > a.GradComps:
+		return 0, failed
+	case rounds == least:
+		return largest(least), nil
+	}
+	s := largest(rounds)
+	return s + sort.Search(largest(rounds-1)-s, func(i int) bool { return failed != nil || !fits(s+1+i) }), failed
+}
+
+// leastSigma returns the least σ, to three decimals, for which a run of size s
+// is certified for ε.
+func (a auditor) leastSigma(adjacency dp.Adjacency, s int, eps float64) (string, error) {
+	const perUnit, largest = 1000, 1000
+	var failed error
+	sigma := func(i int) float64 { return float64(i) / perUnit }
+	i := sort.Search(largest*perUnit, func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		ok, err := a.fits(adjacency, sigma(i+1), s, eps)
+		failed = err
+		return ok
+	})
+	if failed != nil {
+		return "", failed
+	}
+	if i == largest*perUnit {
+		return fmt.Sprintf("above %d", largest), nil
+	}
+	return strconv.FormatFloat(sigma(i+1), 'f', 3, 64), nil
+}

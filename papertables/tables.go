@@ -1,0 +1,163 @@
+// Package papertables recomputes every number about privacy in the paper's tables
+// and writes each with a verdict: whether it follows from a procedure that the
+// paper describes, and what a tight accountant says in its place.
+//
+//	err := papertables.Make(ctx, papertables.Options{Out: "tables", Accountant: pld.Accountant{}})
+package papertables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"proactivedp/dp"
+	"proactivedp/internal/paper"
+	"proactivedp/internal/report"
+)
+
+// Options says how the paper's tables are audited.
+type Options struct {
+	Out string // folder to write to
+	// Accountant certifies what runs cost, under add-or-remove and replace-one
+	// adjacency. What it does not cover is said to be so.
+	Accountant dp.Accountant
+	Workers    int       // parts computed at the same time
+	Progress   io.Writer // nil: silent
+}
+
+// Validate reports every option outside its range.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Out == "" {
+		errs = append(errs, errors.New(`papertables: out = "", must name a folder`))
+	}
+	if o.Accountant == nil {
+		errs = append(errs, errors.New("papertables: accountant is missing"))
+	}
+	return errors.Join(errs...)
+}
+
+// audit is all that is written.
+type audit struct {
+	accountant string
+	tables     []auditedTable
+	findings   []*finding
+	curves     []*sizeCurve
+	replaceOne []replaceOne
+}
+
+// auditedTable is a table of the paper.
+type auditedTable struct {
+	title string
+	cells []cell
+}
+
+// Make recomputes every number of the paper's tables of privacy budgets
+// and writes, into Out, the tables with a verdict on each number, the findings,
+// and figures of ε over the sample size. Files appear whole; equal options give
+// equal bytes.
+func Make(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := checkFolder(o.Out); err != nil {
+		return err
+	}
+	a, err := auditAll(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.write(o.Out)
+}
+
+// auditAll computes it all, each part on its own.
+func auditAll(ctx context.Context, o Options) (*audit, error) {
+	problems := paper.Cases()
+	all := &audit{
+		accountant: o.Accountant.Name(),
+		findings:   make([]*finding, len(problems)),
+		curves:     make([]*sizeCurve, len(problems)),
+	}
+	parts := []func() error{part(&all.replaceOne, func() ([]replaceOne, error) { return replaceOneExample(o.Accountant) })}
+	for i, p := range problems {
+		a := auditor{p, o.Accountant}
+		parts = append(parts, part(&all.findings[i], a.find), part(&all.curves[i], a.curve))
+	}
+	plans := tablePlans(o.Accountant)
+	rows := make([][][]cell, len(plans))
+	for i, plan := range plans {
+		rows[i] = make([][]cell, len(plan.rows))
+		for j, row := range plan.rows {
+			parts = append(parts, part(&rows[i][j], row))
+		}
+	}
+	if err := runParts(ctx, parts, o); err != nil {
+		return nil, err
+	}
+	for i, plan := range plans {
+		all.tables = append(all.tables, auditedTable{plan.title, slices.Concat(rows[i]...)})
+	}
+	return all, nil
+}
+
+// tablePlan is a table of the paper and how to audit its rows.
+type tablePlan struct {
+	title string
+	rows  []func() ([]cell, error)
+}
+
+// tablePlans returns the tables in the paper's order.
+func tablePlans(accountant dp.Accountant) []tablePlan {
+	var basics, budgets, comparisons []tablePlan
+	for _, p := range paper.Cases() {
+		a := auditor{p, accountant}
+		setting := fmt.Sprintf("%s, N = %d, K = %d (%%s)", p.Name, p.N, p.GradComps)
+		basics = append(basics, tablePlan{
+			fmt.Sprintf("Basic parameters: "+setting, p.Basic.Label), []func() ([]cell, error){a.basicCells}})
+		rows := tablePlan{title: fmt.Sprintf("Privacy budgets: "+setting, p.Budgets.Label)}
+		for _, b := range p.Budgets.Rows {
+			rows.rows = append(rows.rows, func() ([]cell, error) { return a.budgetCells(p.Budgets.Label, "ε "+string(b.Epsilon), b) })
+		}
+		budgets = append(budgets, rows)
+		comparisons = append(comparisons, tablePlan{
+			fmt.Sprintf("ε_target and ε_f-DP: "+setting, p.Comparison.Label), []func() ([]cell, error){a.comparisonCells}})
+	}
+	return slices.Concat(basics, budgets, comparisons)
+}
+
+// part is a piece of work that sets *into.
+func part[T any](into *T, compute func() (T, error)) func() error {
+	return func() (err error) {
+		*into, err = compute()
+		return err
+	}
+}
+
+// runParts runs them on as many goroutines as there are workers.
+func runParts(ctx context.Context, parts []func() error, o Options) error {
+	bar := report.NewBar(o.Progress, int64(len(parts)))
+	bar.Describe("accounting")
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(o.Workers, 1))
+	for _, part := range parts {
+		p.Go(func(ctx context.Context) error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			if err := part(); err != nil {
+				return err
+			}
+			bar.Add(1)
+			return nil
+		})
+	}
+	err := p.Wait()
+	bar.Close()
+	if err != nil {
+		return fmt.Errorf("papertables: tables: %w", err)
+	}
+	return nil
+}

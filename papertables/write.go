@@ -1,0 +1,141 @@
+package papertables
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/paper"
+	"proactivedp/internal/report"
+)
+
+// The files of the folder of tables. The first line of those in Markdown tells
+// them from files that somebody wrote.
+const (
+	readmeFile = "README.md"
+	listFile   = "tables.md"
+	tablesFile = "tables.csv"
+	curvesFile = "epsilon-over-s.csv"
+	mark       = "<!-- Written by proactivedp tables. -->\n"
+)
+
+// curvePicture names the picture of a problem.
+func curvePicture(p paper.Case) string { return fmt.Sprintf("epsilon-over-s-%d.png", p.N) }
+
+// checkFolder refuses a folder that holds files of these names without the
+// README.md that goes with them.
+func checkFolder(dir string) error {
+	if ours, err := report.HoldsOurs(dir, readmeFile, mark, "one of tables"); ours || err != nil {
+		return err
+	}
+	names := []string{listFile, tablesFile, curvesFile}
+	for _, p := range paper.Cases() {
+		names = append(names, curvePicture(p))
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("papertables: out = %q holds a %s but no %s written with it: name another folder", dir, name, readmeFile)
+		}
+	}
+	return nil
+}
+
+// write writes everything, the README.md first: a call that was interrupted
+// after it can be repeated.
+func (a *audit) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("papertables: out: %w", err)
+	}
+	file := func(name string, write func(io.Writer) error) error {
+		return atomicfile.Write(filepath.Join(dir, name), write)
+	}
+	text := func(p report.Page) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, mark+p.String())
+			return err
+		}
+	}
+	records := func(rows [][]string) func(io.Writer) error {
+		return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
+	}
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{readmeFile, text(a.readme())},
+		{listFile, text(a.list())},
+		{tablesFile, records(a.records())},
+		{curvesFile, records(curveTable(a.accountant, a.curves))},
+	} {
+		if err := file(f.name, f.write); err != nil {
+			return err
+		}
+	}
+	for _, c := range a.curves {
+		picture, err := c.picture()
+		if err != nil {
+			return err
+		}
+		if err := file(curvePicture(c.Case), picture.WritePNG); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// records is every cell of every table, the header first.
+func (a *audit) records() [][]string {
+	header := []string{"table", "row", "quantity", "printed", "procedure_value", "procedure", "theorem_printed_gamma", "theorem_corrected_gamma"}
+	for _, adjacency := range adjacencies {
+		name := accountantColumn(a.accountant, adjacency)
+		header = append(header, name, name+"_lower")
+	}
+	out := [][]string{append(header, "verdict")}
+	for _, t := range a.tables {
+		for _, c := range t.cells {
+			row := []string{c.table, c.row, c.quantity, string(c.printed), c.computed, c.procedure}
+			for _, answer := range c.answers[:len(forms)] {
+				row = append(row, answer.value)
+			}
+			for _, answer := range c.answers[len(forms):] {
+				row = append(row, answer.value, answer.lower)
+			}
+			out = append(out, append(row, string(c.verdict)))
+		}
+	}
+	return out
+}
+
+// accountantColumn names a column of data.
+func accountantColumn(accountant string, adjacency dp.Adjacency) string {
+	return strings.ReplaceAll(accountant+"_"+string(adjacency), "-", "_")
+}
+
+// list is the same for people to read, a section for each table.
+func (a *audit) list() report.Page {
+	var p report.Page
+	p.Title("The paper's tables, number by number")
+	p.Text("Each printed number beside what the paper's procedure gives and what is true. [%s](%s) says what follows from it, and how to make this file.", readmeFile, readmeFile)
+	columns(&p, a.accountant)
+	for _, t := range a.tables {
+		p.Section("%s", t.title)
+		var rows [][]string
+		for _, c := range t.cells {
+			row := []string{c.row, c.quantity, string(c.printed), c.computed, c.procedure}
+			for _, answer := range c.answers {
+				row = append(row, answer.value)
+			}
+			rows = append(rows, append(row, string(c.verdict)))
+		}
+		p.Table([]string{"row", "", "printed", "computed", "by", "theorem, printed γ", "theorem, corrected γ",
+			a.accountant + ", " + string(adjacencies[0]), a.accountant + ", " + string(adjacencies[1]), "verdict"}, rows)
+	}
+	return p
+}

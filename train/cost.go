@@ -1,0 +1,86 @@
+package train
+
+import (
+	"runtime"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// scratchBytes is the size of a scratch that has met a batch of this size; of
+// logistic regression too little to count.
+func scratchBytes(m models.Model, batch int) int64 {
+	if m, ok := m.(*models.Network); ok {
+		return m.Net().ScratchBytes(batch)
+	}
+	return 0
+}
+
+// What a client round takes beside its gradients, in operations of a gradient's
+// speed: for each parameter (noise, updates, broadcast) and as such.
+const (
+	roundParamWork = 100
+	roundWork      = 50_000
+)
+
+// Work is about the operations of the run, for a progress bar.
+func (p *Prepared) Work() float64 {
+	run := p.Config.Run()
+	client := float64(run.Computed)*p.Config.FLOPs() + float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
+	return client * float64(p.Config.Clients())
+}
+
+// Judging is the same of one call of the judge: a forward pass is about a third
+// of a gradient.
+func (p *Prepared) Judging() float64 {
+	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
+}
+
+// Progress returns an observer that reports which part of the run is done.
+func (p *Prepared) Progress(report func(part float64)) sim.Observer {
+	computed := float64(p.Config.Run().Computed)
+	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
+}
+
+// computing returns how many gradients are computed at the same time.
+func (p *Prepared) computing(perf sim.Perf) int {
+	if p.Spec.Runner == HogwildRunner {
+		return min(runtime.GOMAXPROCS(0), p.Config.Clients())
+	}
+	return p.Config.Computing(perf)
+}
+
+// memory estimates, by kind, what training takes beside the data and the
+// program: sim's vectors, and a scratch for each gradient under way and for the
+// judge.
+func (p *Prepared) memory(perf sim.Perf) []sim.Part {
+	m, batch := p.Config.Model, p.Config.LargestSample()
+	return append(p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner),
+		sim.Part{What: "scratch of gradients", Count: p.computing(perf), Bytes: scratchBytes(m, batch)},
+		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
+}
+
+// total is the size of all parts.
+func total(parts []sim.Part) int64 {
+	sum := int64(0)
+	for _, p := range parts {
+		sum += int64(p.Count) * p.Bytes
+	}
+	return sum
+}
+
+// Cost is what a computation takes.
+type Cost struct {
+	Work   float64 // in operations, more or less
+	Memory int64   // in bytes
+}
+
+// Cost returns what a run with so many workers and so many evaluations takes.
+func (s Spec) Cost(d *data.Dataset, evaluations, workers int) (Cost, error) {
+	p, err := s.Prepare(d, nil)
+	if err != nil {
+		return Cost{}, err
+	}
+	return Cost{Work: p.Work() + float64(evaluations)*p.Judging(), Memory: total(p.memory(sim.Perf{Workers: workers}))}, nil
+}

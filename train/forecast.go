@@ -1,0 +1,175 @@
+package train
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"text/tabwriter"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/internal/f32"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// Forecast is what a training run will take and guarantee, said before it.
+type Forecast struct {
+	DryRun      bool          `json:"dry_run"` // always: tells it from a Report
+	Parameters  int           `json:"parameters"`
+	Rounds      int           `json:"rounds"` // per client
+	Updates     int           `json:"updates"`
+	GradComps   int           `json:"grad_computations"` // per client
+	Remainder   int           `json:"remainder"`         // of K, too little for a round
+	FLOPs       float64       `json:"flops_per_gradient"`
+	TotalFLOPs  float64       `json:"flops"` // of all gradients of all clients
+	Memory      []sim.Part    `json:"memory"`
+	MemoryBytes int64         `json:"memory_bytes"`         // all of it: the peak
+	Computing   int           `json:"gradients_at_a_time"`  // batches under way
+	Speed       float64       `json:"gradients_per_second"` // of each, measured
+	Seconds     float64       `json:"seconds_expected"`     // of the training loop
+	Privacy     PrivacyReport `json:"privacy"`
+	Synthetic   bool          `json:"synthetic_data"`
+	DataNote    string        `json:"data_note,omitempty"`
+	Notes       []string      `json:"notes,omitempty"`
+	Spec        Spec          `json:"config"`
+}
+
+// Size of what is measured for a forecast: at most so many examples of a sample,
+// for at least so long.
+const (
+	probeBatch = 256
+	probeTime  = 200 * time.Millisecond
+)
+
+// sharing is the speed of several gradients at a time beside that of each alone:
+// clients wait for each other now and then.
+const sharing = 0.92
+
+// programBytes is about what the program takes before it loads anything.
+const programBytes = 32 << 20
+
+// Forecast measures a gradient and tells what Train would do. Nothing is trained.
+func (p *Prepared) Forecast(perf sim.Perf) (*Forecast, error) {
+	gradient, rest, err := p.probe()
+	if err != nil {
+		return nil, err
+	}
+	run, n, m := p.Config.Run(), p.Config.Clients(), p.Config.Model
+	set := p.Test.Data
+	f := &Forecast{
+		DryRun: true, Parameters: m.NumParams(),
+		Rounds: run.Rounds, Updates: run.Rounds * n, GradComps: run.Computed, Remainder: run.Remainder,
+		FLOPs: p.Config.FLOPs(),
+		Memory: append(p.memory(perf),
+			sim.Part{What: "data, and as read", Count: 2, Bytes: dataBytes(set)},
+			sim.Part{What: "program", Count: 1, Bytes: programBytes}),
+		Computing: p.computing(perf), Speed: 1 / gradient,
+		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Notes: p.Spec.Notes(), Spec: p.Spec.stated(),
+	}
+	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
+	f.MemoryBytes = total(f.Memory)
+	speed := 1.0
+	if parallel := min(f.Computing, runtime.GOMAXPROCS(0)); parallel > 1 {
+		speed = sharing * float64(parallel)
+	}
+	f.Seconds = float64(n) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
+	return f, nil
+}
+
+// probe measures the seconds of one gradient, in samples drawn as those of a round
+// of the mean size (networks pay whole blocks of examples, however few are drawn),
+// and of the rest of a client round: its noise and the updates of both models.
+func (p *Prepared) probe() (gradient, rest float64, err error) {
+	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
+	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
+	scratch := m.NewScratch()
+	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	m.Init(params, p.Config.InitStream())
+	rows := p.Config.Rows[0]
+	root := p.Config.Roots.Clients[0]
+	sampling, noise := root.Stream(rng.Sampling, 0, 0), root.Stream(rng.Noise, 0, 0)
+	var sample []int32
+	var drawing dp.SampleScratch
+	round := func() (size int, gradient, rest time.Duration, err error) {
+		start := time.Now()
+		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
+		sample = sample[:min(len(sample), probeBatch)]
+		if err := m.ClippedGradSum(sum, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
+			return 0, 0, 0, fmt.Errorf("train: dry run: %w", err)
+		}
+		between := time.Now()
+		mech.AddNoise(sum, noise)
+		for range 2 {
+			f32.Axpy(0, sum, params)
+		}
+		return len(sample), between.Sub(start), time.Since(between), nil
+	}
+	if _, _, _, err := round(); err != nil { // the first one makes the scratch
+		return 0, 0, err
+	}
+	var gradients, rests time.Duration
+	examples, times := 0, 0
+	for ; gradients+rests < probeTime || examples == 0; times++ {
+		n, g, r, err := round()
+		if err != nil {
+			return 0, 0, err
+		}
+		examples += n
+		gradients += g
+		rests += r
+	}
+	return gradients.Seconds() / float64(examples), rests.Seconds() / float64(times), nil
+}
+
+// dataBytes is the size of a data set in memory.
+func dataBytes(d *data.Dataset) int64 {
+	words := len(d.Label) + len(d.Index) + len(d.Value) + 2*len(d.Start)
+	if d.Images != nil {
+		return 4*int64(words) + int64(len(d.Images.Pixels))
+	}
+	return 4 * int64(words)
+}
+
+// WriteText writes the forecast for people to read.
+func (f *Forecast) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, `dry run         nothing is trained
+data            %s
+rounds          %d per client, %d updates in all
+computations    %d gradients per client, %d left over
+arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
+expected time   %s (%d batches at a time, %.4g gradients per second each, measured)
+memory          %s at the most, estimated
+`,
+		DataText(f.Spec.Data, f.Synthetic, f.DataNote),
+		f.Rounds, f.Updates, f.GradComps, f.Remainder,
+		f.TotalFLOPs, f.FLOPs, f.Parameters,
+		duration(f.Seconds), f.Computing, f.Speed,
+		mebibytes(f.MemoryBytes))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, part := range f.Memory {
+		if part.Bytes == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "  %s\t%d × %s\n", part.What, part.Count, mebibytes(part.Bytes))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if err := WriteNotes(w, f.Notes); err != nil {
+		return err
+	}
+	return f.Privacy.WriteText(w)
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20)) }
+
+func duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.3g s", seconds)
+}

@@ -1,0 +1,174 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/sim"
+)
+
+// Keep says where a training run keeps checkpoints of itself, and where it goes
+// on from.
+type Keep struct {
+	Path  string      // the file, which always has the newest; "": none
+	Every int         // server updates from one to the next; 0: see pause
+	From  *Checkpoint // nil: at the beginning
+
+	// watched, if there is one, is kept beside the state. It is what an observer
+	// has made of the broadcasts so far.
+	watched any
+	// aside says that the file matters only while the run does not: there is no
+	// checkpoint of its beginning and of its end.
+	Aside bool
+}
+
+// For is k for p's run, with watched kept. A checkpoint that this run does not go
+// on from is left out; of one that it does, watched is set to what it kept.
+func (k Keep) For(p *Prepared, watched any) Keep {
+	if p.Spec.CanKeep() != nil {
+		return Keep{}
+	}
+	k.watched = watched
+	if from := k.From; from != nil && (p.identity().goesOn(from.identity) != nil ||
+		watched != nil && json.Unmarshal(from.Watched, watched) != nil) {
+		k.From = nil
+	}
+	return k
+}
+
+// Forget removes the file and what killed writers of it left.
+func (k Keep) Forget() error {
+	err := os.Remove(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, atomicfile.Sweep(k.Path))
+}
+
+// pause is how long a run that was not told how often lets pass after a
+// checkpoint that took so long to write: half a minute, and so much that writing
+// takes at most a twentieth of the time.
+func pause(took time.Duration) time.Duration { return max(30*time.Second, 19*took) }
+
+// keeper writes the checkpoints of one run.
+type keeper struct {
+	Keep
+	run      *sim.Virtual
+	identity identity
+	before   float64 // seconds of training of the runs that this one goes on from
+	begun    time.Time
+	next     int         // updates at which the next checkpoint is due, if Every > 0
+	due      atomic.Bool // it is due, if Every = 0
+	alarm    *time.Timer // sets due
+}
+
+// RunKept runs the problem to its end, from a checkpoint and with checkpoints on
+// the way as k says, and returns the seconds that it took with those before the
+// checkpoint. A run that is stopped writes a checkpoint first. One whose last
+// checkpoint cannot be written has a result and an error.
+func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer, k Keep) (*sim.Result, float64, error) {
+	if k.Path == "" && k.From == nil {
+		run, err := p.ready(perf, observe)
+		if err != nil {
+			return nil, 0, err
+		}
+		begun := time.Now()
+		r, err := run(ctx)
+		return r, time.Since(begun).Seconds(), err
+	}
+	if err := p.Spec.CanKeep(); err != nil {
+		return nil, 0, err
+	}
+	v, err := sim.NewVirtual(p.Config, perf, observe)
+	if err != nil {
+		return nil, 0, err
+	}
+	keep := &keeper{Keep: k, run: v, identity: p.identity()}
+	if from := k.From; from != nil {
+		if err := from.restore(p, v); err != nil {
+			return nil, 0, err
+		}
+		keep.before = from.Seconds
+	}
+	p.record(v)
+	keep.begun = time.Now()
+	r, err := keep.train(ctx)
+	return r, keep.seconds(), err
+}
+
+func (k *keeper) seconds() float64 { return k.before + time.Since(k.begun).Seconds() }
+
+func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
+	if k.Path == "" || k.From != nil && k.From.Finished {
+		return k.run.Run(ctx)
+	}
+	k.alarm = time.AfterFunc(pause(0), func() { k.due.Store(true) })
+	defer k.alarm.Stop()
+	if !k.Aside {
+		if err := atomicfile.Sweep(k.Path); err != nil {
+			return nil, err
+		}
+		// A file that cannot be written shows at once, not after hours.
+		if err := k.write(false); err != nil {
+			return nil, err
+		}
+	}
+	var failed error
+	_, err := k.run.RunUntil(ctx, func() bool {
+		if k.Every == 0 && k.due.Load() || k.Every > 0 && k.run.Updates() >= k.next {
+			failed = k.write(false)
+		}
+		return failed != nil
+	})
+	switch {
+	case failed != nil:
+		return nil, fmt.Errorf("%w; the run stopped after %d updates, the last checkpoint is as it was", failed, k.run.Updates())
+	case err != nil && errors.Is(err, context.Cause(ctx)):
+		if failed = k.write(false); failed != nil {
+			return nil, fmt.Errorf("%w; and the last checkpoint could not be written: %w", err, failed)
+		}
+		if k.Aside {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; stopped after %d updates, which are kept: go on with --resume %s", err, k.run.Updates(), k.Path)
+	case err != nil:
+		return nil, err
+	}
+	// No event is left: this only takes the result, which a cancellation now need not lose.
+	r, err := k.run.Run(context.WithoutCancel(ctx))
+	if err != nil || k.Aside {
+		return r, err
+	}
+	return r, k.write(true)
+}
+
+// write puts the run's state into the file.
+func (k *keeper) write(finished bool) error {
+	h := header{identity: k.identity, Updates: k.run.Updates(), Finished: finished, Seconds: k.seconds()}
+	var err error
+	if k.watched != nil {
+		if h.Watched, err = json.Marshal(k.watched); err != nil {
+			return fmt.Errorf("train: checkpoint: %w", err)
+		}
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("train: checkpoint: %w", err)
+	}
+	start := time.Now()
+	if err := atomicfile.Write(k.Path, func(w io.Writer) error { return k.run.WriteCheckpoint(w, text) }); err != nil {
+		return fmt.Errorf("train: checkpoint: %w", err)
+	}
+	k.next = k.run.Updates() + k.Every
+	k.due.Store(false)
+	k.alarm.Reset(pause(time.Since(start)))
+	return nil
+}

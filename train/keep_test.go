@@ -1,0 +1,272 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+func prepared(t *testing.T, s Spec, d *data.Dataset) *Prepared {
+	t.Helper()
+	p, err := s.Prepare(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// longSpec is long enough to be stopped: small runs look at the context seldom.
+func longSpec() Spec {
+	s := smallSpec()
+	s.GradComps *= 200
+	return s
+}
+
+func opened(t *testing.T, path string) *Checkpoint {
+	t.Helper()
+	c, err := OpenCheckpoint(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A run that is stopped again and again, and goes on each time in a new process
+// for all that it knows, reports what one never stopped does, but for the
+// seconds: those add up.
+func TestStoppedTrainingGoesOn(t *testing.T) {
+	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
+	p := prepared(t, longSpec(), d)
+	want, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := Keep{Path: path}
+	before := 0.0
+	for stopAt := 100; stopAt < 9000; stopAt += 7000 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		planted := errors.New("planted interrupt")
+		_, seconds, err := p.RunKept(ctx, sim.Perf{}, func(b sim.Broadcast) {
+			if b.K >= stopAt {
+				cancel(planted)
+			}
+		}, keep)
+		if !errors.Is(err, planted) || !strings.Contains(err.Error(), "go on with --resume "+path) {
+			t.Fatalf("error %v", err)
+		}
+		c := opened(t, path)
+		if c.Updates < stopAt*5 || c.Finished || c.Seconds <= before || c.Seconds > seconds {
+			t.Fatalf("stopped at round %d: %d updates, %v seconds after %v, finished: %v", stopAt, c.Updates, c.Seconds, before, c.Finished)
+		}
+		before = c.Seconds
+		if p, err = c.Prepare(d); err != nil {
+			t.Fatal(err)
+		}
+		keep.From = c
+	}
+	for range 2 { // to the end, and from the end
+		got, err := p.TrainKept(t.Context(), sim.Perf{}, nil, keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Seconds <= before {
+			t.Errorf("%v seconds, after %v", got.Seconds, before)
+		}
+		got.Seconds = want.Seconds
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("resumed: %+v, want %+v", got, want)
+		}
+		keep.From = opened(t, path)
+		if !keep.From.Finished {
+			t.Error("the run is over and its checkpoint does not say so")
+		}
+	}
+}
+
+// Checkpoints come when they are due: by updates, or by the clock.
+func TestCheckpointsAreWrittenWhenDue(t *testing.T) {
+	p := prepared(t, smallSpec(), drawn())
+	for _, every := range []int{0, 1, 60} {
+		path := filepath.Join(t.TempDir(), "run.checkpoint")
+		var k *keeper
+		seen := map[int]bool{}
+		v, err := sim.NewVirtual(p.Config, sim.Perf{}, func(b sim.Broadcast) {
+			if b.K == 20 || b.K == 40 {
+				k.due.Store(true) // as the alarm does
+			}
+			seen[opened(t, path).Updates] = true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k = &keeper{Keep: Keep{Path: path, Every: every}, run: v, identity: p.identity(), begun: time.Now()}
+		if _, err := k.train(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		least, most := 3, 3 // at the start and when the alarm rang
+		switch every {
+		case 1:
+			least, most = 40, 50 // one a broadcast, more or less
+		case 60:
+			least, most = 5, 5 // 0, 60, 120, 180, 240
+		}
+		if len(seen) < least || len(seen) > most {
+			t.Errorf("every %d: checkpoints of %v updates", every, seen)
+		}
+	}
+	if a, b := pause(time.Millisecond), pause(time.Minute); a != 30*time.Second || b != 19*time.Minute {
+		t.Errorf("pauses of %v and %v", a, b)
+	}
+}
+
+// The result of a run whose last checkpoint cannot be written is not lost.
+func TestReportSurvivesTheLastCheckpoint(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	p := prepared(t, smallSpec(), drawn())
+	r, _, err := p.RunKept(t.Context(), sim.Perf{}, func(b sim.Broadcast) {
+		if b.K == 50 {
+			os.RemoveAll(dir)
+		}
+	}, Keep{Path: filepath.Join(dir, "run.checkpoint")})
+	if r == nil || err == nil {
+		t.Errorf("result %v, error %v, want both", r, err)
+	}
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: filepath.Join(dir, "run.checkpoint")}); err == nil {
+		t.Error("trained with a checkpoint that cannot be written")
+	}
+}
+
+func TestForeignCheckpointsAreRefused(t *testing.T) {
+	d, dir := drawn(), t.TempDir()
+	path := filepath.Join(dir, "run.checkpoint")
+	p := prepared(t, smallSpec(), d)
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	c := opened(t, path)
+
+	other := drawn()
+	other.Value[0]++
+	if _, err := c.Prepare(other); err == nil || !strings.Contains(err.Error(), other.Hash()) || !strings.Contains(err.Error(), d.Hash()) {
+		t.Errorf("other data: %v, want both hashes", err)
+	}
+	for want, id := range map[string]identity{
+		"version of the code": {c.Spec, c.Data, CodeVersion - 1, c.Kernels, c.Arch},
+		"kernels":             {c.Spec, c.Data, CodeVersion, "portable", c.Arch},
+		"architecture":        {c.Spec, c.Data, CodeVersion, c.Kernels, "other than " + runtime.GOARCH},
+		"config":              {Spec{}, c.Data, CodeVersion, c.Kernels, c.Arch},
+	} {
+		if err := c.identity.goesOn(id); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("another %s: error %v", want, err)
+		}
+	}
+	if err := c.identity.goesOn(c.identity); err != nil {
+		t.Error(err)
+	}
+
+	// A header with what this program does not know.
+	unknown := filepath.Join(dir, "unknown")
+	v, err := sim.NewVirtual(p.Config, sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range []string{`{"config":{"model":"logreg","telepathy":true}}`, `no JSON`, ``} {
+		var b bytes.Buffer
+		if err := v.WriteCheckpoint(&b, []byte(header)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(unknown, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenCheckpoint(unknown); err == nil || !strings.Contains(err.Error(), unknown) {
+			t.Errorf("header %q: error %v", header, err)
+		}
+	}
+	if _, err := OpenCheckpoint(dir); err == nil {
+		t.Error("a folder was opened")
+	}
+}
+
+// A new run replaces a finished run's checkpoint, and nothing that would be lost.
+func TestCheckKeep(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.checkpoint")
+	check := func(what string, want bool) {
+		t.Helper()
+		if err := CheckKeep(path); (err == nil) != want || err != nil && !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("no file", true)
+	write("")
+	check("an empty file", true)
+	write("my thesis")
+	check("somebody's file", false)
+	p := prepared(t, longSpec(), drawn())
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, _, err := p.RunKept(ctx, sim.Perf{}, func(sim.Broadcast) { cancel() }, Keep{Path: path}); err == nil {
+		t.Fatal("not stopped")
+	}
+	check("a run that is not finished", false)
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	check("a finished run", true)
+	write("proactivedp checkpoint\n, half of it")
+	check("a damaged one", false)
+	if err := CheckKeep(os.DevNull); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCanKeep(t *testing.T) {
+	s := smallSpec()
+	if err := s.CanKeep(); err != nil {
+		t.Error(err)
+	}
+	s.Runner, s.SeedFromOS = HogwildRunner, true
+	if err := s.CanKeep(); err == nil || len(strings.Split(err.Error(), "\n")) != 2 {
+		t.Errorf("error %v, want two", err)
+	}
+	p, err := s.Prepare(drawn(), rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.TrainKept(t.Context(), sim.Perf{}, nil, Keep{Path: filepath.Join(t.TempDir(), "x")}); err == nil {
+		t.Error("hogwild kept a checkpoint")
+	}
+}
+
+// Numbers of a header come back as they were, whatever they are.
+func TestHeaderRoundTrip(t *testing.T) {
+	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y"}, Updates: 3, Seconds: 0.1 + 0.2, Watched: json.RawMessage(`{"a":0.30000000000000004}`)}
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got header
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, h) {
+		t.Errorf("%+v, error %v, want %+v", got, err, h)
+	}
+}

@@ -1,0 +1,119 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+	"proactivedp/models"
+	"proactivedp/models/alexnet"
+	"proactivedp/models/lenet"
+	"proactivedp/models/logreg"
+)
+
+// The models by name.
+const (
+	Ridge     = "logreg"       // ridge, λ = 1/N
+	Plain     = "logreg-plain" // no penalty
+	LeNet     = "lenet"        // tanh and average pooling
+	LeNetReLU = "lenet-relu"   // ReLU and max pooling
+	AlexNet   = "alexnet"      // for 32×32
+)
+
+// modelKind is what a model's name stands for.
+type modelKind struct {
+	name, title string
+	network     bool
+	// make returns the model for clients that hold n records of d each. It
+	// fails if the model cannot be trained on such data.
+	make func(d *data.Dataset, n int) (models.Model, error)
+}
+
+// modelKinds lists the models in the order of the help text.
+var modelKinds = []modelKind{
+	{Ridge, "ridge logistic regression", false, func(d *data.Dataset, n int) (models.Model, error) {
+		if err := checkSparse(Ridge, d); err != nil {
+			return nil, err
+		}
+		return logreg.NewRidge(d.Features, 1/float64(n))
+	}},
+	{Plain, "plain logistic regression", false, func(d *data.Dataset, _ int) (models.Model, error) {
+		if err := checkSparse(Plain, d); err != nil {
+			return nil, err
+		}
+		return logreg.NewPlain(d.Features)
+	}},
+	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
+	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
+	{AlexNet, "AlexNet", true, network(alexnet.New)},
+}
+
+// checkSparse refuses data that logistic regression cannot be trained on.
+func checkSparse(model string, d *data.Dataset) error {
+	if d.Images == nil && d.Classes == 2 {
+		return nil
+	}
+	return mismatch(model, "sparse rows in 2 classes", d)
+}
+
+// network makes a neural network for images of its shape and classes.
+func network(build func() *models.Network) func(*data.Dataset, int) (models.Model, error) {
+	return func(d *data.Dataset, _ int) (models.Model, error) {
+		m := build()
+		in, classes := m.Net().Input(), m.Net().Classes()
+		if p := d.Images; p == nil || p.Channels != in.Channels || p.Height != in.Height || p.Width != in.Width || d.Classes != classes {
+			return nil, mismatch(m.Name(), fmt.Sprintf("%v pixels in %d classes", in, classes), d)
+		}
+		return m, nil
+	}
+}
+
+func mismatch(model, needs string, d *data.Dataset) error {
+	return fmt.Errorf("train: model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
+}
+
+// kindOf looks a model up by name.
+func kindOf(name string) (modelKind, error) {
+	for _, k := range modelKinds {
+		if k.name == name {
+			return k, nil
+		}
+	}
+	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s", name, strings.Join(ModelNames(), ", "))
+}
+
+// ModelNames lists the models.
+func ModelNames() []string {
+	var names []string
+	for _, k := range modelKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// IsNetwork reports whether a model is a neural network.
+func IsNetwork(name string) bool {
+	k, err := kindOf(name)
+	return err == nil && k.network
+}
+
+// Kernels is the class of the float32 kernels in use where the run's bits depend
+// on it: the portable ones round the products in a network's sums, the others do
+// not and agree with each other. Else it is "".
+func (s Spec) Kernels() string {
+	if class := f32.Kernels(); class == cpu.Portable && IsNetwork(s.Model) {
+		return class.String()
+	}
+	return ""
+}
+
+// ModelTitle is how plots call a model.
+func ModelTitle(name string) string {
+	k, err := kindOf(name)
+	if err != nil {
+		return name
+	}
+	return k.title
+}

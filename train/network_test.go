@@ -1,0 +1,147 @@
+package train
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+func TestNetworksNeedTheirImages(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		d     *data.Dataset
+		want  string
+	}{
+		{Ridge, digits(350), `model = "logreg" needs sparse rows in 2 classes, synth-mnist has 1×28×28 pixels in 10`},
+		{Plain, digits(350), `model = "logreg-plain" needs`},
+		{LeNet, drawn(), `model = "lenet" needs 1×28×28 pixels in 10 classes, synth-drawn has 20 features in 2`},
+		{LeNetReLU, synth.Objects(rng.New(1), 60), `synth-cifar10 has 3×32×32 pixels in 10`},
+		{AlexNet, digits(350), `model = "alexnet" needs 3×32×32 pixels in 10 classes`},
+	} {
+		s := smallLeNet()
+		s.Model = c.model
+		if _, err := s.Prepare(c.d, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s on %s: error %v, want %s", c.model, c.d.Name, err, c.want)
+		}
+	}
+}
+
+// The last records of the training set are judged by, and no others: neither
+// trained on nor of the test set.
+func TestHoldout(t *testing.T) {
+	d := digits(350) // 300 for training
+	s := smallLeNet()
+	s.Holdout = 40
+	p, err := s.Prepare(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Test.Rows; len(got) != 40 || got[0] != 260 || got[39] != 299 {
+		t.Errorf("judged by rows %v, want 260 to 299", got)
+	}
+	for _, part := range p.Config.Rows {
+		if n := part.Len(); n != 260 || slices.Max(part.Rows) != 259 {
+			t.Errorf("a client holds %d rows up to %d, want the first 260", n, slices.Max(part.Rows))
+		}
+	}
+	if p.Config.Mechanism.DatasetSize != 260 || p.Delta != 1.0/260 {
+		t.Errorf("accounted for N = %d, δ = %v", p.Config.Mechanism.DatasetSize, p.Delta)
+	}
+	r, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.TestRows != 40 || r.JudgedOn != "held-out training rows" {
+		t.Errorf("%d rows, %s", r.TestRows, r.JudgedOn)
+	}
+	for _, bad := range []int{-1, 300} {
+		s.Holdout = bad
+		if _, err := s.Prepare(d, nil); err == nil || !strings.Contains(err.Error(), "holdout") {
+			t.Errorf("holdout %d: error %v", bad, err)
+		}
+	}
+}
+
+// A forecast is of the run that follows: its rounds, its privacy.
+func TestForecastIsOfTheRun(t *testing.T) {
+	p, err := smallLeNet().Prepare(digits(350), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Forecast(sim.Perf{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Train(t.Context(), sim.Perf{Workers: 2}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Rounds != r.Rounds || f.Updates != r.Updates || f.GradComps != r.GradComps || f.Remainder != r.Remainder || !equalJSON(t, f.Privacy, r.Privacy) {
+		t.Errorf("forecast %+v, run %+v", f, r)
+	}
+	// 61,706 parameters; 1,131,960 multiplications forward, backward and of the weights.
+	if f.Parameters != 61_706 || f.FLOPs != 2*1_131_960 || f.TotalFLOPs != f.FLOPs*60*5 {
+		t.Errorf("%d parameters, %v FLOP a gradient, %v in all", f.Parameters, f.FLOPs, f.TotalFLOPs)
+	}
+	if f.MemoryBytes != total(f.Memory) || f.Computing != 2 || !(f.Seconds > 0) || math.IsInf(f.Seconds, 0) {
+		t.Errorf("%+v", f)
+	}
+	var text strings.Builder
+	if err := f.WriteText(&text); err != nil || !strings.Contains(text.String(), "nothing is trained") || !strings.Contains(text.String(), "synth-mnist:350 (SYNTHETIC data)") || strings.Contains(text.String(), "0 MiB") {
+		t.Errorf("error %v:\n%s", err, text.String())
+	}
+}
+
+// The time of a forecast is that of the run: of rounds at their mean size, of
+// whole blocks of examples, on no more processors than there are. Both are timed
+// here, so the bounds are wide.
+func TestForecastOfTheTime(t *testing.T) {
+	d := digits(700)
+	forecast := func(size string, workers int) *Forecast {
+		s := smallLeNet()
+		s.SampleSize, s.GradComps = size, 40
+		p, err := s.Prepare(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Forecast(sim.Perf{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	one, twenty, growing := forecast("1", 1), forecast("20", 1), forecast("list:1,39", 1)
+	if r := twenty.Speed / one.Speed; r < 3 {
+		t.Errorf("a gradient in samples of 20 is %.2g times as fast as alone, want at least 3: a block of 16 costs about as much as one of its examples", r)
+	}
+	if r := growing.Speed / twenty.Speed; r < 0.34 || r > 3 {
+		t.Errorf("sizes 1 and 39: %.2g times the speed of size 20, want about as much", r)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	f := forecast("20", 4)
+	if least := 5 * float64(f.GradComps) / f.Speed; f.Computing != 4 || f.Seconds < least {
+		t.Errorf("%d gradients at a time on one processor: %v s, want at least %v", f.Computing, f.Seconds, least)
+	}
+}
+
+// AlexNet with 5 clients is forecast to stay below 4 GiB with either runner.
+func TestAlexNetFits(t *testing.T) {
+	s := smallSpec()
+	s.Model, s.Data, s.SampleSize, s.Clip = AlexNet, "synth-cifar10:60", "40", 0.025
+	for _, s.Runner = range []string{VirtualRunner, HogwildRunner} {
+		p, err := s.Prepare(synth.Objects(rng.New(1), 60), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes := total(p.memory(sim.Perf{Workers: 2})); bytes > 3<<30 {
+			t.Errorf("%s: %s", s.Runner, mebibytes(bytes))
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/sim"
+)
+
+// planned is the privacy report of the small spec, changed.
+func planned(t *testing.T, change func(*Spec)) PrivacyReport {
+	t.Helper()
+	s := smallSpec()
+	change(&s)
+	p, err := s.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.PlannedPrivacy()
+}
+
+// manyRounds is a change under which the closed form covers both views.
+func manyRounds(s *Spec) {
+	s.NoiseMultiplier, s.GradComps, s.SampleSize, s.Delta = 60, 600, "1", 1e-5
+}
+
+func TestPrivacyReportKeys(t *testing.T) {
+	text, err := json.Marshal(planned(t, manyRounds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"":                     "accountant adjacency certified delta epsilon_upper kind noise_multiplier per_client per_record sampling",
+		"per_client":           "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
+		"per_record":           "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
+		"certified":            "per_client per_record",
+		"certified.per_client": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sampling",
+		"certified.per_record": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sampling",
+	} {
+		at := text
+		for _, key := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' }) {
+			var m map[string]json.RawMessage
+			if err := json.Unmarshal(at, &m); err != nil {
+				t.Fatal(err)
+			}
+			at = m[key]
+		}
+		var m map[string]any
+		if err := json.Unmarshal(at, &m); err != nil {
+			t.Fatalf("%q: %v", path, err)
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(m)), " "); got != want {
+			t.Errorf("%q: keys %s, want %s", path, got, want)
+		}
+	}
+}
+
+// The flat keys are the closed form's per record; what is certified is what pld
+// says of one client's 50 rounds of 6 of 320 records, and of five times as many.
+func TestCertifiedIsPld(t *testing.T) {
+	r := planned(t, func(*Spec) {})
+	if r.Accountant != "closed-form" || r.EpsilonUpper != r.PerRecord.EpsilonUpper {
+		t.Errorf("headline %+v", r)
+	}
+	for _, c := range []struct {
+		got    sim.Statement
+		rounds int
+	}{{r.Certified.PerClient, 50}, {r.Certified.PerRecord, 250}} {
+		want, err := pld.Accountant{}.Epsilon([]dp.Event{{
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.29962,
+			SampleSize: 6, DatasetSize: 320, Count: c.rounds,
+		}}, 1.0/320)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *c.got.EpsilonLower != want.EpsilonLower || *c.got.EpsilonUpper != want.EpsilonUpper || c.got.Kind != dp.Interval {
+			t.Errorf("%d rounds: %+v, want %+v", c.rounds, c.got, want)
+		}
+	}
+}
+
+// Certified ≤ closed form; per client ≤ per record, equal with shards.
+func TestCertifiedIsTighter(t *testing.T) {
+	for _, partition := range []string{"replicate", "shard"} {
+		r := planned(t, func(s *Spec) {
+			manyRounds(s)
+			s.Partition, s.SampleSize, s.GradComps = partition, "linear:1,0.01", 200
+		})
+		client, record := *r.Certified.PerClient.EpsilonUpper, *r.Certified.PerRecord.EpsilonUpper
+		if client > *r.PerClient.EpsilonUpper || record > *r.PerRecord.EpsilonUpper {
+			t.Errorf("%s: certified %v and %v, closed form %v and %v", partition, client, record, *r.PerClient.EpsilonUpper, *r.PerRecord.EpsilonUpper)
+		}
+		if equal := client == record; equal != (partition == "shard") || client > record {
+			t.Errorf("%s: certified %v per client, %v per record", partition, client, record)
+		}
+	}
+}
+
+// Fixed-size sampling has no closed form, but a certified upper bound.
+func TestFixedSamplingIsCertified(t *testing.T) {
+	r := planned(t, func(s *Spec) { s.Sampling = "fixed" })
+	if r.EpsilonUpper != nil || !strings.Contains(r.Reason, `needs "poisson"`) {
+		t.Errorf("closed form: %v, %q", r.EpsilonUpper, r.Reason)
+	}
+	for _, s := range []sim.Statement{r.Certified.PerClient, r.Certified.PerRecord} {
+		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) || *s.EpsilonLower != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A text never says less than is proved, nor says ε where there is none.
+func TestPrivacyText(t *testing.T) {
+	text := func(r PrivacyReport) string {
+		var b bytes.Buffer
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	r := planned(t, manyRounds)
+	var printed []float64
+	for _, word := range strings.Fields(strings.ReplaceAll(text(r), ",", "")) {
+		if x, err := strconv.ParseFloat(word, 64); err == nil {
+			printed = append(printed, x)
+		}
+	}
+	// After σ and δ, of each view: N, rounds, mean rate, and three ε.
+	if len(printed) != 2+2*6 {
+		t.Fatalf("%d numbers in\n%s", len(printed), text(r))
+	}
+	record, client := r.Certified.PerRecord, r.Certified.PerClient
+	for _, c := range []struct{ printed, lower, upper float64 }{
+		{printed[5], *r.PerRecord.EpsilonUpper, 2}, {printed[6], 0, *record.EpsilonLower}, {printed[7], *record.EpsilonUpper, 2},
+		{printed[11], *r.PerClient.EpsilonUpper, 2}, {printed[12], 0, *client.EpsilonLower}, {printed[13], *client.EpsilonUpper, 2},
+	} {
+		if !(c.printed >= c.lower && c.printed <= c.upper) {
+			t.Errorf("%v is not in [%v, %v]:\n%s", c.printed, c.lower, c.upper, text(r))
+		}
+	}
+	for _, want := range []string{"add-or-remove adjacency", "poisson sampling", "an upper bound", "a certified interval"} {
+		if !strings.Contains(text(r), want) {
+			t.Errorf("no %q in\n%s", want, text(r))
+		}
+	}
+	if none := text(planned(t, func(s *Spec) { s.NoiseMultiplier = 0 })); strings.Count(none, "no ε claimed: ") != 4 || strings.Contains(none, "≤") {
+		t.Errorf("without noise:\n%s", none)
+	}
+}

@@ -1,0 +1,146 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"proactivedp/dp"
+	"proactivedp/internal/f32"
+	"proactivedp/internal/report"
+	"proactivedp/sim"
+)
+
+// Report is what a finished training run says of itself.
+type Report struct {
+	TestAccuracy float64       `json:"test_accuracy"`
+	TestRows     int           `json:"test_rows"`
+	JudgedOn     string        `json:"judged_on"` // which rows these are
+	Rounds       int           `json:"rounds"`    // per client
+	Updates      int           `json:"updates"`
+	GradComps    int           `json:"grad_computations"`     // nominal, per client
+	Remainder    int           `json:"remainder"`             // of K, too little for a round
+	GradCompsMin int           `json:"grad_computations_min"` // done by a client, if they adapt their sample sizes
+	GradCompsMax int           `json:"grad_computations_max"`
+	Theta        float64       `json:"theta"`   // s_max/s̄ of what was run, the largest of any client
+	MaxLag       int           `json:"max_lag"` // largest i − k a client computed with
+	MeanLag      float64       `json:"mean_lag"`
+	VirtualTime  float64       `json:"virtual_seconds,omitempty"` // on the virtual clock
+	Notes        []string      `json:"notes,omitempty"`
+	ParamsSHA256 string        `json:"params_sha256"`
+	ParamsNorm   float64       `json:"params_norm"`
+	Privacy      PrivacyReport `json:"privacy"`
+	Synthetic    bool          `json:"synthetic_data"`
+	DataNote     string        `json:"data_note,omitempty"`
+	DataSHA256   string        `json:"data_sha256"` // of the parsed content
+	Seconds      float64       `json:"seconds"`     // the training loop alone
+	Spec         Spec          `json:"config"`
+}
+
+// Train runs the problem and reports. A long run shows its progress; nil: none.
+func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
+	return p.TrainKept(ctx, perf, progress, Keep{})
+}
+
+// TrainKept is Train with checkpoints. If the run has finished and only its last
+// checkpoint could not be written, there is a report beside the error.
+func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
+	var observe sim.Observer
+	show, finish := report.LongBar(progress, "training", p.Work())
+	if show != nil {
+		observe = p.Progress(show)
+	}
+	result, seconds, err := p.RunKept(ctx, perf, observe, keep)
+	finish()
+	if result == nil {
+		return nil, err
+	}
+	set := p.Test.Data
+	least, most, theta := sizesRun(result.Ledgers)
+	return &Report{
+		GradCompsMin: least, GradCompsMax: most, Theta: theta,
+		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(), Notes: p.Spec.Notes(),
+		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
+		Rounds: result.Run.Rounds, Updates: result.Updates,
+		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
+		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
+		Privacy:   p.ReleasedPrivacy(result),
+		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: set.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
+	}, err
+}
+
+// sizesRun returns the least and the most gradients of a client, as expected, and
+// the largest θ of any.
+func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
+	for i := range ledgers {
+		run := ledgers[i].Run()
+		if i == 0 {
+			least = run.Computed
+		}
+		least, most, theta = min(least, run.Computed), max(most, run.Computed), max(theta, run.Theta())
+	}
+	return least, most, theta
+}
+
+// stated is the spec as a report gives it: without a seed that was not used.
+func (s Spec) stated() Spec {
+	if s.SeedFromOS {
+		s.Seed = 0
+	}
+	return s
+}
+
+// DataText names the data for people: that it is synthetic, and what else is to
+// be known of it.
+func DataText(name string, synthetic bool, note string) string {
+	if synthetic {
+		name += " (SYNTHETIC data)"
+	}
+	if note != "" {
+		name += "; " + note
+	}
+	return name
+}
+
+// WriteText writes the report for people to read.
+func (r *Report) WriteText(w io.Writer) error {
+	accuracy := "test accuracy"
+	if r.Spec.Holdout > 0 {
+		accuracy = "held-out acc."
+	}
+	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s
+rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
+%scomputations    %s, %d left over
+parameters      sha256 %s, norm %.4g
+training loop   %.3f s (%.4g client rounds per second)
+`,
+		accuracy, r.TestAccuracy, r.TestRows, DataText(r.Spec.Data, r.Synthetic, r.DataNote),
+		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
+		r.simulated(), r.gradients(), r.Remainder,
+		r.ParamsSHA256, r.ParamsNorm,
+		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
+		return err
+	}
+	if err := WriteNotes(w, r.Notes); err != nil {
+		return err
+	}
+	return r.Privacy.WriteText(w)
+}
+
+// simulated says how long the run took on the virtual clock, if it had one.
+func (r *Report) simulated() string {
+	if r.Spec.Runner != VirtualRunner {
+		return ""
+	}
+	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)
+}
+
+// gradients says how many a client computed.
+func (r *Report) gradients() string {
+	if r.GradCompsMin == r.GradCompsMax {
+		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)
+	}
+	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %.4g", r.GradCompsMin, r.GradCompsMax, r.GradComps, r.Theta)
+}

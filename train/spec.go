@@ -1,0 +1,310 @@
+// Package train is for one training: a Spec of plain values says all that decides
+// its result, Prepare makes it concrete on a data set, and what is prepared can be
+// forecast, trained with checkpoints on the way, traced, and reported with the
+// privacy that it guarantees.
+//
+//	p, err := train.DefaultSpec().Prepare(dataset, nil)
+//	…
+//	report, err := p.Train(ctx, sim.Perf{}, nil)
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/models"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// The runners by name.
+const (
+	VirtualRunner = "virtual"
+	HogwildRunner = "hogwild"
+)
+
+// Spec is one training run, as plain values: what the command line sets,
+// what a manifest records and what a finished cell is found by.
+type Spec struct {
+	Model           string  `json:"model"`
+	Data            string  `json:"data"`
+	Clients         int     `json:"clients"`
+	GradComps       int     `json:"grad_computations"` // K, per client
+	SampleSize      string  `json:"sample_size"`       // see dp.ParseSizes
+	NoiseMultiplier float64 `json:"sigma"`
+	Clip            float64 `json:"clip"`
+	Eta0            float64 `json:"eta0"`
+	Beta            float64 `json:"beta"`
+	Schedule        string  `json:"schedule"`
+	Delay           string  `json:"delay"` // see sim.ParseDelay
+	Partition       string  `json:"partition"`
+	Sampling        string  `json:"sampling"`
+	Runner          string  `json:"runner"`
+	Compute         string  `json:"compute_time"` // see sim.ParseDuration
+	Latency         string  `json:"latency"`
+	// What only the virtual clock can do. The hashes are those of a trace's file,
+	// see Pinned.
+	Speeds       string  `json:"speeds,omitempty"` // see sim.ParseSpeeds
+	Loss         float64 `json:"loss,omitempty"`   // see sim.Network
+	Resend       string  `json:"resend,omitempty"` // a time such as 1ms
+	Duplicate    float64 `json:"duplicate,omitempty"`
+	Churn        string  `json:"churn,omitempty"` // see sim.ParseChurn
+	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
+	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
+	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
+
+	Delta      float64 `json:"delta"`             // 0: 1/N_c
+	Holdout    int     `json:"holdout,omitempty"` // training rows, the last ones, judged by in the place of the test set
+	Seed       uint64  `json:"seed"`
+	SeedFromOS bool    `json:"seed_from_os,omitempty"` // Seed is then not used
+}
+
+// DefaultSpec is the paper's strongly convex setting on phishing.
+func DefaultSpec() Spec {
+	timing := sim.DefaultTiming()
+	return Spec{
+		Model: Ridge, Data: "phishing", Clients: 5, GradComps: 50_000, SampleSize: "26",
+		NoiseMultiplier: 19.29962, Clip: 0.1, Eta0: 0.1, Beta: 0.001,
+		Schedule: string(sim.LinearDecay), Delay: "1",
+		Partition: string(data.Replicate), Sampling: string(dp.Poisson), Runner: VirtualRunner,
+		Compute: timing.Compute.String(), Latency: timing.Uplink.String(), Seed: 1,
+	}
+}
+
+// Prepared is a spec made concrete: a configuration ready to run and the records
+// to judge it by: the test set, or those held out of the training set.
+type Prepared struct {
+	Spec   Spec
+	Config *sim.Config
+	Test   data.Subset
+	Delta  float64 // δ of every statement
+	Trace  *Trace  // to be shown the run; nil: none
+}
+
+// parsed is a spec with its texts read.
+type parsed struct {
+	model            modelKind
+	sizes            dp.Sizes
+	delay            sim.Delay
+	sampling         dp.Sampling
+	partition        data.Partition
+	compute, latency sim.Duration
+	speeds           sim.Speeds
+	network          sim.Network
+	churn            sim.Churn
+	steps            sim.StepSize
+}
+
+// parse reads the texts of the spec and checks what stands by itself. What could
+// not be read has its default in the result, so that the rest can be checked
+// too.
+func (s Spec) parse() (parsed, error) {
+	timing := sim.DefaultTiming()
+	p := parsed{
+		sizes: dp.ConstantSizes(1), delay: sim.AtMost(1), sampling: dp.Poisson, partition: data.Replicate,
+		compute: timing.Compute, latency: timing.Uplink,
+		network: sim.Network{Loss: s.Loss, Duplicate: s.Duplicate},
+		steps:   sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
+	}
+	var errs []error
+	read(&errs, &p.sizes, s.SampleSize, dp.ParseSizes)
+	read(&errs, &p.delay, s.Delay, sim.ParseDelay)
+	read(&errs, &p.sampling, s.Sampling, dp.ParseSampling)
+	read(&errs, &p.partition, s.Partition, data.ParsePartition)
+	read(&errs, &p.compute, s.Compute, durationOf("compute time"))
+	read(&errs, &p.latency, s.Latency, durationOf("latency"))
+	read(&errs, &p.speeds, s.Speeds, sim.ParseSpeeds)
+	read(&errs, &p.churn, s.Churn, sim.ParseChurn)
+	read(&errs, &p.network.Resend, s.Resend, parseResend)
+	var err error
+	if p.model, err = kindOf(s.Model); err != nil {
+		errs = append(errs, err)
+	}
+	if s.Runner != VirtualRunner && s.Runner != HogwildRunner {
+		errs = append(errs, fmt.Errorf("train: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
+	}
+	if s.Delta != 0 {
+		if err := closedform.CheckDelta(s.Delta); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return p, errors.Join(errs...)
+}
+
+// read sets *to to what parse makes of text, or keeps the error.
+func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error)) {
+	v, err := parse(text)
+	if err != nil {
+		*errs = append(*errs, err)
+		return
+	}
+	*to = v
+}
+
+// durationOf returns sim.ParseDuration with errors that say whose duration it is.
+func durationOf(what string) func(string) (sim.Duration, error) {
+	return func(text string) (sim.Duration, error) {
+		d, err := sim.ParseDuration(text)
+		if err != nil {
+			err = fmt.Errorf("train: %s: %w", what, err)
+		}
+		return d, err
+	}
+}
+
+// parseResend reads a time, "" being 0.
+func parseResend(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("train: resend = %q, must be a time such as 1ms", text)
+	}
+	return d, nil
+}
+
+// Validate reports every problem of the spec that shows without the data: all
+// but what depends on how many records there are.
+func (s Spec) Validate() error {
+	p, err := s.parse()
+	errs := []error{err, p.steps.Validate()}
+	if s.Clients < 1 || s.Clients > sim.MaxClients {
+		errs = append(errs, fmt.Errorf("train: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
+	}
+	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate())
+	if s.Runner == HogwildRunner {
+		virtual := s.config(p)
+		errs = append(errs, virtual.CheckFreeRunning())
+	}
+	if s.Holdout < 0 {
+		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
+	}
+	if s.GradComps < 1 {
+		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be at least 1", s.GradComps))
+	}
+	m := s.mechanism(p, math.MaxInt32)
+	return errors.Join(append(errs, m.Validate(1))...)
+}
+
+// mechanism is the spec's for clients of n records.
+func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
+	return dp.Mechanism{
+		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
+		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes,
+	}
+}
+
+// config is what of the run stands in the spec alone.
+func (s Spec) config(p parsed) sim.Config {
+	return sim.Config{
+		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
+		Timing: sim.Timing{Compute: p.compute, Uplink: p.latency, Downlink: p.latency},
+		Speeds: p.speeds, Network: p.network, Churn: p.churn, Adapt: sim.Adapt(s.Adapt),
+	}
+}
+
+// Prepare checks the spec and builds the run on the data set. root nil means the
+// spec's seed. It reads the files of traces and names their content in the
+// problem's spec. All problems are reported together.
+func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	in, err := s.parse()
+	if err != nil {
+		return nil, err
+	}
+	if s, err = s.readTraces(&in); err != nil {
+		return nil, err
+	}
+	if root == nil {
+		root = rng.New(s.Seed)
+	}
+	train, test, err := data.Split(d, root)
+	if err != nil {
+		return nil, err
+	}
+	if s.Holdout > 0 {
+		if train, test, err = holdOut(train, s.Holdout); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := in.partition.Deal(train, s.Clients, root)
+	if err != nil {
+		return nil, err
+	}
+	n := rows[0].Len()
+	model, err := in.model.make(d, n)
+	if err != nil {
+		return nil, err
+	}
+	config := s.config(in)
+	config.Model, config.Rows, config.Mechanism = model, rows, s.mechanism(in, n)
+	config.Roots = sim.SharedRoots(root, s.Clients)
+	p := &Prepared{Spec: s, Test: test, Delta: s.Delta, Config: &config}
+	err = p.Config.Validate()
+	if p.Delta == 0 {
+		if p.Delta = 1 / float64(n); n < 2 {
+			err = errors.Join(err, fmt.Errorf("train: delta = 1/N = 1 for N = %d, must be below 1: give a δ or more records", n))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// holdOut keeps the last n training rows from training.
+func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
+	cut := train.Len() - n
+	if cut < 1 {
+		return rest, held, fmt.Errorf("train: holdout = %d, must be below the %d training rows", n, train.Len())
+	}
+	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]}, data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
+}
+
+// Run trains. observe may be nil.
+func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
+	train, err := p.ready(perf, observe)
+	if err != nil {
+		return nil, err
+	}
+	return train(ctx)
+}
+
+// ready sets up the run and returns the training itself.
+func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
+	if p.Spec.Runner == HogwildRunner {
+		return func(ctx context.Context) (*sim.Result, error) { return sim.Hogwild(ctx, p.Config, observe) }, nil
+	}
+	v, err := sim.NewVirtual(p.Config, perf, observe)
+	if err != nil {
+		return nil, err
+	}
+	p.record(v)
+	return v.Run, nil
+}
+
+// Judge returns a function that gives the accuracy of parameters on p.Test.
+func (p *Prepared) Judge() func(params []float32) float64 {
+	scratch := p.Config.Model.NewScratch()
+	labels := make([]int32, p.Test.Len())
+	return func(params []float32) float64 {
+		return models.Accuracy(p.Config.Model, params, p.Test.All(), scratch, labels)
+	}
+}
+
+// JudgedOn says which records give the accuracy.
+func (s Spec) JudgedOn() string {
+	if s.Holdout > 0 {
+		return "held-out training rows"
+	}
+	return "test set"
+}

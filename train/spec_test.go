@@ -1,0 +1,171 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+func TestTrainReports(t *testing.T) {
+	s := smallSpec()
+	p, err := s.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Train(context.Background(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rounds != 50 || r.Updates != 250 || r.TestRows != 80 || len(r.ParamsSHA256) != 64 || !r.Synthetic {
+		t.Errorf("report %+v", r)
+	}
+	client, record := r.Privacy.PerClient, r.Privacy.PerRecord
+	if client.Rounds != 50 || record.Rounds != 250 || client.DatasetSize != 320 {
+		t.Errorf("replicate: %d rounds per client and %d per record of N = %d, want 50, 250 and 320", client.Rounds, record.Rounds, client.DatasetSize)
+	}
+	if planned := p.PlannedPrivacy(); !equalJSON(t, planned, r.Privacy) {
+		t.Errorf("planned privacy %+v, run %+v", planned, r.Privacy)
+	}
+}
+
+func equalJSON(t *testing.T, a, b any) bool {
+	t.Helper()
+	x, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(x) == string(y)
+}
+
+// Law 3: with disjoint shards a record pays for its one client; with replicate
+// for all of them.
+func TestWhoPays(t *testing.T) {
+	s := smallSpec()
+	s.NoiseMultiplier, s.GradComps, s.SampleSize = 60, 600, "1"
+	epsilon := func() (client, record float64) {
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.PlannedPrivacy()
+		if r.PerClient.EpsilonUpper == nil || r.PerRecord.EpsilonUpper == nil {
+			t.Fatalf("not covered: %s; %s", r.PerClient.Reason, r.PerRecord.Reason)
+		}
+		return *r.PerClient.EpsilonUpper, *r.PerRecord.EpsilonUpper
+	}
+	if client, record := epsilon(); record <= client {
+		t.Errorf("replicate: ε per record %v, per client %v", record, client)
+	}
+	s.Partition = string(data.Shard)
+	if client, record := epsilon(); record != client {
+		t.Errorf("shard: ε per record %v, per client %v", record, client)
+	}
+}
+
+func TestWhatTheClosedFormDoesNotCover(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"no noise":     func(s *Spec) { s.NoiseMultiplier = 0 },
+		"fixed":        func(s *Spec) { s.Sampling = "fixed" },
+		"little noise": func(s *Spec) { s.NoiseMultiplier = 1.2 },
+	} {
+		s := smallSpec()
+		change(&s)
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r := p.PlannedPrivacy(); r.EpsilonUpper != nil || r.Reason == "" {
+			t.Errorf("%s: ε %v, reason %q: want none and a reason", name, r.EpsilonUpper, r.Reason)
+		}
+	}
+}
+
+func TestPrepareReportsEveryProblem(t *testing.T) {
+	s := Spec{
+		Model: "perceptron", Clients: 0, GradComps: 0, SampleSize: "x", NoiseMultiplier: math.NaN(), Clip: -1,
+		Eta0: 0, Beta: -1, Schedule: "cubic", Delay: "-1", Partition: "halves", Sampling: "some",
+		Runner: "real", Compute: "x", Latency: "y", Delta: 2,
+	}
+	_, err := s.Prepare(drawn(), nil)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner", "duration = \"x\"", "duration = \"y\"",
+		"delta = 2", "clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "beta = -1", "schedule", "gradient computations per client = 0"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q:\n%v", want, err)
+		}
+	}
+}
+
+// Numbers that would fill the memory or never end are refused at once.
+func TestHugeNumbersAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"rounds":         func(s *Spec) { s.GradComps, s.SampleSize = math.MaxInt, "1" },
+		"rounds, listed": func(s *Spec) { s.GradComps, s.SampleSize = math.MaxInt, "list:1" },
+		"clients":        func(s *Spec) { s.Clients = math.MaxInt },
+		"clock":          func(s *Spec) { s.Compute, s.GradComps = "constant:1h", 3_000_000 },
+		"clip":           func(s *Spec) { s.Clip = 1e-300 },
+		"eta0":           func(s *Spec) { s.Eta0 = 1e300 },
+	} {
+		s := smallSpec()
+		change(&s)
+		if _, err := s.Prepare(drawn(), nil); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// A run whose parameters end up infinite has failed; no report is made of it.
+func TestDivergenceIsAnError(t *testing.T) {
+	s := smallSpec()
+	s.GradComps, s.NoiseMultiplier, s.Clip, s.Eta0 = 6, 1e15, 1e14, 1e10
+	p, err := s.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Train(context.Background(), sim.Perf{}, nil); !errors.Is(err, models.ErrDiverged) {
+		t.Errorf("error %v, want ErrDiverged", err)
+	}
+}
+
+// Golden: what these specs mean. Where a change moves them, raise CodeVersion
+// and make the results anew.
+func TestSpecsMeanTheseBits(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		want   string
+	}{
+		"default":     {func(*Spec) {}, "bae67239965b7987"},
+		"plain":       {func(s *Spec) { s.Model, s.Schedule = Plain, "sqrt" }, "4894a71a219de8a3"},
+		"fixed":       {func(s *Spec) { s.Sampling = "fixed" }, "41737fdee825ceb5"},
+		"linear":      {func(s *Spec) { s.SampleSize = "linear:2,0.5" }, "609f8d40f640fe5c"},
+		"shard":       {func(s *Spec) { s.Partition = "shard" }, "35b1ee453893a6af"},
+		"exponential": {func(s *Spec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "bd5feaab915186fb"},
+	} {
+		s := smallSpec()
+		c.change(&s)
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(context.Background(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.ParamsSHA256[:16]; got != c.want {
+			t.Errorf("%s: parameters hash to %s, want %s", name, got, c.want)
+		}
+	}
+}
