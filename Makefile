@@ -13,7 +13,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm test-invariants explore race load lint calls generate generate-check fuzz-short kills audit bench scale results search clean
+.PHONY: help build run quick test test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	$(GO) vet -tags noasm ./...
 	$(GO) vet -tags invariants ./sim
 	cd $(GENERATOR) && $(GO) vet ./...
+
+mutants: ## Plant the listed faults in the source, one at a time; the tests must go red (half an hour).
+	$(GO) run ./internal/tools/mutants
 
 calls: ## Show how the calls of sim and experiments run between their files.
 	$(GO) run ./internal/tools/calls ./sim ./experiments

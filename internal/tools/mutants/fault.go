@@ -1,0 +1,153 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"proactivedp/internal/atomicfile"
+)
+
+// fault is a fault of one line, kept by the texts of the line and not by its number,
+// so that it is found again when the code around it has changed.
+type fault struct {
+	Name    string `json:"name"`    // a digest of the rest, to speak of it
+	Package string `json:"package"` // folder of the package from the root of the module
+	File    string `json:"file"`
+	// In is the function or the method that the line is in, or empty for a declaration
+	// of the package, and Nth which of the lines with this text in it, from 0.
+	In     string `json:"in"`
+	Nth    int    `json:"nth,omitempty"`
+	Kind   string `json:"kind"`
+	Before string `json:"before"` // the line, without the white space around it
+	After  string `json:"after"`
+	// Red is the test that was seen to go red, "package Test", or empty.
+	Red string `json:"red,omitempty"`
+	// Equivalent says why no test can find the fault, if so.
+	Equivalent string `json:"equivalent,omitempty"`
+}
+
+// list is what the file of faults holds.
+type list struct {
+	Seed   uint64  `json:"seed"` // of the draw
+	Faults []fault `json:"faults"`
+}
+
+func readList(file string) (list, error) {
+	var l list
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return l, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return l, fmt.Errorf("%s: %w", file, err)
+	}
+	return l, nil
+}
+
+func (l list) write(file string) error {
+	return atomicfile.Write(file, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", " ")
+		return enc.Encode(l)
+	})
+}
+
+// errGone says that the line of a fault is no longer in the source.
+var errGone = errors.New("its line is gone: draw another")
+
+// plant returns the path of the source file that the fault is in, and its text with
+// the fault. If the function has moved to another file of the package, it is found
+// there.
+func (f fault) plant(dir string) (path, faulty string, err error) {
+	folder := filepath.Join(dir, f.Package)
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return "", "", err
+	}
+	own := filepath.Join(folder, f.File)
+	files = slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") || path == own })
+	for _, path := range append([]string{own}, files...) {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", "", err
+		}
+		faulty, err := f.in(string(text))
+		if errors.Is(err, errGone) {
+			continue
+		}
+		return path, faulty, err
+	}
+	return "", "", errGone
+}
+
+// in returns the text of a file with the fault, or errGone if its line is not there.
+func (f fault) in(text string) (string, error) {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	lines := strings.SplitAfter(text, "\n")
+	nth := 0
+	for _, d := range parsed.Decls {
+		if nameOf(d) != f.In {
+			continue
+		}
+		for at := fset.Position(d.Pos()).Line - 1; at < fset.Position(d.End()).Line; at++ {
+			trimmed := strings.TrimSpace(lines[at])
+			if trimmed != f.Before {
+				continue
+			}
+			if nth == f.Nth {
+				lines[at] = strings.Replace(lines[at], trimmed, f.After, 1)
+				return strings.Join(lines, ""), nil
+			}
+			nth++
+		}
+	}
+	return "", errGone
+}
+
+// nameOf returns the name of a function, T.f of a method, and of anything else "".
+func nameOf(d ast.Decl) string {
+	f, ok := d.(*ast.FuncDecl)
+	if !ok {
+		return ""
+	}
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	for {
+		switch of := t.(type) {
+		case *ast.StarExpr:
+			t = of.X
+		case *ast.IndexExpr:
+			t = of.X
+		case *ast.IndexListExpr:
+			t = of.X
+		case *ast.Ident:
+			return of.Name + "." + f.Name.Name
+		default:
+			return f.Name.Name
+		}
+	}
+}

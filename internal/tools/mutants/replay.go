@@ -1,0 +1,231 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// memory and file are the most bytes of address space and of one file that a test
+// with a fault may take: some faults make a loop endless.
+const (
+	memory = 12 << 30
+	file   = 1 << 30
+)
+
+// skipped are tests that take minutes or measure time, and tell nothing of a fault
+// that the others do not: those that build the program with faults of their own, kill
+// processes, or hold a forecast against the clock.
+const skipped = "^(TestPlantedFaultsAreFound|TestKilledRunsGoOnToTheSameBits|TestForecastOfTheTime)$"
+
+// replay plants the faults of a list one by one and runs the tests.
+type replay struct {
+	out       io.Writer
+	dir, file string
+	only      string
+	near      int
+	limit     time.Duration
+	record    bool
+
+	rests map[string][]string // by folder, the folders of those that import it
+}
+
+func (r *replay) run() error {
+	l, err := readList(r.file)
+	if err != nil {
+		return err
+	}
+	if err := r.readImports(); err != nil {
+		return err
+	}
+	for limit, most := range map[int]uint64{syscall.RLIMIT_AS: memory, syscall.RLIMIT_FSIZE: file} {
+		if err := syscall.Setrlimit(limit, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit of memory and files: %w", err)
+		}
+	}
+	found, equivalent := 0, 0
+	var survived []fault
+	var problems []error
+	for i := range l.Faults {
+		f := &l.Faults[i]
+		if !strings.Contains(f.Package+" "+f.Name, r.only) {
+			continue
+		}
+		if f.Equivalent != "" {
+			equivalent++
+			continue
+		}
+		start := time.Now()
+		red, err := r.try(*f)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s in %s/%s: %w", f.Name, f.Package, f.File, err))
+			fmt.Fprintf(r.out, "%s  %-9s %v\n", f.Name, "PROBLEM", err)
+		case red == "":
+			survived = append(survived, *f)
+			fmt.Fprintf(r.out, "%s  %-9s %s\n", f.Name, "SURVIVED", f.describe())
+		default:
+			found++
+			fmt.Fprintf(r.out, "%s  %-9s by %s in %.0f s\n", f.Name, "found", red, time.Since(start).Seconds())
+		}
+		if r.record && err == nil {
+			f.Red = red
+			if err := l.write(r.file); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(r.out, "%d found, %d survived, %d equivalent\n", found, len(survived), equivalent)
+	if len(survived) > 0 {
+		problems = append(problems, fmt.Errorf("%d faults survive the tests", len(survived)))
+	}
+	return errors.Join(problems...)
+}
+
+func (f fault) describe() string {
+	return fmt.Sprintf("%s/%s, %s: %s\n\t- %s\n\t+ %s", f.Package, f.File, f.In, f.Kind, f.Before, f.After)
+}
+
+// try plants one fault and returns the test that went red, "package Test", or "".
+func (r *replay) try(f fault) (red string, err error) {
+	path, faulty, err := f.plant(r.dir)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	copied, overlay := filepath.Join(dir, filepath.Base(path)), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(copied, []byte(faulty), 0o600); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: copied}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		return "", err
+	}
+	if folder, test, ok := strings.Cut(f.Red, " "); ok && test != wholePackage {
+		if test, err := r.test(overlay, folder, "^"+test+"$"); err != nil || test != "" {
+			return f.Red, err
+		}
+	}
+	for _, folder := range r.nearest(f.Package) {
+		if test, err := r.test(overlay, folder, ""); err != nil || test != "" {
+			return folder + " " + test, err
+		}
+	}
+	return "", nil
+}
+
+// wholePackage is in the place of a test's name if the tests went red without one.
+const wholePackage = "."
+
+// test runs the tests of one package with an overlay, those that match a pattern or
+// all, and returns the first that went red, or "".
+func (r *replay) test(overlay, folder, pattern string) (string, error) {
+	args := []string{"test", "-json", "-vet=off", "-failfast", "-timeout", r.limit.String(), "-skip", skipped}
+	if pattern != "" {
+		args = append(args, "-run", pattern)
+	}
+	cmd := exec.Command("go", append(args, "./"+folder)...)
+	cmd.Dir = r.dir
+	// Tests that build something build it with the fault, too.
+	cmd.Env = append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err == nil {
+		return "", nil
+	}
+	red, running := "", []string{}
+	for scanner := bufio.NewScanner(&stdout); scanner.Scan(); {
+		var e struct{ Action, Test string }
+		if err := json.Unmarshal(scanner.Bytes(), &e); err != nil {
+			continue
+		}
+		switch {
+		case e.Action == "build-fail":
+			return "", fmt.Errorf("does not build: %s", strings.TrimSpace(stdout.String()+stderr.String()))
+		case e.Action == "run":
+			running = append(running, e.Test)
+		case e.Action == "pass" || e.Action == "skip":
+			running = slices.DeleteFunc(running, func(test string) bool { return test == e.Test })
+		case e.Action == "fail" && red == "":
+			if red = e.Test; red == "" && len(running) > 0 {
+				red = running[len(running)-1] // it hung, or took the process with it
+			}
+			if red == "" {
+				red = wholePackage
+			}
+			red, _, _ = strings.Cut(red, "/")
+		}
+	}
+	if red == "" {
+		return "", fmt.Errorf("go test: %s", strings.TrimSpace(stderr.String()))
+	}
+	return red, nil
+}
+
+// readImports reads which package rests on which, by its code or its tests.
+func (r *replay) readImports() error {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Module,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = r.dir
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	r.rests = map[string][]string{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath                         string
+			Module                             struct{ Path string }
+			Imports, TestImports, XTestImports []string
+		}
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("go list: %w", err)
+		}
+		own := strings.TrimPrefix(p.ImportPath, p.Module.Path+"/")
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if of, ok := strings.CutPrefix(path, p.Module.Path+"/"); ok && of != own && !slices.Contains(r.rests[of], own) {
+				r.rests[of] = append(r.rests[of], own)
+			}
+		}
+	}
+}
+
+// nearest lists a package and those that rest on it, by how many imports away.
+func (r *replay) nearest(folder string) []string {
+	all, away := []string{folder}, map[string]int{folder: 0}
+	for i := 0; i < len(all); i++ {
+		for _, other := range r.rests[all[i]] {
+			if _, known := away[other]; !known && (r.near < 0 || away[all[i]] < r.near) {
+				away[other] = away[all[i]] + 1
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
