@@ -111,5 +111,9 @@ search: build ## Search the networks' step sizes anew (about half an hour).
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
+.PHONY: rename
+rename: ## Give the module the path MODULE=host/you/proactivedp, everywhere; others can then require it.
+	$(GO) run ./internal/tools/rename -module "$(MODULE)"
+
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells

@@ -12,12 +12,14 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const module = "proactivedp"
+// module is the path of this module, which make rename changes.
+var module = strings.TrimSuffix(reflect.TypeFor[floor]().PkgPath(), "/internal/lint")
 
 // floor is a floor of the house and the third-party modules named for it.
 type floor struct {
@@ -29,7 +31,7 @@ type floor struct {
 // imports only lower floors and its own parent; those under dp also dp/gdp.
 var floors = map[string]floor{
 	"cmd":             {8, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
-	"internal/tools":  {8, []string{"golang.org/x/tools"}},
+	"internal/tools":  {8, []string{"golang.org/x/tools", "golang.org/x/mod"}},
 	"cmd/bench":       {8, []string{"golang.org/x/perf", "gonum.org/v1/gonum"}},
 	"experiments":     {6, []string{"gonum.org/v1/gonum", "github.com/sourcegraph/conc"}},
 	"train":           {5, nil},
