@@ -9,6 +9,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/sim/clock"
 )
 
 // tinyStep keeps the parameters where they are, in effect, so that the gradients
@@ -38,7 +39,7 @@ func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.
 		GradComps:  s.rounds * s.size,
 		Delay:      sim.AtMost(1),
 		Steps:      sim.StepSize{Eta0: tinyStep, Decay: sim.NoDecay},
-		Timing:     sim.DefaultTiming(),
+		Timing:     clock.DefaultTiming(),
 		Substitute: (*sim.Client).Release,
 	}
 	o.Fault.plant(&w.cfg, absent)

@@ -10,12 +10,13 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/sim/clock"
 )
 
 // adaptive is 4 clients, the last a tenth as fast, that adapt by up to 5.
 func adaptive(c *Config) {
-	c.Timing.Compute = Duration{Kind: ConstantDuration, Mean: time.Millisecond}
-	c.Speeds = Speeds{List: []float64{1, 3, 1, 0.1}}
+	c.Timing.Compute = clock.Duration{Kind: clock.Constant, Mean: time.Millisecond}
+	c.Speeds = clock.Speeds{List: []float64{1, 3, 1, 0.1}}
 	c.Adapt = 5
 }
 
@@ -48,7 +49,7 @@ func TestAdaptFollowsTheSpeed(t *testing.T) {
 func TestAdaptSamplesWhatItAccounts(t *testing.T) {
 	drawn := make([]dp.Ledger, 4)
 	cfg := small(t, adaptive, func(c *Config) {
-		c.Timing.Compute = Duration{Kind: ExponentialDuration, Mean: time.Millisecond}
+		c.Timing.Compute = clock.Duration{Kind: clock.Exponential, Mean: time.Millisecond}
 		c.Mechanism.Sampling, c.Mechanism.Adjacency = dp.FixedSize, dp.ReplaceOne
 		c.Substitute = func(c *Client, u []float32, ws *Workspace) error {
 			drawn[c.ID()].Record(c.mech.EventOf(c.Sample(ws).Len()))

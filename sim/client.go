@@ -64,7 +64,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func
 	}
 	return &Client{
 		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
-		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.mean(),
+		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.Expected(),
 		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
 		state: clientState{shared: initial},
 	}

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/models"
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // Config is everything that decides the result of a run.
@@ -24,12 +25,12 @@ type Config struct {
 	GradComps int            // K, gradient computations per client; T = the whole rounds that fit
 	Delay     Delay          // Υ
 	Steps     StepSize
-	Roots     Roots  // all randomness
-	Timing    Timing // the virtual clock; ignored by Hogwild
+	Roots     Roots        // all randomness
+	Timing    clock.Timing // the virtual clock; ignored by Hogwild
 	// What only the virtual clock can do; Hogwild refuses it.
-	Speeds  Speeds
-	Network Network
-	Churn   Churn
+	Speeds  clock.Speeds
+	Network clock.Network
+	Churn   clock.Churn
 	Adapt   Adapt
 	// Substitute is what clients run in the place of Client.Release, such as a
 	// faulty mechanism that an audit must find; nil: Client.Release. The ledgers

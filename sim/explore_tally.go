@@ -10,6 +10,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/models"
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // tally is a model of one parameter for each round of each client, that no
@@ -37,7 +38,7 @@ func (e Exploration) config() *Config {
 	if e.Tau >= 0 {
 		delay = AtMost(e.Tau)
 	}
-	now := Duration{Kind: ConstantDuration}
+	now := clock.Duration{Kind: clock.Constant}
 	return &Config{
 		Model:     tally{e.Clients * e.Rounds},
 		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: []int32{0, 1}}}, e.Clients),
@@ -50,9 +51,9 @@ func (e Exploration) config() *Config {
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
 		Roots:     SharedRoots(rng.New(1), e.Clients),
-		Timing:    Timing{Compute: now, Uplink: now, Downlink: now},
+		Timing:    clock.Timing{Compute: now, Uplink: now, Downlink: now},
 		// With it, each message is sent by itself.
-		Churn: Churn{Present: time.Nanosecond, Away: time.Nanosecond},
+		Churn: clock.Churn{Present: time.Nanosecond, Away: time.Nanosecond},
 		Substitute: func(c *Client, u []float32, _ *Workspace) error {
 			clear(u)
 			u[c.ID()*e.Rounds+c.Round()] = 1

@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"proactivedp/sim/clock"
+)
 
 // world is a state of the run, and what the explorer has seen on the way to it.
 // It does not change once it is made.
@@ -74,10 +78,10 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	switch m.kind {
 	case isLost:
 		after.left.Losses--
-		x.send(e, Network{Loss: 1})
+		x.send(e, clock.Network{Loss: 1})
 	case happensTwice:
 		after.left.Duplicates--
-		x.send(e, Network{Duplicate: 1})
+		x.send(e, clock.Network{Duplicate: 1})
 		same := func(o event) bool { return o.kind == e.kind && o.vector == e.vector && o.client == e.client }
 		j := slices.IndexFunc(v.queue, same)
 		v.queue = slices.Delete(v.queue, j, j+1)
@@ -106,10 +110,10 @@ func (w *world) see(e event, away bool) {
 
 // send puts a message on its way once more, through a network that does one
 // thing for certain.
-func (x *explorer) send(e event, n Network) {
+func (x *explorer) send(e event, n clock.Network) {
 	x.virtual.cfg.Network = n
 	x.virtual.send(e)
-	x.virtual.cfg.Network = Network{}
+	x.virtual.cfg.Network = clock.Network{}
 }
 
 // happen lets an event happen in the run.

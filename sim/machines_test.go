@@ -12,6 +12,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/models"
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // ledgerModel has one parameter a (client, round) and is never trained: tests
@@ -43,7 +44,7 @@ func handDriven(clients, rounds int, delay Delay) *Config {
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
 		Roots:     SharedRoots(rng.New(1), clients),
-		Timing:    DefaultTiming(),
+		Timing:    clock.DefaultTiming(),
 	}
 	for range clients {
 		cfg.Rows = append(cfg.Rows, data.Subset{Data: d, Rows: []int32{0, 1}})

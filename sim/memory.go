@@ -3,6 +3,8 @@ package sim
 import (
 	"math"
 	"slices"
+
+	"proactivedp/sim/clock"
 )
 
 // Part is one kind of memory of a run: Count pieces of so many bytes each.
@@ -31,15 +33,15 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	// clients whose rounds are about equally long may all send at one time. A bounded
 	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
 	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
-	travelling := func(senders int, latency *Duration) int {
+	travelling := func(senders int, latency *clock.Duration) int {
 		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {
 			most = min(most, float64(senders)*(float64(tau)+1))
 		}
-		each := c.Network.travel(latency) / max(round, 1)
+		each := c.Network.Travel(latency) / max(round, 1)
 		mean := float64(senders) * each
 		peak := math.Ceil(mean + 4*math.Sqrt(mean))
-		if c.Timing.Compute.Kind != ExponentialDuration {
+		if c.Timing.Compute.Kind != clock.Exponential {
 			peak = max(peak, float64(senders)*math.Ceil(each))
 		}
 		return int(min(most, peak))
@@ -58,7 +60,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 			// this each may wait for another one.
 			broadcasts += travelling(n, &c.Timing.Downlink)
 		}
-		if c.Churn != (Churn{}) {
+		if c.Churn != (clock.Churn{}) {
 			broadcasts += n // one that returns gets a copy of its own
 		}
 	}
@@ -72,6 +74,6 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 }
 
 // spread reports whether a latency may be many times its mean.
-func spread(d *Duration) bool {
-	return d.Kind == LognormalDuration || d.Kind == ParetoDuration || d.Kind == TraceDuration
+func spread(d *clock.Duration) bool {
+	return d.Kind == clock.Lognormal || d.Kind == clock.Pareto || d.Kind == clock.Traced
 }

@@ -7,17 +7,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"proactivedp/sim/clock"
 )
 
 // rough turns on all that can befall messages and clients.
 func rough(c *Config) {
 	exponentialTiming(c)
-	c.Timing.Compute = Duration{Kind: ParetoDuration, Mean: time.Millisecond, Shape: 1.3}
-	c.Timing.Uplink = Duration{Kind: LognormalDuration, Mean: 5 * time.Millisecond, Shape: 1.5}
-	c.Network = Network{Loss: 0.3, Resend: 7 * time.Millisecond, Duplicate: 0.3}
-	c.Churn = Churn{Present: 60 * time.Millisecond, Away: 10 * time.Millisecond}
+	c.Timing.Compute = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.3}
+	c.Timing.Uplink = clock.Duration{Kind: clock.Lognormal, Mean: 5 * time.Millisecond, Shape: 1.5}
+	c.Network = clock.Network{Loss: 0.3, Resend: 7 * time.Millisecond, Duplicate: 0.3}
+	c.Churn = clock.Churn{Present: 60 * time.Millisecond, Away: 10 * time.Millisecond}
 	c.Adapt = 4
-	c.Speeds = Speeds{List: []float64{1, 2, 0.5, 0.1}}
+	c.Speeds = clock.Speeds{List: []float64{1, 2, 0.5, 0.1}}
 }
 
 // However rough the network, each update is applied exactly once, every client
@@ -94,7 +96,7 @@ func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 func TestNetworkDoesWhatItSays(t *testing.T) {
 	cfg := small(t, func(c *Config) {
 		c.GradComps = 8 * 4000
-		c.Network = Network{Loss: 0.2, Resend: time.Millisecond, Duplicate: 0.1}
+		c.Network = clock.Network{Loss: 0.2, Resend: time.Millisecond, Duplicate: 0.1}
 	})
 	v, err := NewVirtual(cfg, Perf{}, nil)
 	if err != nil {
@@ -133,7 +135,7 @@ func TestChurnDoesWhatItSays(t *testing.T) {
 	cfg := small(t, constantTiming, func(c *Config) {
 		c.GradComps = 8 * 2000
 		c.Timing.Compute.Mean = time.Microsecond
-		c.Churn = Churn{Present: 300 * time.Microsecond, Away: 100 * time.Microsecond}
+		c.Churn = clock.Churn{Present: 300 * time.Microsecond, Away: 100 * time.Microsecond}
 		c.Delay = Unlimited{}
 	})
 	r := runVirtual(t, cfg, Perf{})
@@ -167,7 +169,7 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 func TestVectorsOfARoughRun(t *testing.T) {
 	inStep := func(c *Config) {
 		withClients(50)(c)
-		c.Timing.Compute = Duration{Kind: ConstantDuration, Mean: time.Millisecond}
+		c.Timing.Compute = clock.Duration{Kind: clock.Constant, Mean: time.Millisecond}
 	}
 	for _, delay := range []Delay{AtMost(0), AtMost(4), AtMost(math.MaxInt), Unlimited{}} {
 		for name, set := range map[string]option{
@@ -175,15 +177,15 @@ func TestVectorsOfARoughRun(t *testing.T) {
 			"in step": inStep,
 			"churn": func(c *Config) {
 				inStep(c)
-				c.Churn = Churn{Present: 20 * time.Millisecond, Away: 20 * time.Millisecond}
+				c.Churn = clock.Churn{Present: 20 * time.Millisecond, Away: 20 * time.Millisecond}
 			},
 			"rough": rough,
 			"pareto": func(c *Config) {
-				c.Timing.Downlink = Duration{Kind: ParetoDuration, Mean: time.Millisecond, Shape: 1.2}
+				c.Timing.Downlink = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.2}
 				c.Timing.Uplink = c.Timing.Downlink
 			},
 			"lossy": func(c *Config) {
-				c.Network = Network{Loss: 0.6, Resend: 3 * time.Millisecond, Duplicate: 1}
+				c.Network = clock.Network{Loss: 0.6, Resend: 3 * time.Millisecond, Duplicate: 1}
 			},
 		} {
 			cfg := small(t, withDelay(delay), set, func(c *Config) { c.GradComps = 8 * 200 })
@@ -220,8 +222,8 @@ func TestVectorsOfARoughRun(t *testing.T) {
 func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 	alone := small(t, withClients(1), withDelay(AtMost(0)))
 	want := runVirtual(t, alone, Perf{})
-	alone.Churn = Churn{Present: 100 * time.Microsecond, Away: time.Millisecond}
-	alone.Network = Network{Loss: 0.5, Resend: time.Microsecond, Duplicate: 0.5}
+	alone.Churn = clock.Churn{Present: 100 * time.Microsecond, Away: time.Millisecond}
+	alone.Network = clock.Network{Loss: 0.5, Resend: time.Microsecond, Duplicate: 0.5}
 	for _, workers := range []int{1, 2} {
 		v, err := NewVirtual(alone, Perf{Workers: workers, MinWork: 1}, nil)
 		if err != nil {
@@ -239,20 +241,6 @@ func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 		}
 		if r.ParamsSHA256() != want.ParamsSHA256() || !slices.Equal(r.Ledgers[0].Events(), want.Ledgers[0].Events()) || aborted < 10 {
 			t.Errorf("%d workers, %d rounds given up: other bits, or ledgers %v and %v", workers, aborted, r.Ledgers[0].Events(), want.Ledgers[0].Events())
-		}
-	}
-}
-
-func TestChurnReadsWhatItPrints(t *testing.T) {
-	for _, text := range []string{"", "1s,100ms", "1h0m0s,1ns"} {
-		c, err := ParseChurn(text)
-		if err != nil || c.String() != text {
-			t.Errorf("%q is read as %v, %v", text, c, err)
-		}
-	}
-	for _, text := range []string{"1s", "0s,0s", "1s,0s", "-1s,1s", "2h,1s", "1s,1s,1s", "x,1s"} {
-		if c, err := ParseChurn(text); err == nil {
-			t.Errorf("%q is read as %v", text, c)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"proactivedp/models/logreg"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/sim/clock"
 )
 
 // roundRobin is a runner as anybody can write one: clients take turns, each
@@ -164,7 +165,7 @@ func drawn(t *testing.T, delay sim.Delay) *sim.Config {
 		}
 		roots.Clients = append(roots.Clients, root)
 	}
-	constant := sim.Duration{Kind: sim.ConstantDuration, Mean: 1000}
+	constant := clock.Duration{Kind: clock.Constant, Mean: 1000}
 	return &sim.Config{
 		Model: model, Rows: shards, Partition: data.Shard,
 		Mechanism: dp.Mechanism{
@@ -173,7 +174,7 @@ func drawn(t *testing.T, delay sim.Delay) *sim.Config {
 		},
 		GradComps: 48, Delay: delay, Roots: roots,
 		Steps:  sim.StepSize{Eta0: 0.1, Beta: 0.01, Decay: sim.SqrtDecay},
-		Timing: sim.Timing{Compute: constant, Uplink: constant, Downlink: constant},
+		Timing: clock.Timing{Compute: constant, Uplink: constant, Downlink: constant},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // drawRun returns a configuration of any clients, delay, times, network, churn
@@ -15,20 +16,20 @@ import (
 func drawRun(t *testing.T, s *rng.Stream) *Config {
 	micros := func(most int) time.Duration { return time.Duration(1+s.IntN(most)) * time.Microsecond }
 	n := 1 + s.IntN(6)
-	duration := func() Duration {
+	duration := func() clock.Duration {
 		mean := micros(2000)
-		return pick(s, Duration{Kind: ConstantDuration}, Duration{Kind: ConstantDuration, Mean: mean},
-			Duration{Kind: ExponentialDuration, Mean: mean}, Duration{Kind: UniformDuration, High: mean},
-			Duration{Kind: LognormalDuration, Mean: mean, Shape: 2}, Duration{Kind: ParetoDuration, Mean: mean, Shape: 1.2})
+		return pick(s, clock.Duration{Kind: clock.Constant}, clock.Duration{Kind: clock.Constant, Mean: mean},
+			clock.Duration{Kind: clock.Exponential, Mean: mean}, clock.Duration{Kind: clock.Uniform, High: mean},
+			clock.Duration{Kind: clock.Lognormal, Mean: mean, Shape: 2}, clock.Duration{Kind: clock.Pareto, Mean: mean, Shape: 1.2})
 	}
 	return small(t, withClients(n), func(c *Config) {
 		c.GradComps = 300
 		c.Mechanism.Sizes = pick[dp.Sizes](s, dp.ConstantSizes(8), dp.ListSizes{1, 3, 9, 100}, dp.PolynomialSizes{First: 1, Slope: 1, Power: 1})
 		c.Delay = pick[Delay](s, AtMost(0), AtMost(1), AtMost(5), Unlimited{}, SquareRoot{}, ByRound{0, 3, 1}, ByClient(make([]int, n)))
-		c.Timing = Timing{duration(), duration(), duration()}
-		c.Speeds = pick(s, Speeds{}, Speeds{Kind: ParetoDuration, Shape: 1.5})
-		c.Network = pick(s, Network{}, Network{Duplicate: s.Float64()}, Network{Loss: 0.9 * s.Float64(), Resend: micros(5000), Duplicate: s.Float64()})
-		c.Churn = pick(s, Churn{}, Churn{Present: 50 * micros(2000), Away: 50 * micros(2000)})
+		c.Timing = clock.Timing{Compute: duration(), Uplink: duration(), Downlink: duration()}
+		c.Speeds = pick(s, clock.Speeds{}, clock.Speeds{Kind: clock.Pareto, Shape: 1.5})
+		c.Network = pick(s, clock.Network{}, clock.Network{Duplicate: s.Float64()}, clock.Network{Loss: 0.9 * s.Float64(), Resend: micros(5000), Duplicate: s.Float64()})
+		c.Churn = pick(s, clock.Churn{}, clock.Churn{Present: 50 * micros(2000), Away: 50 * micros(2000)})
 		c.Adapt = pick(s, Adapt(0), 1+20*Adapt(s.Float64()))
 	})
 }

@@ -1,5 +1,15 @@
 package sim
 
+import (
+	"errors"
+	"time"
+
+	"proactivedp/sim/clock"
+)
+
+// Time is a point on the virtual clock, in nanoseconds from the start.
+type Time int64
+
 // eventKind says what happens at an event.
 type eventKind uint8
 
@@ -110,4 +120,20 @@ func (q *queue) remove(match func(*event) bool) {
 		q.pop()
 		return
 	}
+}
+
+// ErrClock reports that something would happen beyond the end of the virtual
+// clock, some 292 years: a draw from a heavy tail.
+var ErrClock = errors.New("sim: the virtual clock cannot hold a time so late")
+
+// enter puts an event into the queue that happens after the given time.
+func (v *Virtual) enter(after time.Duration, e event) {
+	if after > clock.Beyond-1-time.Duration(v.now) {
+		v.failed = ErrClock
+		return
+	}
+	e.at = v.now + Time(after)
+	e.seq = v.seq
+	v.seq++
+	v.queue.push(e)
 }

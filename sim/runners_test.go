@@ -17,6 +17,7 @@ import (
 	"proactivedp/models"
 	"proactivedp/models/logreg"
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // drawn is a small separable problem.
@@ -71,7 +72,7 @@ func small(t testing.TB, options ...option) *Config {
 		GradComps: 400, Delay: AtMost(1),
 		Steps:  StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
 		Roots:  SharedRoots(root, len(rows)),
-		Timing: DefaultTiming(),
+		Timing: clock.DefaultTiming(),
 	}
 	for _, o := range options {
 		o(cfg)
@@ -80,17 +81,17 @@ func small(t testing.TB, options ...option) *Config {
 }
 
 func constantTiming(c *Config) {
-	c.Timing = Timing{
-		Compute:  Duration{Kind: ConstantDuration, Mean: time.Millisecond},
-		Uplink:   Duration{Kind: ConstantDuration, Mean: time.Microsecond},
-		Downlink: Duration{Kind: ConstantDuration, Mean: time.Microsecond},
+	c.Timing = clock.Timing{
+		Compute:  clock.Duration{Kind: clock.Constant, Mean: time.Millisecond},
+		Uplink:   clock.Duration{Kind: clock.Constant, Mean: time.Microsecond},
+		Downlink: clock.Duration{Kind: clock.Constant, Mean: time.Microsecond},
 	}
 }
 
 // exponentialTiming lets messages overtake each other.
 func exponentialTiming(c *Config) {
-	d := Duration{Kind: ExponentialDuration, Mean: time.Millisecond}
-	c.Timing = Timing{Compute: d, Uplink: d, Downlink: d}
+	d := clock.Duration{Kind: clock.Exponential, Mean: time.Millisecond}
+	c.Timing = clock.Timing{Compute: d, Uplink: d, Downlink: d}
 }
 
 // A broadcast that reaches all clients at one time is one event, but delivered
@@ -557,7 +558,7 @@ func benchConfig(b *testing.B, clients, rounds int) *Config {
 		},
 		GradComps: rounds, Delay: AtMost(1),
 		Steps: StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
-		Roots: SharedRoots(rng.New(1), clients), Timing: DefaultTiming(),
+		Roots: SharedRoots(rng.New(1), clients), Timing: clock.DefaultTiming(),
 	}
 }
 

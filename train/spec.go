@@ -21,6 +21,7 @@ import (
 	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
+	"proactivedp/sim/clock"
 )
 
 // The runners by name.
@@ -46,15 +47,15 @@ type Spec struct {
 	Partition       string  `json:"partition"`
 	Sampling        string  `json:"sampling"`
 	Runner          string  `json:"runner"`
-	Compute         string  `json:"compute_time"` // see sim.ParseDuration
+	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
 	// What only the virtual clock can do. The hashes are those of a trace's file,
 	// see Pinned.
-	Speeds       string  `json:"speeds,omitempty"` // see sim.ParseSpeeds
-	Loss         float64 `json:"loss,omitempty"`   // see sim.Network
+	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
+	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
 	Resend       string  `json:"resend,omitempty"` // a time such as 1ms
 	Duplicate    float64 `json:"duplicate,omitempty"`
-	Churn        string  `json:"churn,omitempty"` // see sim.ParseChurn
+	Churn        string  `json:"churn,omitempty"` // see clock.ParseChurn
 	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
 	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
 	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
@@ -67,7 +68,7 @@ type Spec struct {
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
 func DefaultSpec() Spec {
-	timing := sim.DefaultTiming()
+	timing := clock.DefaultTiming()
 	return Spec{
 		Model: Ridge, Data: "phishing", Clients: 5, GradComps: 50_000, SampleSize: "26",
 		NoiseMultiplier: 19.29962, Clip: 0.1, Eta0: 0.1, Beta: 0.001,
@@ -94,10 +95,10 @@ type parsed struct {
 	delay            sim.Delay
 	sampling         dp.Sampling
 	partition        data.Partition
-	compute, latency sim.Duration
-	speeds           sim.Speeds
-	network          sim.Network
-	churn            sim.Churn
+	compute, latency clock.Duration
+	speeds           clock.Speeds
+	network          clock.Network
+	churn            clock.Churn
 	steps            sim.StepSize
 }
 
@@ -105,11 +106,11 @@ type parsed struct {
 // not be read has its default in the result, so that the rest can be checked
 // too.
 func (s Spec) parse() (parsed, error) {
-	timing := sim.DefaultTiming()
+	timing := clock.DefaultTiming()
 	p := parsed{
 		sizes: dp.ConstantSizes(1), delay: sim.AtMost(1), sampling: dp.Poisson, partition: data.Replicate,
 		compute: timing.Compute, latency: timing.Uplink,
-		network: sim.Network{Loss: s.Loss, Duplicate: s.Duplicate},
+		network: clock.Network{Loss: s.Loss, Duplicate: s.Duplicate},
 		steps:   sim.StepSize{Eta0: s.Eta0, Beta: s.Beta, Decay: sim.Decay(s.Schedule)},
 	}
 	var errs []error
@@ -119,8 +120,8 @@ func (s Spec) parse() (parsed, error) {
 	read(&errs, &p.partition, s.Partition, data.ParsePartition)
 	read(&errs, &p.compute, s.Compute, durationOf("compute time"))
 	read(&errs, &p.latency, s.Latency, durationOf("latency"))
-	read(&errs, &p.speeds, s.Speeds, sim.ParseSpeeds)
-	read(&errs, &p.churn, s.Churn, sim.ParseChurn)
+	read(&errs, &p.speeds, s.Speeds, clock.ParseSpeeds)
+	read(&errs, &p.churn, s.Churn, clock.ParseChurn)
 	read(&errs, &p.network.Resend, s.Resend, parseResend)
 	var err error
 	if p.model, err = kindOf(s.Model); err != nil {
@@ -147,10 +148,10 @@ func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error
 	*to = v
 }
 
-// durationOf returns sim.ParseDuration with errors that say whose duration it is.
-func durationOf(what string) func(string) (sim.Duration, error) {
-	return func(text string) (sim.Duration, error) {
-		d, err := sim.ParseDuration(text)
+// durationOf returns clock.ParseDuration with errors that say whose duration it is.
+func durationOf(what string) func(string) (clock.Duration, error) {
+	return func(text string) (clock.Duration, error) {
+		d, err := clock.ParseDuration(text)
 		if err != nil {
 			err = fmt.Errorf("train: %s: %w", what, err)
 		}
@@ -205,7 +206,7 @@ func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 func (s Spec) config(p parsed) sim.Config {
 	return sim.Config{
 		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
-		Timing: sim.Timing{Compute: p.compute, Uplink: p.latency, Downlink: p.latency},
+		Timing: clock.Timing{Compute: p.compute, Uplink: p.latency, Downlink: p.latency},
 		Speeds: p.speeds, Network: p.network, Churn: p.churn, Adapt: sim.Adapt(s.Adapt),
 	}
 }

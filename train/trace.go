@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"proactivedp/sim"
+	"proactivedp/sim/clock"
 )
 
 // Pinned returns the spec with the SHA-256 of every trace that it names, so that
@@ -29,8 +29,8 @@ func (s Spec) readTraces(p *parsed) (Spec, error) {
 }
 
 // readTrace reads d's trace, if it is one, and compares or sets its hash.
-func readTrace(d *sim.Duration, hash *string) error {
-	if d.Kind != sim.TraceDuration {
+func readTrace(d *clock.Duration, hash *string) error {
+	if d.Kind != clock.Traced {
 		if *hash != "" {
 			return fmt.Errorf("train: trace SHA-256 = %s of %v, which is no trace", *hash, d)
 		}
@@ -42,7 +42,7 @@ func readTrace(d *sim.Duration, hash *string) error {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if d.Trace, err = sim.ParseTrace(io.TeeReader(f, sum)); err != nil {
+	if d.Trace, err = clock.ParseTrace(io.TeeReader(f, sum)); err != nil {
 		return fmt.Errorf("train: trace %s: %w", d.File, err)
 	}
 	is := hex.EncodeToString(sum.Sum(nil)) // of all: a trace is parsed to its end

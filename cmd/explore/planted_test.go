@@ -40,27 +40,27 @@ var planted = []struct {
 		"k >= i-int(tau) }", "k > i-int(tau) }", sim.WakeUp,
 	},
 	{
-		"a client is not woken by a broadcast", "virtual.go",
+		"a client is not woken by a broadcast", "events.go",
 		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n", sim.WakeUp,
 	},
 	{
-		"one client of all is not woken by a broadcast", "virtual.go",
+		"one client of all is not woken by a broadcast", "events.go",
 		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n", sim.WakeUp,
 	},
 	{
-		"a client that returns is not woken", "churn.go",
+		"a client that returns is not woken", "presence.go",
 		"	}\n\tv.begin(c)\n", "	}\n", sim.WakeUp,
 	},
 	{
-		"a client that returns is not sent the newest broadcast", "churn.go",
+		"a client that returns is not sent the newest broadcast", "presence.go",
 		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.NoDeadlock,
 	},
 	{
-		"a client that leaves goes on computing", "churn.go",
+		"a client that leaves goes on computing", "presence.go",
 		"		v.abort(c)\n", "", sim.Absent,
 	},
 	{
-		"a client that leaves takes its lost messages along", "churn.go",
+		"a client that leaves takes its lost messages along", "presence.go",
 		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
 		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.NoDeadlock,
 	},
@@ -70,19 +70,19 @@ var planted = []struct {
 		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.Ledgers,
 	},
 	{
-		"a lost message is not sent again", "network.go",
+		"a lost message is not sent again", "messages.go",
 		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.NoDeadlock,
 	},
 	{
-		"a doubled message has one reader", "network.go",
+		"a doubled message has one reader", "messages.go",
 		"e.vector.readers++\n", "\n", sim.Readers,
 	},
 	{
-		"a broadcast is not sent", "virtual.go",
+		"a broadcast is not sent", "events.go",
 		"if broadcast {", "if broadcast && v.server.Done() {", sim.NoDeadlock,
 	},
 	{
-		"an update arrives for ever", "virtual.go",
+		"an update arrives for ever", "events.go",
 		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
 	},
 	{

@@ -38,6 +38,7 @@ var floors = map[string]floor{
 	"papertables":     {4, []string{"github.com/sourcegraph/conc"}},
 	"audit":           {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc"}},
 	"sim":             {4, []string{"github.com/sourcegraph/conc"}},
+	"sim/clock":       {2, nil},
 	"plan":            {4, nil},
 	"models":          {3, nil},
 	"dp":              {2, []string{"gonum.org/v1"}},

@@ -1,13 +1,10 @@
-package sim
+package clock
 
 import (
 	"errors"
 	"fmt"
 	"time"
 )
-
-// Time is a point on the virtual clock, in nanoseconds from the start.
-type Time int64
 
 // Timing is how long things take on the virtual clock.
 type Timing struct {
@@ -20,9 +17,9 @@ type Timing struct {
 // a round's time is exponential, 10 µs a gradient on average, and a message
 // takes 100 µs.
 func DefaultTiming() Timing {
-	message := Duration{Kind: ConstantDuration, Mean: 100 * time.Microsecond}
+	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{
-		Compute:  Duration{Kind: ExponentialDuration, Mean: 10 * time.Microsecond},
+		Compute:  Duration{Kind: Exponential, Mean: 10 * time.Microsecond},
 		Uplink:   message,
 		Downlink: message,
 	}
@@ -35,11 +32,7 @@ func (t Timing) Validate(clients int) error {
 		name string
 		d    Duration
 	}{{"compute", t.Compute}, {"uplink", t.Uplink}, {"downlink", t.Downlink}} {
-		err := part.d.Validate()
-		if err == nil && part.d.Kind == TraceDuration {
-			err = part.d.Trace.checkClients(clients)
-		}
-		if err != nil {
+		if err := part.d.validate(clients); err != nil {
 			errs = append(errs, fmt.Errorf("%w (%s)", err, part.name))
 		}
 	}

@@ -1,4 +1,4 @@
-package sim
+package clock
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 // the factor 1/x on the time is drawn once a client, with mean 1. The zero value
 // is speed 1 for all.
 type Speeds struct {
-	List  []float64    // by client
-	Kind  DurationKind // lognormal or pareto, of the factor on the time
-	Shape float64      // its σ or α
+	List  []float64 // by client
+	Kind  Family    // lognormal or pareto, of the factor on the time
+	Shape float64   // its σ or α
 }
 
 // MinSpeed and MaxSpeed bound a speed that is listed.
@@ -31,12 +31,12 @@ func ParseSpeeds(text string) (Speeds, error) {
 		return Speeds{}, nil
 	}
 	bad := func() (Speeds, error) {
-		return Speeds{}, fmt.Errorf("sim: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
+		return Speeds{}, fmt.Errorf("clock: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
 			text, MinSpeed, float64(MaxSpeed), maxSigma, maxAlpha)
 	}
 	if kind, shape, drawn := strings.Cut(text, ":"); drawn {
 		x, err := strconv.ParseFloat(shape, 64)
-		s := Speeds{Kind: DurationKind(kind), Shape: x}
+		s := Speeds{Kind: Family(kind), Shape: x}
 		if err != nil || s.Validate(0) != nil {
 			return bad()
 		}
@@ -68,39 +68,39 @@ func (s Speeds) String() string {
 	return strings.Join(list, ",")
 }
 
-// equal reports that all clients have speed 1.
-func (s Speeds) equal() bool { return s.Kind == "" && s.List == nil }
+// AllOne reports that all clients have speed 1.
+func (s Speeds) AllOne() bool { return s.Kind == "" && s.List == nil }
 
 // Validate reports a field outside its range, for a run of so many clients.
 func (s Speeds) Validate(clients int) error {
 	switch {
-	case s.equal():
+	case s.AllOne():
 		return nil
 	case s.Kind == "":
 		if len(s.List) != clients {
-			return fmt.Errorf("sim: speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
+			return fmt.Errorf("clock: speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
 		}
 		for i, x := range s.List {
 			if !(x >= MinSpeed && x <= MaxSpeed) {
-				return fmt.Errorf("sim: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed, float64(MaxSpeed))
+				return fmt.Errorf("clock: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed, float64(MaxSpeed))
 			}
 		}
 		return nil
-	case s.Kind != LognormalDuration && s.Kind != ParetoDuration:
-		return fmt.Errorf("sim: speeds are drawn as %q, must be %q or %q", s.Kind, LognormalDuration, ParetoDuration)
+	case s.Kind != Lognormal && s.Kind != Pareto:
+		return fmt.Errorf("clock: speeds are drawn as %q, must be %q or %q", s.Kind, Lognormal, Pareto)
 	case s.List != nil:
-		return fmt.Errorf("sim: speeds are listed and drawn, must be one of the two")
+		return fmt.Errorf("clock: speeds are listed and drawn, must be one of the two")
 	}
-	return s.factor().Validate()
+	return s.factor().check()
 }
 
 // factor is the family of what is drawn.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// factors returns, by client, by how much a gradient takes longer than at speed
+// Factors returns, by client, by how much a gradient takes longer than at speed
 // 1; nil stands for no difference.
-func (s Speeds) factors(clients int, root *rng.Root) []float64 {
-	if s.equal() {
+func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
+	if s.AllOne() {
 		return nil
 	}
 	out := make([]float64, clients)

@@ -1,13 +1,10 @@
-package sim
+package clock
 
 import (
-	"context"
-	"errors"
 	"io"
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"proactivedp/rng"
 )
@@ -54,13 +51,13 @@ func TestDurationsHaveTheirMeanAndMedian(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.mean() != c.mean {
-			t.Errorf("%s: mean %v, want %v", c.text, d.mean(), c.mean)
+		if d.Expected() != c.mean {
+			t.Errorf("%s: mean %v, want %v", c.text, d.Expected(), c.mean)
 		}
 		root, s := rng.New(2), new(rng.Stream)
 		sum, below := 0.0, 0
 		for i := range draws {
-			x := d.sample(1, root, s, rng.ComputeTime, 0, i)
+			x := d.At(root, rng.ComputeTime, 0, i, 1, s)
 			sum += float64(x)
 			if float64(x) < c.median {
 				below++
@@ -90,70 +87,11 @@ func TestSpeedsReadWhatTheyPrint(t *testing.T) {
 	// Drawn factors on the time have mean 1: of σ = 0.5 within 6 standard deviations.
 	const clients = 20_000
 	sum := 0.0
-	for _, f := range (Speeds{Kind: LognormalDuration, Shape: 0.5}).factors(clients, rng.New(1)) {
+	for _, f := range (Speeds{Kind: Lognormal, Shape: 0.5}).Factors(clients, rng.New(1)) {
 		sum += f
 	}
 	if off := math.Abs(sum/clients - 1); off > 6*math.Sqrt((math.Exp(0.25)-1)/clients) {
 		t.Errorf("drawn factors have mean %v", sum/clients)
-	}
-}
-
-// Client by client, the time of a run without waiting is the sum of what was
-// drawn over the speed.
-func TestSpeedAndTraceDecideTheTime(t *testing.T) {
-	trace, err := ParseTrace(strings.NewReader("client,duration\n0,1ms\n1,5ms\n0,3ms\n2,2ms\n3,7us\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := small(t, func(c *Config) {
-		c.Timing.Compute = Duration{Kind: TraceDuration, File: "t", Trace: trace}
-		c.Speeds = Speeds{List: []float64{1, 2, 0.5, 1}}
-		c.Delay = Unlimited{}
-	})
-	r := runVirtual(t, cfg, Perf{})
-	for c, perGradient := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond / 2, 4 * time.Millisecond, 7 * time.Microsecond} {
-		if want := Time(400 * perGradient); r.Busy[c] != want {
-			t.Errorf("client %d was busy for %d, want %d", c, r.Busy[c], want)
-		}
-	}
-	cfg.Rows = cfg.Rows[:3]
-	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "clients of the trace = 4") || !strings.Contains(err.Error(), "speeds = 4 of them") {
-		t.Errorf("3 clients: %v", err)
-	}
-}
-
-// A draw that the clock cannot hold ends the run with an error, not with a wrong
-// time.
-func TestClockOverflowIsAnError(t *testing.T) {
-	cfg := small(t)
-	v, err := NewVirtual(cfg, Perf{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := (Duration{Kind: ConstantDuration, Mean: time.Hour}); d.draw(1e9, nil, 0, 0) != beyond {
-		t.Error("a time that no int64 holds is not beyond the clock")
-	}
-	sound := v.Snapshot()
-	v.schedule(beyond, event{kind: roundEnds})
-	failed := v.Snapshot()
-	for range 2 {
-		if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {
-			t.Errorf("error %v, want ErrClock", err)
-		}
-	}
-	// A failure belongs to the state that it left, not to the run that is put into another.
-	v.Restore(sound)
-	if _, err := v.Run(context.Background()); err != nil {
-		t.Errorf("put back to before the failure: %v", err)
-	}
-	v.Restore(failed)
-	if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {
-		t.Errorf("put into the state of a failure: error %v, want ErrClock", err)
-	}
-	cfg.Timing.Compute = Duration{Kind: ParetoDuration, Mean: time.Hour, Shape: 1.0001}
-	cfg.GradComps = 8 * 10_000
-	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "expected virtual time") {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -180,13 +118,13 @@ func FuzzParseTrace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		trace, err := ParseTrace(strings.NewReader(text))
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "sim: trace") {
+			if !strings.HasPrefix(err.Error(), "clock: trace") {
 				t.Errorf("error %v", err)
 			}
 			return
 		}
 		for c := range trace.Clients() {
-			if d := trace.at(c, 1_000_003); d < 0 || d > maxMean || trace.means[c] > float64(maxMean) {
+			if d := trace.at(c, 1_000_003); d < 0 || d > MaxDuration || trace.means[c] > float64(MaxDuration) {
 				t.Errorf("client %d: %v, mean %v", c, d, trace.means[c])
 			}
 		}
@@ -203,7 +141,7 @@ func TestTraceErrorsNameTheLine(t *testing.T) {
 		"client,duration\n0,2h\n":            "trace:2: duration = \"2h\"",
 		"client,duration\n0,1ms,2\n":         "line 2",
 		"client,duration\n1,1ms\n":           "client 0 of 1 has no durations",
-		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nsim: trace: record on line 3: wrong number of fields\nsim: trace:4: duration = \"-1s\"",
+		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nclock: trace: record on line 3: wrong number of fields\nclock: trace:4: duration = \"-1s\"",
 	} {
 		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

@@ -1,0 +1,255 @@
+// Package clock says how long things take on a virtual clock: families of
+// durations, the speeds of clients, and traces of what was measured. Package sim
+// draws from them.
+//
+//	timing := clock.DefaultTiming()
+//	timing.Compute = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.5}
+//	speeds, err := clock.ParseSpeeds("1,1,1,0.1")
+//
+// A distribution that is not among the families is a Distribution.
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"proactivedp/rng"
+)
+
+// Duration is a distribution of how long something takes. Its family says which
+// of the other fields it has; those are 0 else.
+type Duration struct {
+	Kind      Family
+	Mean      time.Duration // constant, exponential, lognormal, pareto
+	Low, High time.Duration // uniform
+	Shape     float64       // lognormal: σ of the logarithm; pareto: α
+	File      string        // trace: the name that Trace goes by
+	Trace     *Trace        // trace
+	Own       Distribution  // own
+}
+
+// Distribution is a family of one's own, for Duration.Own. It must be immutable,
+// and what it draws a function of the stream alone, or runs do not repeat.
+type Distribution interface {
+	// Mean returns the mean, in [0, MaxDuration]. Estimates of memory and of the
+	// length of a run rest on it.
+	Mean() time.Duration
+	// Draw returns one duration of at least 0.
+	Draw(s *rng.Stream) time.Duration
+	// String names the distribution and its parameters.
+	String() string
+}
+
+// Family names a family of distributions.
+type Family string
+
+// The families, as ParseDuration reads them.
+const (
+	Constant    Family = "constant"    // constant:MEAN
+	Exponential Family = "exponential" // exponential:MEAN
+	Uniform     Family = "uniform"     // uniform:LOW,HIGH
+	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
+	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α with x₀ = MEAN·(α−1)/α: stragglers
+	Traced      Family = "trace"       // trace:FILE, see Trace
+	Own         Family = "own"         // a Distribution; it has no text that can be read
+)
+
+// MaxDuration bounds a mean, a bound and a duration of a trace.
+const MaxDuration = time.Hour
+
+// Limits of shapes.
+const (
+	maxSigma = 5    // of a lognormal: beyond it no mean is ever seen
+	maxAlpha = 1000 // of a Pareto
+)
+
+const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE"
+
+// ParseDuration reads one of
+//
+//	constant:1ms  exponential:250us  uniform:1ms,3ms
+//	lognormal:1ms,0.5  pareto:1ms,1.5  trace:FILE
+//
+// A trace's File is named only: whoever can reads it and sets Trace.
+func ParseDuration(text string) (Duration, error) {
+	kind, args, _ := strings.Cut(text, ":")
+	d := Duration{Kind: Family(kind)}
+	bad := func(why error) (Duration, error) {
+		return Duration{}, fmt.Errorf("clock: duration = %q, must be %s, times such as 10us or 1ms: %w", text, durationForms, why)
+	}
+	if d.Kind == Traced {
+		if d.File = args; args == "" {
+			return bad(fmt.Errorf("no file is named"))
+		}
+		return d, nil
+	}
+	var fields []any
+	switch d.Kind {
+	case Constant, Exponential:
+		fields = []any{&d.Mean}
+	case Uniform:
+		fields = []any{&d.Low, &d.High}
+	case Lognormal, Pareto:
+		fields = []any{&d.Mean, &d.Shape}
+	default:
+		return bad(fmt.Errorf("there is no %q", kind))
+	}
+	given := strings.Split(args, ",")
+	if len(given) != len(fields) {
+		return bad(fmt.Errorf("%d values, must be %d", len(given), len(fields)))
+	}
+	for i, f := range fields {
+		var err error
+		switch f := f.(type) {
+		case *time.Duration:
+			*f, err = time.ParseDuration(given[i])
+		case *float64:
+			*f, err = strconv.ParseFloat(given[i], 64)
+		}
+		if err != nil {
+			return bad(err)
+		}
+	}
+	if err := d.check(); err != nil {
+		return bad(err)
+	}
+	return d, nil
+}
+
+func (d Duration) String() string {
+	kind := string(d.Kind) + ":"
+	switch d.Kind {
+	case Uniform:
+		return kind + d.Low.String() + "," + d.High.String()
+	case Lognormal, Pareto:
+		return kind + d.Mean.String() + "," + strconv.FormatFloat(d.Shape, 'g', -1, 64)
+	case Traced:
+		return kind + d.File
+	case Own:
+		return kind + fmt.Sprint(d.Own)
+	}
+	return kind + d.Mean.String()
+}
+
+// validate reports a field outside its range, for a run of so many clients.
+func (d Duration) validate(clients int) error {
+	if err := d.check(); err != nil || d.Kind != Traced {
+		return err
+	}
+	return d.Trace.checkClients(clients)
+}
+
+// check reports a field outside its range.
+func (d Duration) check() error {
+	switch d.Kind {
+	case Constant, Exponential:
+	case Uniform:
+		if d.Low < 0 || d.Low > d.High || d.High > MaxDuration {
+			return fmt.Errorf("clock: uniform duration = %v to %v, must be in order, in [0, %v]", d.Low, d.High, MaxDuration)
+		}
+	case Lognormal:
+		if !(d.Shape >= 0 && d.Shape <= maxSigma) {
+			return fmt.Errorf("clock: lognormal sigma = %v, must be in [0, %d]", d.Shape, maxSigma)
+		}
+	case Pareto:
+		if !(d.Shape > 1 && d.Shape <= maxAlpha) {
+			return fmt.Errorf("clock: pareto alpha = %v, must be in (1, %d]: at 1 there is no mean", d.Shape, maxAlpha)
+		}
+	case Traced:
+		if d.Trace == nil {
+			return fmt.Errorf("clock: trace %s has not been read", d.File)
+		}
+	case Own:
+		if d.Own == nil {
+			return errors.New("clock: own duration = nil, must be a Distribution")
+		}
+		if m := d.Own.Mean(); m < 0 || m > MaxDuration {
+			return fmt.Errorf("clock: mean of %v = %v, must be in [0, %v]", d.Own, m, MaxDuration)
+		}
+	default:
+		return fmt.Errorf("clock: duration kind = %q, must be %s", d.Kind, durationForms)
+	}
+	if d.Mean < 0 || d.Mean > MaxDuration {
+		return fmt.Errorf("clock: mean duration = %v, must be in [0, %v]", d.Mean, MaxDuration)
+	}
+	return nil
+}
+
+// Expected returns the mean in nanoseconds; of a trace that over all clients, each
+// of one weight.
+func (d *Duration) Expected() float64 {
+	switch d.Kind {
+	case Uniform:
+		return (float64(d.Low) + float64(d.High)) / 2
+	case Traced:
+		sum := 0.0
+		for _, m := range d.Trace.means {
+			sum += m
+		}
+		return sum / float64(len(d.Trace.means))
+	case Own:
+		return float64(d.Own.Mean())
+	}
+	return float64(d.Mean)
+}
+
+// ExpectedOf returns the mean of a client's, in nanoseconds.
+func (d *Duration) ExpectedOf(client int) float64 {
+	if d.Kind == Traced {
+		return d.Trace.means[client]
+	}
+	return d.Expected()
+}
+
+// At returns scale times the draw at the place (p, client, at), in whole
+// nanoseconds so that the order of events does not hang on the last bits of a
+// float64; at most Beyond. s is working memory.
+func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
+	if d.Kind != Constant {
+		root.Reseed(s, p, uint32(client), at)
+	}
+	return d.Draw(scale, s, client, at)
+}
+
+// Draw returns scale times the next draw of the stream; of a trace, the client's
+// duration number at. It is at most Beyond.
+func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
+	mean := float64(d.Mean) * scale
+	switch d.Kind {
+	case Constant:
+		return whole(mean)
+	case Exponential:
+		return whole(mean * s.Exp())
+	case Uniform:
+		return whole(scale * (float64(d.Low) + float64(s.Float64()*float64(d.High-d.Low))))
+	case Traced:
+		return whole(scale * float64(d.Trace.at(client, at)))
+	case Own:
+		return whole(scale * float64(max(0, d.Own.Draw(s))))
+	}
+	return whole(mean * d.unit(s))
+}
+
+// unit draws from a lognormal or Pareto distribution of mean 1.
+func (d *Duration) unit(s *rng.Stream) float64 {
+	if d.Kind == Lognormal {
+		return math.Exp(float64(d.Shape*s.Normal()) - float64(d.Shape*d.Shape/2))
+	}
+	// U^(−1/α) is the exponential of an exponential number.
+	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
+}
+
+// Beyond is a time that the clock cannot hold, some 292 years.
+const Beyond time.Duration = math.MaxInt64
+
+// whole rounds to whole nanoseconds.
+func whole(ns float64) time.Duration {
+	if ns = math.Round(ns); ns < float64(Beyond) {
+		return time.Duration(ns)
+	}
+	return Beyond
+}

@@ -1,0 +1,45 @@
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Network is what befalls messages on their way, in both directions, beside
+// their latency. The zero value: each arrives once.
+type Network struct {
+	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
+	Resend    time.Duration // after which a lost message is sent again, until it arrives
+	Duplicate float64       // probability that a sending that is not lost arrives twice, in [0, 1]
+}
+
+// MaxLoss bounds Loss: a message takes 1/(1 − Loss) sendings on average.
+const MaxLoss = 0.99
+
+// Validate reports every field outside its range.
+func (n Network) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("clock: "+format, args...)) }
+	if !(n.Loss >= 0 && n.Loss <= MaxLoss) {
+		fail("loss = %v, must be in [0, %v]", n.Loss, MaxLoss)
+	}
+	if !(n.Duplicate >= 0 && n.Duplicate <= 1) {
+		fail("duplicate = %v, must be in [0, 1]", n.Duplicate)
+	}
+	switch {
+	case n.Resend < 0 || n.Resend > MaxDuration:
+		fail("resend = %v, must be in [0, %v]", n.Resend, MaxDuration)
+	case n.Loss > 0 && n.Resend == 0:
+		fail("resend = 0, must be above 0: a lost message (loss = %v) is sent again after it", n.Loss)
+	case n.Loss == 0 && n.Resend > 0:
+		fail("resend = %v, must be 0 where no message is lost", n.Resend)
+	}
+	return errors.Join(errs...)
+}
+
+// Travel returns the mean time from the first sending of a message to its
+// arrival, in nanoseconds.
+func (n Network) Travel(latency *Duration) float64 {
+	return latency.Expected() + float64(n.Resend)*n.Loss/(1-n.Loss)
+}

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"proactivedp/rng"
+)
+
+// begin starts the client's next round if it may.
+func (v *Virtual) begin(c *Client) {
+	st := &v.stations[c.id]
+	if st.away || !c.CanBegin() {
+		return
+	}
+	c.Begin()
+	if v.crew != nil {
+		v.crew.start(c, v.vectors.get(1))
+	}
+	st.began = v.now
+	if v.record != nil {
+		v.record(v.begun(c))
+	}
+	scale := float64(c.state.size)
+	if v.slower != nil {
+		scale *= v.slower[c.id]
+	}
+	// A round that was given up is not as long again as it was.
+	took := v.cfg.Timing.Compute.At(v.cfg.Roots.Run, rng.ComputeTime, c.id, c.state.i+int(st.aborts), scale, &v.draws)
+	v.enter(took, event{client: uint32(c.id), kind: roundEnds})
+}
+
+// computed returns the round's release, waiting for the worker that has it or
+// computing it now.
+func (v *Virtual) computed(c *Client) (*Vector, error) {
+	if v.crew != nil {
+		if u, err := v.crew.join(c); u != nil || err != nil {
+			return u, err
+		}
+	}
+	if v.ws == nil {
+		v.ws = NewWorkspace(v.cfg.Model)
+	}
+	u := v.vectors.get(1)
+	return u, c.Compute(u.X, v.ws)
+}
+
+// abort gives up the client's round under way.
+func (v *Virtual) abort(c *Client) {
+	v.queue.remove(func(e *event) bool { return e.kind == roundEnds && int(e.client) == c.id })
+	if v.crew != nil {
+		// What the worker made, or why it failed, is not wanted: without workers
+		// nothing would have been computed.
+		if u, _ := v.crew.join(c); u != nil {
+			v.vectors.put(u)
+		}
+	}
+	st := &v.stations[c.id]
+	st.end(v.now)
+	st.aborts++
+	v.note(RoundAborted, c.id, c.state.i, false)
+	c.Abort()
+}
