@@ -66,6 +66,9 @@ func (e *editor) declaration(d ast.Decl) {
 		case *ast.BasicLit:
 			e.literal(n)
 		case *ast.ReturnStmt:
+			if last := len(n.Results) - 1; last > 0 && e.isError(n.Results[last]) {
+				return false // nobody looks at a value beside an error
+			}
 			e.result(n)
 		case *ast.BranchStmt:
 			e.branch(n)
@@ -144,8 +147,8 @@ func (e *editor) unary(n *ast.UnaryExpr) {
 }
 
 func (e *editor) condition(n ast.Expr) {
-	if e.speaksOfError(n) {
-		return
+	if e.speaksOfError(n) || e.info.Types[n].Value != nil {
+		return // the compiler decides what is known: it is asked with other tags
 	}
 	e.replace("dropped branch", n, "false && ("+e.text(n)+")")
 	e.replace("negated condition", n, "!("+e.text(n)+")")
@@ -249,6 +252,12 @@ func (e *editor) isCall(n *ast.CallExpr, names ...string) bool {
 	return false
 }
 
+// isError reports whether an expression makes an error.
+func (e *editor) isError(x ast.Expr) bool {
+	n, ok := x.(*ast.CallExpr)
+	return ok && e.isCall(n, "fmt.Errorf", "errors.New")
+}
+
 // wrongFunctions are functions that are taken for each other.
 var wrongFunctions = map[string]string{
 	"min": "max", "max": "min", "math.Min": "math.Max", "math.Max": "math.Min", "math.Ceil": "math.Floor",
@@ -259,7 +268,7 @@ var wrongFunctions = map[string]string{
 // call collects the edits of a call, and reports whether those of its arguments are
 // to be looked for.
 func (e *editor) call(n *ast.CallExpr) bool {
-	if e.isCall(n, "fmt.Errorf", "errors.New", "panic", "make", "slices.Grow", "append") {
+	if e.isError(n) || e.isCall(n, "panic", "make", "slices.Grow", "append") {
 		return e.isCall(n, "append")
 	}
 	if other, ok := wrongFunctions[e.text(n.Fun)]; ok {
