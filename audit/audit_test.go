@@ -90,7 +90,7 @@ func TestClaims(t *testing.T) {
 		{"shard", dp.Event{NoiseMultiplier: 1, SampleSize: 2, DatasetSize: 4, Count: 4}},
 	} {
 		c.event.Sampling, c.event.Adjacency = dp.Poisson, dp.AddOrRemove
-		want, err := pld.Accountant{}.Epsilon([]dp.Event{c.event}, DefaultOptions().Delta)
+		want, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{c.event}, DefaultOptions().Delta)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -67,15 +68,17 @@ func finite(x float64) *float64 {
 var ErrNotCovered = errors.New("not covered")
 
 // Accountant turns a release, the composition of all the events, into an ε or
-// a δ. Implementations are stateless. They fail with ErrNotCovered, wrapped,
-// where they have no proof, and with another error for an invalid release.
+// a δ. Implementations are stateless and safe for concurrent use. They fail with
+// ErrNotCovered, wrapped, where they have no proof, with another error for an
+// invalid release, and with context.Cause(ctx) soon after ctx is done: an
+// answer may take seconds, and nobody has to wait for one that is not wanted.
 type Accountant interface {
 	// Name is the accountant's name as printed beside its numbers.
 	Name() string
 	// Epsilon bounds the least ε such that the release is (ε, δ)-differentially
 	// private, for δ in (0, 1).
-	Epsilon(events []Event, delta float64) (Bound, error)
+	Epsilon(ctx context.Context, events []Event, delta float64) (Bound, error)
 	// Delta bounds the least δ such that the release is (ε, δ)-differentially
 	// private, for ε ≥ 0.
-	Delta(events []Event, epsilon float64) (Bound, error)
+	Delta(ctx context.Context, events []Event, epsilon float64) (Bound, error)
 }

@@ -1,6 +1,7 @@
 package papertables
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -31,8 +32,9 @@ var adjacencies = []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne}
 // forms are those of the theorem's columns.
 var forms = []closedform.Form{closedform.Printed, closedform.Corrected}
 
-// auditor answers for one problem.
+// auditor answers for one problem, until its context is done.
 type auditor struct {
+	ctx context.Context
 	paper.Case
 	accountant dp.Accountant
 }
@@ -74,7 +76,7 @@ func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
 // has no proof.
 func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound, err error) {
 	for i, adjacency := range adjacencies {
-		b, err := a.accountant.Epsilon(events(adjacency), a.Delta())
+		b, err := a.accountant.Epsilon(a.ctx, events(adjacency), a.Delta())
 		switch {
 		case err == nil:
 			out[i] = &b
@@ -158,7 +160,7 @@ func interval(b *dp.Bound) answer {
 
 // fits reports whether a run is certified for ε.
 func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64) (bool, error) {
-	b, err := a.accountant.Epsilon(a.run(adjacency, sigma, s), a.Delta())
+	b, err := a.accountant.Epsilon(a.ctx, a.run(adjacency, sigma, s), a.Delta())
 	return err == nil && b.EpsilonUpper <= eps, err
 }
 

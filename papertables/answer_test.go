@@ -1,6 +1,7 @@
 package papertables
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // simple is an accountant that can be searched by hand: ε = q√T/σ.
 type simple struct{ dp.Accountant }
 
-func (simple) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (simple) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	e := events[0]
 	eps := e.SampleRate() * math.Sqrt(float64(e.Count)) / e.NoiseMultiplier
 	return dp.Bound{Epsilon: eps, EpsilonUpper: eps}, nil
@@ -24,7 +25,7 @@ func TestSearches(t *testing.T) {
 	for range 300 {
 		p := paper.Case{N: 10 + r.IntN(500)}
 		p.GradComps = 1 + r.IntN(20*p.N)
-		a := auditor{p, simple{}}
+		a := auditor{t.Context(), p, simple{}}
 		sigma := math.Exp(2 * r.NormFloat64())
 		eps := math.Exp(r.NormFloat64()-2) / sigma
 		want := 0

@@ -1,6 +1,7 @@
 package papertables
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -92,10 +93,10 @@ type replaceOne struct {
 }
 
 // replaceOneExample returns it with the rounds of either γ.
-func replaceOneExample(accountant dp.Accountant) (out []replaceOne, err error) {
+func replaceOneExample(ctx context.Context, accountant dp.Accountant) (out []replaceOne, err error) {
 	for _, form := range forms {
 		e := replaceOne{form: form, n: 768_351, epochs: 199, epsilon: 0.41894}
-		a := auditor{paper.Case{N: e.n}, accountant}
+		a := auditor{ctx, paper.Case{N: e.n}, accountant}
 		if e.sigma, err = closedform.Sigma(e.epsilon, a.Delta()); err != nil {
 			return nil, err
 		}

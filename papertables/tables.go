@@ -82,12 +82,12 @@ func auditAll(ctx context.Context, o Options) (*audit, error) {
 		findings:   make([]*finding, len(problems)),
 		curves:     make([]*sizeCurve, len(problems)),
 	}
-	parts := []func() error{part(&all.replaceOne, func() ([]replaceOne, error) { return replaceOneExample(o.Accountant) })}
+	parts := []func() error{part(&all.replaceOne, func() ([]replaceOne, error) { return replaceOneExample(ctx, o.Accountant) })}
 	for i, p := range problems {
-		a := auditor{p, o.Accountant}
+		a := auditor{ctx, p, o.Accountant}
 		parts = append(parts, part(&all.findings[i], a.find), part(&all.curves[i], a.curve))
 	}
-	plans := tablePlans(o.Accountant)
+	plans := tablePlans(ctx, o.Accountant)
 	rows := make([][][]cell, len(plans))
 	for i, plan := range plans {
 		rows[i] = make([][]cell, len(plan.rows))
@@ -111,10 +111,10 @@ type tablePlan struct {
 }
 
 // tablePlans returns the tables in the paper's order.
-func tablePlans(accountant dp.Accountant) []tablePlan {
+func tablePlans(ctx context.Context, accountant dp.Accountant) []tablePlan {
 	var basics, budgets, comparisons []tablePlan
 	for _, p := range paper.Cases() {
-		a := auditor{p, accountant}
+		a := auditor{ctx, p, accountant}
 		setting := fmt.Sprintf("%s, N = %d, K = %d (%%s)", p.Name, p.N, p.GradComps)
 		basics = append(basics, tablePlan{
 			fmt.Sprintf("Basic parameters: "+setting, p.Basic.Label), []func() ([]cell, error){a.basicCells}})

@@ -21,7 +21,7 @@ type failing struct{ dp.Accountant }
 
 func (failing) Name() string { return "failing" }
 
-func (failing) Epsilon([]dp.Event, float64) (dp.Bound, error) {
+func (failing) Epsilon(context.Context, []dp.Event, float64) (dp.Bound, error) {
 	return dp.Bound{}, errors.New("broken")
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -18,8 +19,8 @@ type calculator struct {
 }
 
 // calculate finds the plan for any other combination than solveJointly.
-func (p *Plan) calculate(r Request) error {
-	price, err := p.pricing(p.copies())
+func (p *Plan) calculate(ctx context.Context, r Request) error {
+	price, err := p.pricing(ctx, p.copies())
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (p *Plan) calculate(r Request) error {
 			return fmt.Errorf("plan: %w", err)
 		}
 	}
-	a, err := c.find(r, k)
+	a, err := c.find(ctx, r, k)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
@@ -50,10 +51,10 @@ func (p *Plan) calculate(r Request) error {
 		p.Epochs = float64(k) / float64(p.N)
 	}
 	if !a.met {
-		return c.refuse(a)
+		return c.refuse(ctx, a)
 	}
 	p.Sigma = a.sigma
-	return c.accept(a, k)
+	return c.accept(ctx, a, k)
 }
 
 // answer is the release that was found, or the safest one if none is within the
@@ -66,7 +67,7 @@ type answer struct {
 }
 
 // find turns what is not given; k is K, or 0 if it is not.
-func (c calculator) find(r Request, k int) (a answer, err error) {
+func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err error) {
 	a = answer{sigma: c.p.Sigma, s: r.SampleSize, rounds: r.Rounds}
 	if k != 0 && a.s != 0 {
 		a.rounds = k / a.s
@@ -79,19 +80,19 @@ func (c calculator) find(r Request, k int) (a answer, err error) {
 		a.met = a.err == nil && !math.IsInf(a.bound.EpsilonUpper, 1)
 		a.what, a.unknown = fmt.Sprintf("the run of %d rounds of s = %d with σ = %g", a.rounds, a.s, a.sigma), "epsilon"
 	case a.s != 0 && a.rounds != 0:
-		a.stop, err = c.noise(a.s, a.rounds)
+		a.stop, err = c.noise(ctx, a.s, a.rounds)
 		a.sigma = a.value
 		a.what, a.unknown = fmt.Sprintf("even σ = %g", a.sigma), "sigma"
 	case a.s != 0:
-		a.stop, err = c.rounds(a.sigma, a.s)
+		a.stop, err = c.rounds(ctx, a.sigma, a.s)
 		a.rounds = int(a.value)
 		a.what, a.unknown = fmt.Sprintf("one round of s = %d already", a.s), "rounds"
 	case a.rounds != 0:
-		a.stop, err = c.size(a.sigma, a.rounds, c.largestMean())
+		a.stop, err = c.size(ctx, a.sigma, a.rounds, c.largestMean())
 		a.s = int(a.value)
 		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds already", a.rounds), "sample_size"
 	default:
-		a.stop, err = c.sizeFor(a.sigma, k)
+		a.stop, err = c.sizeFor(ctx, a.sigma, k)
 		a.s, a.rounds = int(a.value), k/max(int(a.value), 1)
 		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds, for k = %.6g epochs, already", a.rounds, r.Epochs), "sample_size"
 	}
@@ -99,20 +100,20 @@ func (c calculator) find(r Request, k int) (a answer, err error) {
 }
 
 // pricing is the method's.
-func (p *Plan) pricing(copies int) (pricing, error) {
+func (p *Plan) pricing(ctx context.Context, copies int) (pricing, error) {
 	if p.Method.isClosedForm() {
 		return p.priceByForm(p.Method.form(), copies), nil
 	}
 	acc, err := p.Method.Accountant()
-	return p.priceBy(acc, copies), err
+	return p.priceBy(ctx, acc, copies), err
 }
 
 // accept sets the run and everything that is said of it.
-func (c calculator) accept(a answer, k int) error {
+func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	p, b, s, rounds := c.p, a.bound, a.s, a.rounds
 	client := b
 	if p.copies() > 1 {
-		price, err := p.pricing(1)
+		price, err := p.pricing(ctx, 1)
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (c calculator) accept(a answer, k int) error {
 
 // refuse sets the reason: what the safest release costs, and what would be
 // within the budget.
-func (c calculator) refuse(a answer) error {
+func (c calculator) refuse(ctx context.Context, a answer) error {
 	if a.err != nil && !errors.Is(a.err, dp.ErrNotCovered) {
 		return fmt.Errorf("plan: %w", a.err)
 	}
@@ -156,9 +157,9 @@ func (c calculator) refuse(a answer) error {
 		e.Cost += ", by (" + c.failing(a.sigma) + ")"
 	}
 	if a.unknown != "epsilon" {
-		e.Remedies = c.remedies(a)
+		e.Remedies = c.remedies(ctx, a)
 	}
-	e.Remedies = append(e.Remedies, c.sharper(a)...)
+	e.Remedies = append(e.Remedies, c.sharper(ctx, a)...)
 	c.p.Reason, c.p.Epsilon = e.Reason(), c.target
 	return nil
 }
@@ -174,11 +175,11 @@ func (c calculator) failing(sigma float64) string {
 
 // sharper is another method where the closed form has no answer, or none within
 // the target, for a release of which RDP has one.
-func (c calculator) sharper(a answer) []string {
+func (c calculator) sharper(ctx context.Context, a answer) []string {
 	if !c.p.Method.isClosedForm() || a.s > c.largestMean() {
 		return nil
 	}
-	b, err := c.p.priceBy(rdp.Accountant{}, c.p.copies())(a.sigma, a.s, a.rounds)
+	b, err := c.p.priceBy(ctx, rdp.Accountant{}, c.p.copies())(a.sigma, a.s, a.rounds)
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) || a.unknown != "epsilon" && b.EpsilonUpper > c.target {
 		return nil
 	}
@@ -186,20 +187,20 @@ func (c calculator) sharper(a answer) []string {
 }
 
 // remedies are changes of one number that bring a within the target.
-func (c calculator) remedies(a answer) []string {
+func (c calculator) remedies(ctx context.Context, a answer) []string {
 	var tell []string
 	if a.unknown != "sigma" {
-		if s, err := c.noise(a.s, a.rounds); err == nil && s.met {
+		if s, err := c.noise(ctx, a.s, a.rounds); err == nil && s.met {
 			tell = append(tell, "raise σ to "+up(s.value, digits))
 		}
 	}
 	if a.rounds > 1 {
-		if s, err := c.rounds(a.sigma, a.s); err == nil && s.met {
+		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
 			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %.6g", s.value, s.value*float64(a.s)/float64(c.p.N)))
 		}
 	}
 	if a.s > 1 {
-		if s, err := c.size(a.sigma, a.rounds, a.s); err == nil && s.met {
+		if s, err := c.size(ctx, a.sigma, a.rounds, a.s); err == nil && s.met {
 			tell = append(tell, fmt.Sprintf("lower s to %.0f", s.value))
 		}
 	}

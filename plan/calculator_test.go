@@ -214,11 +214,11 @@ func TestCombinationsRefused(t *testing.T) {
 		{Request{N: 100, Epochs: 1, SampleSize: 10, Sigma: 5, Method: Paper}, `must not be given if method = "paper"`},
 		{Request{N: 100, Epochs: 1, Sigma: 1, Method: PLD}, "sigma = 1, must be in [1.4142136"},
 	} {
-		if p, err := Solve(tt.r); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		if p, err := Solve(t.Context(), tt.r); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", tt.r, tt.want, err)
 		}
 	}
-	if _, err := Solve(Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Solve(t.Context(), Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("replace-one by the closed form: %v", err)
 	}
 }
@@ -348,7 +348,7 @@ func TestEventsBoundUnevenSizes(t *testing.T) {
 	}
 	cost := func(events []dp.Event) float64 {
 		t.Helper()
-		b, err := rdp.Accountant{}.Epsilon(events, p.Delta)
+		b, err := rdp.Accountant{}.Epsilon(t.Context(), events, p.Delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 		if r.IntN(2) == 0 {
 			q.Rounds = int(pick(1, 1e6))
 		}
-		p, err := Solve(q)
+		p, err := Solve(t.Context(), q)
 		if q.Validate() != nil {
 			if err == nil || p != nil {
 				t.Fatalf("%+v: %+v, %v", q, p, err)
@@ -436,10 +436,10 @@ func TestUnevenBeyondTheData(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	p = solve(t, Request{N: 10, Theta: 100, Epochs: 5, Epsilon: 1, Delta: 0.01})
-	if err := p.Tighten(clt{}); err != nil || p.Feasible || p.Tight.AddOrRemove.LargestSample != nil || p.Tight.ReplaceOne.Reason == "" {
+	if err := p.Tighten(t.Context(), clt{}); err != nil || p.Feasible || p.Tight.AddOrRemove.LargestSample != nil || p.Tight.ReplaceOne.Reason == "" {
 		t.Errorf("%+v, %v", p.Tight, err)
 	}
-	if f, err := p.Frontier(clt{}, 5); err == nil {
+	if f, err := p.Frontier(t.Context(), clt{}, 5); err == nil {
 		t.Errorf("%+v", f)
 	}
 }

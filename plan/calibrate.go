@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -91,7 +92,7 @@ type Calibration struct {
 //
 // A budget that cannot be met is an *Infeasible error; it wraps dp.ErrNotCovered
 // if acc has no answer for such releases at all.
-func Calibrate(t Target, acc, coarse dp.Accountant) (*Calibration, error) {
+func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
@@ -102,18 +103,18 @@ func Calibrate(t Target, acc, coarse dp.Accountant) (*Calibration, error) {
 		t.Adjacency = dp.NaturalAdjacency(t.Sampling)
 	}
 	q := t.unknown()
-	d := t.dial(q, acc, tolerance)
+	d := t.dial(ctx, q, acc, tolerance)
 	if coarse != nil {
-		if s, err := t.dial(q, coarse, roughly).turn(t.Epsilon); err == nil && s.met {
+		if s, err := t.dial(ctx, q, coarse, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
 			d.start = s.value
 		}
 	}
-	s, err := d.turn(t.Epsilon)
+	s, err := d.turn(ctx, t.Epsilon)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("plan: %w", err)
+		return nil, ended(ctx, fmt.Errorf("plan: %w", err))
 	case !s.met:
-		return nil, t.infeasible(q, s, acc)
+		return nil, ended(ctx, t.infeasible(ctx, q, s, acc))
 	}
 	t = t.with(q, s.value)
 	return &Calibration{
@@ -173,10 +174,10 @@ func (t Target) with(q quantity, v float64) Target {
 	return t
 }
 
-func (t Target) dial(q quantity, acc dp.Accountant, tol float64) dial {
+func (t Target) dial(ctx context.Context, q quantity, acc dp.Accountant, tol float64) dial {
 	price := func(v float64) (dp.Bound, error) {
 		t := t.with(q, v)
-		return acc.Epsilon([]dp.Event{{
+		return acc.Epsilon(ctx, []dp.Event{{
 			Sampling: t.Sampling, Adjacency: t.Adjacency, NoiseMultiplier: t.Sigma, Rate: t.SampleRate, Count: t.Steps,
 		}}, t.Delta)
 	}
@@ -204,7 +205,7 @@ func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) 
 }
 
 // infeasible explains that the safest value of q, where s stands, is too dear.
-func (t Target) infeasible(q quantity, s stop, acc dp.Accountant) error {
+func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accountant) error {
 	t = t.with(q, s.value)
 	what := map[quantity]string{
 		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g", s.value), steps: "one step already",
@@ -223,7 +224,7 @@ func (t Target) infeasible(q quantity, s stop, acc dp.Accountant) error {
 		if other.q == q {
 			continue
 		}
-		if s, err := t.dial(other.q, acc, roughly).turn(t.Epsilon); err == nil && s.met {
+		if s, err := t.dial(ctx, other.q, acc, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
 			e.Remedies = append(e.Remedies, fmt.Sprintf(other.tell, s.value))
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -24,14 +25,14 @@ type counted struct {
 
 func counting(acc dp.Accountant) counted { return counted{acc, new(int)} }
 
-func (c counted) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (c counted) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	*c.calls++
-	return c.Accountant.Epsilon(events, delta)
+	return c.Accountant.Epsilon(ctx, events, delta)
 }
 
 func calibrate(t *testing.T, target Target, acc, coarse dp.Accountant) *Calibration {
 	t.Helper()
-	c, err := Calibrate(target, acc, coarse)
+	c, err := Calibrate(t.Context(), target, acc, coarse)
 	if err != nil {
 		t.Fatalf("%+v: %v", target, err)
 	}
@@ -70,7 +71,7 @@ func TestCalibrateAgainstPeers(t *testing.T) {
 		}
 		e := c.Event()
 		e.NoiseMultiplier *= 1 - 1e-3
-		if b, err := acc.Epsilon([]dp.Event{e}, target.Delta); err != nil || !(b.EpsilonLower > target.Epsilon) {
+		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil || !(b.EpsilonLower > target.Epsilon) {
 			t.Errorf("%+v: σ = %v would do: %+v, %v", target, e.NoiseMultiplier, b, err)
 		}
 	}
@@ -123,7 +124,7 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 			target.Sigma, target.SampleRate = sigma, q
 			more = func(e *dp.Event) { e.Count += 1 + e.Count/1000 }
 		}
-		c, err := Calibrate(target, acc, nil)
+		c, err := Calibrate(t.Context(), target, acc, nil)
 		var infeasible *Infeasible
 		if errors.As(err, &infeasible) {
 			continue
@@ -131,14 +132,14 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 			t.Fatalf("%+v: %v", target, err)
 		}
 		e := c.Event()
-		b, err := acc.Epsilon([]dp.Event{e}, target.Delta)
+		b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta)
 		if err != nil || b != c.Bound() || b.EpsilonUpper > target.Epsilon {
 			t.Errorf("%+v: %+v, accounted again %+v, %v", target, c, b, err)
 		}
 		if more(&e); e.Rate > 1 || e.Count > maxSteps {
 			continue
 		}
-		if b, err := acc.Epsilon([]dp.Event{e}, target.Delta); err != nil || b.EpsilonUpper <= target.Epsilon {
+		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil || b.EpsilonUpper <= target.Epsilon {
 			t.Errorf("%+v: %+v, but %+v is within the target too: %v, %v", target, c, e, b.EpsilonUpper, err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestCalibrateClosedForm(t *testing.T) {
 		t.Errorf("%+v, want σ_eq = %v", c, want)
 	}
 	// (treq1): no noise helps a rate that is too large.
-	if c, err := Calibrate(Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000}, closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
+	if c, err := Calibrate(t.Context(), Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000}, closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -203,7 +204,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1e-4, Delta: 1e-15, SampleRate: 1, Steps: 1_000_000}, []string{"plan: no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
 		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000}, []string{"plan: no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
 	} {
-		c, err := Calibrate(tt.target, rdp.Accountant{}, nil)
+		c, err := Calibrate(t.Context(), tt.target, rdp.Accountant{}, nil)
 		var infeasible *Infeasible
 		if !errors.As(err, &infeasible) || len(infeasible.Remedies) == 0 {
 			t.Fatalf("%+v: %+v, %v", tt.target, c, err)
@@ -222,7 +223,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, gdp.Accountant{}},
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000, Adjacency: dp.ReplaceOne}, closedform.Accountant{}},
 	} {
-		if c, err := Calibrate(tt.target, tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
+		if c, err := Calibrate(t.Context(), tt.target, tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: %+v, %v", tt.acc.Name(), c, err)
 		}
 	}
@@ -247,7 +248,7 @@ func TestTargetRefusals(t *testing.T) {
 	} {
 		target := good
 		tt.set(&target)
-		if c, err := Calibrate(target, rdp.Accountant{}, nil); c != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		if c, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil); c != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", target, tt.want, err)
 		}
 	}

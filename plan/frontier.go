@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ const smallest = 32
 // grid up to N or K, whatever is less, and from a thirty-second of the plan's
 // own size, which is among them; from 1 if the plan has no run. acc gives the
 // columns AddOrRemove and ReplaceOne.
-func (p *Plan) Frontier(acc dp.Accountant, points int) (*Frontier, error) {
+func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.Epsilon, Delta: p.Delta, Accountant: acc.Name()}
 	k := count(p.Epochs * float64(p.N))
 	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
@@ -53,8 +54,8 @@ func (p *Plan) Frontier(acc dp.Accountant, points int) (*Frontier, error) {
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
 	columns := []calculator{
 		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.Epsilon},
-		p.under(acc, dp.AddOrRemove),
-		p.under(acc, dp.ReplaceOne),
+		p.under(ctx, acc, dp.AddOrRemove),
+		p.under(ctx, acc, dp.ReplaceOne),
 	}
 	most, own := min(columns[0].largestMean(), k), 1
 	if p.Run != nil {
@@ -68,9 +69,9 @@ func (p *Plan) Frontier(acc dp.Accountant, points int) (*Frontier, error) {
 		row := Row{SampleSize: s, Rounds: k / s, SampleRate: float64(s) / float64(p.N)}
 		for i, sigma := range []**float64{&row.ClosedForm, &row.AddOrRemove, &row.ReplaceOne} {
 			guess := columns[i].startNoise(s, row.Rounds)
-			found, err := columns[i].noiseFrom(off[i]*guess, s, row.Rounds)
+			found, err := columns[i].noiseFrom(ctx, off[i]*guess, s, row.Rounds)
 			if err != nil {
-				return nil, fmt.Errorf("plan: %w", err)
+				return nil, ended(ctx, fmt.Errorf("plan: %w", err))
 			}
 			if found.met {
 				*sigma, off[i] = &found.value, found.value/guess

@@ -15,7 +15,7 @@ import (
 func TestFrontierOfThePaperSetting(t *testing.T) {
 	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962})
 	acc := pld.Accountant{}
-	f, err := p.Frontier(acc, 12)
+	f, err := p.Frontier(t.Context(), acc, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 		}
 		for a, sigma := range map[dp.Adjacency]*float64{dp.AddOrRemove: r.AddOrRemove, dp.ReplaceOne: r.ReplaceOne} {
 			e := dp.Event{Sampling: dp.Poisson, Adjacency: a, NoiseMultiplier: *sigma, SampleSize: r.SampleSize, DatasetSize: 10000, Count: r.Rounds}
-			if b, err := acc.Epsilon([]dp.Event{e}, p.Delta); err != nil || b.EpsilonUpper > p.Epsilon || b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != 50000/r.SampleSize {
+			if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil || b.EpsilonUpper > p.Epsilon || b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != 50000/r.SampleSize {
 				t.Errorf("%+v: %+v, %v", r, b, err)
 			}
 		}
@@ -62,7 +62,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	if err := f.WriteCSV(broken{}); err == nil {
 		t.Error("the writer's error is lost")
 	}
-	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(acc, 12); err == nil {
+	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc, 12); err == nil {
 		t.Error("a frontier of no computations")
 	}
 }

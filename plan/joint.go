@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // solveJointly finds σ, s and T for k epochs and one of σ and ε by Theorem
 // simpleF: (treq4) with equality ties σ to ε, and T is the least that the other
 // conditions allow.
-func (p *Plan) solveJointly(r Request) error {
+func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	var err error
 	switch {
 	case r.Sigma == 0:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -70,9 +71,9 @@ type pricing func(sigma float64, s, rounds int) (dp.Bound, error)
 
 // priceBy accounts all rounds of all clients that use one record, copies times
 // as many, at their largest size.
-func (p *Plan) priceBy(acc dp.Accountant, copies int) pricing {
+func (p *Plan) priceBy(ctx context.Context, acc dp.Accountant, copies int) pricing {
 	return func(sigma float64, s, rounds int) (dp.Bound, error) {
-		return acc.Epsilon([]dp.Event{p.event(sigma, s, copies*rounds)}, p.Delta)
+		return acc.Epsilon(ctx, []dp.Event{p.event(sigma, s, copies*rounds)}, p.Delta)
 	}
 }
 

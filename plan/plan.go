@@ -11,6 +11,7 @@
 package plan
 
 import (
+	"context"
 	"math"
 
 	"proactivedp/dp"
@@ -107,8 +108,9 @@ type Run struct {
 // at most ε. Among several it takes the largest sample size, that is the fewest
 // rounds, and the least noise. That no such run exists is no error: then
 // Plan.Feasible is false. Errors are invalid requests; one that the method is
-// not proved for wraps dp.ErrNotCovered.
-func Solve(r Request) (*Plan, error) {
+// not proved for wraps dp.ErrNotCovered. Once ctx is done the error is its cause,
+// here and wherever else an accountant is asked.
+func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -117,7 +119,7 @@ func Solve(r Request) (*Plan, error) {
 	if p.Method.isClosedForm() && r.isJoint() {
 		solve = p.solveJointly
 	}
-	if err := solve(r); err != nil {
+	if err := ended(ctx, solve(ctx, r)); err != nil {
 		return nil, err
 	}
 	return p, nil

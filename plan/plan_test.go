@@ -15,7 +15,7 @@ import (
 
 func solve(t *testing.T, r Request) *Plan {
 	t.Helper()
-	p, err := Solve(r)
+	p, err := Solve(t.Context(), r)
 	if err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
@@ -153,7 +153,7 @@ func TestRequestRefusals(t *testing.T) {
 	for i, tt := range tests {
 		r := good
 		tt.set(&r)
-		p, err := Solve(r)
+		p, err := Solve(t.Context(), r)
 		for _, want := range tt.want {
 			if err == nil || p != nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plan: ") {
 				t.Errorf("test %d: want an error with %q, got %v", i, want, err)
@@ -288,7 +288,7 @@ func TestPlanProperties(t *testing.T) {
 			t.Fatalf("%+v: %+v, %+v", req, p, run)
 		}
 		if p.Theta == 1 {
-			b, err := closedform.Accountant{}.Epsilon([]dp.Event{{
+			b, err := closedform.Accountant{}.Epsilon(t.Context(), []dp.Event{{
 				Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: p.Sigma,
 				SampleSize: run.SampleSize, DatasetSize: p.N, Count: run.Rounds,
 			}}, p.Delta)

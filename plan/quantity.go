@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -22,8 +23,8 @@ func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / flo
 
 // noise returns the least σ for T rounds of size s. By the closed form that is
 // σ_eq, unless it has to promise less than ε.
-func (c calculator) noise(s, rounds int) (stop, error) {
-	return c.noiseFrom(c.startNoise(s, rounds), s, rounds)
+func (c calculator) noise(ctx context.Context, s, rounds int) (stop, error) {
+	return c.noiseFrom(ctx, c.startNoise(s, rounds), s, rounds)
 }
 
 func (c calculator) startNoise(s, rounds int) float64 {
@@ -31,7 +32,7 @@ func (c calculator) startNoise(s, rounds int) float64 {
 }
 
 // noiseFrom is noise, with a guess of it.
-func (c calculator) noiseFrom(start float64, s, rounds int) (stop, error) {
+func (c calculator) noiseFrom(ctx context.Context, start float64, s, rounds int) (stop, error) {
 	price := func(sigma float64) (dp.Bound, error) { return c.price(sigma, s, rounds) }
 	d := noiseDial(price, start, tolerance)
 	if c.p.Method.isClosedForm() {
@@ -41,7 +42,7 @@ func (c calculator) noiseFrom(start float64, s, rounds int) (stop, error) {
 			return stop{value: sigma, bound: c.p.upper(c.target), met: true}, nil
 		}
 	}
-	return d.turn(c.target)
+	return d.turn(ctx, c.target)
 }
 
 // holds reports whether Theorem simpleF gives the target ε.
@@ -53,17 +54,17 @@ func (c calculator) holds(sigma float64, s, rounds int) bool {
 }
 
 // rounds returns the most rounds of size s.
-func (c calculator) rounds(sigma float64, s int) (stop, error) {
+func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, error) {
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, s, int(v)) },
 		safe:  math.Floor, least: 1, most: min(maxSteps, c.most(s)), slope: 0.5, tol: 2 * tolerance,
 		start: c.limit().rounds(sigma, c.rateOf(s)) / float64(c.p.copies()),
 	}
-	return d.turn(c.target)
+	return d.turn(ctx, c.target)
 }
 
 // size returns the largest size, up to most, for T rounds.
-func (c calculator) size(sigma float64, rounds, most int) (stop, error) {
+func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (stop, error) {
 	if most < 1 {
 		return c.tooUneven(), nil
 	}
@@ -73,7 +74,7 @@ func (c calculator) size(sigma float64, rounds, most int) (stop, error) {
 		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
-	return d.turn(c.target)
+	return d.turn(ctx, c.target)
 }
 
 // sizeFor returns the size up to which every s, in T = ⌊K/s⌋ rounds, is within
@@ -84,7 +85,7 @@ func (c calculator) size(sigma float64, rounds, most int) (stop, error) {
 // only nearly monotone, and some larger sizes may do. At the ends ⌊K/T⌋ it is
 // monotone: the last end that is within the budget is found first, then the
 // last size before the next end.
-func (c calculator) sizeFor(sigma float64, k int) (stop, error) {
+func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
 	most := min(c.largestMean(), k)
 	if most < 1 {
 		return c.tooUneven(), nil
@@ -96,7 +97,7 @@ func (c calculator) sizeFor(sigma float64, k int) (stop, error) {
 		safe:  func(v float64) float64 { return float64(end(max(int(v), 1))) },
 		start: q * float64(c.p.N) / c.p.Theta, least: 1, most: float64(most), slope: 0.5, tol: tolerance,
 	}
-	last, err := d.turn(c.target)
+	last, err := d.turn(ctx, c.target)
 	if err != nil || !last.met || int(last.value) >= most {
 		return last, err
 	}
@@ -104,7 +105,7 @@ func (c calculator) sizeFor(sigma float64, k int) (stop, error) {
 	further := dial{
 		price: d.price, safe: math.Floor, start: float64(next), least: float64(next), most: float64(end(next)), slope: 1, tol: tolerance,
 	}
-	if s, err := further.turn(c.target); err != nil || s.met {
+	if s, err := further.turn(ctx, c.target); err != nil || s.met {
 		return s, err
 	}
 	return last, nil

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -123,7 +124,7 @@ const choices = 48
 // release, although this leg comes after it: that it, or when to stop, is chosen
 // by results that were released is not included, but where [Next.Adaptive] is
 // set.
-func Replan(r NextRequest, acc dp.Accountant) (*Next, error) {
+func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
@@ -146,10 +147,10 @@ func Replan(r NextRequest, acc dp.Accountant) (*Next, error) {
 			p.Sigma = min(p.Sigma, e.NoiseMultiplier)
 		}
 	}
-	if b, err := acc.Epsilon(p.past, p.Delta); err == nil {
+	if b, err := acc.Epsilon(ctx, p.past, p.Delta); err == nil {
 		p.Past = &b
 	}
-	if err := p.choose(acc); err != nil {
+	if err := ended(ctx, p.choose(ctx, acc)); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -176,9 +177,9 @@ func (p *Next) isAdaptive() bool {
 	return err == nil && b.Spend("past and next", p.release(p.Event())) == nil
 }
 
-func (p *Next) choose(acc dp.Accountant) error {
+func (p *Next) choose(ctx context.Context, acc dp.Accountant) error {
 	price := func(sigma float64, s, rounds int) (dp.Bound, error) {
-		return acc.Epsilon(p.release(p.event(sigma, s, rounds)), p.Delta)
+		return acc.Epsilon(ctx, p.release(p.event(sigma, s, rounds)), p.Delta)
 	}
 	k := count(p.Epochs * float64(p.N))
 	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
@@ -187,6 +188,9 @@ func (p *Next) choose(acc dp.Accountant) error {
 	beyond := 0 // the next size looked at after best
 	var why error
 	for _, s := range sizes {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		c := Choice{SampleSize: s, Rounds: k / s}
 		b, err := bySize(float64(s))
 		if err != nil {
@@ -206,12 +210,12 @@ func (p *Next) choose(acc dp.Accountant) error {
 		}
 	}
 	if !best.met {
-		p.Reason = p.refuse(price, why)
+		p.Reason = p.refuse(ctx, price, why)
 		return nil
 	}
 	if beyond > 0 {
 		d := dial{price: bySize, safe: math.Floor, start: best.value, least: best.value, most: float64(beyond), slope: 1, tol: tolerance}
-		s, err := d.turn(p.TargetEpsilon)
+		s, err := d.turn(ctx, p.TargetEpsilon)
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -241,7 +245,7 @@ func (p *Next) sizes(most int) []int {
 }
 
 // refuse says what the cheapest size costs, and what would be within the target.
-func (p *Next) refuse(price pricing, why error) string {
+func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	switch {
 	case p.Least == nil && why != nil:
 		return fmt.Sprintf("no sample size has an ε: %v", why)
@@ -253,14 +257,14 @@ func (p *Next) refuse(price pricing, why error) string {
 	s, rounds := p.Least.SampleSize, p.Least.Rounds
 	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %.6g", up(*p.Least.EpsilonUpper, 5), s, p.TargetEpsilon)}
 	noise := noiseDial(func(sigma float64) (dp.Bound, error) { return price(sigma, s, rounds) }, p.Sigma, roughly)
-	if better, err := noise.turn(p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
+	if better, err := noise.turn(ctx, p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
 		e.Remedies = append(e.Remedies, "raise σ to "+up(better.value, digits))
 	}
 	fewer := dial{
 		price: func(v float64) (dp.Bound, error) { return price(p.Sigma, s, int(v)) },
 		safe:  math.Floor, start: float64(rounds) / 2, least: 1, most: float64(rounds), slope: 0.5, tol: roughly,
 	}
-	if better, err := fewer.turn(p.TargetEpsilon); err == nil && better.met {
+	if better, err := fewer.turn(ctx, p.TargetEpsilon); err == nil && better.met {
 		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %.6g, %.0f rounds", better.value*float64(s)/float64(p.N), better.value))
 	}
 	return e.Reason()

@@ -24,7 +24,7 @@ func leg(s, n, rounds int, sigma float64) dp.Event {
 
 func replan(t *testing.T, r NextRequest, acc dp.Accountant) *Next {
 	t.Helper()
-	p, err := Replan(r, acc)
+	p, err := Replan(t.Context(), r, acc)
 	if err != nil {
 		t.Fatalf("%+v: %v", r, err)
 	}
@@ -79,7 +79,7 @@ func TestReplanByTightAccountant(t *testing.T) {
 	r := NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}
 	acc := pld.Accountant{}
 	p := replan(t, r, acc)
-	b, err := acc.Epsilon(append(past, p.Event()), 1e-4)
+	b, err := acc.Epsilon(t.Context(), append(past, p.Event()), 1e-4)
 	if err != nil || b != *p.Bound || b.EpsilonUpper > 0.1 || b.EpsilonUpper < 0.099 || !p.Feasible {
 		t.Errorf("%+v: %+v accounted again %+v, %v", p.Run, p.Bound, b, err)
 	}
@@ -136,7 +136,7 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 			continue
 		}
 		feasible++
-		b, err := closedform.Accountant{}.Epsilon(append(past, p.Event()), p.Delta)
+		b, err := closedform.Accountant{}.Epsilon(t.Context(), append(past, p.Event()), p.Delta)
 		if err != nil || b.EpsilonUpper > req.Epsilon || p.Run.Computations+p.Run.Remainder != count(req.Epochs*float64(n)) {
 			t.Errorf("%+v: %+v costs %+v, %v", req, p.Run, b, err)
 		}
@@ -159,7 +159,7 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 			t.Fatalf("%s: %+v; of one client %+v", acc.Name(), p.Run, alone.Run)
 		}
 		all := leg(p.Run.SampleSize, 10000, 5*p.Run.Rounds, p.Sigma)
-		b, err := acc.Epsilon(append(plan.Events(), all), p.Delta)
+		b, err := acc.Epsilon(t.Context(), append(plan.Events(), all), p.Delta)
 		if err != nil || b != *p.Bound || b.EpsilonUpper > 2 || b.EpsilonUpper < 1.9 || p.Event() != all {
 			t.Errorf("%s: %+v claimed, all rounds cost %+v, %v", acc.Name(), p.Bound, b, err)
 		}
@@ -283,7 +283,7 @@ func TestNextRequestRefusals(t *testing.T) {
 	} {
 		r := good
 		tt.set(&r)
-		if p, err := Replan(r, closedform.Accountant{}); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		if p, err := Replan(t.Context(), r, closedform.Accountant{}); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", r, tt.want, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"math"
 
 	"proactivedp/dp"
@@ -35,10 +36,13 @@ type stop struct {
 // turn returns the value with the least privacy that costs at most target. The
 // cost is monotone in v, or nearly so; whatever it is, the value that is
 // returned was priced. A value without a price, or without an upper end to it,
-// counts as too dear.
-func (d dial) turn(target float64) (stop, error) {
+// counts as too dear. Once ctx is done the error is its cause.
+func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	tried := map[float64]stop{}
 	excess := func(v float64) float64 {
+		if ctx.Err() != nil {
+			return 0 // ends the search
+		}
 		v = min(max(d.safe(v), d.least), d.most)
 		s, known := tried[v]
 		if !known {
@@ -79,6 +83,9 @@ func (d dial) turn(target float64) (stop, error) {
 		v, e = next, f
 	}
 
+	if err := context.Cause(ctx); err != nil {
+		return stop{}, err
+	}
 	best, safest := stop{}, stop{}
 	for _, s := range tried {
 		if s.met && (!best.met || (s.value > best.value) == (d.slope > 0)) {
@@ -92,4 +99,13 @@ func (d dial) turn(target float64) (stop, error) {
 		return best, nil
 	}
 	return safest, nil
+}
+
+// ended returns the cause of a ctx that is done, whatever became of err then: an
+// answer that was cut short is none.
+func ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
 }

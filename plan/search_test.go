@@ -45,7 +45,7 @@ func TestDial(t *testing.T) {
 			d.safe = roundUp
 		}
 		runs++
-		s, err := d.turn(target)
+		s, err := d.turn(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}

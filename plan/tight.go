@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 
 	"proactivedp/dp"
@@ -41,24 +42,24 @@ type Setting struct {
 // Tighten sets p.Tight by acc, for the plan's (N, k, ε, δ) and θ; if θ > 1
 // every round is taken to be of the largest size. It stays nil if there is
 // nothing to account for: no ε, or less than one gradient computation.
-func (p *Plan) Tighten(acc dp.Accountant) error {
+func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if p.Epsilon == 0 || p.Sigma == 0 || count(p.Epochs*float64(p.N)) < 1 {
 		return nil
 	}
 	t := Tight{Accountant: acc.Name()}
 	var err error
-	if t.AddOrRemove, err = p.allowed(acc, dp.AddOrRemove); err != nil {
-		return err
+	if t.AddOrRemove, err = p.allowed(ctx, acc, dp.AddOrRemove); err == nil {
+		t.ReplaceOne, err = p.allowed(ctx, acc, dp.ReplaceOne)
 	}
-	if t.ReplaceOne, err = p.allowed(acc, dp.ReplaceOne); err != nil {
+	if err := ended(ctx, err); err != nil {
 		return err
 	}
 	p.Tight = &t
 	return nil
 }
 
-func (p *Plan) allowed(acc dp.Accountant, a dp.Adjacency) (Allowed, error) {
-	c := p.under(acc, a)
+func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (Allowed, error) {
+	c := p.under(ctx, acc, a)
 	var allowed Allowed
 	setting := func(s stop, sigma float64, size, rounds int) *Setting {
 		if s.err != nil {
@@ -70,7 +71,7 @@ func (p *Plan) allowed(acc dp.Accountant, a dp.Adjacency) (Allowed, error) {
 		return &Setting{sigma, size, rounds, s.bound.EpsilonLower, s.bound.EpsilonUpper}
 	}
 	k := count(p.Epochs * float64(p.N))
-	s, err := c.sizeFor(p.Sigma, k)
+	s, err := c.sizeFor(ctx, p.Sigma, k)
 	if err != nil {
 		return allowed, fmt.Errorf("plan: %w", err)
 	}
@@ -85,7 +86,7 @@ func (p *Plan) allowed(acc dp.Accountant, a dp.Adjacency) (Allowed, error) {
 		return allowed, nil
 	}
 	allowed.Run = &b
-	if s, err = c.noise(p.Run.SampleSize, p.Run.Rounds); err != nil {
+	if s, err = c.noise(ctx, p.Run.SampleSize, p.Run.Rounds); err != nil {
 		return allowed, fmt.Errorf("plan: %w", err)
 	}
 	allowed.LeastNoise = setting(s, s.value, p.Run.SampleSize, p.Run.Rounds)
@@ -94,8 +95,8 @@ func (p *Plan) allowed(acc dp.Accountant, a dp.Adjacency) (Allowed, error) {
 
 // under returns the calculator for the plan's budget by another accountant: what
 // the plan was allowed, which its run need not use up.
-func (p *Plan) under(acc dp.Accountant, a dp.Adjacency) calculator {
+func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(acc, p.copies()), max(p.Epsilon, p.TargetEpsilon)}
+	return calculator{&other, other.priceBy(ctx, acc, p.copies()), max(p.Epsilon, p.TargetEpsilon)}
 }

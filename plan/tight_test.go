@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ func TestTightenPaperSettings(t *testing.T) {
 		{50000, 7, 6.572, 7073, 1880, 2.34},
 	} {
 		p := solve(t, Request{N: tt.n, Epochs: tt.k, Sigma: tt.sigma})
-		if err := p.Tighten(pld.Accountant{Accuracy: 1e-4}); err != nil {
+		if err := p.Tighten(t.Context(), pld.Accountant{Accuracy: 1e-4}); err != nil {
 			t.Fatal(err)
 		}
 		k := int(tt.k) * tt.n
@@ -85,7 +86,7 @@ func TestClosedFormIsAboveTight(t *testing.T) {
 			continue
 		}
 		feasible++
-		if err := p.Tighten(pld.Accountant{Accuracy: 1e-2}); err != nil {
+		if err := p.Tighten(t.Context(), pld.Accountant{Accuracy: 1e-2}); err != nil {
 			t.Fatal(err)
 		}
 		a := p.Tight.AddOrRemove
@@ -109,8 +110,8 @@ func TestLargestSampleIsTheFirstCrossing(t *testing.T) {
 		}
 		acc := clt{}
 		k := int(logUniform(r, 1, 20) * float64(p.N))
-		c := p.under(acc, dp.AddOrRemove)
-		s, err := c.sizeFor(p.Sigma, k)
+		c := p.under(t.Context(), acc, dp.AddOrRemove)
+		s, err := c.sizeFor(t.Context(), p.Sigma, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ type clt struct{ dp.Accountant }
 
 func (clt) Name() string { return "clt" }
 
-func (clt) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (clt) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	e := events[0]
 	mu, err := gdp.MuPoisson(e.SampleRate(), e.NoiseMultiplier, float64(e.Count))
 	if err != nil {
@@ -161,16 +162,16 @@ func (clt) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
 // What an accountant has no answer to is absent, with the reason.
 func TestTightenWithoutAnAnswer(t *testing.T) {
 	p := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 1, Delta: 1e-290})
-	if err := p.Tighten(pld.Accountant{}); err != nil || p.Tight == nil || p.Tight.AddOrRemove.Run != nil || !strings.Contains(p.Tight.AddOrRemove.Reason, "delta") {
+	if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight == nil || p.Tight.AddOrRemove.Run != nil || !strings.Contains(p.Tight.AddOrRemove.Reason, "delta") {
 		t.Errorf("%+v, %v", p.Tight, err)
 	}
 	nothing := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1})
-	if err := nothing.Tighten(pld.Accountant{}); err != nil || nothing.Tight != nil {
+	if err := nothing.Tighten(t.Context(), pld.Accountant{}); err != nil || nothing.Tight != nil {
 		t.Errorf("%+v, %v", nothing.Tight, err)
 	}
 	// No run by the closed form, but by a tight accountant.
 	none := solve(t, Request{N: 100, Epochs: 5, Epsilon: 0.05})
-	if err := none.Tighten(rdp.Accountant{}); err != nil || none.Feasible || none.Tight.AddOrRemove.LargestSample == nil || none.Tight.AddOrRemove.Run != nil {
+	if err := none.Tighten(t.Context(), rdp.Accountant{}); err != nil || none.Feasible || none.Tight.AddOrRemove.LargestSample == nil || none.Tight.AddOrRemove.Run != nil {
 		t.Errorf("%+v, %v", none.Tight, err)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -140,7 +141,7 @@ func state(acc dp.Accountant, events []dp.Event, delta float64) Statement {
 		s.Rounds += e.Count
 		s.GradComps += e.Count * e.SampleSize
 	}
-	switch b, err := acc.Epsilon(events, delta); {
+	switch b, err := acc.Epsilon(context.Background(), events, delta); {
 	case err != nil:
 		s.Reason = reason(err)
 	case math.IsInf(b.EpsilonUpper, 1):

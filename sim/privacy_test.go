@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func TestStatementIsTheBoundOfTheComposition(t *testing.T) {
 	}{{"per client", p.PerClient, rounds}, {"per record", p.PerRecord, clients * rounds}} {
 		e := m.Event(0)
 		e.Count = c.rounds
-		want, err := pld.Accountant{}.Epsilon([]dp.Event{e}, delta)
+		want, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ type open struct{ dp.Accountant }
 
 func (open) Name() string { return "open" }
 
-func (open) Epsilon([]dp.Event, float64) (dp.Bound, error) {
+func (open) Epsilon(context.Context, []dp.Event, float64) (dp.Bound, error) {
 	return dp.Bound{EpsilonLower: 0.5, Epsilon: 0.5, EpsilonUpper: math.Inf(1), Kind: dp.Approximation}, nil
 }
 
@@ -142,7 +143,7 @@ type many struct{ dp.Accountant }
 
 func (many) Name() string { return "many" }
 
-func (many) Epsilon(events []dp.Event, _ float64) (dp.Bound, error) {
+func (many) Epsilon(ctx context.Context, events []dp.Event, _ float64) (dp.Bound, error) {
 	var errs []error
 	for i := range events {
 		errs = append(errs, fmt.Errorf("many: event %d: %w", i, dp.ErrNotCovered))

@@ -73,7 +73,7 @@ func TestCertifiedIsPld(t *testing.T) {
 		got    sim.Statement
 		rounds int
 	}{{r.Certified.PerClient, 50}, {r.Certified.PerRecord, 250}} {
-		want, err := pld.Accountant{}.Epsilon([]dp.Event{{
+		want, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{{
 			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.29962,
 			SampleSize: 6, DatasetSize: 320, Count: c.rounds,
 		}}, 1.0/320)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func account(settings []setting, runs int) (bounds []dp.Bound, times []float64, 
 	bounds, times = make([]dp.Bound, len(settings)), make([]float64, len(settings))
 	for i, s := range settings {
 		times[i], err = timed(runs, func() (err error) {
-			bounds[i], err = pld.Accountant{}.Epsilon([]dp.Event{s.event}, s.delta)
+			bounds[i], err = pld.Accountant{}.Epsilon(context.Background(), []dp.Event{s.event}, s.delta)
 			return err
 		})
 		if err != nil {
@@ -87,11 +88,11 @@ func measureLooseness(settings []setting) ([]figure, error) {
 	var quotients []float64
 	for _, s := range settings {
 		events := []dp.Event{s.event}
-		closed, err := closedform.Accountant{}.Epsilon(events, s.delta)
+		closed, err := closedform.Accountant{}.Epsilon(context.Background(), events, s.delta)
 		if err != nil {
 			return nil, fmt.Errorf("%+v: %w", s, err)
 		}
-		certified, err := pld.Accountant{}.Epsilon(events, s.delta)
+		certified, err := pld.Accountant{}.Epsilon(context.Background(), events, s.delta)
 		if err != nil {
 			return nil, fmt.Errorf("%+v: %w", s, err)
 		}
@@ -111,7 +112,7 @@ func measureCalibration(targets []plan.Target, least map[plan.Target]float64, ru
 	for _, target := range targets {
 		var c *plan.Calibration
 		ms, err := timed(runs, func() (err error) {
-			c, err = plan.Calibrate(target, pld.Accountant{}, pld.Accountant{Accuracy: coarse})
+			c, err = plan.Calibrate(context.Background(), target, pld.Accountant{}, pld.Accountant{Accuracy: coarse})
 			return err
 		})
 		if err != nil {
@@ -133,17 +134,17 @@ func measurePlans(requests []plan.Request, runs int) ([]figure, error) {
 	var figures []figure
 	for _, r := range requests {
 		ms, err := timed(runs, func() error {
-			p, err := plan.Solve(r)
+			p, err := plan.Solve(context.Background(), r)
 			if err != nil {
 				return err
 			}
 			if !p.Feasible {
 				return errors.New(p.Reason)
 			}
-			if err := p.Tighten(pld.Accountant{}); err != nil {
+			if err := p.Tighten(context.Background(), pld.Accountant{}); err != nil {
 				return err
 			}
-			_, err = p.Frontier(pld.Accountant{}, points)
+			_, err = p.Frontier(context.Background(), pld.Accountant{}, points)
 			return err
 		})
 		if err != nil {

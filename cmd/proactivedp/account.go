@@ -55,7 +55,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 			var uncovered []error
 			for i, acc := range accs {
 				start := time.Now()
-				b, err := interruptible(cmd.Context(), func() (dp.Bound, error) { return ask.put(acc, events) })
+				b, err := ask.put(cmd.Context(), acc, events)
 				if cause := context.Cause(cmd.Context()); cause != nil {
 					return cause
 				}
@@ -101,11 +101,11 @@ func (q *question) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (q *question) put(acc dp.Accountant, events []dp.Event) (dp.Bound, error) {
+func (q *question) put(ctx context.Context, acc dp.Accountant, events []dp.Event) (dp.Bound, error) {
 	if q.forDelta {
-		return acc.Delta(events, q.epsilon)
+		return acc.Delta(ctx, events, q.epsilon)
 	}
-	return acc.Epsilon(events, q.delta)
+	return acc.Epsilon(ctx, events, q.delta)
 }
 
 // answer is what one accountant says: a bound, or the reason for none.

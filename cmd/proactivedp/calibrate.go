@@ -57,9 +57,7 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 			if err := errors.Join(err, target.Validate()); err != nil {
 				return usage(err)
 			}
-			c, err := interruptible(cmd.Context(), func() (*plan.Calibration, error) {
-				return plan.Calibrate(target, acc, pld.Accountant{Accuracy: max(by.accuracy, 3e-2)})
-			})
+			c, err := plan.Calibrate(cmd.Context(), target, acc, pld.Accountant{Accuracy: max(by.accuracy, 3e-2)})
 			if err != nil {
 				return err
 			}

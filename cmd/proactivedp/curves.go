@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -63,12 +64,12 @@ type leftOut struct {
 }
 
 // curves finds the curves.
-func (c comparison) curves() (*summary, error) {
-	b, err := c.accountant.Epsilon(c.events, c.delta)
+func (c comparison) curves(ctx context.Context) (*summary, error) {
+	b, err := c.accountant.Epsilon(ctx, c.events, c.delta)
 	if err != nil {
 		return nil, err
 	}
-	certified, err := tradeoff.Training(c.accountant, c.events, profile, c.alphas)
+	certified, err := tradeoff.Training(ctx, c.accountant, c.events, profile, c.alphas)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +85,13 @@ func (c comparison) curves() (*summary, error) {
 	for _, other := range []struct {
 		name string
 		add  func(*summary) error
-	}{{"gdp", c.addGaussian}, {"paper", c.addPaper}} {
+	}{{"gdp", func(s *summary) error { return c.addGaussian(ctx, s) }}, {"paper", c.addPaper}} {
 		if err := other.add(s); err != nil {
 			s.LeftOut = append(s.LeftOut, leftOut{other.name, oneLine(err)})
 		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
 	}
 	for _, curve := range s.curves {
 		s.Curves = append(s.Curves, summarise(curve))
@@ -96,12 +100,12 @@ func (c comparison) curves() (*summary, error) {
 }
 
 // addGaussian adds the curve of the central limit theorem, or the exact one.
-func (c comparison) addGaussian(s *summary) error {
+func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 	// Every μ > 0 that matters has its ε > 0 at so small a δ, and with it the
 	// μ that the accountant has found.
 	const delta = 1e-200
 	acc := gdp.Accountant{}
-	b, err := acc.Epsilon(c.events, delta)
+	b, err := acc.Epsilon(ctx, c.events, delta)
 	if err != nil {
 		return err
 	}

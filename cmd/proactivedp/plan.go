@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -131,7 +132,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if err := errors.Join(errs...); err != nil {
 		return usage(err)
 	}
-	answer, err := interruptible(cmd.Context(), f.solve)
+	answer, err := f.solve(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -173,22 +174,22 @@ type planAnswer struct {
 	Statement  string         `json:"statement"`
 }
 
-func (f *planFlags) solve() (*planAnswer, error) {
-	p, err := plan.Solve(f.req)
+func (f *planFlags) solve(ctx context.Context) (*planAnswer, error) {
+	p, err := plan.Solve(ctx, f.req)
 	if err != nil {
 		return nil, err
 	}
 	answer := planAnswer{Plan: p, Statement: p.Statement()}
 	acc := pld.Accountant{Accuracy: f.by.accuracy}
 	if f.tight {
-		if err := p.Tighten(acc); err != nil {
+		if err := p.Tighten(ctx, acc); err != nil {
 			return nil, err
 		}
 	}
 	if f.frontier {
 		if p.Epsilon == 0 || p.Epochs == 0 {
 			answer.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a frontier", p.Epsilon, p.Epochs)
-		} else if answer.Frontier, err = p.Frontier(acc, f.points); err != nil {
+		} else if answer.Frontier, err = p.Frontier(ctx, acc, f.points); err != nil {
 			return nil, err
 		}
 	}

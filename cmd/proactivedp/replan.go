@@ -36,7 +36,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	if f.req.Method == plan.PLD {
 		acc = pld.Accountant{Accuracy: f.by.accuracy}
 	}
-	next, err := interruptible(cmd.Context(), func() (*plan.Next, error) { return plan.Replan(r, acc) })
+	next, err := plan.Replan(cmd.Context(), r, acc)
 	if err != nil {
 		return err
 	}

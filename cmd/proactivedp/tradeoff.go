@@ -59,7 +59,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 				return err
 			}
 			ask := comparison{events: events, delta: delta, target: epsilon, alphas: alphas, accountant: pld.Accountant{Accuracy: by.accuracy}}
-			s, err := interruptible(cmd.Context(), ask.curves)
+			s, err := ask.curves(cmd.Context())
 			if err != nil {
 				return err
 			}

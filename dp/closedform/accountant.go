@@ -1,6 +1,10 @@
 package closedform
 
-import "proactivedp/dp"
+import (
+	"context"
+
+	"proactivedp/dp"
+)
 
 // Accountant is Theorem simpleF, with the corrected γ, read as an accountant:
 // its ε is the smallest for which the theorem's conditions hold, and they are
@@ -27,7 +31,10 @@ var _ dp.Accountant = Accountant{}
 func (Accountant) Name() string { return "closed-form" }
 
 // Epsilon implements dp.Accountant. Its Bound is of kind dp.Upper.
-func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	s, err := settingOf(events, askedDelta(delta))
 	if err != nil {
 		return dp.Bound{}, err
@@ -43,7 +50,10 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 // Delta implements dp.Accountant: the smallest δ for which the theorem's
 // conditions hold at ε, verified there and rounded up as in [MinEpsilon]; it
 // is MinDelta where smaller ones would do. Its Bound is of kind dp.Upper.
-func (a Accountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	s, err := settingOf(events, askedEpsilon(epsilon))
 	if err != nil {
 		return dp.Bound{}, err

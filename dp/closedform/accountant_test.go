@@ -60,7 +60,7 @@ func TestAccountantPaperSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		delta := 1 / float64(tt.n)
-		b, err := Accountant{}.Epsilon([]dp.Event{event(tt.n, tt.s, tt.k*tt.n/tt.s, tt.sigma)}, delta)
+		b, err := Accountant{}.Epsilon(t.Context(), []dp.Event{event(tt.n, tt.s, tt.k*tt.n/tt.s, tt.sigma)}, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestAccountantPaperSettings(t *testing.T) {
 		}
 	}
 	// Just above the corrected s_max (31.76, 412.78, 800.35) ε must grow.
-	b, err := Accountant{}.Epsilon([]dp.Event{event(10000, 32, 50000/32, 19.29962)}, 1e-4)
+	b, err := Accountant{}.Epsilon(t.Context(), []dp.Event{event(10000, 32, 50000/32, 19.29962)}, 1e-4)
 	if err != nil || !(b.Epsilon > 0.0499) {
 		t.Errorf("s = 32: %+v, %v", b, err)
 	}
@@ -109,16 +109,16 @@ func TestAccountantNotCovered(t *testing.T) {
 		{"θ too large", []dp.Event{event(10000, 10, 1000, 20), event(10000, 1700, 1, 20)}, "θ²s̄/N"},
 	}
 	for _, tt := range tests {
-		b, err := Accountant{}.Epsilon(tt.events, 1e-4)
+		b, err := Accountant{}.Epsilon(t.Context(), tt.events, 1e-4)
 		if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %+v, %v; want dp.ErrNotCovered with %q", tt.name, b, err, tt.want)
 		}
 	}
-	if _, err := (Accountant{}).Epsilon([]dp.Event{good}, 1e-310); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "delta = 1e-310, must be in [1e-300, 1)") {
+	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{good}, 1e-310); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "delta = 1e-310, must be in [1e-300, 1)") {
 		t.Errorf("δ too small: %v", err)
 	}
 	two := with(func(e *dp.Event) { e.Sampling, e.Adjacency, e.NoiseMultiplier = dp.FixedSize, dp.ReplaceOne, 1 })
-	if _, err := (Accountant{}).Epsilon(two, 1e-4); err == nil || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") || !strings.Contains(err.Error(), "sigma = 1,") {
+	if _, err := (Accountant{}).Epsilon(t.Context(), two, 1e-4); err == nil || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") || !strings.Contains(err.Error(), "sigma = 1,") {
 		t.Errorf("all problems at once: %v", err)
 	}
 
@@ -130,7 +130,7 @@ func TestAccountantNotCovered(t *testing.T) {
 		"sample size = -1": func() ([]dp.Event, float64) { return with(func(e *dp.Event) { e.SampleSize = -1 }), 1e-4 },
 	} {
 		events, delta := f()
-		if _, err := (Accountant{}).Epsilon(events, delta); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), name) {
+		if _, err := (Accountant{}).Epsilon(t.Context(), events, delta); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -153,14 +153,14 @@ func TestEqualRefusalsAreOne(t *testing.T) {
 	const want = `closedform: event 1 and 299 more: sampling is "fixed", the theorem needs "poisson": not covered
 closedform: event 1 and 299 more: adjacency is "replace-one", the theorem needs "add-or-remove": not covered`
 	for _, a := range accountants {
-		if _, err := a.Epsilon(events, 1e-4); !errors.Is(err, dp.ErrNotCovered) || err.Error() != want {
+		if _, err := a.Epsilon(t.Context(), events, 1e-4); !errors.Is(err, dp.ErrNotCovered) || err.Error() != want {
 			t.Errorf("%s: %v", a.Name(), err)
 		}
 	}
 	for i := range events {
 		events[i].Count = 0
 	}
-	_, err := Accountant{}.Epsilon(events, 1e-4)
+	_, err := Accountant{}.Epsilon(t.Context(), events, 1e-4)
 	if err == nil || errors.Is(err, dp.ErrNotCovered) || err.Error() != "closedform: event 0 and 300 more: dp: count of rounds = 0, must be at least 1" {
 		t.Errorf("%v", err)
 	}
@@ -197,7 +197,7 @@ func TestAccountantCoversItsRanges(t *testing.T) {
 		}
 		s := must[Setting](t)(settingOf(events, askedDelta(delta)))
 		q := s.Theta() * s.MaxSize / float64(n)
-		_, err := Accountant{}.Epsilon(events, delta)
+		_, err := Accountant{}.Epsilon(t.Context(), events, delta)
 		switch {
 		case err == nil:
 			found++
@@ -243,7 +243,7 @@ func TestMinEpsilonAboveTheFirstPole(t *testing.T) {
 func TestAccountantComposition(t *testing.T) {
 	acc := func(events ...dp.Event) float64 {
 		t.Helper()
-		b, err := Accountant{}.Epsilon(events, 1e-5)
+		b, err := Accountant{}.Epsilon(t.Context(), events, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func BenchmarkGamma(b *testing.B) {
 func BenchmarkAccountant(b *testing.B) {
 	events := []dp.Event{event(10000, 55, 909, 13.1)}
 	for b.Loop() {
-		if _, err := (Accountant{}).Epsilon(events, 1e-4); err != nil {
+		if _, err := (Accountant{}).Epsilon(b.Context(), events, 1e-4); err != nil {
 			b.Fatal(err)
 		}
 	}

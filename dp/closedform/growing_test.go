@@ -54,11 +54,11 @@ func TestGrow(t *testing.T) {
 		}
 		mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: g.Sigma, DatasetSize: tt.n, Sizes: g.Sizes}
 		events := mech.Events(g.Sizes.Rounds)
-		simple, err := Accountant{}.Epsilon(events, delta)
+		simple, err := Accountant{}.Epsilon(t.Context(), events, delta)
 		if err != nil || simple.Epsilon > tt.eps*(1+1e-12) || simple.Epsilon < 0.95*tt.eps {
 			t.Errorf("%+v: ε = %v, %v", tt, simple.Epsilon, err)
 		}
-		moments, err := MomentAccountant{}.Epsilon(events, delta)
+		moments, err := MomentAccountant{}.Epsilon(t.Context(), events, delta)
 		if err != nil || moments.Epsilon > tt.eps*(1+1e-12) {
 			t.Errorf("%+v: ε by moments = %v, %v", tt, moments.Epsilon, err)
 		}

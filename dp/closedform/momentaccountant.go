@@ -1,6 +1,10 @@
 package closedform
 
-import "proactivedp/dp"
+import (
+	"context"
+
+	"proactivedp/dp"
+)
 
 // MomentAccountant is Theorem thm1 in its corrected form read as an accountant.
 // It covers what [Accountant] covers, gives no larger an ε up to rounding, and
@@ -15,7 +19,10 @@ func (MomentAccountant) Name() string { return "closed-form-moments" }
 
 // Epsilon implements dp.Accountant by [Moments.MinEpsilon]. Its Bound is of
 // kind dp.Upper.
-func (a MomentAccountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (a MomentAccountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	m, sigma, err := momentsOf(events, askedDelta(delta))
 	if err != nil {
 		return dp.Bound{}, err
@@ -29,7 +36,10 @@ func (a MomentAccountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, e
 
 // Delta implements dp.Accountant by [Moments.LeastDelta]. Its Bound is of kind
 // dp.Upper.
-func (a MomentAccountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (a MomentAccountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	m, sigma, err := momentsOf(events, askedEpsilon(epsilon))
 	if err != nil {
 		return dp.Bound{}, err

@@ -34,9 +34,9 @@ func TestOnlyRatesMatter(t *testing.T) {
 		}
 		delta := logUniform(r, 1e-12, 0.1)
 		for _, a := range accountants {
-			want, errWant := a.Epsilon(sized, delta)
+			want, errWant := a.Epsilon(t.Context(), sized, delta)
 			for _, events := range [][]dp.Event{rates, mixed} {
-				got, err := a.Epsilon(events, delta)
+				got, err := a.Epsilon(t.Context(), events, delta)
 				if (err == nil) != (errWant == nil) {
 					t.Fatalf("%s of %+v: %v; with sizes %v", a.Name(), events, err, errWant)
 				}
@@ -48,7 +48,7 @@ func TestOnlyRatesMatter(t *testing.T) {
 	}
 	// q = 1 given as a rate is refused as it is given by sizes.
 	for _, a := range accountants {
-		if _, err := a.Epsilon([]dp.Event{rateEvent(1, 1, 5)}, 1e-4); !errors.Is(err, dp.ErrNotCovered) {
+		if _, err := a.Epsilon(t.Context(), []dp.Event{rateEvent(1, 1, 5)}, 1e-4); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: q = 1: %v", a.Name(), err)
 		}
 	}
@@ -62,8 +62,8 @@ func TestManyEqualRates(t *testing.T) {
 		one := []dp.Event{rateEvent(q, rounds, 9)}
 		many := runs(rateEvent(q, 1, 9), rounds)
 		for _, a := range accountants {
-			x, err := a.Epsilon(one, 1e-5)
-			y, err2 := a.Epsilon(many, 1e-5)
+			x, err := a.Epsilon(t.Context(), one, 1e-5)
+			y, err2 := a.Epsilon(t.Context(), many, 1e-5)
 			if err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}
@@ -90,14 +90,14 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 		}
 		eps := logUniform(r, 1e-3, 1e4)
 		for _, a := range accountants {
-			d, err := a.Delta(events, eps)
+			d, err := a.Delta(t.Context(), events, eps)
 			if err != nil {
 				if !errors.Is(err, dp.ErrNotCovered) {
 					t.Fatal(err)
 				}
 				none++
 				for _, delta := range []float64{1e-300, 1e-100, 1e-10, 0.1, 0.9, 1 - 1e-9} {
-					if b, err := a.Epsilon(events, delta); err == nil && b.Epsilon <= eps*(1-1e-6) {
+					if b, err := a.Epsilon(t.Context(), events, delta); err == nil && b.Epsilon <= eps*(1-1e-6) {
 						t.Errorf("%s of %+v: no δ at ε = %v, but δ = %v gives %v", a.Name(), events, eps, delta, b.Epsilon)
 					}
 				}
@@ -107,7 +107,7 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 			if d.Kind != dp.Upper || d.Epsilon != eps || d.EpsilonLower != eps || d.EpsilonUpper != eps || d.DeltaUpper != d.Delta || d.DeltaLower != 0 || !(d.Delta >= MinDelta && d.Delta < 1) {
 				t.Fatalf("%+v", d)
 			}
-			b, err := a.Epsilon(events, d.Delta)
+			b, err := a.Epsilon(t.Context(), events, d.Delta)
 			if err != nil || b.Epsilon > eps*(1+2e-8) {
 				t.Fatalf("%s of %+v: δ = %v at ε = %v, but there ε = %v, %v", a.Name(), events, d.Delta, eps, b.Epsilon, err)
 			}
@@ -115,7 +115,7 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 				least++
 				continue
 			}
-			if less, err := a.Epsilon(events, d.Delta*(1-1e-6)); err == nil && less.Epsilon <= eps*(1-1e-12) {
+			if less, err := a.Epsilon(t.Context(), events, d.Delta*(1-1e-6)); err == nil && less.Epsilon <= eps*(1-1e-12) {
 				t.Errorf("%s of %+v: δ = %v at ε = %v, but a smaller one gives %v", a.Name(), events, d.Delta, eps, less.Epsilon)
 			}
 			// δ need not be the one at the noise of the events.
@@ -134,14 +134,14 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 // δ, at smaller ones: bisection over δ would miss it.
 func TestDeltaWhereLargeDeltaFails(t *testing.T) {
 	events := []dp.Event{rateEvent(0.065, 20, 50)}
-	if _, err := (Accountant{}).Epsilon(events, 0.999); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := (Accountant{}).Epsilon(t.Context(), events, 0.999); !errors.Is(err, dp.ErrNotCovered) {
 		t.Fatalf("δ = 0.999: %v", err)
 	}
-	d, err := Accountant{}.Delta(events, 3)
+	d, err := Accountant{}.Delta(t.Context(), events, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Accountant{}.Epsilon(events, d.Delta)
+	b, err := Accountant{}.Epsilon(t.Context(), events, d.Delta)
 	if err != nil || b.Epsilon > 3 {
 		t.Errorf("δ = %v: ε = %v, %v", d.Delta, b.Epsilon, err)
 	}
@@ -151,26 +151,26 @@ func TestDeltaRefusals(t *testing.T) {
 	good := []dp.Event{event(10000, 26, 1923, 19.3)}
 	for _, a := range accountants {
 		for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-			if _, err := a.Delta(good, eps); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "epsilon = ") {
+			if _, err := a.Delta(t.Context(), good, eps); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "epsilon = ") {
 				t.Errorf("%s: ε = %v: %v", a.Name(), eps, err)
 			}
 		}
 		for _, eps := range []float64{0, 1e-61, 1e31, 1e-6} {
-			if _, err := a.Delta(good, eps); !errors.Is(err, dp.ErrNotCovered) {
+			if _, err := a.Delta(t.Context(), good, eps); !errors.Is(err, dp.ErrNotCovered) {
 				t.Errorf("%s: ε = %v: %v", a.Name(), eps, err)
 			}
 		}
-		if _, err := a.Delta(nil, 1); !errors.Is(err, dp.ErrNotCovered) {
+		if _, err := a.Delta(t.Context(), nil, 1); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: no events: %v", a.Name(), err)
 		}
-		if d, err := a.Delta(good, 10); err != nil || d.Delta != MinDelta {
+		if d, err := a.Delta(t.Context(), good, 10); err != nil || d.Delta != MinDelta {
 			t.Errorf("%s: δ = %v, %v; want %v", a.Name(), d.Delta, err, MinDelta)
 		}
 		bad := good[0]
 		bad.Sampling, bad.Adjacency = dp.FixedSize, dp.ReplaceOne
 		for _, f := range []func() (dp.Bound, error){
-			func() (dp.Bound, error) { return a.Delta([]dp.Event{bad}, 1) },
-			func() (dp.Bound, error) { return a.Epsilon([]dp.Event{bad}, 1e-4) },
+			func() (dp.Bound, error) { return a.Delta(t.Context(), []dp.Event{bad}, 1) },
+			func() (dp.Bound, error) { return a.Epsilon(t.Context(), []dp.Event{bad}, 1e-4) },
 		} {
 			if _, err := f(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") {
 				t.Errorf("%s: %v", a.Name(), err)

@@ -79,7 +79,7 @@ func TestBudgetKeepsItsPromise(t *testing.T) {
 			}
 			if err != nil {
 				refused++
-				over, err := MomentAccountant{}.Epsilon(append(all[:len(all):len(all)], event(n, size, rounds, b.Sigma())), delta)
+				over, err := MomentAccountant{}.Epsilon(t.Context(), append(all[:len(all):len(all)], event(n, size, rounds, b.Sigma())), delta)
 				if err != nil || over.Epsilon < eps*(1-1e-9) {
 					t.Fatalf("refused, but ε = %v of %v, %v", over.Epsilon, eps, err)
 				}
@@ -94,7 +94,7 @@ func TestBudgetKeepsItsPromise(t *testing.T) {
 			}
 			continue
 		}
-		fixed, err := MomentAccountant{}.Epsilon(all, delta) // rounds up once more
+		fixed, err := MomentAccountant{}.Epsilon(t.Context(), all, delta) // rounds up once more
 		if err != nil || fixed.Epsilon > eps*(1+1e-9) {
 			t.Fatalf("the composition costs %v of %v, %v", fixed.Epsilon, eps, err)
 		}

@@ -201,7 +201,7 @@ func TestThm1ImpliesSimpleF(t *testing.T) {
 				continue
 			}
 			seen++
-			b, err := MomentAccountant{}.Epsilon(events, delta)
+			b, err := MomentAccountant{}.Epsilon(t.Context(), events, delta)
 			if err != nil || b.Epsilon > simple*(1+1e-12) {
 				t.Fatalf("%+v, δ = %v: thm1 %v, simpleF (%s) %v, %v", events, delta, b.Epsilon, form, simple, err)
 			}
@@ -247,7 +247,7 @@ func TestAboveTightAccountants(t *testing.T) {
 		}
 		e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: row.Sigma, Rate: row.Q, Count: row.T}
 		for _, a := range []dp.Accountant{Accountant{}, MomentAccountant{}} {
-			b, err := a.Epsilon([]dp.Event{e}, row.Delta)
+			b, err := a.Epsilon(t.Context(), []dp.Event{e}, row.Delta)
 			if errors.Is(err, dp.ErrNotCovered) {
 				continue
 			}
@@ -313,12 +313,12 @@ func TestReplaceOneIsRefused(t *testing.T) {
 	}
 	e := rateEvent(float64(k)/rounds, rounds, sigma)
 	for _, a := range accountants {
-		if b, err := a.Epsilon([]dp.Event{e}, delta); err != nil || b.Epsilon < eps*(1-1e-9) {
+		if b, err := a.Epsilon(t.Context(), []dp.Event{e}, delta); err != nil || b.Epsilon < eps*(1-1e-9) {
 			t.Errorf("%s: add-or-remove: %v, %v", a.Name(), b.Epsilon, err)
 		}
 		e := e
 		e.Adjacency = dp.ReplaceOne
-		if _, err := a.Epsilon([]dp.Event{e}, delta); !errors.Is(err, dp.ErrNotCovered) {
+		if _, err := a.Epsilon(t.Context(), []dp.Event{e}, delta); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: replace-one: %v", a.Name(), err)
 		}
 	}

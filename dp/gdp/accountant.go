@@ -1,6 +1,7 @@
 package gdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -33,7 +34,10 @@ var _ dp.Accountant = Accountant{}
 func (Accountant) Name() string { return "gdp" }
 
 // Epsilon implements dp.Accountant.
-func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	bad := checkDelta(delta)
 	if bad != nil && delta > 0 && delta < 1 {
 		bad = fmt.Errorf("%w: %w", bad, dp.ErrNotCovered)
@@ -52,7 +56,10 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 }
 
 // Delta implements dp.Accountant, for ε up to [Largest].
-func (a Accountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	mu, b, err := a.account(events, check("epsilon", epsilon))
 	if err != nil {
 		return dp.Bound{}, err

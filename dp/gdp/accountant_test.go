@@ -34,7 +34,7 @@ func TestComposition(t *testing.T) {
 		{"fixed size: half the noise", []dp.Event{event(f, ro, 0.01, 2, 100)}, uniform, dp.Approximation},
 		{"sampled and full", []dp.Event{event(p, aor, 1, 2, 1), event(p, aor, 0.01, 2, 100)}, math.Hypot(0.5, poisson), dp.Approximation},
 	} {
-		b, err := Accountant{}.Delta(c.events, 0)
+		b, err := Accountant{}.Delta(t.Context(), c.events, 0)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -42,7 +42,7 @@ func TestComposition(t *testing.T) {
 		if want := math.Erf(c.mu / math.Sqrt(8)); math.Abs(b.Delta/want-1) > 1e-12 {
 			t.Errorf("%s: δ(0) = %v, want %v", c.name, b.Delta, want)
 		}
-		eps, err := Accountant{}.Epsilon(c.events, 1e-5)
+		eps, err := Accountant{}.Epsilon(t.Context(), c.events, 1e-5)
 		if want := must(t)(Epsilon(c.mu, 1e-5)); err != nil || math.Abs(eps.Epsilon/want-1) > 1e-12 {
 			t.Errorf("%s: ε = %v, %v, want %v", c.name, eps.Epsilon, err, want)
 		}
@@ -70,10 +70,10 @@ func TestBounds(t *testing.T) {
 			wantE.Kind, wantE.EpsilonLower, wantE.EpsilonUpper = dp.Approximation, 0, inf
 			wantD.Kind, wantD.DeltaLower, wantD.DeltaUpper = dp.Approximation, 0, inf
 		}
-		if b, err := (Accountant{}).Epsilon([]dp.Event{c.event}, 1e-6); err != nil || b != wantE {
+		if b, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{c.event}, 1e-6); err != nil || b != wantE {
 			t.Errorf("%+v, %v, want %+v", b, err, wantE)
 		}
-		if b, err := (Accountant{}).Delta([]dp.Event{c.event}, 0.5); err != nil || b != wantD {
+		if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{c.event}, 0.5); err != nil || b != wantD {
 			t.Errorf("%+v, %v, want %+v", b, err, wantD)
 		}
 	}
@@ -99,11 +99,11 @@ func TestNotCovered(t *testing.T) {
 		{[]dp.Event{event(p, aor, 1, 1, 1), event(f, ro, 1, 1, 1)}, 0.1, "event 1"},
 		{[]dp.Event{event(p, aor, 1, 1, 1)}, 1e-301, "delta = 1e-301"},
 	} {
-		_, err := Accountant{}.Epsilon(c.events, c.delta)
+		_, err := Accountant{}.Epsilon(t.Context(), c.events, c.delta)
 		if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%v: %v, want %q", c.events, err, c.why)
 		}
-		if _, err := (Accountant{}).Delta(c.events, 1); c.delta == 0.1 && !errors.Is(err, dp.ErrNotCovered) {
+		if _, err := (Accountant{}).Delta(t.Context(), c.events, 1); c.delta == 0.1 && !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("δ of %v: %v", c.events, err)
 		}
 	}
@@ -114,13 +114,13 @@ func TestNotCovered(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	bad := []dp.Event{event(dp.Poisson, dp.AddOrRemove, 2, 1, 1), event(dp.Poisson, dp.AddOrRemove, 0.5, 1, 0)}
 	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
-		_, err := Accountant{}.Epsilon(bad, x)
+		_, err := Accountant{}.Epsilon(t.Context(), bad, x)
 		for _, want := range []string{"delta = ", "event 0: dp: sample rate", "event 1: dp: count"} {
 			if err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
 				t.Errorf("δ = %v: %v, want %q", x, err, want)
 			}
 		}
-		if _, err := (Accountant{}).Delta(nil, x); err == nil || errors.Is(err, dp.ErrNotCovered) {
+		if _, err := (Accountant{}).Delta(t.Context(), nil, x); err == nil || errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("ε = %v: %v", x, err)
 		}
 	}

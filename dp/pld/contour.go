@@ -87,6 +87,9 @@ func (r *release) contour(s shape) *contour {
 	products := make([]product, n)
 	var jumps float64 // w at t = 0
 	for _, one := range r.rounds {
+		if r.ctx.Err() != nil {
+			break
+		}
 		jumps += one.compose(products, c, last)
 	}
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2

@@ -1,6 +1,9 @@
 package pld
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // maxSpecs is up to how many different rounds are composed one by one.
 const maxSpecs = 512
@@ -14,9 +17,9 @@ const maxSpecs = 512
 // larger rate and of a pair of equal distributions, and the divergence is
 // jointly convex; of fixed size, C_q(f) falls with q, and composition keeps the
 // order. More noise is post-processing.
-func grouped(specs []spec) (least, most []spec) {
+func grouped(ctx context.Context, specs []spec) (least, most []spec) {
 	for width := 1e-4; ; width *= 1.5 {
-		if least, most = cells(specs, width); len(least) <= maxSpecs {
+		if least, most = cells(specs, width); len(least) <= maxSpecs || ctx.Err() != nil {
 			return least, most
 		}
 	}

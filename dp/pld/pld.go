@@ -53,6 +53,7 @@
 package pld
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -87,7 +88,7 @@ func (Accountant) Name() string { return "pld" }
 // Epsilon implements dp.Accountant: δ must be in [MinDelta, 1). The Bound is of
 // kind dp.Interval, dp.Exact where there is a closed form, or dp.Upper for
 // fixed-size sampling.
-func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	var bad error
 	switch {
 	case delta > 0 && delta < MinDelta:
@@ -95,7 +96,7 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 	case !(delta > 0 && delta < 1):
 		bad = fmt.Errorf("pld: delta = %v, must be in [%v, 1)", delta, MinDelta)
 	}
-	q, err := a.query(events, bad)
+	q, err := a.query(ctx, events, bad)
 	if err != nil {
 		return dp.Bound{}, err
 	}
@@ -110,7 +111,7 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 }
 
 // Delta implements dp.Accountant: ε must be in [0, MaxEpsilon].
-func (a Accountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	var bad error
 	switch {
 	case epsilon > MaxEpsilon && !math.IsInf(epsilon, 1):
@@ -118,7 +119,7 @@ func (a Accountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) 
 	case !(epsilon >= 0 && epsilon <= MaxEpsilon):
 		bad = fmt.Errorf("pld: epsilon = %v, must be in [0, %v]", epsilon, MaxEpsilon)
 	}
-	q, err := a.query(events, bad)
+	q, err := a.query(ctx, events, bad)
 	if err != nil {
 		return dp.Bound{}, err
 	}

@@ -27,7 +27,7 @@ func replaced(events ...dp.Event) []dp.Event {
 
 func epsilon(t *testing.T, a dp.Accountant, delta float64, events ...dp.Event) dp.Bound {
 	t.Helper()
-	b, err := a.Epsilon(events, delta)
+	b, err := a.Epsilon(t.Context(), events, delta)
 	if err != nil {
 		t.Fatalf("%s, %+v, δ = %v: %v", a.Name(), events, delta, err)
 	}
@@ -144,7 +144,7 @@ func TestExactForms(t *testing.T) {
 			if b.Kind != dp.Exact || !(math.Abs(b.Epsilon-want) <= 1e-9*want) || b.EpsilonLower > want || b.EpsilonUpper < want {
 				t.Errorf("%+v, δ = %v: %+v, want %v", c.spec, delta, b, want)
 			}
-			query := query{directions: []direction{c.direction}, specs: []spec{c.spec}, accuracy: 1e-3}
+			query := query{ctx: t.Context(), directions: []direction{c.direction}, specs: []spec{c.spec}, accuracy: 1e-3}
 			lo, up := query.composeEpsilon(delta)
 			if lo > want*(1+1e-12) || up < want*(1-1e-12) || !(up-lo <= 1e-2*want || want < 1e-6) {
 				t.Errorf("%+v, δ = %v: contour [%v, %v], want %v", c.spec, delta, lo, up, want)
@@ -164,7 +164,7 @@ func TestRemovingCostsMoreThanAdding(t *testing.T) {
 	for range 40 {
 		q, sigma, _, delta := draw(r)
 		sigma = min(sigma, 50)
-		query := query{directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
+		query := query{ctx: t.Context(), directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
 		lo, _ := query.composeEpsilon(delta)
 		removed, err := oneEpsilon(spec{q, sigma, 1}, delta)
 		if err != nil || lo > removed*(1+1e-12) {
@@ -243,7 +243,7 @@ func TestTwoRounds(t *testing.T) {
 		eps := logUniform(r, 0.05, 5)
 		for _, d := range []direction{remove, add, replace} {
 			want := twoRounds(d, a, b, eps)
-			query := query{directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
+			query := query{ctx: t.Context(), directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
 			lo, up := query.composeDelta(eps)
 			const rounding = 1e-9
 			if lo > want+rounding || up < want-rounding || want > 1e-6 && up-lo > 2e-3*want {
@@ -283,7 +283,7 @@ func TestManyDifferentRounds(t *testing.T) {
 	if len(specs) <= maxSpecs || !sound(b) || b.EpsilonUpper > 1.01*b.EpsilonLower {
 		t.Errorf("%d different rounds: %+v", len(specs), b)
 	}
-	one := query{directions: []direction{remove}, specs: nil, accuracy: 1e-3}
+	one := query{ctx: t.Context(), directions: []direction{remove}, specs: nil, accuracy: 1e-3}
 	for _, e := range events {
 		one.specs = append(one.specs, spec{e.Rate, e.NoiseMultiplier, float64(e.Count)})
 	}
@@ -327,7 +327,7 @@ func TestRandomSettings(t *testing.T) {
 		compare("at smaller δ", epsilon(t, Accountant{}, delta/1.1, e))
 		compare("replacing", epsilon(t, Accountant{}, delta, replaced(e)...))
 		compare("by Rényi", epsilon(t, rdp.Accountant{}, delta, e))
-		switch closed, err := (closedform.Accountant{}).Epsilon([]dp.Event{e}, delta); {
+		switch closed, err := (closedform.Accountant{}).Epsilon(t.Context(), []dp.Event{e}, delta); {
 		case err == nil:
 			covered++
 			if closed.EpsilonUpper < b.EpsilonUpper {
@@ -337,14 +337,14 @@ func TestRandomSettings(t *testing.T) {
 			t.Error(err)
 		}
 		if b.Epsilon > 1e-6 && b.Epsilon < 1e3 {
-			d, err := (Accountant{}).Delta([]dp.Event{e}, b.Epsilon)
+			d, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, b.Epsilon)
 			if err != nil || !sound(d) {
 				t.Errorf("%+v, ε = %v: %+v, %v", e, b.Epsilon, d, err)
 			}
-			if above, _ := (Accountant{}).Delta([]dp.Event{e}, b.EpsilonUpper); above.DeltaLower > delta*(1+1e-9) {
+			if above, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e}, b.EpsilonUpper); above.DeltaLower > delta*(1+1e-9) {
 				t.Errorf("%+v: δ(%v) ≥ %v > %v", e, b.EpsilonUpper, above.DeltaLower, delta)
 			}
-			if below, _ := (Accountant{}).Delta([]dp.Event{e}, b.EpsilonLower); below.DeltaUpper < delta*(1-1e-9) {
+			if below, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e}, b.EpsilonLower); below.DeltaUpper < delta*(1-1e-9) {
 				t.Errorf("%+v: δ(%v) ≤ %v < %v", e, b.EpsilonLower, below.DeltaUpper, delta)
 			}
 		}
@@ -400,7 +400,7 @@ func TestFixedSize(t *testing.T) {
 		e := dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: sigma, Rate: q, Count: 1}
 		eps := logUniform(r, 0.01, 2)
 		want := oneDelta(spec{q, sigma / 2, 1}, eps)
-		b, err := (Accountant{}).Delta([]dp.Event{e}, eps)
+		b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps)
 		if err != nil || b.Kind != dp.Upper || b.DeltaLower != 0 || b.DeltaUpper < want*(1-1e-12) || want > 1e-12 && b.DeltaUpper > want*1.002 {
 			t.Errorf("%+v, ε = %v: %+v, %v, want %v", e, eps, b, err, want)
 		}
@@ -462,7 +462,7 @@ func TestDeltaCorners(t *testing.T) {
 		{[]dp.Event{event(0.01, 1, 10)}, 100, 1, 1e-30},
 		{[]dp.Event{event(0.0006087007950895863, 2.3647689257158233, 5)}, 0.4915308960433169, 1, 1e-20},
 	} {
-		b, err := (Accountant{}).Delta(c.events, c.eps)
+		b, err := (Accountant{}).Delta(t.Context(), c.events, c.eps)
 		if err != nil || !sound(b) || b.DeltaUpper > c.most || b.DeltaUpper-b.DeltaLower > c.width*b.DeltaUpper {
 			t.Errorf("%+v, ε = %v: %+v, %v, want at most %v", c.events, c.eps, b, err, c.most)
 		}
@@ -504,7 +504,7 @@ func TestRefusals(t *testing.T) {
 		{Accountant{}, []dp.Event{event(0.1, 1, 1<<50)}, 1e-5, true, []string{"rounds"}},
 	} {
 		for what, err := range map[string]error{
-			"epsilon": func() error { _, err := c.accountant.Epsilon(c.events, c.delta); return err }(),
+			"epsilon": func() error { _, err := c.accountant.Epsilon(t.Context(), c.events, c.delta); return err }(),
 		} {
 			if err == nil || errors.Is(err, dp.ErrNotCovered) != c.uncovered {
 				t.Errorf("%s of %+v: %v", what, c.events, err)
@@ -518,7 +518,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := (Accountant{}).Delta([]dp.Event{good}, eps); err == nil {
+		if _, err := (Accountant{}).Delta(t.Context(), []dp.Event{good}, eps); err == nil {
 			t.Errorf("δ at ε = %v", eps)
 		}
 	}

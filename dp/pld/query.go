@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 // query is a release to account.
 type query struct {
+	ctx        context.Context // once it is done, every loop ends where it is
 	directions []direction
 	specs      []spec
 	adjacency  dp.Adjacency
@@ -19,7 +21,7 @@ type query struct {
 
 // query checks the events and joins equal ones. bad is what is wrong with the
 // other argument. What is not covered names the first event for each reason.
-func (a Accountant) query(events []dp.Event, bad error) (query, error) {
+func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (query, error) {
 	var invalid, uncovered []error
 	if errors.Is(bad, dp.ErrNotCovered) {
 		uncovered = append(uncovered, bad)
@@ -39,7 +41,7 @@ func (a Accountant) query(events []dp.Event, bad error) (query, error) {
 	if len(events) == 0 {
 		refuse("no events")
 	}
-	q := query{accuracy: a.Accuracy}
+	q := query{ctx: ctx, accuracy: a.Accuracy}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
@@ -83,6 +85,9 @@ func (a Accountant) query(events []dp.Event, bad error) (query, error) {
 	case len(events) > 0:
 		refuse("%s sampling under %s adjacency has no dominating pair here", q.sampling, q.adjacency)
 	}
+	if err := context.Cause(ctx); err != nil {
+		return query{}, err
+	}
 	if err := errors.Join(invalid...); err != nil {
 		for _, e := range uncovered { // not covered, but not only that
 			err = fmt.Errorf("%w\n%v", err, e)
@@ -115,7 +120,7 @@ func (q query) epsilon(delta float64) (lower, upper float64, err error) {
 	if least != nil {
 		lower, _ = least.composeEpsilon(delta)
 	}
-	return inOrder(lower, upper)
+	return q.answer(lower, upper)
 }
 
 // delta bounds δ at ε.
@@ -129,12 +134,15 @@ func (q query) delta(epsilon float64) (lower, upper float64, err error) {
 	if least != nil {
 		lower, _ = least.composeDelta(epsilon)
 	}
-	return inOrder(lower, upper)
+	return q.answer(lower, upper)
 }
 
-// inOrder returns the ends of an answer. They cross only by a fault of the
-// package, and then nothing is answered.
-func inOrder(lower, upper float64) (float64, float64, error) {
+// answer returns the ends of an answer. They cross only by a fault of the
+// package, and then nothing is answered; nor is it once the context is done.
+func (q query) answer(lower, upper float64) (float64, float64, error) {
+	if err := context.Cause(q.ctx); err != nil {
+		return 0, 0, err
+	}
 	if !(lower <= upper*(1+1e-9)) {
 		return 0, 0, fmt.Errorf("pld: the bounds %v and %v contradict each other: a fault of this program", lower, upper)
 	}
@@ -148,7 +156,7 @@ func (q query) ends() (least, most *query) {
 		return nil, &q
 	}
 	l, m := q, q
-	l.specs, m.specs = grouped(q.specs)
+	l.specs, m.specs = grouped(q.ctx, q.specs)
 	return &l, &m
 }
 
@@ -158,6 +166,9 @@ func (q query) ends() (least, most *query) {
 func (q query) single(delta float64) float64 {
 	largest := 0.0
 	for _, s := range q.specs {
+		if q.ctx.Err() != nil {
+			break
+		}
 		if eps, err := oneEpsilon(s, min(delta*(1+exactRounding), 1-unit)); err == nil {
 			largest = max(largest, eps*(1-exactRounding))
 		}

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"math"
 
 	"proactivedp/internal/root"
@@ -14,6 +15,7 @@ import (
 // is the release with at least one jump, a loss above a threshold, and what is
 // left, the bulk, is bounded. It would drown the rest.
 type release struct {
+	ctx    context.Context // of the query
 	rounds []*round
 	gauss  float64
 	out    float64 // probability that any of the rounds is outside its parts
@@ -26,8 +28,8 @@ type spec struct{ q, sigma, count float64 }
 
 // newRelease restricts all losses such that at most a probability of budget is
 // lost. It is peeled at the threshold if that is finite.
-func newRelease(d direction, specs []spec, budget, threshold float64) *release {
-	r := &release{}
+func newRelease(ctx context.Context, d direction, specs []spec, budget, threshold float64) *release {
+	r := &release{ctx: ctx}
 	var sampled float64
 	for _, s := range specs {
 		if s.q < 1 {
@@ -35,6 +37,9 @@ func newRelease(d direction, specs []spec, budget, threshold float64) *release {
 		}
 	}
 	for _, s := range specs {
+		if ctx.Err() != nil {
+			break
+		}
 		if s.q == 1 {
 			sensitivity := 1.0
 			if d == replace || d == fixed {
@@ -81,6 +86,9 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 		variance: r.gauss,
 	}
 	for _, one := range r.rounds {
+		if r.ctx.Err() != nil {
+			break
+		}
 		b := one.bulk.tilt(one, lambda)
 		bulk.k += one.count * b.k
 		bulk.mean += one.count * b.mean

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"math"
 
 	"proactivedp/internal/root"
@@ -52,7 +53,7 @@ func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper f
 
 // epsilonOf bounds the ε of one direction at δ.
 func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
-	r := newRelease(d, q.specs, lost*delta, math.Inf(1))
+	r := newRelease(q.ctx, d, q.specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	upper = r.chernoff(s.lambda, delta)
 	if !ok {
@@ -123,9 +124,9 @@ func (s *search) heavy(accuracy float64) bool {
 }
 
 // run narrows the interval as far as the accuracy asks and the work allows, and
-// faster the more is known.
+// faster the more is known. Once the context is done it stays as wide as it is.
 func (s *search) run(accuracy float64) (lower, upper float64) {
-	for attempt, idle := 0, 0; attempt < 7 && idle < 2 && !s.done(accuracy); attempt++ {
+	for attempt, idle := 0, 0; attempt < 7 && idle < 2 && !s.done(accuracy) && s.ctx.Err() == nil; attempt++ {
 		before := s.upper - s.lower
 		step := accuracy
 		if attempt > 0 || s.heavy(accuracy) {
@@ -147,7 +148,7 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 // peel returns a search in the release peeled for ε near the upper end, or nil.
 func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 	eps := s.upper
-	r, at := peeled(d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
+	r, at := peeled(s.ctx, d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
 	if r == nil {
 		return nil
 	}
@@ -159,11 +160,11 @@ func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 // peeled returns the release peeled at the largest threshold for which the δ(eps)
 // of the bulk is a part of the accuracy wanted in a δ of about delta, and its
 // saddle for eps; nil if there is none, or if that wins nothing.
-func peeled(d direction, specs []spec, delta, eps, accuracy, lambda float64) (*release, saddle) {
+func peeled(ctx context.Context, d direction, specs []spec, delta, eps, accuracy, lambda float64) (*release, saddle) {
 	logRest := math.Log(restShare * min(0.5, accuracy) * delta)
 	for _, part := range [...]float64{1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32} {
-		r := newRelease(d, specs, lost*delta, eps/part)
-		if !r.peeled {
+		r := newRelease(ctx, d, specs, lost*delta, eps/part)
+		if !r.peeled || ctx.Err() != nil {
 			break
 		}
 		r.rest = r.aliasesOfBulk(eps)
@@ -237,7 +238,7 @@ func (q query) deltaOf(d direction, eps, accuracy float64) (lower, upper float64
 	if d == add || eps == 0 || upper-lower <= accuracy*upper {
 		return lower, upper
 	}
-	if r, s := peeled(d, q.specs, max(lower, 1e-3*upper), eps, accuracy, s.lambda); r != nil {
+	if r, s := peeled(q.ctx, d, q.specs, max(lower, 1e-3*upper), eps, accuracy, s.lambda); r != nil {
 		s.logDelta = math.Log(upper)
 		lower, upper = r.delta(s, lower, upper, accuracy)
 	}
@@ -249,11 +250,11 @@ func (q query) deltaOf(d direction, eps, accuracy float64) (lower, upper float64
 func (q query) truncated(d direction, eps float64) (r *release, s saddle, ok bool) {
 	at := func(s saddle) float64 { return s.epsilon - eps }
 	for _, budget := range [...]float64{1e-30, 1e-200} {
-		r = newRelease(d, q.specs, budget, math.Inf(1))
+		r = newRelease(q.ctx, d, q.specs, budget, math.Inf(1))
 		if s, ok = r.find(r.start(20), at); !ok {
 			continue
 		}
-		right := newRelease(d, q.specs, max(1e-200, lost*min(1, math.Exp(s.logDelta))), math.Inf(1))
+		right := newRelease(q.ctx, d, q.specs, max(1e-200, lost*min(1, math.Exp(s.logDelta))), math.Inf(1))
 		if t, found := right.find(s.lambda, at); found {
 			return right, t, true
 		}
@@ -278,7 +279,7 @@ func (r *release) delta(s saddle, lower, upper, accuracy float64) (float64, floa
 	logDelta, fall, slope := s.logDelta, 1+s.lambda, s.lambda
 	for range 6 {
 		p, _, ok := r.affordable(s, logDelta, accuracy/slope, fall)
-		if !ok {
+		if !ok || r.ctx.Err() != nil {
 			break
 		}
 		c := r.contour(p)

@@ -23,7 +23,7 @@ func TestBoundSaysEverything(t *testing.T) {
 	for _, k := range kinds {
 		e := event(0.01, 1, 1000)
 		e.Sampling, e.Adjacency = k.sampling, k.adjacency
-		b, err := Accountant{}.Epsilon([]dp.Event{e}, 1e-5)
+		b, err := Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestBoundSaysEverything(t *testing.T) {
 		if b != want || !(b.Epsilon > 1 && b.Epsilon < 20) {
 			t.Errorf("%+v, want %+v", b, want)
 		}
-		d, err := Accountant{}.Delta([]dp.Event{e}, b.Epsilon)
+		d, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, b.Epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestAboveTheGaussian(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for range 300 {
 		sigma, count, eps := logUniform(r, 1, 100), int(logUniform(r, 1, 100)), logUniform(r, 0.01, 5)
-		b, err := Accountant{}.Delta([]dp.Event{event(1, sigma, count)}, eps)
+		b, err := Accountant{}.Delta(t.Context(), []dp.Event{event(1, sigma, count)}, eps)
 		if want := exact(math.Sqrt(float64(count))/sigma, eps); err != nil || !(b.Delta >= want) {
 			t.Errorf("σ = %v, T = %d, ε = %v: δ = %v, exact %v (%v)", sigma, count, eps, b.Delta, want, err)
 		}
@@ -70,7 +70,7 @@ func TestDeltaAtZero(t *testing.T) {
 			distance = 2
 		}
 		want := 0.3 * math.Erf(distance/(4*math.Sqrt2))
-		b, err := Accountant{}.Delta([]dp.Event{e}, 0)
+		b, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, 0)
 		if err != nil || !(b.Delta >= want && b.Delta <= want*(1+2*margin)) {
 			t.Errorf("%v: δ(0) = %v, want %v (%v)", k, b.Delta, want, err)
 		}
@@ -126,7 +126,7 @@ func TestMonotone(t *testing.T) {
 		if v := epsilonOf(t, Accountant{Orders: []float64{1 + logUniform(r, 1e-3, 1e4)}}, e, delta); !(v >= least) {
 			t.Errorf("%+v, δ = %v: ε = %v, at one order %v", e, delta, eps, v)
 		}
-		b, err := Accountant{}.Delta([]dp.Event{e}, eps)
+		b, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, eps)
 		if err != nil || eps > 0 && !(math.Abs(math.Log(b.Delta/delta)) <= 1e-5*(1-math.Log(delta))) || eps == 0 && !(b.Delta <= delta) {
 			t.Errorf("%+v: ε = %v at δ = %v, where δ = %v (%v)", e, eps, delta, b.Delta, err)
 		}
@@ -138,7 +138,7 @@ func TestMonotone(t *testing.T) {
 func TestComposition(t *testing.T) {
 	acc := func(events ...dp.Event) float64 {
 		t.Helper()
-		b, err := Accountant{}.Epsilon(events, 1e-5)
+		b, err := Accountant{}.Epsilon(t.Context(), events, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestComposition(t *testing.T) {
 	}{{pair{mixture, 0.01, 1}, 500}, {pair{mixture, 0.02, 1.5}, 300}, {pair{gaussian, 1, 30}, 2}} {
 		sum += p.count * p.p.divergence(11)
 	}
-	at12, err := Accountant{Orders: []float64{12}}.Epsilon([]dp.Event{a, b, all}, 1e-5)
+	at12, err := Accountant{Orders: []float64{12}}.Epsilon(t.Context(), []dp.Event{a, b, all}, 1e-5)
 	if want, e := Epsilon(12, sum, 1e-5); err != nil || e != nil || !(at12.Epsilon > want && at12.Epsilon <= want*(1+2*margin)) {
 		t.Errorf("order 12: %v, want %v (%v, %v)", at12.Epsilon, want, err, e)
 	}
@@ -190,8 +190,8 @@ func TestAccountantErrors(t *testing.T) {
 		{"small rate", with(func(e *dp.Event) { e.Rate = 1e-40 }), "sample rate = 1e-40, must be in [1e-30, 1]"},
 	} {
 		for _, ask := range []func() (dp.Bound, error){
-			func() (dp.Bound, error) { return Accountant{}.Epsilon(c.events, 1e-5) },
-			func() (dp.Bound, error) { return Accountant{}.Delta(c.events, 1) },
+			func() (dp.Bound, error) { return Accountant{}.Epsilon(t.Context(), c.events, 1e-5) },
+			func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), c.events, 1) },
 		} {
 			if b, err := ask(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), c.want) || b != (dp.Bound{}) {
 				t.Errorf("%s: %+v, %v; want dp.ErrNotCovered with %q", c.name, b, err, c.want)
@@ -202,11 +202,11 @@ func TestAccountantErrors(t *testing.T) {
 	// What is invalid is a fault, and all of it is reported.
 	bad := with(func(e *dp.Event) { e.Count = -1 })
 	for want, ask := range map[string]func() (dp.Bound, error){
-		"delta = 0":     func() (dp.Bound, error) { return Accountant{}.Epsilon(bad, 0) },
-		"delta = NaN":   func() (dp.Bound, error) { return Accountant{}.Epsilon(bad, math.NaN()) },
-		"epsilon = -1":  func() (dp.Bound, error) { return Accountant{}.Delta(bad, -1) },
-		"epsilon = Inf": func() (dp.Bound, error) { return Accountant{}.Delta(bad, math.Inf(1)) },
-		"order = 1":     func() (dp.Bound, error) { return Accountant{Orders: []float64{1}}.Epsilon(bad, 0.1) },
+		"delta = 0":     func() (dp.Bound, error) { return Accountant{}.Epsilon(t.Context(), bad, 0) },
+		"delta = NaN":   func() (dp.Bound, error) { return Accountant{}.Epsilon(t.Context(), bad, math.NaN()) },
+		"epsilon = -1":  func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, -1) },
+		"epsilon = Inf": func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, math.Inf(1)) },
+		"order = 1":     func() (dp.Bound, error) { return Accountant{Orders: []float64{1}}.Epsilon(t.Context(), bad, 0.1) },
 	} {
 		_, err := ask()
 		if err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(strings.ReplaceAll(err.Error(), "+Inf", "Inf"), want) || !strings.Contains(err.Error(), "count of rounds = -1") {
@@ -217,7 +217,7 @@ func TestAccountantErrors(t *testing.T) {
 
 func BenchmarkEpsilon(b *testing.B) {
 	for b.Loop() {
-		if _, err := (Accountant{}).Epsilon([]dp.Event{event(0.0048, 12.10881, 1250)}, 1.0/60000); err != nil {
+		if _, err := (Accountant{}).Epsilon(b.Context(), []dp.Event{event(0.0048, 12.10881, 1250)}, 1.0/60000); err != nil {
 			b.Fatal(err)
 		}
 	}

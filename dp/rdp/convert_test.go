@@ -60,7 +60,7 @@ func TestLeastOfAll(t *testing.T) {
 func TestDeltaOfHugeEpsilon(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.1, Count: 100}
 	for _, eps := range []float64{1e6, 1e100, 1e300} {
-		if b, err := (Accountant{}).Delta([]dp.Event{e}, eps); err != nil || !(b.DeltaUpper >= 0 && b.DeltaUpper <= 1) {
+		if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps); err != nil || !(b.DeltaUpper >= 0 && b.DeltaUpper <= 1) {
 			t.Errorf("ε = %v: %+v, %v", eps, b, err)
 		}
 	}

@@ -53,7 +53,7 @@ func deltaOf(r oracle.Row) float64 {
 
 func epsilonOf(t *testing.T, a Accountant, e dp.Event, delta float64) float64 {
 	t.Helper()
-	b, err := a.Epsilon([]dp.Event{e}, delta)
+	b, err := a.Epsilon(t.Context(), []dp.Event{e}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}

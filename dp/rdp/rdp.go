@@ -24,6 +24,7 @@
 package rdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -62,13 +63,16 @@ var _ dp.Accountant = Accountant{}
 func (Accountant) Name() string { return "rdp" }
 
 // Epsilon implements dp.Accountant: the least ε of all orders, see [Epsilon].
-func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
+func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	r, b, err := a.release(events, checkDelta(delta))
 	if err != nil {
 		return dp.Bound{}, err
 	}
 	if r.totalVariation() > delta {
-		b.Epsilon = a.least(func(alpha float64) float64 { return epsilon(alpha, r.divergence(alpha), delta) })
+		b.Epsilon = a.least(func(alpha float64) float64 { return epsilon(alpha, r.divergence(ctx, alpha), delta) })
+	}
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
 	}
 	b.EpsilonUpper = b.Epsilon
 	b.DeltaLower, b.Delta, b.DeltaUpper = delta, delta, delta
@@ -77,12 +81,15 @@ func (a Accountant) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) 
 
 // Delta implements dp.Accountant: the least δ of all orders, see [Delta]. It is
 // never 0, if need be the smallest positive float64.
-func (a Accountant) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	r, b, err := a.release(events, checkEpsilon(epsilon))
 	if err != nil {
 		return dp.Bound{}, err
 	}
-	l := a.least(func(alpha float64) float64 { return logDelta(alpha, r.divergence(alpha), epsilon) })
+	l := a.least(func(alpha float64) float64 { return logDelta(alpha, r.divergence(ctx, alpha), epsilon) })
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
 	b.Delta = r.totalVariation()
 	if delta := roundedExp(l); delta < b.Delta { // not if it is NaN, out of float64's range
 		b.Delta = delta
@@ -159,9 +166,14 @@ type rounds struct {
 // release is all rounds; their divergences add up (Mironov 2017, Proposition 1).
 type release []rounds
 
-func (r release) divergence(alpha float64) float64 {
+// divergence is that of order alpha, rounded up, or a part of it once ctx is
+// done, which is to be thrown away.
+func (r release) divergence(ctx context.Context, alpha float64) float64 {
 	sum := 0.0
 	for _, p := range r {
+		if ctx.Err() != nil {
+			break
+		}
 		sum += p.count * p.divergence(alpha-1)
 	}
 	return sum * (1 + margin)

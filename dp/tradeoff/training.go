@@ -1,6 +1,7 @@
 package tradeoff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -24,12 +25,13 @@ type Profile struct {
 // The lower curve misses little, as the square of the distance of the ε; the
 // upper one is above by more, in proportion to that distance. Both are what
 // they claim to be for any Profile. An ε that is dp.ErrNotCovered is left out;
-// if all are, that is the error.
-func Training(a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
+// if all are, that is the error. It ends with context.Cause(ctx) soon after ctx
+// is done.
+func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 {
 		return nil, fmt.Errorf("tradeoff: number of epsilons = %d, must be at least 2", p.Epsilons)
 	}
-	last, err := a.Epsilon(events, p.SmallestDelta)
+	last, err := a.Epsilon(ctx, events, p.SmallestDelta)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func Training(a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (
 	var gaps []error
 	for i := range p.Epsilons {
 		eps := last.Epsilon * float64(i) / float64(p.Epsilons-1)
-		b, err := a.Delta(events, eps)
+		b, err := a.Delta(ctx, events, eps)
 		switch {
 		case err == nil:
 			bounds = append(bounds, b)

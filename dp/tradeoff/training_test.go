@@ -1,6 +1,7 @@
 package tradeoff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +18,7 @@ func event(q, sigma float64, rounds int) dp.Event {
 
 func training(t *testing.T, a dp.Accountant, p Profile, events ...dp.Event) Curves {
 	t.Helper()
-	curves, err := Training(a, events, p, alphas(t, 201))
+	curves, err := Training(t.Context(), a, events, p, alphas(t, 201))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,14 +88,14 @@ func TestTrainingOfClosedForm(t *testing.T) {
 // factor lie around the true curve.
 type factor struct{ gdp.Accountant }
 
-func (f factor) Epsilon(events []dp.Event, delta float64) (dp.Bound, error) {
-	b, err := f.Accountant.Epsilon(events, delta)
+func (f factor) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	b, err := f.Accountant.Epsilon(ctx, events, delta)
 	b.Kind = dp.Interval
 	return b, err
 }
 
-func (f factor) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
-	b, err := f.Accountant.Delta(events, epsilon)
+func (f factor) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	b, err := f.Accountant.Delta(ctx, events, epsilon)
 	b.Kind, b.DeltaLower, b.DeltaUpper = dp.Interval, b.Delta/4, b.Delta*4
 	return b, err
 }
@@ -119,11 +120,11 @@ type refuses struct {
 	err  error
 }
 
-func (r refuses) Delta(events []dp.Event, epsilon float64) (dp.Bound, error) {
+func (r refuses) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if epsilon >= r.from {
 		return dp.Bound{}, r.err
 	}
-	return r.Accountant.Delta(events, epsilon)
+	return r.Accountant.Delta(ctx, events, epsilon)
 }
 
 // What is not covered is left out of the curve, which stays safe; any other
@@ -136,7 +137,7 @@ func TestTrainingWithGaps(t *testing.T) {
 	atLeast(t, some[1], exact, 1e-13)
 	near(t, "f(0) from ε up to 1", some[0].Points[0].Beta, 1-gdp.Delta(1, 1), 0.01)
 	for _, r := range []refuses{{from: 0, err: uncovered}, {from: 1, err: broken}} {
-		if _, err := Training(r, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 300}, alphas(t, 11)); !errors.Is(err, r.err) {
+		if _, err := Training(t.Context(), r, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 300}, alphas(t, 11)); !errors.Is(err, r.err) {
 			t.Errorf("%v, want %v", err, r.err)
 		}
 	}
@@ -144,13 +145,13 @@ func TestTrainingWithGaps(t *testing.T) {
 
 func TestTrainingErrors(t *testing.T) {
 	grid := alphas(t, 11)
-	if _, err := Training(gdp.Accountant{}, nil, Profile{1e-5, 1}, grid); err == nil {
+	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 1}, grid); err == nil {
 		t.Error("one ε was accepted")
 	}
-	if _, err := Training(gdp.Accountant{}, nil, Profile{1e-5, 9}, grid); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 9}, grid); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("no events: %v", err)
 	}
-	if _, err := Training(gdp.Accountant{}, []dp.Event{event(1, 1, 1)}, Profile{math.NaN(), 9}, grid); err == nil || errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Training(t.Context(), gdp.Accountant{}, []dp.Event{event(1, 1, 1)}, Profile{math.NaN(), 9}, grid); err == nil || errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("δ = NaN: %v", err)
 	}
 }

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/rdp"
+)
+
+// impatient is an accountant whose caller loses patience at one of its answers:
+// the context is done before it is given.
+type impatient struct {
+	rdp.Accountant
+	left   *int // answers until then; negative: those asked for after it
+	cancel context.CancelCauseFunc
+}
+
+var errStop = errors.New("that is enough")
+
+func (i impatient) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	if *i.left--; *i.left == 0 {
+		i.cancel(errStop)
+	}
+	return i.Accountant.Epsilon(ctx, events, delta)
+}
+
+// Whatever is being planned when the context is done, the answer is its cause, at
+// every one of the first eight questions that the accountant is asked (or at
+// least three, if it is not asked more), and at most one other question follows.
+func TestInterrupts(t *testing.T) {
+	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30, DatasetSize: 10000, Count: 100}}
+	planned := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.3})
+	for name, ask := range map[string]func(context.Context, dp.Accountant) error{
+		"calibrate": func(ctx context.Context, acc dp.Accountant) error {
+			_, err := Calibrate(ctx, Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, acc, nil)
+			return err
+		},
+		"infeasible": func(ctx context.Context, acc dp.Accountant) error {
+			_, err := Calibrate(ctx, Target{Epsilon: 1e-8, Delta: 1e-9, SampleRate: 0.9, Sigma: 0.1}, acc, nil)
+			return err
+		},
+		"tighten": func(ctx context.Context, acc dp.Accountant) error { p := *planned; return p.Tighten(ctx, acc) },
+		"frontier": func(ctx context.Context, acc dp.Accountant) error {
+			_, err := planned.Frontier(ctx, acc, 5)
+			return err
+		},
+		"replan": func(ctx context.Context, acc dp.Accountant) error {
+			_, err := Replan(ctx, NextRequest{Past: past, Epochs: 2, Epsilon: 0.1}, acc)
+			return err
+		},
+		"no next leg": func(ctx context.Context, acc dp.Accountant) error {
+			_, err := Replan(ctx, NextRequest{Past: past[:1], Epochs: 200, Epsilon: 0.05, Sigma: 1}, acc)
+			return err
+		},
+	} {
+		for patience := range 8 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			left := patience + 1
+			err := ask(ctx, impatient{left: &left, cancel: cancel})
+			if left > 0 && patience > 2 { // it was done before
+				continue
+			}
+			if err != errStop {
+				t.Errorf("%s: stopped at question %d: %v", name, patience+1, err)
+			}
+			if left < -1 {
+				t.Errorf("%s: %d questions after it was stopped", name, -left)
+			}
+			cancel(nil)
+		}
+	}
+	for _, r := range []Request{
+		{N: 10000, Epochs: 5, Sigma: 19.3},
+		{N: 10000, Epochs: 5, SampleSize: 30, Epsilon: 1, Method: RDP},
+		{N: 10000, Rounds: 50, SampleSize: 30, Sigma: 2, Method: PLD},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errStop)
+		if p, err := Solve(ctx, r); err != errStop || p != nil {
+			t.Errorf("%+v: %v, %v", r, p, err)
+		}
+	}
+}
