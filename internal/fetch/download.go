@@ -43,14 +43,19 @@ func (l Locator) download(ctx context.Context, f File, path string) error {
 		return fmt.Errorf("\tcache folder: %w", err)
 	}
 	l.timing = l.timing.orDefault()
+	limited, cancel := context.WithTimeoutCause(ctx, l.timing.total, fmt.Errorf("not done after %v, which is the limit for a file", l.timing.total))
+	defer cancel()
 	var failures []error
 	unreachable := map[string]bool{} // which hosts could not be connected to
 	for _, source := range f.Sources {
-		err := l.fromSource(ctx, f, source, path, unreachable)
+		err := l.fromSource(limited, f, source, path, unreachable)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		failures = append(failures, fmt.Errorf("\t%s: %w", source, err))
+		if limited.Err() != nil {
+			break
+		}
 	}
 	return errors.Join(failures...)
 }
@@ -100,11 +105,15 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	request.Header.Set("User-Agent", userAgent)
 	// The file's own bytes, with their length, so that a cut shows.
 	request.Header.Set("Accept-Encoding", "identity")
-	client := l.Client
-	if client == nil {
-		client = http.DefaultClient
+	client := http.Client{}
+	if l.Client != nil {
+		client = *l.Client
 	}
+	client.CheckRedirect = f.checkRedirect
 	response, err := client.Do(request)
+	if errors.Is(err, errRedirect) {
+		return 0, backoff.Permanent(errors.Unwrap(err)) // the URL is named with the source
+	}
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // the message names the source, and so the URL, already
@@ -141,7 +150,11 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		if _, local := errors.AsType[*fs.PathError](err); local {
 			return 0, backoff.Permanent(err)
 		}
-		return 0, fmt.Errorf("after %d bytes: %w", n, cause(err))
+		err = fmt.Errorf("after %d bytes: %w", n, cause(err))
+		if errors.Is(err, errTooSlow) {
+			return 0, backoff.Permanent(err)
+		}
+		return 0, err
 	}
 	if n > limit {
 		return 0, backoff.Permanent(fmt.Errorf("more than the limit of %d bytes", limit))
@@ -153,6 +166,32 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		return 0, backoff.Permanent(err)
 	}
 	return n, nil
+}
+
+// errRedirect marks redirects that are not followed.
+var errRedirect = errors.New("redirected")
+
+// maxRedirects is how many redirects of a request are followed.
+const maxRedirects = 10
+
+// checkRedirect lets a request go on to the host that it was made to and to those
+// of f's sources, never from https to http.
+func (f File) checkRedirect(next *http.Request, via []*http.Request) error {
+	before := via[len(via)-1].URL
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("%w more than %d times", errRedirect, maxRedirects)
+	case before.Scheme == "https" && next.URL.Scheme != "https":
+		return fmt.Errorf("%w from https to %s", errRedirect, next.URL.Scheme)
+	case next.URL.Host == via[0].URL.Host:
+		return nil
+	}
+	for _, source := range f.Sources {
+		if u, err := url.Parse(source); err == nil && u.Host == next.URL.Host {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w to %q, which is the host of no source", errRedirect, next.URL.Host)
 }
 
 // statusError returns nil for 200 OK, and a permanent error for a status that
@@ -169,15 +208,21 @@ func statusError(r *http.Response) error {
 	return backoff.Permanent(err)
 }
 
-// watchdog ends a request that shows no life.
+// errTooSlow marks sources whose bytes come too slowly.
+var errTooSlow = errors.New("too slow")
+
+// watchdog ends a request that shows no life, or too little.
 type watchdog struct {
-	timer     *time.Timer
-	stall     time.Duration
-	connected atomic.Bool
+	timer         *time.Timer
+	stall, window time.Duration
+	connected     atomic.Bool
+
+	began    time.Time // of the window under way; of the reading goroutine alone
+	received int       // in it
 }
 
 func watch(cancel context.CancelCauseFunc, t timing) *watchdog {
-	d := &watchdog{stall: t.stall}
+	d := &watchdog{stall: t.stall, window: t.window}
 	d.timer = time.AfterFunc(t.connect, func() {
 		if d.connected.Load() {
 			cancel(fmt.Errorf("nothing received for %v", t.stall))
@@ -200,6 +245,25 @@ func (d *watchdog) life() {
 	d.timer.Reset(d.stall)
 }
 
+// rate counts n bytes, and reports that they come too slowly. That none come is
+// for the timer to see.
+func (d *watchdog) rate(n int) error {
+	now := time.Now()
+	if d.began.IsZero() {
+		d.began = now
+	}
+	d.received += n
+	took := now.Sub(d.began)
+	if took < d.window {
+		return nil
+	}
+	if float64(d.received) < leastRate*took.Seconds() {
+		return fmt.Errorf("%w: %d bytes in %v, must be at least %d a second", errTooSlow, d.received, took.Round(time.Millisecond), leastRate)
+	}
+	d.began, d.received = now, 0
+	return nil
+}
+
 // observed is a body that tells the watchdog and the bar of what is read from it.
 type observed struct {
 	io.Reader
@@ -211,6 +275,9 @@ func (o *observed) Read(p []byte) (int, error) {
 	n, err := o.Reader.Read(p)
 	if n > 0 {
 		o.dog.life()
+		if slow := o.dog.rate(n); slow != nil {
+			return n, slow
+		}
 		if o.bar != nil {
 			o.bar.Add(n)
 		}

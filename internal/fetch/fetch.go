@@ -42,7 +42,8 @@ type File struct {
 	// Also lists other places, of the same form, where the file may be if Rel is
 	// not there: under another name, say, or not compressed. A download goes to Rel.
 	Also []string
-	// Sources are URLs, tried in this order.
+	// Sources are URLs, tried in this order. They redirect to their own hosts or
+	// those of other sources; what redirects elsewhere is refused.
 	Sources []string
 	// SHA256 of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
@@ -79,7 +80,13 @@ type timing struct {
 	connect time.Duration // how long until a connection must stand
 	stall   time.Duration // how long between one sign of life and the next
 	pause   time.Duration // how long before the first retry; later ones wait longer
+	window  time.Duration // how long a time in which at least leastRate a second must come
+	total   time.Duration // how long for a file, from all its sources together
 }
+
+// leastRate is the least bytes a second, on average over timing.window: a server
+// that sends a byte now and then shows life for ever.
+const leastRate = 1 << 10
 
 func (t timing) orDefault() timing {
 	// connect is short because a run without a network must soon go on without
@@ -92,6 +99,12 @@ func (t timing) orDefault() timing {
 	}
 	if t.pause == 0 {
 		t.pause = 250 * time.Millisecond
+	}
+	if t.window == 0 {
+		t.window = 30 * time.Second
+	}
+	if t.total == 0 {
+		t.total = time.Hour
 	}
 	return t
 }

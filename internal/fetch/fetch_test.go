@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -305,6 +306,90 @@ func TestStalledSource(t *testing.T) {
 	wantKind(t, err, ErrUnavailable,
 		header+": nothing received for 200ms",
 		body+": after 5 bytes: nothing received for 200ms")
+}
+
+// trickle sends a byte every millisecond for as long as it is asked.
+func trickle(t *testing.T) string {
+	url, _ := source(t, func(w http.ResponseWriter, _ int) {
+		for {
+			if _, err := fmt.Fprint(w, "x"); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	return url
+}
+
+// A source that sends a byte now and then never stalls, and would never end.
+func TestTricklingSource(t *testing.T) {
+	good, _ := source(t, serve(content))
+	slow := trickle(t)
+	l := locator(t)
+	l.timing.window = 200 * time.Millisecond
+	path, err := l.Locate(t.Context(), toy(slow, good))
+	wantFound(t, path, err, l.toyPath())
+
+	l = locator(t)
+	l.timing.window = 200 * time.Millisecond
+	_, err = l.Locate(t.Context(), toy(slow))
+	wantKind(t, err, ErrUnavailable, slow+": after ", "too slow", "must be at least 1024 a second")
+	wantEntries(t, filepath.Join(l.Cache, "set"), 0)
+}
+
+func TestDownloadEndsAtTheLimitForAFile(t *testing.T) {
+	slow, second := trickle(t), trickle(t)
+	l := locator(t)
+	l.timing.total = 300 * time.Millisecond
+	start := time.Now()
+	_, err := l.Locate(t.Context(), toy(slow, second))
+	wantKind(t, err, ErrUnavailable, slow+": not done after 300ms, which is the limit")
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+	if strings.Contains(err.Error(), second) {
+		t.Errorf("the second source was tried after the limit: %v", err)
+	}
+}
+
+func TestRedirectsStayWithTheSources(t *testing.T) {
+	stranger, strange := source(t, serve(content))
+	to := func(url string) func(http.ResponseWriter, int) {
+		return func(w http.ResponseWriter, _ int) {
+			w.Header().Set("Location", url)
+			w.WriteHeader(http.StatusFound)
+		}
+	}
+	away, _ := source(t, to(stranger))
+	l := locator(t)
+	_, err := l.Locate(t.Context(), toy(away))
+	wantKind(t, err, ErrUnavailable, away+": redirected to", "which is the host of no source")
+	if n := strange.Load(); n != 0 {
+		t.Errorf("%d requests to a host that nobody listed", n)
+	}
+	gone, _ := source(t, fail(http.StatusNotFound))
+	known, _ := source(t, func(w http.ResponseWriter, n int) { // to itself, then to another source
+		to([]string{"/moved", gone, stranger}[min(n, 3)-1])(w, n)
+	})
+	l = locator(t)
+	_, err = l.Locate(t.Context(), toy(known, gone))
+	wantKind(t, err, ErrUnavailable, known+": 404 Not Found")
+	l = locator(t)
+	path, err := l.Locate(t.Context(), toy(away, stranger))
+	wantFound(t, path, err, l.toyPath())
+	around, n := source(t, to("/again"))
+	l = locator(t)
+	_, err = l.Locate(t.Context(), toy(around))
+	wantKind(t, err, ErrUnavailable, around+": redirected more than 10 times")
+	if n.Load() != 11 {
+		t.Errorf("%d requests, want 11", n.Load())
+	}
+	down := &http.Request{URL: &url.URL{Scheme: "http", Host: "one.invalid"}}
+	up := []*http.Request{{URL: &url.URL{Scheme: "https", Host: "one.invalid"}}}
+	if err := (File{}).checkRedirect(down, up); !errors.Is(err, errRedirect) {
+		t.Errorf("from https to http: %v", err)
+	}
 }
 
 func TestCancelled(t *testing.T) {
