@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	_ "proactivedp/internal/only64bit"
 )
 
 // Adjacency says when two data sets are neighbours.

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	_ "proactivedp/internal/only64bit"
 )
 
 // Purpose says what a stream is for. The numbers are part of the meaning of a

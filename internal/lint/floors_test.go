@@ -63,6 +63,7 @@ var floors = map[string]floor{
 var sameFloor = map[[2]string]bool{
 	{"internal/fetch", "internal/atomicfile"}:    true,
 	{"internal/atomicfile", "internal/lockfile"}: true,
+	{"rng", "internal/only64bit"}:                true,
 }
 
 // runnersOnly lists the files of sim that may run goroutines and use channels:
