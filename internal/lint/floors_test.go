@@ -13,49 +13,67 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // module is the path of this module, which make rename changes.
-var module = strings.TrimSuffix(reflect.TypeFor[floor]().PkgPath(), "/internal/lint")
+var module = strings.TrimSuffix(reflect.TypeFor[place]().PkgPath(), "/internal/lint")
 
-// floor is a floor of the house and the third-party modules named for it.
-type floor struct {
-	number  int
+// place is where a package stands in the house: on which floor, and which
+// third-party modules it may import.
+type place struct {
+	floor   int
 	modules []string
 }
 
-// floors maps folders to floors; the longest matching prefix counts. A package
-// imports only lower floors and its own parent; those under dp also dp/gdp.
-var floors = map[string]floor{
-	"cmd":             {8, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
-	"internal/tools":  {8, []string{"golang.org/x/tools", "golang.org/x/mod"}},
-	"cmd/bench":       {8, []string{"golang.org/x/perf", "gonum.org/v1/gonum"}},
-	"experiments":     {6, []string{"gonum.org/v1/gonum", "github.com/sourcegraph/conc"}},
-	"train":           {5, nil},
-	"papertables":     {4, []string{"github.com/sourcegraph/conc"}},
-	"audit":           {5, []string{"gonum.org/v1", "github.com/sourcegraph/conc"}},
-	"sim":             {4, []string{"github.com/sourcegraph/conc"}},
-	"sim/clock":       {2, nil},
-	"plan":            {4, nil},
-	"models":          {3, nil},
-	"dp":              {2, []string{"gonum.org/v1"}},
-	"nn":              {2, nil},
-	"data/libsvm":     {2, nil},
-	"data/mnist":      {2, nil},
-	"data/cifar10":    {2, nil},
-	"data/synth":      {2, nil},
-	"internal/f32":    {1, nil},
-	"data":            {1, nil},
-	"internal/plots":  {1, []string{"gonum.org/v1/plot"}},
-	"internal/paper":  {1, nil},
-	"internal":        {0, nil},
-	"internal/report": {0, []string{"github.com/schollz/progressbar/v3"}},
-	"internal/fetch":  {0, []string{"github.com/schollz/progressbar/v3", "github.com/cenkalti/backoff/v5"}},
-	"internal/cpu":    {0, []string{"golang.org/x/sys"}},
-	"rng":             {0, []string{"golang.org/x/sys"}},
+// housePlan is the page with the map of all packages. A package imports only
+// lower floors and its own parent; those under dp also dp/gdp.
+const housePlan = "docs/architecture.md"
+
+// house reads the map of the packages.
+var house = sync.OnceValues(func() (map[string]place, error) {
+	text, err := os.ReadFile(filepath.Join(repository, housePlan))
+	if err != nil {
+		return nil, err
+	}
+	return readHouse(string(text))
+})
+
+var (
+	houseRow   = regexp.MustCompile("^\\| +(\\d+) +\\| `([^`]+)` \\|.*\\|([^|]*)\\|$")
+	houseWords = regexp.MustCompile("`([^`]+)`")
+)
+
+// readHouse reads the rows "| floor | `package` | what it is | modules |".
+func readHouse(text string) (map[string]place, error) {
+	found := map[string]place{}
+	for _, line := range strings.Split(text, "\n") {
+		row := houseRow.FindStringSubmatch(line)
+		if row == nil {
+			continue
+		}
+		if _, twice := found[row[2]]; twice {
+			return nil, fmt.Errorf("%s: %s stands on two floors", housePlan, row[2])
+		}
+		number, err := strconv.Atoi(row[1])
+		if err != nil {
+			return nil, err
+		}
+		p := place{floor: number}
+		for _, m := range houseWords.FindAllStringSubmatch(row[3], -1) {
+			p.modules = append(p.modules, m[1])
+		}
+		found[row[2]] = p
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has no map of packages", housePlan)
+	}
+	return found, nil
 }
 
 // sameFloor lists imports within a floor that are not to the parent: floor 0
@@ -70,14 +88,15 @@ var sameFloor = map[[2]string]bool{
 // the state machines know none.
 var runnersOnly = []string{"hogwild.go", "workspaces.go", "crew.go"}
 
-func floorOf(t *testing.T, pkg string) (floor, bool) {
+// placeOf returns the place of a package, if it has one.
+func placeOf(t *testing.T, pkg string) (place, bool) {
 	t.Helper()
-	for p := pkg; p != "."; p = path.Dir(p) {
-		if f, ok := floors[p]; ok {
-			return f, true
-		}
+	all, err := house()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return floor{}, false
+	p, ok := all[pkg]
+	return p, ok
 }
 
 type listed struct {
@@ -111,9 +130,9 @@ func within(path, prefix string) bool { return path == prefix || strings.HasPref
 func TestImportsKeepToTheFloors(t *testing.T) {
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		own, known := floorOf(t, name)
+		own, known := placeOf(t, name)
 		if !known {
-			t.Errorf("%s stands on no floor: add it to the map with its place in the house", name)
+			t.Errorf("%s stands on no floor: add it to the map in %s", name, housePlan)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -124,8 +143,47 @@ func TestImportsKeepToTheFloors(t *testing.T) {
 	}
 }
 
+// The map has no package that is not there, and names no module that the package
+// does not import.
+func TestMapHasNothingElse(t *testing.T) {
+	all, err := house()
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string][]string{}
+	for _, p := range packages(t) {
+		imports[strings.TrimPrefix(p.ImportPath, module+"/")] = p.Imports
+	}
+	for name, p := range all {
+		found, ok := imports[name]
+		if !ok {
+			t.Errorf("%s: there is no package %s", housePlan, name)
+		}
+		for _, m := range p.modules {
+			if ok && !slices.ContainsFunc(found, func(imported string) bool { return within(imported, m) }) {
+				t.Errorf("%s: %s does not import %s", housePlan, name, m)
+			}
+		}
+	}
+}
+
+func TestMapIsRead(t *testing.T) {
+	const page = "| floor | package | is | modules |\n|---|---|---|---|\n" +
+		"| 3 | `a/b` | x \\| `y` | `m.org/x`, `n.org` |\n| 0 | `c` | | |\n"
+	got, err := readHouse(page)
+	want := map[string]place{"a/b": {3, []string{"m.org/x", "n.org"}}, "c": {0, nil}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %v, %v, want %v", got, err, want)
+	}
+	for _, bad := range []string{"", "| 1 | `a` | | |\n| 2 | `a` | | |\n"} {
+		if got, err := readHouse(bad); err == nil {
+			t.Errorf("%q read as %v", bad, got)
+		}
+	}
+}
+
 // edge says what is wrong with an import, or "".
-func edge(t *testing.T, name string, own floor, imported string) string {
+func edge(t *testing.T, name string, own place, imported string) string {
 	t.Helper()
 	if !within(imported, module) {
 		if !strings.Contains(strings.Split(imported, "/")[0], ".") {
@@ -134,14 +192,14 @@ func edge(t *testing.T, name string, own floor, imported string) string {
 		if slices.ContainsFunc(own.modules, func(m string) bool { return within(imported, m) }) {
 			return ""
 		}
-		return "not a third-party module named for this floor"
+		return "not a third-party module named for it in " + housePlan
 	}
 	target := strings.TrimPrefix(imported, module+"/")
-	other, known := floorOf(t, target)
+	other, known := placeOf(t, target)
 	switch {
 	case !known:
 		return "it stands on no floor"
-	case other.number < own.number, path.Dir(name) == target, sameFloor[[2]string{name, target}],
+	case other.floor < own.floor, path.Dir(name) == target, sameFloor[[2]string{name, target}],
 		path.Dir(name) == "dp" && target == "dp/gdp":
 		return ""
 	}
@@ -158,7 +216,7 @@ func TestEdgeFindsAForbiddenImport(t *testing.T) {
 		{"plan", "gonum.org/v1/gonum/stat"},
 		{"dp", "github.com/spf13/cobra"},
 	} {
-		own, _ := floorOf(t, c.from)
+		own, _ := placeOf(t, c.from)
 		if edge(t, c.from, own, c.to) == "" {
 			t.Errorf("%s may import %s", c.from, c.to)
 		}
