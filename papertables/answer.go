@@ -15,32 +15,34 @@ import (
 	"proactivedp/internal/report"
 )
 
-// answer is what a column says to a cell: a number rounded to the safe side,
-// with the lower end of its interval where there is one, or why there is none.
+// answer is what a column of the tables has for a cell: a number rounded to the
+// safe side, with the lower end of its interval where there is one, or a word
+// that says why there is no number.
 type answer struct{ value, lower string }
 
-// none is the answer where nothing meets the request.
+// none is the answer where no size or noise meets the request.
 const none = "none"
 
 // answers are the columns that do not come from the paper's procedures: Theorem
 // simpleF with either γ, then the accountant under either adjacency.
 type answers [4]answer
 
-// adjacencies are those of the accountant's columns.
+// adjacencies lists the adjacency of each of the accountant's columns.
 var adjacencies = []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne}
 
-// forms are those of the theorem's columns.
+// forms lists the form of γ of each of the theorem's columns.
 var forms = []closedform.Form{closedform.Printed, closedform.Corrected}
 
-// auditor answers for one problem, until its context is done.
+// auditor answers the questions of the columns for one of the paper's settings,
+// until its context is done.
 type auditor struct {
 	ctx context.Context
 	paper.Case
 	accountant dp.Accountant
 }
 
-// run is a whole number of rounds of Poisson samples of expected size s that
-// fits into K.
+// run returns the events of the largest whole number of rounds, of Poisson
+// samples of expected size s, that fits into K.
 func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
 	return []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma,
@@ -57,7 +59,7 @@ func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (flo
 	})
 }
 
-// epsilons answers: which ε do runs with σ and s have?
+// epsilons returns the columns' answers to which ε a run with σ and s has.
 func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
 	for i, form := range forms {
 		eps, err := a.theoremEpsilon(form, sigma, s)
@@ -87,8 +89,8 @@ func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound,
 	return out, nil
 }
 
-// sizes answers: how large may s be for ε? By the theorem with the σ that goes
-// with ε, by the accountant with the given σ.
+// sizes returns the columns' answers to how large s may be for ε: the theorem's
+// with the σ that goes with ε, the accountant's with the given σ.
 func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 	for i, form := range forms {
 		l, err := closedform.Limit(form, a.N, a.Epochs(), 1, eps, a.Delta())
@@ -111,7 +113,8 @@ func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 	return out, nil
 }
 
-// sigmas answers: how much noise do runs of size s need for ε?
+// sigmas returns the columns' answers to how much noise a run of size s needs for
+// ε.
 func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	for i, form := range forms {
 		out[i].value = none
@@ -136,7 +139,8 @@ func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	return out, nil
 }
 
-// answered is the answer, or the word for dp.ErrNotCovered.
+// answered returns the value as an answer, or, if err is dp.ErrNotCovered, the
+// word that stands for it.
 func answered(err error, uncovered string, value func() answer) (answer, error) {
 	if errors.Is(err, dp.ErrNotCovered) {
 		return answer{value: uncovered}, nil

@@ -9,7 +9,7 @@ import (
 // for the one that it starts from.
 type guess struct{ epsilon, sigma, size []candidate }
 
-// fromSize is the calculator that is given s.
+// fromSize returns what the paper's calculator makes of a given s.
 func (a auditor) fromSize(s float64) (g guess, err error) {
 	for _, c := range []struct {
 		until     loop
@@ -30,7 +30,7 @@ func (a auditor) fromSize(s float64) (g guess, err error) {
 	return g, nil
 }
 
-// fromNoise is the calculator that is given σ.
+// fromNoise returns what the paper's calculator makes of a given σ.
 func (a auditor) fromNoise(sigma float64) (g guess, err error) {
 	for _, relation := range []noise{treq4, withoutEpsilon} {
 		described := relation.name == treq4.name

@@ -15,7 +15,7 @@ const (
 	reproduced  verdict = "reproduced"
 	byAnother   verdict = "reproduced by another procedure"
 	unsupported verdict = "does not follow"
-	given       verdict = "given" // what the others of its row are computed from
+	given       verdict = "given" // the other numbers of its row are computed from it
 )
 
 // The quantities of the tables.
@@ -33,7 +33,7 @@ const (
 type cell struct {
 	table, row, quantity string
 	printed              paper.Number
-	computed             string // by the procedure
+	computed             string // what the procedure gives
 	procedure            string
 	answers              answers
 	verdict              verdict
@@ -42,7 +42,7 @@ type cell struct {
 // candidate is a value that a printed number may have been.
 type candidate struct {
 	procedure string
-	described bool // the paper says that this is what it did
+	described bool // whether the paper says that this is what it did
 	value     float64
 }
 

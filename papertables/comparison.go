@@ -61,7 +61,8 @@ func (a auditor) comparisonCells() ([]cell, error) {
 	return cells, nil
 }
 
-// factors answers: how many times the ε of a run is ε_target, at least?
+// factors returns the columns' answers to how many times the ε of a run is
+// ε_target, at least.
 func (a auditor) factors(target, sigma float64, s int) (out answers, err error) {
 	for i := range forms {
 		out[i].value = report.NoAnswer

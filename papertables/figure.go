@@ -20,13 +20,13 @@ type sizeCurve struct {
 	auditor
 	sigma  float64
 	sizes  []int
-	closed []float64 // of Theorem simpleF with the corrected γ, 0: none
+	closed []float64 // ε of Theorem simpleF with the corrected γ, by size; 0: none
 	clt    []float64
 	bounds [][2]*dp.Bound
 }
 
-// curve computes it for sizes from 1 to a little above what the accountant
-// allows for ε_target.
+// curve computes the setting's sizeCurve for sizes from 1 to a little above what
+// the accountant allows for ε_target.
 func (a auditor) curve() (*sizeCurve, error) {
 	c := &sizeCurve{auditor: a, sigma: a.Comparison.Sigma.Value()}
 	target, err := closedform.Epsilon(c.sigma, a.Delta())

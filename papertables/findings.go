@@ -16,11 +16,11 @@ type finding struct {
 	auditor
 	sigma   float64
 	run     noiseRun
-	limits  [2]closedform.Limits // by form
-	asRun   [2]*dp.Bound         // by adjacency, at the largest whole s of the paper's γ
-	exact   [2]*dp.Bound         // by adjacency, at that of the corrected γ
-	largest answers              // sizes
-	least   answers              // σ at the corrected s
+	limits  [2]closedform.Limits // the limits of either form of γ
+	asRun   [2]*dp.Bound         // ε by adjacency, at the largest whole s of the paper's γ
+	exact   [2]*dp.Bound         // ε by adjacency, at the largest whole s of the corrected γ
+	largest answers              // the largest sizes that the columns allow
+	least   answers              // the least σ that the columns need at the corrected s
 	asym    [2]asymptotic
 }
 
@@ -29,7 +29,7 @@ type finding struct {
 type asymptotic struct {
 	divisor int
 	rounds  int
-	bounds  [2]*dp.Bound // by adjacency
+	bounds  [2]*dp.Bound // ε by adjacency
 }
 
 // size returns the largest whole s by the corrected γ.
@@ -88,11 +88,12 @@ type replaceOne struct {
 	epsilon float64
 	sigma   float64
 	rounds  int
-	main    bool         // all conditions of Theorem Main are met
-	bounds  [2]*dp.Bound // by adjacency
+	main    bool         // whether all conditions of Theorem Main are met
+	bounds  [2]*dp.Bound // ε by adjacency
 }
 
-// replaceOneExample returns it with the rounds of either γ.
+// replaceOneExample returns the setting with the rounds that each form of γ asks
+// for.
 func replaceOneExample(ctx context.Context, accountant dp.Accountant) (out []replaceOne, err error) {
 	for _, form := range forms {
 		e := replaceOne{form: form, n: 768_351, epochs: 199, epsilon: 0.41894}

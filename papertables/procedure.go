@@ -16,7 +16,8 @@ import (
 // maxUpdates is above the updates of γ that any row of the tables takes.
 const maxUpdates = 1000
 
-// loop is how often γ is updated, from 2: it returns the γ kept.
+// A loop updates γ from 2 on until its stopping test ends it, and returns the γ
+// that is kept.
 type loop func(update func(gamma float64) (float64, error)) (float64, error)
 
 // signedLoop updates until γ_new - γ ≤ 0.0001γ, as both appendices have it:
@@ -69,7 +70,7 @@ var (
 // size s: ε from (treq3) with equality, then σ, then γ, until the loop ends.
 func calculatorBySize(p paper.Case, s float64, relation noise, until loop) (eps, sigma float64, err error) {
 	l := -math.Log(p.Delta())
-	rate := s / float64(p.N) // it is also ᾱ = εN/(γK), with this ε
+	rate := s / float64(p.N) // the rate is also ᾱ = εN/(γK), with this ε
 	epsilon := func(gamma float64) float64 { return gamma * rate * p.Epochs() }
 	gamma, err := until(func(gamma float64) (float64, error) {
 		return closedform.RHS(closedform.Printed, relation.sigma(epsilon(gamma), l), rate)
@@ -84,7 +85,7 @@ func calculatorBySize(p paper.Case, s float64, relation noise, until loop) (eps,
 // are real-valued, as the digits of the tables need them.
 type noiseRun struct {
 	epsilon                  float64 // ε_target
-	gamma, gammaNext         float64 // the one kept, and the update that ended the loop
+	gamma, gammaNext         float64 // the γ that is kept, and the update that ended the loop
 	size, sizeAsym           float64 // s_max, s_max_asym
 	roundsAsym               float64 // T_min_asym = k²/(2ε)
 	fdp, fdpAsym, fdpQuarter float64 // ε_f-DP at T_min, at T_min_asym and at k²/(4ε)

@@ -9,7 +9,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// readme tells what the tables amount to; every number in it is computed.
+// readme returns the page that says what the tables amount to. Every number in it
+// is computed.
 func (a *audit) readme() report.Page {
 	var p report.Page
 	p.Title("What the numbers in the paper's tables are")

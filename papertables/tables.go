@@ -21,12 +21,12 @@ import (
 
 // Options says how the paper's tables are audited.
 type Options struct {
-	Out string // folder to write to
+	Out string // the folder to write to
 	// Accountant certifies what runs cost, under add-or-remove and replace-one
 	// adjacency. What it does not cover is said to be so.
 	Accountant dp.Accountant
-	Workers    int       // parts computed at the same time
-	Progress   io.Writer // nil: silent
+	Workers    int       // how many parts are computed at the same time, at least 1
+	Progress   io.Writer // gets the progress; nil: none
 }
 
 // Validate reports every option outside its range.
@@ -41,7 +41,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// audit is all that is written.
+// audit is all that is computed, ready to be written.
 type audit struct {
 	accountant string
 	tables     []auditedTable
@@ -50,7 +50,7 @@ type audit struct {
 	replaceOne []replaceOne
 }
 
-// auditedTable is a table of the paper.
+// auditedTable is a table of the paper with a verdict on each of its numbers.
 type auditedTable struct {
 	title string
 	cells []cell
@@ -74,7 +74,7 @@ func Make(ctx context.Context, o Options) error {
 	return a.write(o.Out)
 }
 
-// auditAll computes it all, each part on its own.
+// auditAll computes an audit, its parts side by side.
 func auditAll(ctx context.Context, o Options) (*audit, error) {
 	problems := paper.Cases()
 	all := &audit{
@@ -129,7 +129,7 @@ func tablePlans(ctx context.Context, accountant dp.Accountant) []tablePlan {
 	return slices.Concat(basics, budgets, comparisons)
 }
 
-// part is a piece of work that sets *into.
+// part returns a piece of work that sets *into.
 func part[T any](into *T, compute func() (T, error)) func() error {
 	return func() (err error) {
 		*into, err = compute()
@@ -137,7 +137,7 @@ func part[T any](into *T, compute func() (T, error)) func() error {
 	}
 }
 
-// runParts runs them on as many goroutines as there are workers.
+// runParts runs the parts on as many goroutines as there are workers.
 func runParts(ctx context.Context, parts []func() error, o Options) error {
 	bar := report.NewBar(o.Progress, int64(len(parts)))
 	bar.Describe("accounting")

@@ -189,7 +189,7 @@ func TestTheoremColumns(t *testing.T) {
 	} {
 		for i := range forms {
 			got := num(t, cellsOf(t, c.table)[[2]string{c.row, quantityEpsilon}].answers[i].value)
-			nearTo(t, c.row, got, c.epsilon, 1.02*math.Pow10(-c.digits)) // shown rounded up
+			nearTo(t, c.row, got, c.epsilon, 1.02*math.Pow10(-c.digits)) // the ε is shown rounded up
 		}
 	}
 	sigma := cellsOf(t, "tbl:basic_param_setting_epsilon")[[2]string{"ε 2.0", quantitySigma}]
@@ -230,7 +230,7 @@ func TestAccountantColumnsAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	if compared < 20 { // the oracle rounds some T up
+	if compared < 20 { // the oracle rounds some T up, and such rows are left out
 		t.Errorf("%d runs compared, want 10 or more under each adjacency", compared)
 	}
 }
@@ -239,7 +239,7 @@ func TestAccountantColumnsAgainstOracle(t *testing.T) {
 // the comparisons: s at the same σ, σ at the same s, and c of T = c·k²/ε.
 func TestWhatTheAccountantAllows(t *testing.T) {
 	for i, want := range []struct{ addRemove, replaceOne, sigma, c float64 }{
-		{365, 92, 5.67, 0.272}, {3549, 908, 4.20, 0.429}, {7073, 1880, 2.34, 0.531}, // σ at s = 31, 414, 811
+		{365, 92, 5.67, 0.272}, {3549, 908, 4.20, 0.429}, {7073, 1880, 2.34, 0.531}, // for each setting: s under either adjacency, σ, and c
 	} {
 		f := auditOf(t).findings[i]
 		for j, s := range []float64{want.addRemove, want.replaceOne} {

@@ -90,7 +90,7 @@ func (a *audit) write(dir string) error {
 	return nil
 }
 
-// records is every cell of every table, the header first.
+// records returns every cell of every table as rows of CSV, the header first.
 func (a *audit) records() [][]string {
 	header := []string{"table", "row", "quantity", "printed", "procedure_value", "procedure", "theorem_printed_gamma", "theorem_corrected_gamma"}
 	for _, adjacency := range adjacencies {
@@ -118,7 +118,7 @@ func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 	return strings.ReplaceAll(accountant+"_"+string(adjacency), "-", "_")
 }
 
-// list is the same for people to read, a section for each table.
+// list returns the same cells as a page for people, a section for each table.
 func (a *audit) list() report.Page {
 	var p report.Page
 	p.Title("The paper's tables, number by number")

@@ -64,7 +64,7 @@ func TestIntervals(t *testing.T) {
 		{0.00398, 0.00399, 0.004, 0.005, 1e-2, true, true},
 		{0, 0, 0, 0, 1e-2, true, true},
 		{3, 3, inf, 1, 1e-3, true, false},
-		{2, 1.5, 1, -1, 1e-3, false, true}, // so soundness is a row of its own
+		{2, 1.5, 1, -1, 1e-3, false, true}, // no width shows that ends are in the wrong order: that is a row of its own
 		{-1e-9, 0, 1, 1, 1e-3, false, false},
 		{nan, nan, 1, nan, 1e-3, false, false},
 		{1, 1, nan, nan, 1e-3, false, false},

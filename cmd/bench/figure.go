@@ -19,7 +19,7 @@ type figure struct {
 	of, what string
 	value    float64
 	decimals int
-	unit     string // of value and target, with the space before it
+	unit     string // the unit of value and target, with the space before it
 	sign     sign
 	target   float64
 }

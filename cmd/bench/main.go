@@ -80,7 +80,7 @@ func bench(w io.Writer, runs int) error {
 		{"virtual", 5, 1}, {"virtual", 100, 1}, {"virtual", 1000, 1}, {"virtual", 10_000, 1},
 		{"hogwild", 5, 2}, {"hogwild", 100, 2}, {"hogwild", 10_000, 2},
 	} {
-		// About 500,000 client rounds each, so that the loop is what is timed.
+		// Every run has about 500,000 client rounds, so that the loop is what is timed.
 		rounds := max(50, 500_000/row.clients)
 		rate, memory, err := b.train(row.procs, "--runner", row.runner, "--clients", strconv.Itoa(row.clients),
 			"--sample-size", "1", "--grad-computations", strconv.Itoa(rounds))
@@ -152,7 +152,7 @@ func run(procs int, program string, args ...string) (stdout []byte, memory float
 		return nil, 0, fmt.Errorf("%v: %w", args, err)
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		memory = float64(usage.Maxrss) / 1024 // kibibytes on Linux
+		memory = float64(usage.Maxrss) / 1024 // Linux counts it in kibibytes
 	}
 	return out, memory, nil
 }

@@ -19,7 +19,7 @@ import (
 // suite is the benchmarks of one package, run with one class of kernels.
 type suite struct {
 	pkg, pattern string
-	kernels      string // "": the machine's best
+	kernels      string // the class of kernels; "": the machine's best
 }
 
 // measured is the median of every metric of every benchmark, by the
@@ -122,7 +122,7 @@ func writeNeural(w io.Writer, runs int) error {
 		if best != cpu.AVX512.String() {
 			continue
 		}
-		first := net.steps[1] // the batch of the paper's setting
+		first := net.steps[1] // the first batch is that of the paper's setting
 		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
 		if err != nil {
 			return err

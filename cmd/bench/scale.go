@@ -21,7 +21,7 @@ func scaleRuns() []scaleRun {
 	for _, line := range []struct {
 		runner, model string
 		columns       int
-		rounds        int // of all clients together, a second or less
+		rounds        int // rounds of all clients together, which take a second or less
 		clients       []int
 	}{
 		{virtual, train.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},

@@ -15,14 +15,14 @@ type scalePoint struct {
 	Clients    int     `json:"clients"`
 	Params     int     `json:"parameters"`
 	Updates    int     `json:"client_rounds"`
-	Rate       float64 `json:"client_rounds_per_second"` // by the clock
+	Rate       float64 `json:"client_rounds_per_second"` // measured by the clock
 	// Nanoseconds of the processors that a client round takes: the median of
 	// some runs, the least and the most.
 	Nanoseconds float64 `json:"processor_ns"`
 	Least       float64 `json:"processor_ns_least"`
 	Most        float64 `json:"processor_ns_most"`
-	Gradient    float64 `json:"gradient_ns"` // of it the gradient; 0: not measured
-	MiB         float64 `json:"peak_mib"`    // the process's largest resident memory
+	Gradient    float64 `json:"gradient_ns"` // the part of it that the gradient takes; 0: not measured
+	MiB         float64 `json:"peak_mib"`    // the largest resident memory of the process
 }
 
 // scaleLaw says how cost grows with the n clients and the d parameters. The time
@@ -36,7 +36,7 @@ type scaleLaw struct {
 	C     float64 `json:"c_ns"`
 	E     float64 `json:"e_ns"`
 	F     float64 `json:"f_ns"`
-	Cache float64 `json:"cache_bytes"` // that power of 2 with which the law fits best
+	Cache float64 `json:"cache_bytes"` // the power of 2 with which the law fits best
 	Time  lawFit  `json:"time_residuals"`
 
 	Base    float64 `json:"base_bytes"`
@@ -87,7 +87,7 @@ func fitScale(points []scalePoint) (*scaleLaw, error) {
 			return timeTerms(p.Clients, p.Params, cache), p.Nanoseconds
 		})
 		if err != nil {
-			continue // with so large a memory, no model outgrows it
+			continue // no model outgrows so large a memory
 		}
 		if l.Cache == 0 || fit.RMS < l.Time.RMS {
 			l = scaleLaw{A: c[0], B: c[1], C: c[2], E: c[3], F: c[4], Cache: cache, Time: fit}

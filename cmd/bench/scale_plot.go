@@ -17,7 +17,7 @@ type scaleQuantity struct {
 	law           func(l *scaleLaw, clients, params int) float64
 }
 
-// The figures.
+// The figures of the folder, one for each quantity.
 var (
 	timeCost = scaleQuantity{
 		"What a client round costs", "processor time of a client round, ns",
@@ -64,7 +64,7 @@ func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, cap
 			continue
 		}
 		p.Lines = append(p.Lines, dashed)
-		dashed = plots.Line{Emphasise: true} // one of them is in the legend
+		dashed = plots.Line{Emphasise: true} // only the first dashed line is named in the legend
 	}
 	return p.WritePNG(w)
 }

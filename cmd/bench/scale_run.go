@@ -23,16 +23,16 @@ import (
 type scaleRun struct {
 	Runner  string `json:"runner"`
 	Model   string `json:"model"`
-	Columns int    `json:"columns"` // of logistic regression; 0 for a network
+	Columns int    `json:"columns"` // columns of the rows of logistic regression; 0 for a network
 	Clients int    `json:"clients"`
-	Rounds  int    `json:"rounds"` // per client
+	Rounds  int    `json:"rounds"` // rounds of each client
 }
 
 // scaleCost is what a run says of itself.
 type scaleCost struct {
 	Params  int     `json:"params"`
 	Updates int     `json:"updates"`
-	Seconds float64 `json:"seconds"` // of training, by the clock
+	Seconds float64 `json:"seconds"` // seconds of training by the clock
 	// Processor is the same by what the process used of the processors, which
 	// other programs hardly change.
 	Processor float64 `json:"processor"`
@@ -131,7 +131,7 @@ func (r scaleRun) measure(w io.Writer) error {
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic("getrusage: " + err.Error()) // Its arguments are right.
+		panic("getrusage: " + err.Error()) // It fails only for wrong arguments.
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -72,7 +72,7 @@ func lawText(l *scaleLaw) string {
 		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors, 100*l.Memory.Worst)
 }
 
-// kib writes a number of bytes.
+// kib writes a number of bytes in kibibytes.
 func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
 
 // scaleRecords is every point, the header first.
@@ -97,15 +97,15 @@ func lawNanoseconds(p scalePoint, law *scaleLaw) float64 {
 	return law.Nanoseconds(p.Clients, p.Params) + p.Gradient
 }
 
-// The targets, of 10,000 clients of logistic regression of phishing's size.
+// The targets are for 10,000 clients of logistic regression of phishing's size.
 const (
 	manyClients   = 10_000
-	leastRate     = 400_000 // client rounds per second of one processor's time
+	leastRate     = 400_000 // the least client rounds per second of one processor's time
 	mostMiB       = 1024
 	phishingSized = 69
 )
 
-// scaleFigures are what has a target.
+// scaleFigures returns the measured values that have a target.
 func scaleFigures(points []scalePoint) []figure {
 	var all []figure
 	for _, p := range points {

@@ -46,7 +46,7 @@ func oracleSettings() ([]setting, error) {
 	return settings, nil
 }
 
-// The range that randomSettings draws from.
+// randomSettings draws from these ranges.
 const (
 	minRate, maxRate     = 1e-5, 1
 	minSigma, maxSigma   = 0.3, 1e4

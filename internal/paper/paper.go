@@ -24,7 +24,7 @@ func (p Number) Value() float64 {
 // both with decimals, and rounds no size up.
 func (p Number) Shows(v float64) bool {
 	_, decimals, fraction := strings.Cut(string(p), ".")
-	above := (v - p.Value()) * math.Pow10(len(decimals)) // units of the last digit
+	above := (v - p.Value()) * math.Pow10(len(decimals)) // how many units of the last digit v is above
 	least := 0.0
 	if fraction {
 		least = -0.5
@@ -40,13 +40,13 @@ func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 
 // that all of them share, then what each table prints.
 type Case struct {
 	Name      string
-	N         int // N_c; of logistic regression more than any data set it uses has
-	GradComps int // K
+	N         int // N_c; for logistic regression more records than any of its data sets has
+	GradComps int // K, the gradient computations of a client
 
 	Basic struct {
 		Label                 string
 		Epsilon, Sigma, Delta Number
-		Size                  Number // the largest of the sample sizes
+		Size                  Number // the largest of the paper's sample sizes
 	}
 	Budgets struct {
 		Label string
@@ -54,7 +54,7 @@ type Case struct {
 	}
 	Comparison struct {
 		Label         string
-		Sigma         Number // in the caption
+		Sigma         Number // σ as the caption has it
 		Epsilon       Number // ε_target
 		Formula, Asym Column
 	}
@@ -64,7 +64,7 @@ type Case struct {
 // run or a round number that was aimed at.
 type Budget struct {
 	Epsilon, Sigma, Size Number
-	Exact                bool // ε is that of the run
+	Exact                bool // whether ε is that of the run
 }
 
 // Column is a column of a comparison of ε_target with ε_f-DP.

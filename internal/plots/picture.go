@@ -27,15 +27,15 @@ import (
 type Picture struct {
 	Title, XLabel, YLabel string
 	Caption               string
-	Rows                  [][]string // the header first
-	Banner                string     // in red below the title; "" for none
+	Rows                  [][]string // rows of the table, the header first
+	Banner                string     // a warning in red below the title; "" for none
 	Lines                 []Line
 	YMin, YMax            float64
-	Logarithmic           bool // both axes
+	Logarithmic           bool // whether both axes are logarithmic
 
-	XNames, YNames []string       // of the places 0, 1, … of an axis, instead of numbers
-	Marks          []plot.Plotter // below the lines
-	Key            []KeyEntry     // of the legend, after the lines
+	XNames, YNames []string       // what stands at the places 0, 1, … of an axis instead of numbers
+	Marks          []plot.Plotter // what is drawn below the lines
+	Key            []KeyEntry     // entries of the legend after those of the lines
 }
 
 // KeyEntry is what the legend says of marks of a colour.
@@ -46,11 +46,11 @@ type KeyEntry struct {
 
 // Line is a curve with a band from lo to hi.
 type Line struct {
-	Name      string // "" for none in the legend
+	Name      string // the name in the legend; "" for no entry
 	X, Y      []float64
 	Lo, Hi    []float64
-	Emphasise bool // dashed and black: a reference
-	Points    bool // marked: what is between them means nothing
+	Emphasise bool // drawn dashed and black, as a reference
+	Points    bool // points are marked, as what lies between them means nothing
 }
 
 // Add appends a point with its place in the band.
@@ -76,7 +76,7 @@ const (
 	captionLeading = 1.35 * captionSize
 )
 
-// sans is the typeface of everything.
+// sans returns the one typeface of the pictures in a size and a colour.
 func sans(size vg.Length, c color.Color) text.Style {
 	return text.Style{
 		Color: c, Handler: plot.DefaultTextHandler,

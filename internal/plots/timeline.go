@@ -42,7 +42,7 @@ func (t Timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 		c.StrokeLines(edge, append(box, box[0]))
 	}
 	for _, f := range t.Flights {
-		// From edge to edge of the bars, not through them.
+		// Messages go from edge to edge of the bars, not through them.
 		side := barHalf
 		if f.Rows[1] < f.Rows[0] {
 			side = -barHalf

@@ -35,14 +35,14 @@ func (b Bar) Set(work int64) { b.bar.Set64(work) }
 // Describe says, beside the bar, what is being done.
 func (b Bar) Describe(what string) { b.bar.Describe(what) }
 
-// Close ends the showing.
+// Close removes the bar.
 func (b Bar) Close() { b.bar.Exit() }
 
 // longRun is the work, of some ten seconds, from which a run shows its progress.
 const longRun = 1e12
 
-// LongBar returns what shows which part of a long run is done and what ends the
-// showing. The first is nil if the run is not long or w is nil.
+// LongBar returns a function that shows which part of a long run is done, and one
+// that ends the showing. The first is nil if the run is not long or w is nil.
 func LongBar(w io.Writer, what string, work float64) (show func(part float64), finish func()) {
 	if w == nil || work < longRun {
 		return nil, func() {}

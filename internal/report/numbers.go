@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// What stands in the place of a number that there is not.
+// These words stand in the place of a number where there is none.
 const (
-	NoAnswer   = "–"           // the question does not arise
-	NotCovered = "not covered" // the accountant has no proof
+	NoAnswer   = "–"           // where the question does not arise
+	NotCovered = "not covered" // where the accountant has no proof
 )
 
-// Number writes a float64 as briefly as reads back to six digits.
+// Number writes a float64 with six significant digits, as briefly as possible.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
 // Fixed writes a float64 with so many decimals.
