@@ -38,6 +38,15 @@ type cell struct {
 	check func(json.RawMessage) error // of a result read from the store
 }
 
+// costOf returns what a run of the spec takes with so many evaluations and workers.
+func costOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return train.Cost{}, err
+	}
+	return p.Cost(evaluations, workers), nil
+}
+
 // key returns the cell's identity.
 func (c cell) key() (string, error) {
 	text, err := json.Marshal(struct {

@@ -106,7 +106,7 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 	keys := func(s train.Spec) map[string]bool {
 		out := map[string]bool{}
-		for _, c := range []cell{curveCell(s, 3, nil, "x"), utilityCell(UtilitySpec{Train: s}, nil, "x"), trialCell(s, nil, "x")} {
+		for _, c := range []cell{curveCell(s, 3, train.NewSource(drawn())), utilityCell(UtilitySpec{Train: s}, train.NewSource(drawn())), trialCell(s, train.NewSource(drawn()))} {
 			key, err := c.key()
 			if err != nil {
 				t.Fatal(err)
@@ -206,9 +206,9 @@ func TestDamagedCellIsComputedAgain(t *testing.T) {
 
 // Cells of figures are refused unless they have every point.
 func TestFigureCellsAreChecked(t *testing.T) {
-	d := drawn()
-	curve := curveCell(smallSpec(), 10, d, d.Hash())
-	utility := utilityCell(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d, d.Hash())
+	d := train.NewSource(drawn())
+	curve := curveCell(smallSpec(), 10, d)
+	utility := utilityCell(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d)
 	for name, c := range map[string]cell{"curve": curve, "utility": utility} {
 		for _, text := range []string{`null`, `{}`, `5`, `{"target":[1]}`, `{"points":[]}`} {
 			if c.check(json.RawMessage(text)) == nil {
@@ -240,16 +240,16 @@ func TestFailedCellNamesItsCause(t *testing.T) {
 // Cells of figures and searches that are stopped go on: from where they were,
 // with the points of a curve, to the same result; and their checkpoints go.
 func TestStoppedCellsGoOn(t *testing.T) {
-	d := drawn()
+	d := train.NewSource(drawn())
 	held := longSpec()
 	held.Holdout = 60
 	free := longSpec()
 	free.Runner = train.HogwildRunner
 	for name, c := range map[string]cell{
-		"curve":   curveCell(longSpec(), 10, d, d.Hash()),
-		"trial":   trialCell(held, d, d.Hash()),
-		"utility": utilityCell(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d, d.Hash()),
-		"hogwild": curveCell(free, 10, d, d.Hash()), // keeps nothing
+		"curve":   curveCell(longSpec(), 10, d),
+		"trial":   trialCell(held, d),
+		"utility": utilityCell(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d),
+		"hogwild": curveCell(free, 10, d), // keeps nothing
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := c.key()
@@ -303,8 +303,8 @@ func TestStoppedCellsGoOn(t *testing.T) {
 
 // A checkpoint of a cell that is not whole, or of another run, is as none.
 func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
-	d := drawn()
-	c := curveCell(smallSpec(), 10, d, d.Hash())
+	d := train.NewSource(drawn())
+	c := curveCell(smallSpec(), 10, d)
 	key, err := c.key()
 	if err != nil {
 		t.Fatal(err)
@@ -322,12 +322,12 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 			}
 		},
 		"another seed": func(path string) {
-			if _, err := watch(t.Context(), prepared(t, other, d), sim.Perf{}, 10, func(float64) {}, train.Keep{Path: path}); err != nil {
+			if _, err := watch(t.Context(), prepared(t, other, drawn()), sim.Perf{}, 10, func(float64) {}, train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"not watched": func(path string) {
-			if _, _, err := prepared(t, smallSpec(), d).RunKept(t.Context(), sim.Perf{}, nil, train.Keep{Path: path}); err != nil {
+			if _, _, err := prepared(t, smallSpec(), drawn()).RunKept(t.Context(), sim.Perf{}, nil, train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"proactivedp/data"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -27,13 +26,13 @@ type curve struct {
 	Accuracy []float64 `json:"accuracy"`
 }
 
-func curveCell(spec train.Spec, points int, d *data.Dataset, hash string) cell {
+func curveCell(spec train.Spec, points int, source *train.Source) cell {
 	return cell{
-		spec:    curveSpec{Kind: "curve", Train: spec, Data: hash, Points: points},
+		spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
 		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, points+1, workers) },
+		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, points+1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := spec.Prepare(d, nil)
+			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"proactivedp/data"
 	"proactivedp/train"
 )
 
@@ -90,19 +89,19 @@ type DelayReport struct {
 
 // Compare runs the delays and, if there is a folder, writes its pictures. Finished
 // runs are kept there in .cells, so that an interrupted call goes on where it was.
-func (s DelaySpec) Compare(ctx context.Context, d *data.Dataset, o DelayOptions) (*DelayReport, error) {
+func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	p, err := s.Train.Prepare(d, nil)
+	p, err := source.Prepare(s.Train)
 	if err != nil {
 		return nil, err
 	}
 	s.Train = p.Spec // with the content of the traces it names
 	start := time.Now()
-	f := &frame{data: d, hash: d.Hash(), seeds: s.Seeds, scale: 1}
+	f := &frame{source: source, seeds: s.Seeds, scale: 1}
 	all := delayContenders(s.Train, s.Delays)
-	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), f.data, f.hash)
+	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
@@ -122,10 +121,11 @@ func (s DelaySpec) Compare(ctx context.Context, d *data.Dataset, o DelayOptions)
 			return nil, err
 		}
 	}
+	d := source.Data()
 	return &DelayReport{
 		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
 		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: p.PlannedPrivacy(),
-		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: f.hash, Notes: s.Train.Notes(), Spec: s,
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Notes: s.Train.Notes(), Spec: s,
 		contest: c,
 	}, nil
 }
@@ -159,7 +159,7 @@ func (s DelaySpec) write(ctx context.Context, out string, f *frame, c *contest, 
 		}
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: s.command(), Config: made.config, Seeds: s.Seeds, Scale: f.scale,
-			Data: manifestData(f.data, f.hash), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
+			Data: manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
 		}
 		if err := write(filepath.Join(out, picture.name), made, m); err != nil {
 			return err

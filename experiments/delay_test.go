@@ -195,7 +195,7 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run, _ := timedRun(t, spec, 2)
-	out, err := timeOutcome(&frame{data: drawn(), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
+	out, err := timeOutcome(&frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	adaptive.Adapt = 4
 	other, _ := timedRun(t, adaptive, 4)
 	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]timed{{*run}, {*other}})
-	out, err := adaptiveOutcome(&frame{data: drawn(), seeds: 1, scale: 1}, c)
+	out, err := adaptiveOutcome(&frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func smallDelays() DelaySpec {
 func TestCompareDelays(t *testing.T) {
 	s := smallDelays()
 	dir := t.TempDir()
-	r, err := s.Compare(context.Background(), drawn(), DelayOptions{Out: dir, Workers: 2})
+	r, err := s.Compare(context.Background(), train.NewSource(drawn()), DelayOptions{Out: dir, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestCompareDelays(t *testing.T) {
 	if want := `proactivedp delay --model logreg --data synth-drawn --delays '"2","clients:0,1,0,1,0","unlimited"' --seeds 2 --grad-computations 300`; !strings.HasPrefix(m.Command, want) {
 		t.Errorf("command %s, want %s…", m.Command, want)
 	}
-	again, err := s.Compare(context.Background(), drawn(), DelayOptions{Workers: 1})
+	again, err := s.Compare(context.Background(), train.NewSource(drawn()), DelayOptions{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

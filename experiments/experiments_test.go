@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // A README.md that somebody wrote is not taken for the index.
@@ -164,12 +165,12 @@ func TestUnwritableFolderIsAnError(t *testing.T) {
 
 // Utility at σ = 0 is that of w* itself, and falls with σ.
 func TestUtility(t *testing.T) {
-	train := smallSpec()
-	train.GradComps, train.Beta = 6000, 0
-	s := UtilitySpec{Train: train, Sigmas: []float64{0, 200}, Draws: 10}
+	spec := smallSpec()
+	spec.GradComps, spec.Beta = 6000, 0
+	s := UtilitySpec{Train: spec, Sigmas: []float64{0, 200}, Draws: 10}
 	d := drawn()
 	d.Note = "a note on the rows"
-	r, err := s.Graph(context.Background(), d, []float64{0.1, 0.2}, sim.Perf{}, nil)
+	r, err := s.Graph(context.Background(), train.NewSource(d), []float64{0.1, 0.2}, sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,11 @@ package experiments
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
 
-	"proactivedp/data"
-	"proactivedp/internal/plots"
+	"proactivedp/train"
 )
 
 // Figure is an entry of the registry: something that one command makes.
@@ -23,56 +21,6 @@ type Figure struct {
 	finish func(f *frame, results []json.RawMessage) (*outcome, error)
 }
 
-// outcome is a figure's content, ready to be written.
-type outcome struct {
-	picture plots.Picture
-	table   [][]string // long form, the header first
-	config  any        // for the manifest
-}
-
-// frame is what a figure is made within: its data and how much of the full size
-// is run.
-type frame struct {
-	data  *data.Dataset
-	hash  string // of the data's content
-	seeds int
-	scale float64 // of K, in (0, 1]
-}
-
-// gradComps returns the part of K that the figure runs.
-func (f *frame) gradComps(full int) int { return scaled(full, f.scale) }
-
-// scaled returns a part of n, rounded.
-func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
-
-// leastDraws is how many draws of noise a scaled figure makes at least.
-const leastDraws = 5
-
-// draws returns the part of the draws of noise that the figure makes.
-func (f *frame) draws(full int) int {
-	return max(min(full, leastDraws), scaled(full, f.scale))
-}
-
-// note is what a caption must say of the data, as the end of a sentence.
-func (f *frame) note() string {
-	if f.data.Note == "" {
-		return ""
-	}
-	return "; " + f.data.Note
-}
-
-// banner says what sets the figure apart from the real thing.
-func (f *frame) banner() string {
-	var parts []string
-	if f.data.Synthetic {
-		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data.Name, realName(f.data.Name)))
-	}
-	if f.scale < 1 {
-		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))
-	}
-	return strings.Join(parts, "; ")
-}
-
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure
@@ -83,6 +31,15 @@ func Figures() []Figure {
 		all = append(all, l.delayFigures()...)
 	}
 	return all
+}
+
+// delayFigures returns the laboratory's figures, in the order of the index.
+func (l laboratory) delayFigures() []Figure {
+	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
+	if train.IsNetwork(l.with.Model) {
+		return all // the others are about the protocol, whatever it trains
+	}
+	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
 }
 
 // Select returns the figures that match any of the patterns (names, or globs

@@ -68,7 +68,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			for _, m := range specs(f) {
 				for seed := range f.seeds {
 					m.spec.Seed = uint64(seed + 1)
-					cells = append(cells, curveCell(m.spec, s.points, f.data, f.hash))
+					cells = append(cells, curveCell(m.spec, s.points, f.source))
 				}
 			}
 			return cells
@@ -83,7 +83,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			var config []train.Spec
 			var privacy []train.PrivacyReport
 			for i, m := range all {
-				p, err := m.spec.Prepare(f.data, nil)
+				p, err := f.source.Prepare(m.spec)
 				if err != nil {
 					return nil, err
 				}
@@ -97,7 +97,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					}
 					curves[seed] = c
 					for j, target := range c.Target {
-						table = append(table, []string{f.data.Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
+						table = append(table, []string{f.data().Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
 							report.Number(m.spec.NoiseMultiplier), report.Number(m.spec.Clip), strconv.Itoa(planned.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
 							report.Number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper), epsilonText(planned.PerRecord.EpsilonUpper),
@@ -110,7 +110,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}
 			return &outcome{
 				picture: plots.Picture{
-					Title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data.Name, train.ModelTitle(s.train.Model)),
+					Title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name, train.ModelTitle(s.train.Model)),
 					XLabel:  "gradient computations per client",
 					YLabel:  "test accuracy (fraction)",
 					Caption: s.curveCaption(f, all, privacy),
@@ -219,14 +219,6 @@ func stepText(s train.Spec) string {
 		return fmt.Sprintf("%g/(1+%g√t)", s.Eta0, s.Beta)
 	}
 	return fmt.Sprintf("%g", s.Eta0)
-}
-
-// epsilonText writes ε rounded up, or nothing where none is claimed.
-func epsilonText(e *float64) string {
-	if e == nil {
-		return ""
-	}
-	return decimal.Up(*e, 6)
 }
 
 func statedText(e float64) string {

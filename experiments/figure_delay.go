@@ -7,21 +7,12 @@ import (
 	"proactivedp/train"
 )
 
-// delayFigures returns the laboratory's figures, in the order of the index.
-func (l laboratory) delayFigures() []Figure {
-	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
-	if train.IsNetwork(l.with.Model) {
-		return all // the others are about the protocol, whatever it trains
-	}
-	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
-}
-
 // contestFigure is a figure of runs on the virtual clock, made from one contest.
 func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(f *frame, c *contest) (*outcome, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.data, f.hash) },
+		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.source) },
 		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
 			c, err := decodeContest(all(f), results)
 			if err != nil {

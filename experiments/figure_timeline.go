@@ -31,7 +31,7 @@ func windowCells(all []contender, f *frame) []cell {
 	var cells []cell
 	for _, c := range all {
 		c.spec.Seed = 1
-		cells = append(cells, windowCell(c.spec, timelineRounds, f.data, f.hash))
+		cells = append(cells, windowCell(c.spec, timelineRounds, f.source))
 	}
 	return cells
 }
@@ -56,15 +56,15 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 				seconds(r.From), seconds(r.To), arrives})
 		}
 	}
-	problem, err := specs[0].Prepare(f.data, nil)
+	p, err := f.source.Prepare(specs[0])
 	if err != nil {
 		return nil, err
 	}
-	p := windowPicture(f, all, windows, problem.Config.Run().Rounds)
-	p.Caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
+	picture := windowPicture(f, all, windows, p.Config.Run().Rounds)
+	picture.Caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
 		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))
-	return &outcome{picture: p, table: table, config: struct {
+	return &outcome{picture: picture, table: table, config: struct {
 		Train  []train.Spec `json:"train"`
 		Rounds int          `json:"rounds"`
 	}{specs, timelineRounds}}, nil

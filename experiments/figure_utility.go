@@ -22,7 +22,7 @@ func (s setting) utilityFigure() Figure {
 		cells: func(f *frame) []cell {
 			var cells []cell
 			for _, spec := range s.utilitySpecs(f) {
-				cells = append(cells, utilityCell(spec, f.data, f.hash))
+				cells = append(cells, utilityCell(spec, f.source))
 			}
 			return cells
 		},
@@ -40,7 +40,7 @@ func (s setting) utilityFigure() Figure {
 					}
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
-						table = append(table, []string{f.data.Name, s.train.Model, report.Number(clip), strconv.Itoa(seed + 1), report.Number(p.Sigma),
+						table = append(table, []string{f.data().Name, s.train.Model, report.Number(clip), strconv.Itoa(seed + 1), report.Number(p.Sigma),
 							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy), report.Number(u.Accuracy), report.Number(u.Norm)})
 					}
 				}
@@ -57,7 +57,7 @@ func (s setting) utilityFigure() Figure {
 				f.seeds, strings.Join(norms, "; "), spec.Draws)
 			return &outcome{
 				picture: plots.Picture{
-					Title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data.Name, train.ModelTitle(s.train.Model)),
+					Title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name, train.ModelTitle(s.train.Model)),
 					XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
 					YLabel:  "fraction of test accuracy",
 					Caption: caption, Banner: f.banner(), Lines: lines,

@@ -26,6 +26,7 @@ import (
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/version"
+	"proactivedp/train"
 )
 
 // MakeOptions says how figures are made.
@@ -84,8 +85,9 @@ type ManifestData struct {
 	Synthetic bool   `json:"synthetic"`
 }
 
-func manifestData(d *data.Dataset, hash string) ManifestData {
-	return ManifestData{d.Name, hash, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
+func manifestData(source *train.Source) ManifestData {
+	d := source.Data()
+	return ManifestData{d.Name, source.Hash(), d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }
 
 // maxSeeds bounds the seeds of a figure.
@@ -134,7 +136,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 			if err != nil {
 				return err
 			}
-			f = &frame{data: d, hash: d.Hash(), seeds: o.Seeds, scale: o.Scale}
+			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale}
 			frames[fig.Data] = f
 		}
 		cells = append(cells, fig.cells(f)...)
@@ -209,7 +211,7 @@ func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest 
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: command(fig, f, o), Config: config,
 		Seeds: f.seeds, Scale: f.scale,
-		Data: manifestData(f.data, f.hash), Origin: newOrigin(w),
+		Data: manifestData(f.source), Origin: newOrigin(w),
 		Files: []string{pictureFile, tableFile, manifestFile},
 	}
 }
@@ -220,7 +222,7 @@ func command(fig Figure, f *frame, o MakeOptions) string {
 	if o.Scale < 1 {
 		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
-	if f.data.Synthetic {
+	if f.data().Synthetic {
 		text += " --allow-stand-in"
 	}
 	return text

@@ -48,7 +48,7 @@ func TestPaperSettings(t *testing.T) {
 // The members of a network's figures are the paper's 7 sizes, and 7 budgets with
 // a run without noise.
 func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
-	f := &frame{data: digits(3500), hash: "x", seeds: 2, scale: 0.5}
+	f := &frame{source: train.NewSource(digits(3500)), seeds: 2, scale: 0.5}
 	for _, c := range []struct {
 		figure Figure
 		cells  int

@@ -13,7 +13,7 @@ import (
 // heading is what the pictures of a contest have in common.
 func heading(f *frame, c *contest, what string) plots.Picture {
 	return plots.Picture{
-		Title:  fmt.Sprintf("%s, %s: %s", f.data.Name, train.ModelTitle(c.all[0].spec.Model), what),
+		Title:  fmt.Sprintf("%s, %s: %s", f.data().Name, train.ModelTitle(c.all[0].spec.Model), what),
 		Banner: f.banner(),
 	}
 }
@@ -75,13 +75,6 @@ func (c *contest) axisNames() []string {
 		names = append(names, axisName(m.spec.Delay))
 	}
 	return names
-}
-
-func (c *contest) noiseText() string {
-	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
-		return fmt.Sprintf("σ = %.4g", sigma)
-	}
-	return "no noise"
 }
 
 // timePoints is at how many points of time a curve is drawn.

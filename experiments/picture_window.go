@@ -23,7 +23,7 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) plot
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]
 	p := plots.Picture{
-		Title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data.Name, train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
+		Title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data().Name, train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
 		XLabel: "time on the virtual clock (ms)", Banner: f.banner(),
 	}
 	var t plots.Timeline

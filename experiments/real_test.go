@@ -76,7 +76,7 @@ func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	spec.Sigmas = []float64{5, 18}
 	for seed := range realSeeds {
 		spec.Train.Seed = uint64(seed + 1)
-		r, err := spec.Graph(context.Background(), d, []float64{spec.Train.Clip}, sim.Perf{}, nil)
+		r, err := spec.Graph(context.Background(), train.NewSource(d), []float64{spec.Train.Clip}, sim.Perf{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestAsynchronousIsTwiceAsSoonUnderStragglers(t *testing.T) {
 	d := realData(t, "phishing")
 	spec := DefaultDelaySpec("", "phishing")
 	spec.Delays = []string{"16", "unlimited"}
-	r, err := spec.Compare(t.Context(), d, DelayOptions{Workers: 2})
+	r, err := spec.Compare(t.Context(), train.NewSource(d), DelayOptions{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

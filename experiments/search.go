@@ -121,13 +121,13 @@ type trialSpec struct {
 	Data  string     `json:"data_sha256"`
 }
 
-func trialCell(spec train.Spec, d *data.Dataset, hash string) cell {
+func trialCell(spec train.Spec, source *train.Source) cell {
 	return cell{
-		spec:    trialSpec{Kind: "trial", Train: spec, Data: hash},
+		spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
 		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, 1, workers) },
+		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, 1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := spec.Prepare(d, nil)
+			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}
@@ -158,13 +158,13 @@ type found struct {
 }
 
 // search runs the grid.
-func (s SearchSpec) search(ctx context.Context, g grid, d *data.Dataset, hash string) (all []found, computed int, err error) {
+func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (all []found, computed int, err error) {
 	var cells []cell
 	points := s.points()
 	for _, spec := range points {
 		for seed := range s.Seeds {
 			spec.Seed = uint64(seed + 1)
-			cells = append(cells, trialCell(spec, d, hash))
+			cells = append(cells, trialCell(spec, source))
 		}
 	}
 	results, computed, err := g.run(ctx, cells)

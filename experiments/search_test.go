@@ -51,7 +51,7 @@ func TestSearch(t *testing.T) {
 	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
 	o := SearchOptions{Out: dir, Workers: 2}
-	if err := Search(t.Context(), spec, digits(350), o); err != nil {
+	if err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -89,7 +89,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	var m SearchManifest
-	if err := Search(t.Context(), spec, digits(350), o); err != nil {
+	if err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 || m.Config.Train.Holdout != 60 {

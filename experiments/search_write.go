@@ -35,7 +35,7 @@ type SearchManifest struct {
 // Search runs a search and writes its tables, its winners and how it was made to
 // the folder. Finished runs are kept there in .cells, so that an interrupted call
 // goes on where it was.
-func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions) error {
+func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
@@ -43,14 +43,13 @@ func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions)
 		return err
 	}
 	start := time.Now()
-	hash := d.Hash()
 	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress}
-	all, computed, err := s.search(ctx, g, d, hash)
+	all, computed, err := s.search(ctx, g, source)
 	if err != nil {
 		return err
 	}
 	m := SearchManifest{
-		Command: s.command(), Config: s, Data: manifestData(d, hash),
+		Command: s.command(), Config: s, Data: manifestData(source),
 		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
 	}
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
@@ -61,7 +60,7 @@ func Search(ctx context.Context, s SearchSpec, d *data.Dataset, o SearchOptions)
 		write func(io.Writer) error
 	}{
 		{searchReadme, func(w io.Writer) error {
-			_, err := io.WriteString(w, searchMark+s.readme(all, d))
+			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data()))
 			return err
 		}},
 		{searchCSV, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/data"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -25,12 +24,12 @@ type contest struct {
 	tolerance float64   // that the goal is below the reference's last accuracy
 }
 
-func contestCells(all []contender, seeds, looks int, d *data.Dataset, hash string) []cell {
+func contestCells(all []contender, seeds, looks int, source *train.Source) []cell {
 	var cells []cell
 	for _, c := range all {
 		for seed := range seeds {
 			c.spec.Seed = uint64(seed + 1)
-			cells = append(cells, timedCell(c.spec, looks, d, hash))
+			cells = append(cells, timedCell(c.spec, looks, source))
 		}
 	}
 	return cells

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -69,7 +68,7 @@ func (c *contest) privacyText(f *frame) (string, error) {
 	if spec.NoiseMultiplier == 0 {
 		return "", nil
 	}
-	p, err := spec.Prepare(f.data, nil)
+	p, err := f.source.Prepare(spec)
 	if err != nil {
 		return "", err
 	}
@@ -79,12 +78,12 @@ func (c *contest) privacyText(f *frame) (string, error) {
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
 
-// epsilonAtMost claims an ε, or none.
-func epsilonAtMost(e *float64) string {
-	if e == nil {
-		return report.NotCovered
+// noiseText names the noise of the runs.
+func (c *contest) noiseText() string {
+	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
+		return fmt.Sprintf("σ = %.4g", sigma)
 	}
-	return "ε ≤ " + decimal.Up(*e, 4)
+	return "no noise"
 }
 
 // rows is the standings as a table, the header first.
@@ -136,7 +135,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
 	for i, m := range c.all {
 		for seed := range c.runs[i] {
-			own := []string{f.data.Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
+			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
 			for _, row := range rows(i, seed, &c.runs[i][seed]) {
 				out = append(out, append(own[:len(own):len(own)], row...))
 			}

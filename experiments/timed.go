@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -38,13 +37,13 @@ type timed struct {
 	Paid      *paid         `json:"paid,omitempty"`     // if sizes adapt
 }
 
-func timedCell(spec train.Spec, looks int, d *data.Dataset, hash string) cell {
+func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 	return cell{
-		spec:    timedSpec{Kind: "timed", Train: spec, Data: hash, Looks: looks},
+		spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
 		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return spec.Cost(d, looks+1, workers) },
+		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, looks+1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
-			p, err := spec.Prepare(d, nil)
+			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}

@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"proactivedp/data"
 	"proactivedp/internal/f32"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -63,15 +62,21 @@ type UtilityPoint struct {
 	MeanAccuracy float64 `json:"test_accuracy"` // mean
 }
 
+// plain is what trains w*.
+func (s UtilitySpec) plain() train.Spec {
+	spec := s.Train
+	spec.NoiseMultiplier = 0
+	return spec
+}
+
 // run trains w* and adds the noise. It reports which part of the work is done,
 // from time to time.
-func (s UtilitySpec) run(ctx context.Context, d *data.Dataset, perf sim.Perf, progress func(part float64), keep train.Keep) (*Utility, error) {
+func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64), keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	spec := s.Train
-	spec.NoiseMultiplier = 0
-	p, err := spec.Prepare(d, nil)
+	spec := s.plain()
+	p, err := source.Prepare(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +131,16 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-func utilityCell(spec UtilitySpec, d *data.Dataset, hash string) cell {
+func utilityCell(spec UtilitySpec, source *train.Source) cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	return cell{
-		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: hash},
+		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
 		kernels: spec.Train.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return spec.Train.Cost(d, len(spec.Sigmas)*spec.Draws, workers) },
+		cost: func(workers int) (train.Cost, error) {
+			return costOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
+		},
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			return spec.run(ctx, d, perf, progress, keep)
+			return spec.run(ctx, source, perf, progress, keep)
 		},
 		check: func(text json.RawMessage) error {
 			u, err := decode[Utility](text)

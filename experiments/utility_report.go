@@ -6,7 +6,6 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"proactivedp/data"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -25,14 +24,15 @@ type UtilityReport struct {
 
 // Graph runs the spec with each clipping norm. A long run shows its progress; nil:
 // none.
-func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64, perf sim.Perf, progress io.Writer) (*UtilityReport, error) {
-	p, err := s.Train.Prepare(d, nil)
+func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []float64, perf sim.Perf, progress io.Writer) (*UtilityReport, error) {
+	p, err := source.Prepare(s.Train)
 	if err != nil {
 		return nil, err
 	}
+	d := source.Data()
 	r := &UtilityReport{
 		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(),
-		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: d.Hash(), Spec: s,
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Spec: s,
 	}
 	r.Spec.Train.Clip = 0
 	n := float64(len(clips))
@@ -41,7 +41,7 @@ func (s UtilitySpec) Graph(ctx context.Context, d *data.Dataset, clips []float64
 	for i, clip := range clips {
 		one := s
 		one.Train.Clip = clip
-		u, err := one.run(ctx, d, perf, func(part float64) {
+		u, err := one.run(ctx, source, perf, func(part float64) {
 			if show != nil {
 				show((float64(i) + part) / n)
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"proactivedp/data"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -57,17 +56,17 @@ type windowBroadcast struct {
 	Arrives sim.Time `json:"arrives"`
 }
 
-func windowCell(spec train.Spec, rounds int, d *data.Dataset, hash string) cell {
+func windowCell(spec train.Spec, rounds int, source *train.Source) cell {
 	return cell{
-		spec:    windowSpec{Kind: "window", Train: spec, Data: hash, Rounds: rounds},
+		spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
 		kernels: spec.Kernels(),
 		cost: func(workers int) (train.Cost, error) {
-			c, err := spec.Cost(d, 0, workers)
+			c, err := costOf(source, spec, 0, workers)
 			c.Work = 0 // next to nothing beside whole runs
 			return c, err
 		},
 		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
-			p, err := spec.Prepare(d, nil)
+			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}

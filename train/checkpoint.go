@@ -30,7 +30,7 @@ type identity struct {
 }
 
 func (p *Prepared) identity() identity {
-	return identity{p.Spec, p.Test.Data.Hash(), CodeVersion, p.Spec.Kernels(), runtime.GOARCH}
+	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), runtime.GOARCH}
 }
 
 // goesOn reports why a run of identity id cannot go on from a checkpoint of
@@ -108,11 +108,12 @@ func (c *Checkpoint) Close() error { return c.file.Close() }
 // Prepare builds the run that the checkpoint is of. The data set must have the
 // content that it had, wherever it is now.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
-	now := identity{c.Spec, d.Hash(), CodeVersion, c.Spec.Kernels(), runtime.GOARCH}
+	source := NewSource(d)
+	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), runtime.GOARCH}
 	if err := now.goesOn(c.identity); err != nil {
 		return nil, err
 	}
-	return c.Spec.Prepare(d, nil)
+	return source.Prepare(c.Spec)
 }
 
 // restore puts v, the problem's run, into the checkpoint's state.

@@ -3,7 +3,6 @@ package train
 import (
 	"runtime"
 
-	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -76,11 +75,10 @@ type Cost struct {
 	Memory int64   // in bytes
 }
 
-// Cost returns what a run with so many workers and so many evaluations takes.
-func (s Spec) Cost(d *data.Dataset, evaluations, workers int) (Cost, error) {
-	p, err := s.Prepare(d, nil)
-	if err != nil {
-		return Cost{}, err
+// Cost returns what the run takes with so many workers and so many evaluations.
+func (p *Prepared) Cost(evaluations, workers int) Cost {
+	return Cost{
+		Work:   p.Work() + float64(evaluations)*p.Judging(),
+		Memory: total(p.memory(sim.Perf{Workers: workers})),
 	}
-	return Cost{Work: p.Work() + float64(evaluations)*p.Judging(), Memory: total(p.memory(sim.Perf{Workers: workers}))}, nil
 }

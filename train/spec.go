@@ -86,6 +86,8 @@ type Prepared struct {
 	Test   data.Subset
 	Delta  float64 // δ of every statement
 	Trace  *Trace  // to be shown the run; nil: none
+
+	source *Source // what it was prepared on
 }
 
 // parsed is a spec with its texts read.
@@ -211,55 +213,25 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set. root nil means the
-// spec's seed. It reads the files of traces and names their content in the
+// Prepare checks the spec and builds the run on the data set; a Source does so for
+// many specs. root nil means the spec's seed. It reads the files of traces and names their content in the
 // problem's spec. All problems are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	in, err := s.parse()
-	if err != nil {
-		return nil, err
-	}
-	if s, err = s.readTraces(&in); err != nil {
-		return nil, err
-	}
 	if root == nil {
 		root = rng.New(s.Seed)
 	}
-	train, test, err := data.Split(d, root)
-	if err != nil {
-		return nil, err
-	}
-	if s.Holdout > 0 {
-		if train, test, err = holdOut(train, s.Holdout); err != nil {
-			return nil, err
-		}
-	}
-	rows, err := in.partition.Deal(train, s.Clients, root)
-	if err != nil {
-		return nil, err
-	}
-	n := rows[0].Len()
-	model, err := in.model.make(d, n)
-	if err != nil {
-		return nil, err
-	}
-	config := s.config(in)
-	config.Model, config.Rows, config.Mechanism = model, rows, s.mechanism(in, n)
-	config.Roots = sim.SharedRoots(root, s.Clients)
-	p := &Prepared{Spec: s, Test: test, Delta: s.Delta, Config: &config}
-	err = p.Config.Validate()
+	return NewSource(d).prepare(s, root)
+}
+
+// finish checks a run whose clients hold n records each, and settles its δ.
+func (p *Prepared) finish(n int) error {
+	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
 			err = errors.Join(err, fmt.Errorf("train: delta = 1/N = 1 for N = %d, must be below 1: give a δ or more records", n))
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return err
 }
 
 // holdOut keeps the last n training rows from training.

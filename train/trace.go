@@ -19,36 +19,51 @@ func (s Spec) Pinned() (Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	return s.readTraces(&p)
+	return s.readTraces(&p, readTrace)
 }
 
 // readTraces reads the traces into p and returns the pinned spec.
-func (s Spec) readTraces(p *parsed) (Spec, error) {
-	err := errors.Join(readTrace(&p.compute, &s.ComputeTrace), readTrace(&p.latency, &s.LatencyTrace))
+func (s Spec) readTraces(p *parsed, read func(file string) (trace, error)) (Spec, error) {
+	err := errors.Join(pin(&p.compute, &s.ComputeTrace, read), pin(&p.latency, &s.LatencyTrace, read))
 	return s, err
 }
 
-// readTrace reads d's trace, if it is one, and compares or sets its hash.
-func readTrace(d *clock.Duration, hash *string) error {
+// pin reads d's trace, if it is one, and compares or sets its hash.
+func pin(d *clock.Duration, hash *string, read func(file string) (trace, error)) error {
 	if d.Kind != clock.Traced {
 		if *hash != "" {
 			return fmt.Errorf("train: trace SHA-256 = %s of %v, which is no trace", *hash, d)
 		}
 		return nil
 	}
-	f, err := os.Open(d.File)
+	t, err := read(d.File)
 	if err != nil {
-		return fmt.Errorf("train: trace: %w", err)
+		return err
+	}
+	if *hash != "" && *hash != t.hash {
+		return fmt.Errorf("train: trace %s has the SHA-256 %s, must have %s", d.File, t.hash, *hash)
+	}
+	d.Trace, *hash = t.times, t.hash
+	return nil
+}
+
+// trace is the content of a trace's file.
+type trace struct {
+	times *clock.Trace
+	hash  string // SHA-256
+}
+
+// readTrace reads a file of a trace.
+func readTrace(file string) (trace, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return trace{}, fmt.Errorf("train: trace: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if d.Trace, err = clock.ParseTrace(io.TeeReader(f, sum)); err != nil {
-		return fmt.Errorf("train: trace %s: %w", d.File, err)
+	times, err := clock.ParseTrace(io.TeeReader(f, sum))
+	if err != nil {
+		return trace{}, fmt.Errorf("train: trace %s: %w", file, err)
 	}
-	is := hex.EncodeToString(sum.Sum(nil)) // of all: a trace is parsed to its end
-	if *hash != "" && *hash != is {
-		return fmt.Errorf("train: trace %s has the SHA-256 %s, must have %s", d.File, is, *hash)
-	}
-	*hash = is
-	return nil
+	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // of all: a trace is parsed to its end
 }

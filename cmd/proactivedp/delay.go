@@ -63,11 +63,12 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if err != nil {
 				return err
 			}
-			if _, err := spec.Train.Prepare(d, nil); err != nil {
+			source := train.NewSource(d)
+			if _, err := source.Prepare(spec.Train); err != nil {
 				return usage(err)
 			}
 			o.Progress = cmd.ErrOrStderr()
-			r, err := spec.Compare(cmd.Context(), d, o)
+			r, err := spec.Compare(cmd.Context(), source, o)
 			if err != nil {
 				return err
 			}

@@ -79,7 +79,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			o.Progress = cmd.ErrOrStderr()
-			if err := experiments.Search(cmd.Context(), spec, d, o); err != nil {
+			if err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)

@@ -63,10 +63,11 @@ but for the step size of networks, as those of train.`,
 			if err != nil {
 				return err
 			}
-			if _, err := spec.Train.Prepare(d, nil); err != nil {
+			source := train.NewSource(d)
+			if _, err := source.Prepare(spec.Train); err != nil {
 				return usage(err)
 			}
-			r, err := spec.Graph(cmd.Context(), d, clips, sim.Perf{Workers: runtime.GOMAXPROCS(0)}, cmd.ErrOrStderr())
+			r, err := spec.Graph(cmd.Context(), source, clips, sim.Perf{Workers: runtime.GOMAXPROCS(0)}, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

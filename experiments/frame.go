@@ -1,0 +1,63 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/internal/plots"
+	"proactivedp/train"
+)
+
+// outcome is a figure's content, ready to be written.
+type outcome struct {
+	picture plots.Picture
+	table   [][]string // long form, the header first
+	config  any        // for the manifest
+}
+
+// frame is what a figure is made within: its data and how much of the full size
+// is run.
+type frame struct {
+	source *train.Source
+	seeds  int
+	scale  float64 // of K, in (0, 1]
+}
+
+// data is what the figure is made from.
+func (f *frame) data() *data.Dataset { return f.source.Data() }
+
+// gradComps returns the part of K that the figure runs.
+func (f *frame) gradComps(full int) int { return scaled(full, f.scale) }
+
+// scaled returns a part of n, rounded.
+func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
+
+// leastDraws is how many draws of noise a scaled figure makes at least.
+const leastDraws = 5
+
+// draws returns the part of the draws of noise that the figure makes.
+func (f *frame) draws(full int) int {
+	return max(min(full, leastDraws), scaled(full, f.scale))
+}
+
+// note is what a caption must say of the data, as the end of a sentence.
+func (f *frame) note() string {
+	if f.data().Note == "" {
+		return ""
+	}
+	return "; " + f.data().Note
+}
+
+// banner says what sets the figure apart from the real thing.
+func (f *frame) banner() string {
+	var parts []string
+	if f.data().Synthetic {
+		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name, realName(f.data().Name)))
+	}
+	if f.scale < 1 {
+		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))
+	}
+	return strings.Join(parts, "; ")
+}

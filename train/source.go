@@ -1,0 +1,158 @@
+package train
+
+import (
+	"sync"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// Source is a data set that many specs are trained on. It prepares each spec
+// once, and what specs have in common is in memory once: the data, the rows that
+// clients hold, the models, and the content of traces. Several goroutines may use
+// it.
+type Source struct {
+	data *data.Dataset
+	hash func() string
+
+	mu       sync.Mutex
+	prepared map[Spec]*Prepared
+	deals    map[dealt]deal
+	models   map[modelFor]models.Model
+	traces   map[string]trace
+}
+
+// NewSource returns the source of a data set, which is not to be changed then.
+func NewSource(d *data.Dataset) *Source {
+	return &Source{
+		data: d, hash: sync.OnceValue(d.Hash),
+		prepared: map[Spec]*Prepared{}, deals: map[dealt]deal{},
+		models: map[modelFor]models.Model{}, traces: map[string]trace{},
+	}
+}
+
+// Data returns the data set.
+func (s *Source) Data() *data.Dataset { return s.data }
+
+// Hash returns the SHA-256 of the data set's content, computed once.
+func (s *Source) Hash() string { return s.hash() }
+
+// Prepare is Spec.Prepare with the spec's seed. It returns the same value for the
+// same spec, for all who ask: it is not to be changed.
+func (s *Source) Prepare(spec Spec) (*Prepared, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.prepared[spec]; p != nil {
+		return p, nil
+	}
+	p, err := s.prepare(spec, rng.New(spec.Seed))
+	if err == nil {
+		s.prepared[spec] = p
+	}
+	return p, err
+}
+
+// dealt says which rows a deal gives.
+type dealt struct {
+	seed      uint64
+	holdout   int
+	partition data.Partition
+	clients   int
+}
+
+// deal is which rows each client holds, and which are judged by.
+type deal struct {
+	rows []data.Subset
+	test data.Subset
+}
+
+// deal splits the data and deals the training rows to the spec's clients.
+func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
+	key := dealt{spec.Seed, spec.Holdout, partition, spec.Clients}
+	if s.data.Train > 0 && partition == data.Replicate {
+		key.seed = 0 // nothing is drawn
+	}
+	if d, done := s.deals[key]; done {
+		return d, nil
+	}
+	train, test, err := data.Split(s.data, root)
+	if err != nil {
+		return deal{}, err
+	}
+	if spec.Holdout > 0 {
+		if train, test, err = holdOut(train, spec.Holdout); err != nil {
+			return deal{}, err
+		}
+	}
+	rows, err := partition.Deal(train, spec.Clients, root)
+	if err != nil {
+		return deal{}, err
+	}
+	s.deals[key] = deal{rows, test}
+	return s.deals[key], nil
+}
+
+// prepare checks the spec and builds the run.
+func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	in, err := spec.parse()
+	if err != nil {
+		return nil, err
+	}
+	if spec, err = spec.readTraces(&in, s.readTrace); err != nil {
+		return nil, err
+	}
+	deal, err := s.deal(spec, in.partition, root)
+	if err != nil {
+		return nil, err
+	}
+	n := deal.rows[0].Len()
+	model, err := s.model(in.model, n)
+	if err != nil {
+		return nil, err
+	}
+	config := spec.config(in)
+	config.Model, config.Rows, config.Mechanism = model, deal.rows, spec.mechanism(in, n)
+	config.Roots = sim.SharedRoots(root, spec.Clients)
+	p := &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}
+	if err := p.finish(n); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// modelFor names a model for clients of n records each.
+type modelFor struct {
+	name string
+	n    int
+}
+
+// model makes a model for clients of n records each, once: that of a network has
+// tables of its shapes.
+func (s *Source) model(kind modelKind, n int) (models.Model, error) {
+	key := modelFor{kind.name, n}
+	if m := s.models[key]; m != nil {
+		return m, nil
+	}
+	m, err := kind.make(s.data, n)
+	if err == nil {
+		s.models[key] = m
+	}
+	return m, err
+}
+
+// readTrace reads a file of a trace, once.
+func (s *Source) readTrace(file string) (trace, error) {
+	if t, done := s.traces[file]; done {
+		return t, nil
+	}
+	t, err := readTrace(file)
+	if err == nil {
+		s.traces[file] = t
+	}
+	return t, err
+}

@@ -1,0 +1,88 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"proactivedp/data"
+)
+
+// A source prepares each spec once, and what specs have in common is in memory
+// once: rows by seed, partition, clients and holdout, models, and traces by file.
+func TestSourceKeepsEachThingOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "times.csv")
+	if err := os.WriteFile(file, []byte("client,duration\n0,1ms\n1,2ms\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	spec := smallSpec()
+	spec.Clients, spec.Compute = 2, "trace:"+file
+	source := NewSource(drawn())
+	prepare := func(s Spec) *Prepared {
+		p, err := source.Prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	one := prepare(spec)
+	if prepare(spec) != one {
+		t.Error("the same spec was prepared twice")
+	}
+	later := spec
+	later.Delay = "4"
+	if p := prepare(later); p == one || &p.Config.Rows[0] != &one.Config.Rows[0] || p.Config.Model != one.Config.Model ||
+		p.Config.Timing.Compute.Trace != one.Config.Timing.Compute.Trace {
+		t.Error("a spec that differs in its delay has rows, a model or a trace of its own")
+	}
+	for name, change := range map[string]func(*Spec){
+		"seed":      func(s *Spec) { s.Seed = 2 },
+		"partition": func(s *Spec) { s.Partition = string(data.Shard) },
+		"clients":   func(s *Spec) { s.Clients, s.Compute = 3, "constant:1ms" },
+		"holdout":   func(s *Spec) { s.Holdout = 40 },
+	} {
+		other := spec
+		change(&other)
+		want, err := other.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := prepare(other)
+		if &got.Config.Rows[0] == &one.Config.Rows[0] {
+			t.Errorf("another %s has the same rows", name)
+		}
+		if !slices.EqualFunc(got.Config.Rows, want.Config.Rows, func(a, b data.Subset) bool { return slices.Equal(a.Rows, b.Rows) }) ||
+			!slices.Equal(got.Test.Rows, want.Test.Rows) {
+			t.Errorf("another %s: other rows than without a source", name)
+		}
+	}
+	if source.Hash() != drawn().Hash() || source.Data().Len() != 400 {
+		t.Error("the source is of other data")
+	}
+}
+
+// Where a set is published split and every client holds all of it, no seed decides
+// which rows that is: specs of all seeds share them, and not their randomness.
+func TestSourceSharesWhatNoSeedDecides(t *testing.T) {
+	source := NewSource(digits(70))
+	prepared := make([]*Prepared, 4)
+	var wait sync.WaitGroup
+	for seed := range prepared {
+		wait.Go(func() {
+			s := smallLeNet()
+			s.Seed = uint64(seed)
+			var err error
+			if prepared[seed], err = source.Prepare(s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for _, p := range prepared[1:] {
+		if p == nil || &p.Config.Rows[0] != &prepared[0].Config.Rows[0] || p.Config.Roots.Run == prepared[0].Config.Roots.Run {
+			t.Fatal("rows are not shared, or randomness is")
+		}
+	}
+}
