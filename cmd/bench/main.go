@@ -28,6 +28,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/report"
 )
 
 func main() {
@@ -48,7 +49,9 @@ func main() {
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:
-		err = atomicfile.Write(*out, func(w io.Writer) error { return bench(w, *runs) })
+		err = atomicfile.Write(*out, func(w io.Writer) error {
+			return report.WriteMarkdown(w, func(w io.Writer) error { return bench(w, *runs) })
+		})
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
@@ -70,7 +73,7 @@ func bench(w io.Writer, runs int) error {
 	}
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s, %s, %d processors, %s; medians of %d runs.\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs)
-	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 round behind, the paper's other parameters. A client round is\n"+
+	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 round behind, the paper's other parameters. A client round is "+
 		"sampling, the clipped gradient, noise, the local update and both messages. Heap allocation per round is none: `TestNoAllocationPerRound` of package `sim`.\n\n"+
 		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak memory, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct {

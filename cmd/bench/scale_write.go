@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/report"
 	"proactivedp/internal/version"
 	"proactivedp/train"
 )
@@ -53,7 +54,9 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 				"files": []string{scalePicture, scaleMemory, scaleTable, scaleReadme},
 			})
 		}},
-		{scaleReadme, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) }},
+		{scaleReadme, func(w io.Writer) error {
+			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) })
+		}},
 	} {
 		if err := atomicfile.Write(filepath.Join(dir, f.name), f.write); err != nil {
 			return err
@@ -129,13 +132,13 @@ func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int)
 	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a process of its own.\n\n"+
 		"![processor time of a client round](%s) ![memory](%s)\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture, scaleMemory)
-	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors in the training loop, which other programs\n"+
+	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors in the training loop, which other programs "+
 		"hardly change; the rate is by the clock. Memory is the largest resident of the whole process.\n\n", scaleSetting)
 	fmt.Fprint(w, figureHeader)
 	for _, f := range scaleFigures(points) {
 		fmt.Fprint(w, f)
 	}
-	fmt.Fprintf(w, "\n## Law\n\n%s\nFor networks, which it was not fitted to, the law is of the round without the gradient; the gradient, measured by itself, is added.\n"+
+	fmt.Fprintf(w, "\n## Law\n\n%s For networks, which it was not fitted to, the law is of the round without the gradient; the gradient, measured by itself, is added. "+
 		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {

@@ -7,19 +7,24 @@ import (
 	"strings"
 )
 
-// Page is Markdown being written.
+// Page is a Markdown page being written. The zero value is an empty page.
 type Page struct{ b strings.Builder }
 
-func (p *Page) String() string { return strings.TrimPrefix(p.b.String(), "\n") }
+// String returns the page, its text broken into lines; see Markdown.
+func (p *Page) String() string { return Markdown(strings.TrimPrefix(p.b.String(), "\n")) }
 
+// Title adds the heading of the page.
 func (p *Page) Title(text string) { fmt.Fprintf(&p.b, "\n# %s\n", text) }
 
+// Section adds the heading of a section.
 func (p *Page) Section(format string, args ...any) {
 	fmt.Fprintf(&p.b, "\n## "+format+"\n", args...)
 }
 
+// Text adds a paragraph.
 func (p *Page) Text(format string, args ...any) { fmt.Fprintf(&p.b, "\n"+format+"\n", args...) }
 
+// Items adds a list.
 func (p *Page) Items(items []string) {
 	fmt.Fprintln(&p.b)
 	for _, item := range items {
@@ -27,6 +32,7 @@ func (p *Page) Items(items []string) {
 	}
 }
 
+// Table adds a table: the header, then rows of as many cells.
 func (p *Page) Table(header []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintf(&p.b, "| %s |\n", strings.Join(cells, " | ")) }
 	fmt.Fprintln(&p.b)
