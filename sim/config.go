@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -101,71 +100,6 @@ const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
 )
-
-// Validate reports every problem of the configuration of a run in one process.
-func (c *Config) Validate() error {
-	n := c.Clients()
-	errs := []error{c.checkShared(), c.Roots.check(n)}
-	if c.Model != nil && n > 0 && c.Model.NumParams() > MaxClientParams/n {
-		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(), n, MaxClientParams))
-	}
-	for i := range c.Rows {
-		if err := c.checkRows(i); err != nil {
-			errs = append(errs, err)
-			break
-		}
-	}
-	if _, err := data.ParsePartition(string(c.Partition)); err == nil {
-		errs = append(errs, c.Partition.Check(c.Rows))
-	}
-	errs = append(errs, c.Timing.Validate(n), c.Speeds.Validate(n),
-		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
-	if errors.Join(errs...) == nil { // what follows needs sound parts
-		errs = append(errs, c.checkClock(c.Run()))
-	}
-	return errors.Join(errs...)
-}
-
-// checkShared reports every problem of what server and clients agree on.
-func (c *Config) checkShared() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sim: "+format, args...)) }
-	if c.Model == nil {
-		fail("no model")
-	}
-	if n := c.Clients(); n < 1 || n > MaxClients {
-		fail("clients = %d, must be in [1, %d]", n, MaxClients)
-	}
-	if _, err := data.ParsePartition(string(c.Partition)); err != nil {
-		errs = append(errs, err)
-	}
-	errs = append(errs, c.Steps.Validate())
-	if c.Mechanism.Sizes == nil {
-		fail("no sample sizes")
-		return errors.Join(errs...)
-	}
-	run := c.Run()
-	errs = append(errs, c.Mechanism.Validate(min(run.Rounds, dp.MaxRounds)))
-	switch {
-	case c.GradComps < 1:
-		fail("gradient computations per client = %d, must be at least 1", c.GradComps)
-	case run.Rounds < 1:
-		fail("gradient computations per client = %d, must be at least the first sample size %d, or there are no rounds", c.GradComps, c.Mechanism.Sizes.At(0))
-	case run.Rounds > dp.MaxRounds:
-		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps, dp.MaxRounds, c.Mechanism.Sizes)
-		return errors.Join(errs...)
-	}
-	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
-	return errors.Join(errs...)
-}
-
-// checkRows reports that a client does not hold the records that are accounted.
-func (c *Config) checkRows(client int) error {
-	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
-		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n, c.Mechanism.DatasetSize)
-	}
-	return nil
-}
 
 // InitStream returns the stream that draws the default global model v̂_0.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }

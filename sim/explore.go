@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Exploration is a run so small that it can be taken through every order of its
@@ -30,22 +29,6 @@ type Explored struct {
 	States      int // that differ in more than times, the order of the queue and the names of clients
 	Transitions int // events in them
 	Ends        int // states in which nothing is under way
-}
-
-// Violation is a promise that was broken.
-type Violation struct {
-	Invariant Invariant
-	Detail    string
-	Trace     []string // what happened, in order: the shortest way there is, if it was found
-}
-
-func (v *Violation) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "sim: %s: %s", v.Invariant, v.Detail)
-	for i, line := range v.Trace {
-		fmt.Fprintf(&b, "\n%4d  %s", i+1, line)
-	}
-	return b.String()
 }
 
 // Run takes the exploration through every order of its events and tests every
@@ -100,7 +83,7 @@ type explorer struct {
 func (x *explorer) visit(w *world) error {
 	print := x.fingerprint(w)
 	if onPath, seen := x.visited[print]; onPath {
-		return violated(Termination, "the state is one that was left before: this can go on for ever")
+		return violated(InvariantTermination, "the state is one that was left before: this can go on for ever")
 	} else if seen {
 		return nil
 	}

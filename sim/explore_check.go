@@ -1,34 +1,8 @@
 package sim
 
 import (
-	"fmt"
 	"math/bits"
 )
-
-// Invariant names what must hold in every state.
-type Invariant string
-
-// The invariants.
-const (
-	Once        Invariant = "each update is applied exactly once"
-	Complete    Invariant = "v̂_k holds every update of rounds below k"
-	Newest      Invariant = "a client goes by the newest broadcast that it received"
-	Local       Invariant = "ŵ is the newest v̂, or what it was, minus the steps of rounds that ended since"
-	Promised    Invariant = "a client computes at what its newest broadcast promises"
-	Permitted   Invariant = "no client computes while Υ is false"
-	Measured    Invariant = "the staleness that is measured is the one that was"
-	Absent      Invariant = "no client computes while it is away"
-	WakeUp      Invariant = "no client waits while Υ is true"
-	Ledgers     Invariant = "a ledger counts each round once"
-	Readers     Invariant = "a vector has as many readers as it counts"
-	NoFailure   Invariant = "nothing fails"
-	NoDeadlock  Invariant = "something happens until all is done"
-	Termination Invariant = "every run ends"
-)
-
-func violated(i Invariant, format string, args ...any) error {
-	return &Violation{Invariant: i, Detail: fmt.Sprintf(format, args...)}
-}
 
 // check tests a state and how it came about: from the state before (nil at the
 // start of the run), by a move.
@@ -60,18 +34,18 @@ func (x *explorer) checkServer(w *world) error {
 		return err
 	}
 	if in := applied(s.v); s.applied != bits.OnesCount32(uint32(in)) {
-		return violated(Once, "the server has applied %d updates, its model holds %d", s.applied, bits.OnesCount32(uint32(in)))
+		return violated(InvariantOnce, "the server has applied %d updates, its model holds %d", s.applied, bits.OnesCount32(uint32(in)))
 	} else if missing := x.before(s.k) &^ in; missing != 0 {
-		return violated(Complete, "the server stands at k = %d without %s", s.k, x.names(missing))
+		return violated(InvariantComplete, "the server stands at k = %d without %s", s.k, x.names(missing))
 	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
-		return violated(Complete, "the server stands at k = %d with all of k = %d", s.k, s.k+1)
+		return violated(InvariantComplete, "the server stands at k = %d with all of k = %d", s.k, s.k+1)
 	}
 	for _, e := range w.run.queue {
 		if e.kind != broadcastArrives && e.kind != broadcastResent {
 			continue
 		}
 		if missing := x.before(int(e.number)) &^ applied(e.vector.X); missing != 0 {
-			return violated(Complete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
+			return violated(InvariantComplete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
 		}
 	}
 	return nil
@@ -81,7 +55,7 @@ func (x *explorer) checkServer(w *world) error {
 func (x *explorer) once(what string, model []float32) error {
 	for p, n := range model {
 		if n != 0 && n != -1 {
-			return violated(Once, "%s is %v times in %s", x.names(1<<p), -n, what)
+			return violated(InvariantOnce, "%s is %v times in %s", x.names(1<<p), -n, what)
 		}
 	}
 	return nil
@@ -95,19 +69,19 @@ func (x *explorer) checkClient(w *world, client int) error {
 	}
 	k, i := w.received[client], w.finished[client]
 	if c.k != k {
-		return violated(Newest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
+		return violated(InvariantNewest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
 	}
 	if rounds := c.ledger.Run().Rounds; c.i != i || rounds != i {
-		return violated(Ledgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d", client, i, c.i, rounds)
+		return violated(InvariantLedgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d", client, i, c.i, rounds)
 	}
 	permitted, away := x.Tau < 0 || k >= i-x.Tau, w.run.stations[client].away
 	switch {
 	case c.busy && away:
-		return violated(Absent, "client %d computes round %d", client, i)
+		return violated(InvariantAbsent, "client %d computes round %d", client, i)
 	case c.busy && !permitted:
-		return violated(Permitted, "client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
+		return violated(InvariantPermitted, "client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
 	case !c.busy && !away && permitted && i < x.Rounds:
-		return violated(WakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i, k)
+		return violated(InvariantWakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i, k)
 	}
 	return nil
 }
@@ -136,18 +110,18 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 	}
 	got := applied(is.w())
 	if got != want {
-		return violated(Local, "ŵ of client %d holds %s, not %s", client, x.names(got), x.names(want))
+		return violated(InvariantLocal, "ŵ of client %d holds %s, not %s", client, x.names(got), x.names(want))
 	}
 	if (is.newer == nil) != (later == nil) || later != nil && applied(is.newer.X) != applied(later.X) {
-		return violated(Local, "client %d does not keep what replaces ŵ at the end of round %d", client, is.i)
+		return violated(InvariantLocal, "client %d does not keep what replaces ŵ at the end of round %d", client, is.i)
 	}
 	if is.busy && (!was.busy || is.i > was.i) {
 		k := after.received[client]
 		if missing := x.before(k) &^ got; missing != 0 {
-			return violated(Promised, "client %d computes round %d after v̂_%d without %s", client, is.i, k, x.names(missing))
+			return violated(InvariantPromised, "client %d computes round %d after v̂_%d without %s", client, is.i, k, x.names(missing))
 		}
 		if is.lag != is.i-k {
-			return violated(Measured, "client %d measured %d rounds, there were %d", client, is.lag, is.i-k)
+			return violated(InvariantMeasured, "client %d measured %d rounds, there were %d", client, is.lag, is.i-k)
 		}
 	}
 	return nil
@@ -162,11 +136,11 @@ func (x *explorer) checkStaleness(w *world) error {
 	for lag, rounds := range w.run.staleness {
 		measured += rounds
 		if rounds > 0 && x.Tau >= 0 && lag > x.Tau {
-			return violated(Permitted, "a round was computed %d rounds behind", lag)
+			return violated(InvariantPermitted, "a round was computed %d rounds behind", lag)
 		}
 	}
 	if measured != ended {
-		return violated(Measured, "the staleness of %d rounds was measured, %d ended", measured, ended)
+		return violated(InvariantMeasured, "the staleness of %d rounds was measured, %d ended", measured, ended)
 	}
 	return nil
 }
@@ -176,7 +150,7 @@ func (x *explorer) checkStaleness(w *world) error {
 func (x *explorer) checkReaders(w *world) error {
 	for v, n := range w.run.holders() {
 		if int(v.readers) != n {
-			return violated(Readers, "a vector counts %d readers and has %d", v.readers, n)
+			return violated(InvariantReaders, "a vector counts %d readers and has %d", v.readers, n)
 		}
 	}
 	return nil
@@ -186,11 +160,11 @@ func (x *explorer) checkReaders(w *world) error {
 func (x *explorer) checkEnd(w *world) error {
 	for client, i := range w.finished {
 		if i < x.Rounds {
-			return violated(NoDeadlock, "nothing is under way, and client %d has not done round %d", client, i)
+			return violated(InvariantNoDeadlock, "nothing is under way, and client %d has not done round %d", client, i)
 		}
 	}
 	if missing := x.before(x.Rounds) &^ applied(w.run.server.v); missing != 0 {
-		return violated(NoDeadlock, "nothing is under way, and the server lacks %s", x.names(missing))
+		return violated(InvariantNoDeadlock, "nothing is under way, and the server lacks %s", x.names(missing))
 	}
 	return nil
 }

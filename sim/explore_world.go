@@ -124,11 +124,11 @@ func (x *explorer) happen(e event) (err error) {
 		case *Violation: // asserted
 			err = p
 		default:
-			err = violated(NoFailure, "panic: %v", p)
+			err = violated(InvariantNoFailure, "panic: %v", p)
 		}
 	}()
 	if err := x.virtual.happen(e); err != nil {
-		return violated(NoFailure, "%v", err)
+		return violated(InvariantNoFailure, "%v", err)
 	}
 	return nil
 }

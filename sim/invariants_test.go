@@ -18,47 +18,47 @@ func TestAssertionsFail(t *testing.T) {
 		want Invariant
 		do   func()
 	}{
-		"an update is counted twice": {Once, func() {
+		"an update is counted twice": {InvariantOnce, func() {
 			server, _ := machines()
 			server.Receive(update)
 			server.assertReceived(update, true, 0, 0)
 		}},
-		"an update is forgotten": {Once, func() {
+		"an update is forgotten": {InvariantOnce, func() {
 			server, _ := machines()
 			server.Receive(update)
 			server.state.clients[0] = progress{}
 			server.assertReceived(update, false, 0, 0)
 		}},
-		"a round is complete too early": {Complete, func() {
+		"a round is complete too early": {InvariantComplete, func() {
 			server, _ := machines()
 			server.state.at[0] = 1 // of two clients
 			server.Receive(update)
 		}},
-		"a round begins while Υ is false": {Permitted, func() {
+		"a round begins while Υ is false": {InvariantPermitted, func() {
 			_, client := machines()
 			client.state.i = 2
 			client.assertBegun()
 		}},
-		"staleness is not measured": {Measured, func() {
+		"staleness is not measured": {InvariantMeasured, func() {
 			_, client := machines()
 			client.state.i = 1
 			client.assertBegun()
 		}},
-		"a round is entered twice": {Ledgers, func() {
+		"a round is entered twice": {InvariantLedgers, func() {
 			_, client := machines()
 			client.Begin()
 			client.state.ledger.Record(client.mech.Event(0))
 			client.Finish(update.U)
 		}},
-		"a round leaves ŵ to others": {Local, func() {
+		"a round leaves ŵ to others": {InvariantLocal, func() {
 			_, client := machines()
 			client.assertFinished()
 		}},
-		"an older broadcast is taken": {Newest, func() {
+		"an older broadcast is taken": {InvariantNewest, func() {
 			_, client := machines()
 			client.assertReceived(1, 2)
 		}},
-		"a client is not woken": {WakeUp, func() {
+		"a client is not woken": {InvariantWakeUp, func() {
 			v, err := NewVirtual(handDriven(1, 2, AtMost(1)), Perf{}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -66,34 +66,34 @@ func TestAssertionsFail(t *testing.T) {
 			v.clients[0].state.busy = false
 			v.assertAwake(v.clients[0])
 		}},
-		"a vector is let go of too often": {Readers, func() {
+		"a vector is let go of too often": {InvariantReaders, func() {
 			var pool vectorPool
 			v := pool.get(1)
 			pool.put(v)
 			pool.put(v)
 		}},
-		"a run ends without an update": {Once, func() {
+		"a run ends without an update": {InvariantOnce, func() {
 			server, client := machines()
 			assertEnded(server, []*Client{client}, nil)
 		}},
-		"a run ends without a client": {NoDeadlock, func() {
+		"a run ends without a client": {InvariantNoDeadlock, func() {
 			server, client := machines()
 			server.state.applied = 2
 			assertEnded(server, []*Client{client}, nil)
 		}},
-		"a run ends without a ledger": {Ledgers, func() {
+		"a run ends without a ledger": {InvariantLedgers, func() {
 			server, client := machines()
 			server.state.applied, client.state.i = 2, 2
 			assertEnded(server, []*Client{client}, nil)
 		}},
-		"a run was staler than Υ allows": {Measured, func() {
+		"a run was staler than Υ allows": {InvariantMeasured, func() {
 			server, client := machines()
 			server.state.applied, client.state.i = 2, 2
 			client.state.ledger.Record(client.mech.Event(0))
 			client.state.ledger.Record(client.mech.Event(1))
 			assertEnded(server, []*Client{client}, Staleness{0, 1, 1})
 		}},
-		"a round's staleness is missing": {Measured, func() {
+		"a round's staleness is missing": {InvariantMeasured, func() {
 			server, client := machines()
 			server.state.applied, client.state.i = 2, 2
 			client.state.ledger.Record(client.mech.Event(0))

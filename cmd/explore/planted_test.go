@@ -21,93 +21,93 @@ var planted = []struct {
 }{
 	{
 		"the server applies an update again", "server.go",
-		"if !p.add(int32(u.Round)) {", "if p.add(int32(u.Round)); false {", sim.Once,
+		"if !p.add(int32(u.Round)) {", "if p.add(int32(u.Round)); false {", sim.InvariantOnce,
 	},
 	{
 		"the server broadcasts before a client's update is in", "server.go",
-		"st.at[st.k] == 0", "st.at[st.k] <= 1", sim.Complete,
+		"st.at[st.k] == 0", "st.at[st.k] <= 1", sim.InvariantComplete,
 	},
 	{
 		"the server does not see that a round is complete", "server.go",
-		"for st.k < s.sched.rounds &&", "if st.k < s.sched.rounds &&", sim.Complete,
+		"for st.k < s.sched.rounds &&", "if st.k < s.sched.rounds &&", sim.InvariantComplete,
 	},
 	{
 		"Υ allows a round more", "delay.go",
-		"k >= i-int(tau) }", "k >= i-int(tau)-1 }", sim.Permitted,
+		"k >= i-int(tau) }", "k >= i-int(tau)-1 }", sim.InvariantPermitted,
 	},
 	{
 		"Υ allows a round less", "delay.go",
-		"k >= i-int(tau) }", "k > i-int(tau) }", sim.WakeUp,
+		"k >= i-int(tau) }", "k > i-int(tau) }", sim.InvariantWakeUp,
 	},
 	{
 		"a client is not woken by a broadcast", "events.go",
-		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n", sim.WakeUp,
+		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n", sim.InvariantWakeUp,
 	},
 	{
 		"one client of all is not woken by a broadcast", "events.go",
-		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n", sim.WakeUp,
+		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n", sim.InvariantWakeUp,
 	},
 	{
 		"a client that returns is not woken", "presence.go",
-		"	}\n\tv.begin(c)\n", "	}\n", sim.WakeUp,
+		"	}\n\tv.begin(c)\n", "	}\n", sim.InvariantWakeUp,
 	},
 	{
 		"a client that returns is not sent the newest broadcast", "presence.go",
-		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.NoDeadlock,
+		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.InvariantNoDeadlock,
 	},
 	{
 		"a client that leaves goes on computing", "presence.go",
-		"		v.abort(c)\n", "", sim.Absent,
+		"		v.abort(c)\n", "", sim.InvariantAbsent,
 	},
 	{
 		"a client that leaves takes its lost messages along", "presence.go",
 		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
-		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.NoDeadlock,
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.InvariantNoDeadlock,
 	},
 	{
 		"a round that is given up is entered", "client.go",
 		"	if s.newer != nil {\n\t\ts.replace(s.newer, c.letGo)\n\t\ts.newer = nil\n\t}\n\ts.busy = false\n",
-		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.Ledgers,
+		"	s.ledger.Record(c.mech.EventOf(s.size))\n\ts.busy = false\n", sim.InvariantLedgers,
 	},
 	{
 		"a lost message is not sent again", "messages.go",
-		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.NoDeadlock,
+		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.InvariantNoDeadlock,
 	},
 	{
 		"a doubled message has one reader", "messages.go",
-		"e.vector.readers++\n", "\n", sim.Readers,
+		"e.vector.readers++\n", "\n", sim.InvariantReaders,
 	},
 	{
 		"a broadcast is not sent", "events.go",
-		"if broadcast {", "if broadcast && v.server.Done() {", sim.NoDeadlock,
+		"if broadcast {", "if broadcast && v.server.Done() {", sim.InvariantNoDeadlock,
 	},
 	{
 		"an update arrives for ever", "events.go",
-		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.Termination,
+		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.InvariantTermination,
 	},
 	{
 		"a client takes an older broadcast", "client.go",
-		"case k <= s.k:", "case k == s.k:", sim.Newest,
+		"case k <= s.k:", "case k == s.k:", sim.InvariantNewest,
 	},
 	{
 		"a client takes a broadcast again", "client.go",
-		"case k <= s.k:", "case k < s.k:", sim.Local,
+		"case k <= s.k:", "case k < s.k:", sim.InvariantLocal,
 	},
 	{
 		"a client switches to a broadcast in mid-round", "client.go",
-		"case !s.busy:", "case true:", sim.Local,
+		"case !s.busy:", "case true:", sim.InvariantLocal,
 	},
 	{
 		"ŵ loses the round's step", "client.go",
-		"f32.Axpy(-c.sched.eta[s.i], u, s.own)", "_ = f32.Axpy", sim.Local,
+		"f32.Axpy(-c.sched.eta[s.i], u, s.own)", "_ = f32.Axpy", sim.InvariantLocal,
 	},
 	{
 		"a round is entered twice", "client.go",
-		"s.ledger.Record(c.mech.EventOf(s.size))", "s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", sim.Ledgers,
+		"s.ledger.Record(c.mech.EventOf(s.size))", "s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", sim.InvariantLedgers,
 	},
 	{
 		"staleness is measured at the end of the round", "client.go",
-		"	s.lag = s.i - s.k\n", "", sim.Measured,
+		"	s.lag = s.i - s.k\n", "", sim.InvariantMeasured,
 	},
 }
 

@@ -1,0 +1,154 @@
+package lint
+
+import (
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// public reports whether a package can be imported from outside the module: not
+// a command, and nothing internal.
+func public(pkg string) bool {
+	return !within(pkg, module+"/cmd") && !within(pkg, module+"/examples") && !internal(pkg)
+}
+
+func internal(pkg string) bool { return strings.Contains("/"+pkg+"/", "/internal/") }
+
+// compiled returns the types of the module's packages, of the compiler's export
+// data, by import path.
+func compiled(t *testing.T) map[string]*types.Package {
+	t.Helper()
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...")
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	export := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		export[path] = file
+	}
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
+	all := map[string]*types.Package{}
+	for path, file := range export {
+		if !within(path, module) || file == "" {
+			continue
+		}
+		if all[path], err = imports.Import(path); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	return all
+}
+
+// Nothing exported by a public package needs a type of an internal one, or one
+// that is not exported: what cannot be named outside cannot be built there.
+func TestPublicPackagesNeedNoInternalTypes(t *testing.T) {
+	seen := 0
+	for path, pkg := range compiled(t) {
+		if !public(path) {
+			continue
+		}
+		seen++
+		for _, name := range pkg.Scope().Names() {
+			if o := pkg.Scope().Lookup(name); o.Exported() {
+				for _, bad := range needs(o) {
+					t.Errorf("%s: %s", strings.TrimPrefix(path, module+"/"), bad)
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d public packages were looked at", seen)
+	}
+}
+
+// needs says in what way an exported object needs what cannot be named outside.
+func needs(o types.Object) []string {
+	w := &apiWalk{}
+	name, isType := o.(*types.TypeName)
+	if !isType {
+		w.walk(o.Name(), o.Type())
+		return w.bad
+	}
+	if name.IsAlias() {
+		w.walk(o.Name(), types.Unalias(o.Type()))
+		return w.bad
+	}
+	named := o.Type().(*types.Named)
+	w.typeParams(o.Name(), named.TypeParams())
+	for m := range named.Methods() {
+		if m.Exported() {
+			w.walk(o.Name()+"."+m.Name(), m.Type())
+		}
+	}
+	w.walk(o.Name(), named.Underlying())
+	return w.bad
+}
+
+// apiWalk goes through the types that an exported object is made of, as far as
+// they can be seen from outside.
+type apiWalk struct{ bad []string }
+
+func (w *apiWalk) typeParams(at string, list *types.TypeParamList) {
+	for p := range list.TypeParams() {
+		w.walk(at+"["+p.Obj().Name()+"]", p.Constraint())
+	}
+}
+
+func (w *apiWalk) tuple(at string, list *types.Tuple) {
+	for v := range list.Variables() {
+		w.walk(at, v.Type())
+	}
+}
+
+func (w *apiWalk) walk(at string, t types.Type) {
+	switch t := t.(type) {
+	case *types.Alias:
+		w.walk(at, types.Unalias(t))
+	case *types.Named:
+		if pkg := t.Obj().Pkg(); pkg != nil && within(pkg.Path(), module) {
+			if internal(pkg.Path()) || !t.Obj().Exported() {
+				w.bad = append(w.bad, fmt.Sprintf("%s needs %s.%s", at, strings.TrimPrefix(pkg.Path(), module+"/"), t.Obj().Name()))
+			}
+		}
+		for arg := range t.TypeArgs().Types() {
+			w.walk(at, arg)
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			if f.Exported() {
+				w.walk(at+"."+f.Name(), f.Type())
+			}
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			if m.Exported() {
+				w.walk(at+"."+m.Name(), m.Type())
+			}
+		}
+		for e := range t.EmbeddedTypes() {
+			w.walk(at, e)
+		}
+	case *types.Signature:
+		w.typeParams(at, t.TypeParams())
+		w.tuple(at, t.Params())
+		w.tuple(at, t.Results())
+	case *types.Map:
+		w.walk(at, t.Key())
+		w.walk(at, t.Elem())
+	case interface{ Elem() types.Type }: // pointer, slice, array, channel
+		w.walk(at, t.Elem())
+	case *types.Union:
+		for term := range t.Terms() {
+			w.walk(at, term.Type())
+		}
+	}
+}
