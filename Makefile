@@ -41,7 +41,7 @@ explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race ./sim/... ./audit/... ./train ./papertables ./experiments/... ./internal/fetch/... ./models/... ./cmd/...
+	$(GO) test -race ./sim/... ./audit/... ./train ./papertables ./experiments/... ./data/fetch/... ./models/... ./cmd/...
 
 load: ## Load the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/experiments"
-	"proactivedp/internal/fetch"
 )
 
 // quickScale is enough for a look.

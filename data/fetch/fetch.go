@@ -1,6 +1,9 @@
 // Package fetch finds the files of data sets: in a folder the user names, else
 // in a cache, else by download from a list of sources into that cache. A file
 // is handed out, and put into the cache, only once it is verified.
+//
+//	phishing, err := libsvm.Load(ctx, "phishing", fetch.Locator{}) // from the cache, or its site
+//	digits, err := mnist.Load(ctx, fetch.Locator{Dir: "/my/data"}) // from there, or not at all
 package fetch
 
 import (
