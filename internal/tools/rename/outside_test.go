@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
+	"proactivedp/internal/checkout"
 	"proactivedp/rng"
 )
 
@@ -52,11 +53,11 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 	if self == outsidePath {
 		t.Skip("the module has this path already")
 	}
-	source, err := readTree("../../..")
+	source, err := checkout.Read("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := put(t, source)
+	dir := put(t, tree(source))
 	if _, err := rename(dir, outsidePath); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 	if _, err := rename(dir, self); err != nil {
 		t.Fatal(err)
 	}
-	same(t, dir, source)
+	same(t, dir, tree(source))
 }
 
 // outsider runs commands of people who have the module from a proxy alone.

@@ -5,20 +5,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/checkout"
 )
 
 // home is the path without a public home, which renaming leads back to.
@@ -31,13 +29,15 @@ func rename(dir, to string) ([]string, error) {
 	if err := checkPath(to); err != nil {
 		return nil, err
 	}
-	if err := checkClean(dir); err != nil {
+	// In a clean tree the renaming can be looked at, and taken back, by itself.
+	if err := checkout.Clean(dir); err != nil {
 		return nil, err
 	}
-	old, err := readTree(dir)
+	files, err := checkout.Read(dir)
 	if err != nil {
 		return nil, err
 	}
+	old := tree(files)
 	from := modfile.ModulePath(old["go.mod"])
 	switch from {
 	case "":
@@ -83,95 +83,8 @@ func checkPath(to string) error {
 	return nil
 }
 
-// checkClean refuses a working tree of git with changes, so that the renaming
-// can be looked at, and taken back, by itself.
-func checkClean(dir string) error {
-	if !underGit(dir) {
-		return nil
-	}
-	out, err := git(dir, "status", "--porcelain")
-	if err != nil {
-		return err
-	}
-	if len(out) > 0 {
-		return fmt.Errorf("%s has changes that are not committed; commit them first:\n%s", dir, strings.TrimRight(string(out), "\n"))
-	}
-	return nil
-}
-
-func underGit(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, ".git"))
-	return err == nil
-}
-
-func git(dir string, args ...string) ([]byte, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
-		}
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return out, nil
-}
-
-// tree is the contents of a repository's files by their names below its root,
-// with slashes.
-type tree map[string][]byte
-
-// readTree reads the regular files that git tracks, or without git all but
-// those in the folders of builds.
-func readTree(dir string) (tree, error) {
-	names, err := fileNames(dir)
-	if err != nil {
-		return nil, err
-	}
-	t := make(tree, len(names))
-	for _, name := range names {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		info, err := os.Lstat(file)
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() {
-			continue
-		}
-		if t[name], err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-func fileNames(dir string) ([]string, error) {
-	if underGit(dir) {
-		out, err := git(dir, "ls-files", "-z")
-		if err != nil {
-			return nil, err
-		}
-		return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
-	}
-	var names []string
-	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(dir, file)
-		if err != nil {
-			return err
-		}
-		switch {
-		case entry.IsDir() && (name == "bin" || name == "out"):
-			return fs.SkipDir
-		case !entry.IsDir():
-			names = append(names, filepath.ToSlash(name))
-		}
-		return nil
-	})
-	return names, err
-}
+// tree is the contents of the repository's files.
+type tree checkout.Tree
 
 // rename returns the tree with the module's path changed.
 func (t tree) rename(from, to string) (tree, error) {

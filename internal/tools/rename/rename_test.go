@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/internal/checkout"
 )
 
 // toy is a small repository of the module home.test/old.
@@ -47,14 +49,8 @@ var toyRenamed = map[string]string{
 func put(t *testing.T, files tree) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, content := range files {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+	if err := checkout.Tree(files).Write(dir); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }
@@ -62,7 +58,7 @@ func put(t *testing.T, files tree) string {
 // same checks that the folder holds these files, and no others.
 func same(t *testing.T, dir string, want tree) {
 	t.Helper()
-	got, err := readTree(dir)
+	got, err := checkout.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

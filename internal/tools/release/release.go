@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"proactivedp/internal/checkout"
+)
+
+// target is a platform that a program is built for.
+type target struct{ os, arch string }
+
+var targets = []target{
+	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"},
+	{"windows", "amd64"}, {"windows", "arm64"},
+}
+
+// file is the name of the target's program.
+func (t target) file(version string) string {
+	name := fmt.Sprintf("proactivedp-%s-%s-%s", version, t.os, t.arch)
+	if t.os == "windows" {
+		name += ".exe"
+	}
+	return name
+}
+
+// run makes the folder out/version with the programs of all targets, built from
+// the module in dir, and their digests; whole or not at all.
+func run(dir, out, version string, log io.Writer) error {
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	if err := checkout.Clean(dir); err != nil {
+		return err
+	}
+	final := filepath.Join(out, version)
+	if _, err := os.Stat(final); err == nil {
+		return fmt.Errorf("%s is there already, and a release is not made twice", final)
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(out, "."+version+".tmp")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(made)
+	other, err := os.MkdirTemp("", "proactivedp-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(other)
+	source := filepath.Join(other, "source")
+	if err := copyTo(dir, source); err != nil {
+		return err
+	}
+	var sums bytes.Buffer
+	for _, t := range targets {
+		name := t.file(version)
+		program, err := buildTwice(t, version, dir, source, filepath.Join(made, name), filepath.Join(other, "cache"))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(program), name)
+		fmt.Fprintf(log, "%s: %d bytes, the same twice\n", name, len(program))
+	}
+	if err := os.WriteFile(filepath.Join(made, "SHA256SUMS"), sums.Bytes(), 0o666); err != nil {
+		return err
+	}
+	if err := os.Chmod(made, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(made, final); err != nil {
+		return err
+	}
+	fmt.Fprintf(log, "the release is in %s\n", final)
+	return nil
+}
+
+// checkVersion refuses what is no version of this module: the path of one from
+// v2 on would have to end with it.
+func checkVersion(version string) error {
+	if semver.Canonical(version) != version || !semver.IsValid(version) {
+		return fmt.Errorf("VERSION = %q, must be a semantic version such as v1.2.3 or v1.3.0-rc.1", version)
+	}
+	if !module.MatchPathMajor(version, "") {
+		return fmt.Errorf("VERSION = %q, must be v0 or v1: the module's path has no suffix /%s", version, semver.Major(version))
+	}
+	return nil
+}
+
+// copyTo makes another checkout of the same commit, or without git a copy of
+// the files.
+func copyTo(dir, other string) error {
+	if checkout.UnderGit(dir) {
+		_, err := checkout.Git(dir, "clone", "--quiet", "--no-hardlinks", ".", other)
+		return err
+	}
+	files, err := checkout.Read(dir)
+	if err != nil {
+		return err
+	}
+	return files.Write(other)
+}
+
+// buildTwice builds the program into the file, from dir, and from another place
+// with the cache given, and returns its bytes. They must be the same.
+func buildTwice(t target, version, dir, other, file, cache string) ([]byte, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.build(version, dir, file); err != nil {
+		return nil, err
+	}
+	again := filepath.Join(filepath.Dir(other), "again")
+	if err := t.build(version, other, again, "GOCACHE="+cache); err != nil {
+		return nil, err
+	}
+	first, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	second, err := os.ReadFile(again)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(first, second) {
+		return nil, errors.New("two builds of the same source differ")
+	}
+	return first, nil
+}
+
+// build builds the program of a version from the module in dir. What the user's
+// environment says of builds does not count.
+func (t target) build(version, dir, file string, env ...string) error {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	stamp := modfile.ModulePath(mod) + "/internal/version.release=" + version
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto",
+		"-ldflags=-s -w -buildid= -X "+stamp, "-o", file, "./cmd/proactivedp")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOFIPS140=off")
+	cmd.Env = append(cmd.Env, env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}

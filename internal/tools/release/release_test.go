@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/checkout"
+)
+
+func TestCheckVersion(t *testing.T) {
+	for _, version := range []string{"v0.1.0", "v1.2.3", "v1.3.0-rc.1"} {
+		if err := checkVersion(version); err != nil {
+			t.Error(err)
+		}
+	}
+	for version, want := range map[string]string{
+		"":           "must be a semantic version",
+		"1.2.3":      "must be a semantic version",
+		"v1.2":       "must be a semantic version",
+		"v1.2.3+me":  "must be a semantic version",
+		"v01.2.3":    "must be a semantic version",
+		"v1.2.3; rm": "must be a semantic version",
+		"v2.0.0":     "no suffix /v2",
+	} {
+		if err := checkVersion(version); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", version, err, want)
+		}
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	if got, want := (target{"linux", "arm64"}).file("v1.2.3"), "proactivedp-v1.2.3-linux-arm64"; got != want {
+		t.Errorf("file = %q, want %q", got, want)
+	}
+	if got, want := (target{"windows", "amd64"}).file("v1.2.3"), "proactivedp-v1.2.3-windows-amd64.exe"; got != want {
+		t.Errorf("file = %q, want %q", got, want)
+	}
+}
+
+// TestBuildsAreReproducible builds the program for this machine in two folders.
+// What the release itself does on top of that is to use two caches, which takes
+// minutes.
+func TestBuildsAreReproducible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	source, err := checkout.Read("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := target{runtime.GOOS, runtime.GOARCH}
+	var programs [2][]byte
+	var file string
+	for i := range programs {
+		dir := t.TempDir()
+		if err := source.Write(filepath.Join(dir, "source")); err != nil {
+			t.Fatal(err)
+		}
+		file = filepath.Join(dir, here.file("v1.2.3"))
+		if err := here.build("v1.2.3", filepath.Join(dir, "source"), file); err != nil {
+			t.Fatal(err)
+		}
+		if programs[i], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(programs[i], []byte(filepath.ToSlash(dir))) {
+			t.Errorf("the program names the folder %s that it was built in", dir)
+		}
+	}
+	if !bytes.Equal(programs[0], programs[1]) {
+		t.Error("two builds of the same source differ")
+	}
+	out, err := exec.Command(file, "version", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var build struct{ Version string }
+	if err := json.Unmarshal(out, &build); err != nil || build.Version != "v1.2.3" {
+		t.Errorf("the program says version %q, %v; want v1.2.3", build.Version, err)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	f, err := elf.NewFile(bytes.NewReader(programs[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Section(".interp") != nil {
+		t.Error("the program is not static")
+	}
+}
+
+// A release that is refused or fails leaves nothing.
+func TestRunIsWholeOrNotAtAll(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	broken := checkout.Tree{"go.mod": []byte("module m\n\ngo 1.26.0\n"), "cmd/proactivedp/main.go": []byte("package main\n\nfunc main() { x }\n")}
+	if err := broken.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(dir, out, "v1.2.3", io.Discard); err == nil || !strings.Contains(err.Error(), "undefined: x") {
+		t.Errorf("error %v, want that of the compiler", err)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if err := os.Mkdir(filepath.Join(out, "v1.2.3"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(dir, out, "v1.2.3", io.Discard); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("error %v, want one that says that the release is there", err)
+	}
+}
+
+// The second build is of another source here, so that the programs differ.
+func TestBuildTwiceComparesTheBytes(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.TrimSpace(string(out))
+	dir := t.TempDir()
+	var sources [2]string
+	for i, word := range []string{"one", "two"} {
+		sources[i] = filepath.Join(dir, word)
+		program := checkout.Tree{
+			"go.mod":                  []byte("module m\n\ngo 1.26.0\n"),
+			"cmd/proactivedp/main.go": []byte("package main\n\nfunc main() { println(\"" + word + "\") }\n"),
+		}
+		if err := program.Write(sources[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here := target{runtime.GOOS, runtime.GOARCH}
+	file := filepath.Join(dir, "program")
+	if _, err := buildTwice(here, "v1.2.3", sources[0], sources[0], file, cache); err != nil {
+		t.Error(err)
+	}
+	if _, err := buildTwice(here, "v1.2.3", sources[0], sources[1], file, cache); err == nil || !strings.Contains(err.Error(), "differ") {
+		t.Errorf("error %v, want one that says that the builds differ", err)
+	}
+}
