@@ -35,7 +35,7 @@ func TestSearchStatesItsCommand(t *testing.T) {
 	}
 	all := []found{{spec: spec.points()[0]}}
 	spec.Sigmas = []float64{all[0].spec.NoiseMultiplier}
-	if text := spec.readme(all, digits(70)); !strings.Contains(text, "K = 1800 gradients for each of 4 clients (0.005 of the paper's K)") {
+	if text := oneLine(spec.readme(all, digits(70))); !strings.Contains(text, "K = 1800 gradients for each of 4 clients (0.005 of the paper's K)") {
 		t.Error(text)
 	}
 	if err := spec.HoldOut(digits(700)); err != nil || spec.Train.Holdout != 100 {
@@ -82,7 +82,7 @@ func TestSearch(t *testing.T) {
 	if best < 0.3 || worst == 0 {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
-	readme := read(searchReadme)
+	readme := oneLine(read(searchReadme))
 	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at", "Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)
@@ -104,3 +104,6 @@ func TestSearch(t *testing.T) {
 		}
 	}
 }
+
+// oneLine returns the words of a text, wherever its lines are broken.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
