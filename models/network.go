@@ -10,9 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Network is a Model of images: a neural network under softmax cross-entropy.
-// Its batches must be of data sets of images of the network's shape, with at
-// most its number of classes; others panic.
+// Network is a neural network under softmax cross-entropy. Its batches must be of
+// data sets of images of the network's shape, or of rows with as many features,
+// [channel][y][x], with at most its number of classes; others panic.
 type Network struct {
 	name string
 	net  *nn.Net

@@ -1,6 +1,8 @@
 // Package nn evaluates small convolutional networks and the sum of their
 // clipped per-example gradients.
 //
+// Examples are images, or rows of numbers of the same size.
+//
 // Sixteen examples (f32.Lanes) form a block and lie side by side: a map is
 // [channel][y][x][lane], so that every kernel does the same to all of them and
 // nothing is reduced across examples before it must be. A batch is worked off in

@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// input brings images into lanes.
+// input brings examples into lanes.
 type input struct {
 	out   *value
-	rows  int // slot: normalised images of a block, one a row
+	rows  int // slot: examples of a block, one a row, images normalised
 	lanes int // slot: a piece of them, transposed
 }
 
@@ -24,25 +24,37 @@ func (in *input) place(n *Net) {
 // short block repeats its last example, so that no lane ever holds anything but
 // what an example in use does.
 func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
-	images, shape := batch.Data.Images, in.out.Shape
-	if images == nil || (Shape{images.Channels, images.Height, images.Width}) != shape {
-		panic(fmt.Sprintf("nn: the data set is not of images of %v", shape))
-	}
 	rows, lanes := s.float(in.rows, 0), s.float(in.lanes, 0)
 	width := len(rows) / f32.Lanes
-	pixels := shape.Height * shape.Width
 	for l := range f32.Lanes {
-		image := batch.Image(min(first+l, batch.Len()-1))
-		for c := range shape.Channels {
-			mean, std := float64(images.Mean[c]), float64(images.Std[c])
-			f32.FromBytes(rows[l*width+c*pixels:][:pixels], image[c*pixels:][:pixels], float32(1/(255*std)), float32(-mean/std))
-		}
+		in.read(rows[l*width:], batch, min(first+l, batch.Len()-1))
 	}
 	for i := 0; i < width; i += f32.Lanes {
 		f32.Transpose(lanes[i*f32.Lanes:], f32.Lanes, rows[i:], width)
 	}
 	x := s.float(in.out.act, b)
 	in.out.runs(func(start, end int) { lanes = lanes[copy(x[start:end], lanes):] })
+}
+
+// read sets x to example i of the batch.
+func (in *input) read(x []float32, batch data.Batch, i int) {
+	shape, images := in.out.Shape, batch.Data.Images
+	switch {
+	case images == nil && batch.Data.Features == shape.Size():
+		clear(x[:shape.Size()])
+		row, _ := batch.Example(i)
+		for j, column := range row.Index {
+			x[column] = row.Value[j]
+		}
+	case images != nil && shape == Shape{images.Channels, images.Height, images.Width}:
+		image, pixels := batch.Image(i), shape.Height*shape.Width
+		for c := range shape.Channels {
+			mean, std := float64(images.Mean[c]), float64(images.Std[c])
+			f32.FromBytes(x[c*pixels:][:pixels], image[c*pixels:][:pixels], float32(1/(255*std)), float32(-mean/std))
+		}
+	default:
+		panic(fmt.Sprintf("nn: the data set is not of images of %v, nor of rows of %d features", shape, shape.Size()))
+	}
 }
 
 // roundUp returns the first multiple of unit that is not below n.

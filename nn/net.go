@@ -146,7 +146,7 @@ func (n *Net) newValue(shape Shape) *value {
 	return v
 }
 
-// Input returns the shape of one image.
+// Input returns the shape of one example.
 func (n *Net) Input() Shape { return n.values[0].Shape }
 
 // Classes returns the number of logits.

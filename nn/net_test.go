@@ -236,7 +236,7 @@ func TestOtherDataPanics(t *testing.T) {
 	net := small(t)
 	for name, d := range map[string]*data.Dataset{
 		"other images": modeltest.Images(2, 1, 12, 12, 4),
-		"sparse rows":  {Features: 432, Classes: 4, Label: []int32{0}, Start: []int{0, 0}},
+		"other rows":   {Features: 431, Classes: 4, Label: []int32{0}, Start: []int{0, 0}},
 	} {
 		func() {
 			defer func() {
@@ -246,5 +246,49 @@ func TestOtherDataPanics(t *testing.T) {
 			}()
 			net.Loss(make([]float32, net.NumParams()), data.Batch{Data: d, Rows: []int32{0}}, net.NewScratch())
 		}()
+	}
+}
+
+// Rows of numbers are what images of the same numbers are, whatever of them is
+// left out as 0.
+func TestRowsAreImages(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 2, Height: 3, Width: 5},
+		nn.Conv{Out: 3, Kernel: 2, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 7}, nn.ReLU{}, nn.Dense{Out: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := modeltest.Images(37, 2, 3, 5, 4)
+	for c := range images.Images.Mean { // what a network sees of a pixel p is p/255
+		images.Images.Mean[c], images.Images.Std[c] = 0, 1
+	}
+	rows := &data.Dataset{Features: 30, Classes: 4, Label: images.Label, Start: []int{0}}
+	for i, p := range images.Images.Pixels {
+		if p = p / 128 * p; p != 0 { // half of them are 0
+			rows.Index, rows.Value = append(rows.Index, int32(i%30)), append(rows.Value, float32(p)*float32(1.0/255))
+		}
+		images.Images.Pixels[i] = p
+		if i%30 == 29 {
+			rows.Start = append(rows.Start, len(rows.Index))
+		}
+	}
+	if err := rows.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	params := make([]float32, net.NumParams())
+	net.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	scratch := net.NewScratch()
+	var sums [2][]float32
+	for k, d := range []*data.Dataset{images, rows} {
+		batch := data.Batch{Data: d}
+		for i := range d.Len() {
+			batch.Rows = append(batch.Rows, int32(i))
+		}
+		sums[k] = make([]float32, len(params))
+		if err := net.GradSum(sums[k], params, batch, func(norm float64) (float64, bool) { return 1 / (1 + norm), true }, nil, scratch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(sums[0], sums[1]) {
+		t.Errorf("the sum of images is %v, that of rows %v", sums[0], sums[1])
 	}
 }
