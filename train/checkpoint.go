@@ -24,9 +24,9 @@ const CodeVersion = 3
 type identity struct {
 	Spec    Spec   `json:"config"`
 	Data    string `json:"data_sha256"`
-	Code    int    `json:"code"`              // CodeVersion
-	Kernels string `json:"kernels,omitempty"` // see TrainSpec.kernels
-	Arch    string `json:"arch"`              // exponentials differ in their last bits
+	Code    int    `json:"code"`              // the CodeVersion that computed it
+	Kernels string `json:"kernels,omitempty"` // see Spec.Kernels
+	Arch    string `json:"arch"`              // the processor architecture: exponentials differ in their last bits
 }
 
 func (p *Prepared) identity() identity {
@@ -52,16 +52,16 @@ func (id identity) goesOn(from identity) error {
 	return errors.Join(append(errs, err, err2)...)
 }
 
-// header is what a checkpoint says of its run.
+// header is what a checkpoint's file says of its run, before the state.
 type header struct {
 	identity
-	Updates  int             `json:"updates"` // applied so far
+	Updates  int             `json:"updates"` // updates that the server has applied so far
 	Finished bool            `json:"finished"`
-	Seconds  float64         `json:"seconds"`           // of training so far
+	Seconds  float64         `json:"seconds"`           // seconds of training so far
 	Watched  json.RawMessage `json:"watched,omitempty"` // what an observer has seen so far
 }
 
-// Checkpoint is a training run as a file keeps it.
+// Checkpoint is a training run that a file keeps, up to some event.
 type Checkpoint struct {
 	header
 	path  string
@@ -95,7 +95,7 @@ func (c *Checkpoint) read() error {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(c.state.Header))
-	dec.DisallowUnknownFields() // which a newer program added, and which decide the result
+	dec.DisallowUnknownFields() // fields of a newer program may decide the result: they are refused
 	if err := dec.Decode(&c.header); err != nil {
 		return fmt.Errorf("which run it is of: %w", err)
 	}
@@ -116,7 +116,7 @@ func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	return source.Prepare(c.Spec)
 }
 
-// restore puts v, the problem's run, into the checkpoint's state.
+// restore puts v, which runs p, into the checkpoint's state.
 func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	if err := p.identity().goesOn(c.identity); err != nil {
 		return err

@@ -24,26 +24,26 @@ import (
 //     the client's track; so are leaving and coming back.
 type Trace struct {
 	w       io.Writer
-	err     error  // the first
-	gap     string // before the next event
+	err     error  // the first error of writing
+	gap     string // what stands before the next event
 	clients []traced
-	cut     sim.Time // of the server's slice under way
+	cut     sim.Time // when the server's slice under way began
 	counts  TraceCounts
 }
 
 // traced is what is under way at a client.
 type traced struct {
-	busy  bool          // in a round
-	round sim.Happening // the latest: how it began
-	free  sim.Time      // since when there is no slice, if not busy
+	busy  bool          // whether it is in a round
+	round sim.Happening // how its latest round began
+	free  sim.Time      // if not busy, since when it has had no slice
 }
 
 // TraceCounts is what a trace holds.
 type TraceCounts struct {
-	Rounds     int `json:"rounds"` // completed, of all clients
+	Rounds     int `json:"rounds"` // completed rounds of all clients
 	Aborted    int `json:"rounds_aborted"`
-	Updates    int `json:"updates_arrived"` // duplicates counted
-	Broadcasts int `json:"broadcasts"`      // those to one client that returned counted
+	Updates    int `json:"updates_arrived"` // updates that arrived, duplicates counted
+	Broadcasts int `json:"broadcasts"`      // broadcasts sent, with those to one client that returned
 }
 
 // MaxTraceRounds bounds the rounds of all clients in a trace: more would make a
@@ -125,7 +125,7 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", m/1000, m%1000), nil
 }
 
-// Tracks of the trace.
+// The server has the first track, and clients the next ones.
 const serverTrack = 0
 
 func clientTrack(client int) int { return client + 1 }
@@ -150,18 +150,18 @@ func (t *Trace) name(track int, name string) {
 	t.put(traceEvent{Name: "thread_sort_index", Phase: "M", TID: track, Args: traceArgs{"sort_index": track}})
 }
 
-// slice is something that took from one time to another.
+// slice writes something that took from one time to another.
 func (t *Trace) slice(track int, name string, from, to sim.Time, args traceArgs) {
 	took := micros(to - from)
 	t.put(traceEvent{Name: name, Phase: "X", At: micros(from), For: &took, TID: track, Args: args})
 }
 
-// mark is something that happened at an instant.
+// mark writes something that happened at an instant.
 func (t *Trace) mark(track int, name string, at sim.Time, args traceArgs) {
 	t.put(traceEvent{Name: name, Phase: "i", Scope: "t", At: micros(at), TID: track, Args: args})
 }
 
-// arrow is the start (phase "s") or the end ("f") of an update's way.
+// arrow writes the start (phase "s") or the end ("f") of an update's way.
 func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 	e := traceEvent{Name: "update", Cat: "message", Phase: phase, At: micros(at), TID: track, ID: fmt.Sprintf("%d.%d", client, round)}
 	if phase == "f" {
@@ -201,7 +201,7 @@ func (t *Trace) happen(h sim.Happening) {
 	}
 }
 
-// since is a slice of a client that is in no round, up to what happens now.
+// since writes a slice of a client that is in no round, up to what happens now.
 func (t *Trace) since(name string, h sim.Happening) {
 	c := &t.clients[h.Client]
 	if h.At > c.free {
@@ -219,7 +219,7 @@ func (t *Trace) endRound(h sim.Happening) {
 		name, args["aborted"] = name+", aborted", true
 	} else {
 		t.counts.Rounds++
-		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number) // within the slice
+		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number) // the arrow must begin within the slice
 	}
 	t.slice(clientTrack(h.Client), name, c.round.At, h.At, args)
 	c.busy, c.free = false, h.At

@@ -77,7 +77,7 @@ func TestTraceTellsTheRun(t *testing.T) {
 	}
 }
 
-// checkTrace checks the trace of a run and returns both.
+// checkTrace trains with a trace, checks it, and returns the trace and the report.
 func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 	t.Helper()
 	f, r := traceOf(t, spec)
@@ -115,7 +115,7 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 	for track, parts := range tracks {
 		slices.SortFunc(parts, func(a, b slice) int { return cmp.Compare(a.from, b.from) })
 		for i := 1; i < len(parts); i++ {
-			// Half a nanosecond for the sum of two decimals.
+			// The sum of two decimals may be off by half a nanosecond.
 			if parts[i].from < parts[i-1].to-5e-4 {
 				t.Errorf("track %d: a slice begins at %v, the one before ends at %v", track, parts[i].from, parts[i-1].to)
 			}

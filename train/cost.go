@@ -7,8 +7,8 @@ import (
 	"proactivedp/sim"
 )
 
-// scratchBytes is the size of a scratch that has met a batch of this size; of
-// logistic regression too little to count.
+// scratchBytes returns the bytes of a model's scratch that has met a batch of this
+// size. For logistic regression it is 0, too little to count.
 func scratchBytes(m models.Model, batch int) int64 {
 	if m, ok := m.(*models.Network); ok {
 		return m.Net().ScratchBytes(batch)
@@ -16,22 +16,22 @@ func scratchBytes(m models.Model, batch int) int64 {
 	return 0
 }
 
-// What a client round takes beside its gradients, in operations of a gradient's
-// speed: for each parameter (noise, updates, broadcast) and as such.
+// A client round takes so many operations beside its gradients, at a gradient's
+// speed: for each parameter (noise, updates, broadcast), and whatever the model.
 const (
 	roundParamWork = 100
 	roundWork      = 50_000
 )
 
-// Work is about the operations of the run, for a progress bar.
+// Work returns about how many operations the run takes, for a progress bar.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() + float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
 	return client * float64(p.Config.Clients())
 }
 
-// Judging is the same of one call of the judge: a forward pass is about a third
-// of a gradient.
+// Judging returns about how many operations one call of the judge takes: a forward
+// pass is about a third of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
@@ -60,7 +60,7 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
 }
 
-// total is the size of all parts.
+// total returns the bytes of all parts together.
 func total(parts []sim.Part) int64 {
 	sum := int64(0)
 	for _, p := range parts {
@@ -69,10 +69,10 @@ func total(parts []sim.Part) int64 {
 	return sum
 }
 
-// Cost is what a computation takes.
+// Cost is what a computation takes: work and memory.
 type Cost struct {
-	Work   float64 // in operations, more or less
-	Memory int64   // in bytes
+	Work   float64 // about how many operations
+	Memory int64   // bytes at the most
 }
 
 // Cost returns what the run takes with so many workers and so many evaluations.

@@ -17,19 +17,19 @@ import (
 
 // Forecast is what a training run will take and guarantee, said before it.
 type Forecast struct {
-	DryRun      bool          `json:"dry_run"` // always: tells it from a Report
+	DryRun      bool          `json:"dry_run"` // always true: tells a Forecast from a Report
 	Parameters  int           `json:"parameters"`
 	Rounds      int           `json:"rounds"` // per client
 	Updates     int           `json:"updates"`
 	GradComps   int           `json:"grad_computations"` // per client
-	Remainder   int           `json:"remainder"`         // of K, too little for a round
+	Remainder   int           `json:"remainder"`         // gradients of K that are too few for a round
 	FLOPs       float64       `json:"flops_per_gradient"`
-	TotalFLOPs  float64       `json:"flops"` // of all gradients of all clients
+	TotalFLOPs  float64       `json:"flops"` // operations of all gradients of all clients
 	Memory      []sim.Part    `json:"memory"`
-	MemoryBytes int64         `json:"memory_bytes"`         // all of it: the peak
-	Computing   int           `json:"gradients_at_a_time"`  // batches under way
-	Speed       float64       `json:"gradients_per_second"` // of each, measured
-	Seconds     float64       `json:"seconds_expected"`     // of the training loop
+	MemoryBytes int64         `json:"memory_bytes"`         // the peak, all parts of Memory together
+	Computing   int           `json:"gradients_at_a_time"`  // how many batches are computed at the same time
+	Speed       float64       `json:"gradients_per_second"` // gradients per second of each of them, measured
+	Seconds     float64       `json:"seconds_expected"`     // expected seconds of the training loop
 	Privacy     PrivacyReport `json:"privacy"`
 	Synthetic   bool          `json:"synthetic_data"`
 	DataNote    string        `json:"data_note,omitempty"`
@@ -37,15 +37,14 @@ type Forecast struct {
 	Spec        Spec          `json:"config"`
 }
 
-// Size of what is measured for a forecast: at most so many examples of a sample,
-// for at least so long.
+// A forecast measures at most so many examples of a sample, for at least so long.
 const (
 	probeBatch = 256
 	probeTime  = 200 * time.Millisecond
 )
 
-// sharing is the speed of several gradients at a time beside that of each alone:
-// clients wait for each other now and then.
+// sharing is the speed of each of several gradients computed at the same time,
+// over that of one alone: clients wait for each other now and then.
 const sharing = 0.92
 
 // programBytes is about what the program takes before it loads anything.
@@ -107,7 +106,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		}
 		return len(sample), between.Sub(start), time.Since(between), nil
 	}
-	if _, _, _, err := round(); err != nil { // the first one makes the scratch
+	if _, _, _, err := round(); err != nil { // the first round makes the scratch, and is not counted
 		return 0, 0, err
 	}
 	var gradients, rests time.Duration

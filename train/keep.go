@@ -18,20 +18,21 @@ import (
 // Keep says where a training run keeps checkpoints of itself, and where it goes
 // on from.
 type Keep struct {
-	Path  string      // the file, which always has the newest; "": none
-	Every int         // server updates from one to the next; 0: see pause
-	From  *Checkpoint // nil: at the beginning
+	Path  string      // the file, which always holds the newest checkpoint; "": no checkpoints
+	Every int         // server updates from one checkpoint to the next, ≥ 0; 0: by time, see pause
+	From  *Checkpoint // the checkpoint to go on from; nil: the run begins
 
 	// watched, if there is one, is kept beside the state. It is what an observer
 	// has made of the broadcasts so far.
 	watched any
-	// aside says that the file matters only while the run does not: there is no
-	// checkpoint of its beginning and of its end.
+	// Aside says that the checkpoint is only for the case that the run is stopped:
+	// none is written at its beginning or its end.
 	Aside bool
 }
 
-// For is k for p's run, with watched kept. A checkpoint that this run does not go
-// on from is left out; of one that it does, watched is set to what it kept.
+// For returns k for p's run, with watched kept beside the state. If the run goes
+// on from k's checkpoint, watched is set to what that kept; a checkpoint that the
+// run cannot go on from is left out.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -53,9 +54,9 @@ func (k Keep) Forget() error {
 	return errors.Join(err, atomicfile.Sweep(k.Path))
 }
 
-// pause is how long a run that was not told how often lets pass after a
-// checkpoint that took so long to write: half a minute, and so much that writing
-// takes at most a twentieth of the time.
+// pause returns the time to the next checkpoint after one that took so long to
+// write, for a run that was not told how often: at least half a minute, and so
+// much that writing takes at most a twentieth of the time.
 func pause(took time.Duration) time.Duration { return max(30*time.Second, 19*took) }
 
 // keeper writes the checkpoints of one run.
@@ -65,8 +66,8 @@ type keeper struct {
 	identity identity
 	before   float64 // seconds of training of the runs that this one goes on from
 	begun    time.Time
-	next     int         // updates at which the next checkpoint is due, if Every > 0
-	due      atomic.Bool // it is due, if Every = 0
+	next     int         // how many updates make the next checkpoint due, if Every > 0
+	due      atomic.Bool // whether the next checkpoint is due, if Every = 0
 	alarm    *time.Timer // sets due
 }
 
@@ -116,7 +117,7 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 		if err := atomicfile.Sweep(k.Path); err != nil {
 			return nil, err
 		}
-		// A file that cannot be written shows at once, not after hours.
+		// That the file cannot be written is found at once, not after hours.
 		if err := k.write(false); err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func TestCheckpointsAreWrittenWhenDue(t *testing.T) {
 		seen := map[int]bool{}
 		v, err := sim.NewVirtual(p.Config, sim.Perf{}, func(b sim.Broadcast) {
 			if b.K == 20 || b.K == 40 {
-				k.due.Store(true) // as the alarm does
+				k.due.Store(true) // the alarm does so
 			}
 			seen[opened(t, path).Updates] = true
 		})
@@ -116,12 +116,12 @@ func TestCheckpointsAreWrittenWhenDue(t *testing.T) {
 		if _, err := k.train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		least, most := 3, 3 // at the start and when the alarm rang
+		least, most := 3, 3 // checkpoints at the start, when the alarm rang and at the end
 		switch every {
 		case 1:
-			least, most = 40, 50 // one a broadcast, more or less
+			least, most = 40, 50 // about one checkpoint a broadcast
 		case 60:
-			least, most = 5, 5 // 0, 60, 120, 180, 240
+			least, most = 5, 5 // checkpoints at 0, 60, 120, 180 and 240 updates
 		}
 		if len(seen) < least || len(seen) > most {
 			t.Errorf("every %d: checkpoints of %v updates", every, seen)

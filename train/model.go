@@ -15,11 +15,11 @@ import (
 
 // The models by name.
 const (
-	Ridge     = "logreg"       // ridge, λ = 1/N
-	Plain     = "logreg-plain" // no penalty
-	LeNet     = "lenet"        // tanh and average pooling
-	LeNetReLU = "lenet-relu"   // ReLU and max pooling
-	AlexNet   = "alexnet"      // for 32×32
+	Ridge     = "logreg"       // logistic regression with the ridge penalty λ = 1/N
+	Plain     = "logreg-plain" // logistic regression without a penalty
+	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
+	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
+	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
 )
 
 // modelKind is what a model's name stands for.
@@ -99,9 +99,9 @@ func IsNetwork(name string) bool {
 	return err == nil && k.network
 }
 
-// Kernels is the class of the float32 kernels in use where the run's bits depend
-// on it: the portable ones round the products in a network's sums, the others do
-// not and agree with each other. Else it is "".
+// Kernels returns the class of the float32 kernels in use where the run's bits
+// depend on it, else "": the portable kernels round the products in a network's
+// sums, the others do not and agree with each other.
 func (s Spec) Kernels() string {
 	if class := f32.Kernels(); class == cpu.Portable && IsNetwork(s.Model) {
 		return class.String()
@@ -109,7 +109,7 @@ func (s Spec) Kernels() string {
 	return ""
 }
 
-// ModelTitle is how plots call a model.
+// ModelTitle returns what plots call a model.
 func ModelTitle(name string) string {
 	k, err := kindOf(name)
 	if err != nil {

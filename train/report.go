@@ -17,35 +17,35 @@ import (
 type Report struct {
 	TestAccuracy float64       `json:"test_accuracy"`
 	TestRows     int           `json:"test_rows"`
-	JudgedOn     string        `json:"judged_on"` // which rows these are
+	JudgedOn     string        `json:"judged_on"` // which rows TestRows are: "test set" or "held-out training rows"
 	Rounds       int           `json:"rounds"`    // per client
 	Updates      int           `json:"updates"`
-	GradComps    int           `json:"grad_computations"`     // nominal, per client
-	Remainder    int           `json:"remainder"`             // of K, too little for a round
-	GradCompsMin int           `json:"grad_computations_min"` // done by a client, if they adapt their sample sizes
+	GradComps    int           `json:"grad_computations"`     // gradients of a client, nominally
+	Remainder    int           `json:"remainder"`             // gradients of K that are too few for a round
+	GradCompsMin int           `json:"grad_computations_min"` // least gradients of any client, where sample sizes adapt
 	GradCompsMax int           `json:"grad_computations_max"`
-	Theta        float64       `json:"theta"`   // s_max/s̄ of what was run, the largest of any client
-	MaxLag       int           `json:"max_lag"` // largest i − k a client computed with
+	Theta        float64       `json:"theta"`   // s_max/s̄ of what was run, ≥ 1, the largest of any client
+	MaxLag       int           `json:"max_lag"` // the largest i − k that a client computed with
 	MeanLag      float64       `json:"mean_lag"`
-	VirtualTime  float64       `json:"virtual_seconds,omitempty"` // on the virtual clock
+	VirtualTime  float64       `json:"virtual_seconds,omitempty"` // seconds on the virtual clock
 	Notes        []string      `json:"notes,omitempty"`
 	ParamsSHA256 string        `json:"params_sha256"`
 	ParamsNorm   float64       `json:"params_norm"`
 	Privacy      PrivacyReport `json:"privacy"`
 	Synthetic    bool          `json:"synthetic_data"`
 	DataNote     string        `json:"data_note,omitempty"`
-	DataSHA256   string        `json:"data_sha256"` // of the parsed content
-	Seconds      float64       `json:"seconds"`     // the training loop alone
+	DataSHA256   string        `json:"data_sha256"` // digest of the parsed content
+	Seconds      float64       `json:"seconds"`     // seconds of the training loop alone
 	Spec         Spec          `json:"config"`
 }
 
-// Train runs the problem and reports. A long run shows its progress; nil: none.
+// Train trains and reports. A long run shows its progress; nil: it does not.
 func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept is Train with checkpoints. If the run has finished and only its last
-// checkpoint could not be written, there is a report beside the error.
+// TrainKept trains with checkpoints and reports. If the run has finished and only
+// its last checkpoint could not be written, there is a report beside the error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	var observe sim.Observer
 	show, finish := report.LongBar(progress, "training", p.Work())
@@ -84,7 +84,7 @@ func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
 	return least, most, theta
 }
 
-// stated is the spec as a report gives it: without a seed that was not used.
+// stated returns the spec as a report gives it: without a seed that was not used.
 func (s Spec) stated() Spec {
 	if s.SeedFromOS {
 		s.Seed = 0
@@ -137,7 +137,7 @@ func (r *Report) simulated() string {
 	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)
 }
 
-// gradients says how many a client computed.
+// gradients says how many gradients a client computed.
 func (r *Report) gradients() string {
 	if r.GradCompsMin == r.GradCompsMax {
 		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)

@@ -11,12 +11,12 @@ import (
 )
 
 // Two runs of one seed, by the two runners, share every sample and all noise;
-// only how the clients interleave differs. They agree if their accuracies do
-// within agreement, and the runners do if 3 runs in 4 agree (on these data, at
-// τ = 1, some 37 in 40 do). Of comparedSeeds, disagreements allowed to disagree:
-// runners that agree are called different with a probability of at most
-// falseAlarm, by the tail of the binomial distribution, whatever the accuracies'
-// own is.
+// only how the clients interleave differs. Two runs agree if their accuracies
+// differ by at most agreement, and the runners agree if at least 3 pairs of runs
+// in 4 do (on these data, at τ = 1, some 37 in 40 do). allowedDisagreements of
+// comparedSeeds pairs may disagree: runners that agree are then called different
+// with a probability of at most falseAlarm, by the tail of the binomial
+// distribution, however accuracies are distributed.
 const (
 	agreement     = 0.002
 	disagreeing   = 0.25

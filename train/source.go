@@ -72,7 +72,7 @@ type deal struct {
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
 	key := dealt{spec.Seed, spec.Holdout, partition, spec.Clients}
 	if s.data.Train > 0 && partition == data.Replicate {
-		key.seed = 0 // nothing is drawn
+		key.seed = 0 // no seed decides such a deal
 	}
 	if d, done := s.deals[key]; done {
 		return d, nil

@@ -36,34 +36,34 @@ type Spec struct {
 	Model           string  `json:"model"`
 	Data            string  `json:"data"`
 	Clients         int     `json:"clients"`
-	GradComps       int     `json:"grad_computations"` // K, per client
-	SampleSize      string  `json:"sample_size"`       // see dp.ParseSizes
+	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
+	SampleSize      string  `json:"sample_size"`       // s_i, see dp.ParseSizes
 	NoiseMultiplier float64 `json:"sigma"`
 	Clip            float64 `json:"clip"`
 	Eta0            float64 `json:"eta0"`
 	Beta            float64 `json:"beta"`
 	Schedule        string  `json:"schedule"`
-	Delay           string  `json:"delay"` // see sim.ParseDelay
+	Delay           string  `json:"delay"` // Υ, see sim.ParseDelay
 	Partition       string  `json:"partition"`
 	Sampling        string  `json:"sampling"`
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
-	// What only the virtual clock can do. The hashes are those of a trace's file,
-	// see Pinned.
+	// The next fields are what only the virtual clock can do. The hashes are those
+	// of a trace's file, see Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
 	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
-	Resend       string  `json:"resend,omitempty"` // a time such as 1ms
+	Resend       string  `json:"resend,omitempty"` // after which a lost message is sent again, such as 1ms
 	Duplicate    float64 `json:"duplicate,omitempty"`
 	Churn        string  `json:"churn,omitempty"` // see clock.ParseChurn
 	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
 	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
 	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
 
-	Delta      float64 `json:"delta"`             // 0: 1/N_c
-	Holdout    int     `json:"holdout,omitempty"` // training rows, the last ones, judged by in the place of the test set
+	Delta      float64 `json:"delta"`             // δ of every statement, in (0, 1); 0: 1/N_c
+	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
 	Seed       uint64  `json:"seed"`
-	SeedFromOS bool    `json:"seed_from_os,omitempty"` // Seed is then not used
+	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
 }
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
@@ -85,9 +85,9 @@ type Prepared struct {
 	Config *sim.Config
 	Test   data.Subset
 	Delta  float64 // δ of every statement
-	Trace  *Trace  // to be shown the run; nil: none
+	Trace  *Trace  // is shown the run; nil: none
 
-	source *Source // what it was prepared on
+	source *Source // the source that prepared it
 }
 
 // parsed is a spec with its texts read.
@@ -150,7 +150,8 @@ func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error
 	*to = v
 }
 
-// durationOf returns clock.ParseDuration with errors that say whose duration it is.
+// durationOf returns clock.ParseDuration with errors that say which duration of the
+// spec it is.
 func durationOf(what string) func(string) (clock.Duration, error) {
 	return func(text string) (clock.Duration, error) {
 		d, err := clock.ParseDuration(text)
@@ -196,7 +197,8 @@ func (s Spec) Validate() error {
 	return errors.Join(append(errs, m.Validate(1))...)
 }
 
-// mechanism is the spec's for clients of n records.
+// mechanism returns the mechanism that the spec describes for clients of n
+// records.
 func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
@@ -204,7 +206,8 @@ func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	}
 }
 
-// config is what of the run stands in the spec alone.
+// config returns the part of the run's configuration that the spec says without
+// the data.
 func (s Spec) config(p parsed) sim.Config {
 	return sim.Config{
 		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
@@ -214,8 +217,9 @@ func (s Spec) config(p parsed) sim.Config {
 }
 
 // Prepare checks the spec and builds the run on the data set; a Source does so for
-// many specs. root nil means the spec's seed. It reads the files of traces and names their content in the
-// problem's spec. All problems are reported together.
+// many specs. root nil means the spec's seed. It reads the files of traces and
+// names their content in the spec of what it returns. All that is wrong is
+// reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	if root == nil {
 		root = rng.New(s.Seed)
@@ -234,7 +238,7 @@ func (p *Prepared) finish(n int) error {
 	return err
 }
 
-// holdOut keeps the last n training rows from training.
+// holdOut parts the last n training rows, to judge by, from the rest, to train on.
 func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
 	cut := train.Len() - n
 	if cut < 1 {
@@ -243,7 +247,7 @@ func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
 	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]}, data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
 }
 
-// Run trains. observe may be nil.
+// Run trains and returns the result as package sim has it. observe may be nil.
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
 	train, err := p.ready(perf, observe)
 	if err != nil {
@@ -274,7 +278,7 @@ func (p *Prepared) Judge() func(params []float32) float64 {
 	}
 }
 
-// JudgedOn says which records give the accuracy.
+// JudgedOn says which records the accuracy is of, in words.
 func (s Spec) JudgedOn() string {
 	if s.Holdout > 0 {
 		return "held-out training rows"

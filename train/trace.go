@@ -11,9 +11,9 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Pinned returns the spec with the SHA-256 of every trace that it names, so that
-// what a cell or a manifest says is about content, whatever is in the file later.
-// A file that is not what the spec was pinned to is an error.
+// Pinned returns the spec with the SHA-256 of every trace that it names. So what a
+// cell or a manifest says is about content, whatever is in the file later. A file
+// that has not the content that the spec was pinned to is an error.
 func (s Spec) Pinned() (Spec, error) {
 	p, err := s.parse()
 	if err != nil {
@@ -50,7 +50,7 @@ func pin(d *clock.Duration, hash *string, read func(file string) (trace, error))
 // trace is the content of a trace's file.
 type trace struct {
 	times *clock.Trace
-	hash  string // SHA-256
+	hash  string // SHA-256 of the file
 }
 
 // readTrace reads a file of a trace.
@@ -65,5 +65,5 @@ func readTrace(file string) (trace, error) {
 	if err != nil {
 		return trace{}, fmt.Errorf("train: trace %s: %w", file, err)
 	}
-	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // of all: a trace is parsed to its end
+	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // a hash of all: a trace is parsed to its end
 }
