@@ -3,6 +3,12 @@
 // that is claimed shows that the mechanism is broken; one below it proves
 // nothing.
 //
+//	o := audit.DefaultOptions()
+//	o.Fault = audit.HalfNoise // or NoFault, to audit the whole mechanism
+//	report, err := audit.Run(ctx, o)
+//	...
+//	err = report.WriteText(os.Stdout)
+//
 // # What is tried
 //
 // An adversary prepares a small training and knows all of it but whether one

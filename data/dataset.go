@@ -1,6 +1,10 @@
 // Package data holds labelled data sets in memory, batches of them, and how
 // they are split and dealt to clients. It does no input or output: the parsers
 // below it do.
+//
+//	d, err := data.FromRows("own", rows, labels)      // or libsvm.ParseFile, mnist.Load, ...
+//	train, test, err := data.Split(d, root)           // four fifths and one, at random
+//	parts, err := data.Shard.Deal(train, 10, root)    // disjoint, of equal size
 package data
 
 import (

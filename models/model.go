@@ -1,6 +1,14 @@
 // Package models says what a model is to the trainer: a flat vector of float32
 // parameters and a sum of clipped per-example gradients. Models know nothing
 // else of privacy: the clipping norm is an argument, the noise is not theirs.
+//
+// The packages below it are models to use; NewNetwork makes one of layers of
+// package nn, and every other type that keeps to the contract of Model will do:
+//
+//	model, err := logreg.NewRidge(d.Features, 1/float64(n))
+//	model := models.NewNetwork("mlp", net)
+//
+// Package modeltest tests the contract, one call for a model of one's own.
 package models
 
 import (

@@ -2,6 +2,11 @@
 // function of (seed, purpose, client, round), so scheduling cannot move a
 // draw and a run is the same bits at any number of cores.
 //
+//	root := rng.New(1)                          // the same bits every time, no secret
+//	root, err := rng.NewFromOS()                // noise that nobody can work out again
+//	noise := root.Stream(rng.Noise, client, round)
+//	x := noise.Normal()
+//
 // Streams are cryptographic: the key stream of AES-128 in counter mode, under
 // a key derived from the seed by SHA-256, at a counter block made of the place.
 // It is taken from the standard library's AES-GCM, encrypting zeros under the

@@ -1,11 +1,23 @@
-// Package sim is asynchronous mini-batch DP-SGD as in the paper's appendix
-// "Asynchronous Mini-Batch DP-SGD": clients that run ahead of each other by as
-// much as a permissible delay Υ(k, i) allows, and a server that applies updates
-// as they come.
+// Package sim trains models by asynchronous mini-batch DP-SGD, as in the paper's
+// appendix "Asynchronous Mini-Batch DP-SGD": clients run ahead of each other by as
+// much as a permissible delay Υ(k, i) allows, i being a client's round and v̂_k the
+// newest global model that it has received, and a server applies updates as they
+// come. A Config says everything that decides the result:
+//
+//	cfg := &sim.Config{
+//		Model: model, Rows: rows, Partition: data.Shard, Mechanism: mechanism,
+//		GradComps: 10_000, Delay: sim.AtMost(1), Timing: clock.DefaultTiming(),
+//		Steps: sim.StepSize{Eta0: 0.1, Beta: 0.001, Decay: sim.LinearDecay},
+//		Roots: sim.SharedRoots(rng.New(1), len(rows)),
+//	}
+//	run, err := sim.NewVirtual(cfg, sim.Perf{}, nil)
+//	...
+//	result, err := run.Run(ctx)
+//	statement := sim.Account(accountant, result.Ledgers, cfg.Partition, 1e-5)
 //
 // Server and Client are pure state machines: a message in, messages out. They
 // start no goroutine, read no clock and no channel, and draw randomness only
-// from streams that are a function of (seed, purpose, client, round). Two
+// from streams that are a function of (root, purpose, client, round). Two
 // runners drive them:
 //
 //   - Virtual is a discrete-event simulation on a virtual clock. A seed gives
@@ -13,10 +25,13 @@
 //   - Hogwild runs a goroutine a client, free-running, over channels, as in the
 //     paper. Its result depends on how the goroutines interleave.
 //
+// A runner of one's own starts from NewServer and NewClient, in one process or in
+// many: see there.
+//
 // The virtual clock has what makes asynchrony hard: families of durations and
-// speeds (Timing, Speeds), messages that are late, overtaken, lost and sent
-// again, or doubled (Network), clients that leave and return (Churn) or adapt
-// their sample sizes (Adapt). Virtual.Record shows what happens.
+// speeds, messages that are late, overtaken, lost and sent again, or doubled,
+// clients that leave and return (all in package clock) or adapt their sample
+// sizes (Adapt). Virtual.Record shows what happens.
 //
 // Exploration takes small runs through every order of events and proves that the
 // protocol keeps its promises in them. With the build tag "invariants" they are

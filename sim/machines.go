@@ -7,8 +7,8 @@ import (
 	"proactivedp/data"
 )
 
-// A runner of one's own: NewServer and NewClient make the machines, which Virtual
-// and Hogwild drive, too, and the runner carries what they say to each other.
+// NewServer returns the server at the start of a run, for a runner of one's own.
+// Virtual and Hogwild drive the same machines.
 //
 // A client whose CanBegin is true may Begin a round, Compute its release u and
 // Finish it; the Update that Finish returns goes to Server.Receive. Where that
@@ -18,10 +18,9 @@ import (
 // complete when Server.Done.
 //
 // Server and clients may be of different processes. All need the same Config but
-// for what is somebody's own: the server reads of Rows and Roots.Clients only how
-// many rows there are, a client only what it holds itself; others' may be zero.
-
-// NewServer returns the server at the start of a run.
+// for what is somebody's own: the server reads of Rows only how many there are
+// and nothing of Roots.Clients, a client reads of both only what is its own. What
+// belongs to others may be zero.
 func NewServer(cfg *Config) (*Server, error) {
 	if err := errors.Join(cfg.checkShared(), cfg.Roots.checkRun()); err != nil {
 		return nil, err

@@ -2,6 +2,9 @@
 // Multiple Layers of Features from Tiny Images", 2009), and knows where to find
 // it.
 //
+//	d, err := cifar10.Load(ctx, fetch.Locator{}) // from the cache, else its site
+//	d, err := cifar10.Parse("own", batch)
+//
 // A file is a sequence of records of 3,073 bytes: the label, then the image of 32
 // × 32 pixels, row by row, first in red, then in green, then in blue. See
 // https://www.cs.toronto.edu/~kriz/cifar.html.

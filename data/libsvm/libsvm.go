@@ -2,6 +2,9 @@
 // LIBSVM (C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
 // machines", ACM TIST 2(3), 2011), and knows where to find the ones used here.
 //
+//	d, err := libsvm.ParseFile("my.libsvm", 0) // as many features as the largest index
+//	d, err := libsvm.Load(ctx, "phishing", fetch.Locator{})
+//
 // The format, line by line:
 //
 //	[label {index:value}] [# comment]

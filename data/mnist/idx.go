@@ -2,6 +2,9 @@
 // of handwritten digits (Y. LeCun, C. Cortes and C. Burges, 1998), and knows
 // where to find that database.
 //
+//	d, err := mnist.Load(ctx, fetch.Locator{}) // from the cache, else its mirrors
+//	d, err := mnist.Parse("own", images, labels)
+//
 // A file of images is four big-endian words of 32 bits (the magic number 2051,
 // how many images, their height and their width) and then one byte a pixel, 0
 // for the background, row by row, image after image. A file of labels is two

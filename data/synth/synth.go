@@ -2,6 +2,8 @@
 // use where those cannot be had. They are nobody's data: whatever is computed
 // from one is marked by Dataset.Synthetic.
 //
+//	d, err := synth.Make("synth-mnist:7000", rng.New(1))
+//
 // A sparse row is a number of categorical attributes with skewed frequencies, one-hot
 // coded. They depend on each other, as those of the real sets do: an attribute
 // takes, with some probability, the level at a quantile that the whole row

@@ -1,5 +1,9 @@
 // Package modeltest is the contract of models.Model as a test: every model
 // runs Conform on a data set of its kind.
+//
+//	func TestConform(t *testing.T) {
+//		modeltest.Conform(t, modeltest.Case{Model: own, Data: d, GradTolerance: 2e-3})
+//	}
 package modeltest
 
 import (

@@ -1,0 +1,40 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// FromRows makes a data set of rows of numbers, one a record and all of one
+// length, and their labels 0, 1, ...: of as many classes as the largest label
+// tells, at least 2. It keeps the numbers that are not 0, and neither slice. All
+// problems are reported together.
+func FromRows(name string, rows [][]float32, labels []int32) (*Dataset, error) {
+	if len(rows) != len(labels) {
+		return nil, fmt.Errorf("data: %s has %d rows and %d labels", name, len(rows), len(labels))
+	}
+	d := &Dataset{Name: name, Classes: 2, Label: slices.Clone(labels), Start: []int{0}}
+	if len(rows) > 0 {
+		d.Features, d.Classes = len(rows[0]), max(2, 1+int(slices.Max(labels)))
+	}
+	var errs []error
+	for i, row := range rows {
+		if len(row) != d.Features {
+			errs = append(errs, fmt.Errorf("data: row %d has %d features, row 0 has %d", i, len(row), d.Features))
+		}
+		for c, v := range row {
+			if v != 0 {
+				d.Index, d.Value = append(d.Index, int32(c)), append(d.Value, v)
+			}
+		}
+		d.Start = append(d.Start, len(d.Index))
+	}
+	if errs == nil {
+		errs = append(errs, d.Validate())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
