@@ -31,7 +31,7 @@ import (
 // the context is cancelled, or when one of them fails or panics, which cancels
 // the others. A gradient that is being computed is finished first.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
-	if err := errors.Join(cfg.Validate(), cfg.CheckFreeRunning()); err != nil {
+	if err := errors.Join(cfg.checkWithoutClock(), cfg.CheckFreeRunning()); err != nil {
 		return nil, err
 	}
 	h := &hogwild{

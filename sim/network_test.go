@@ -163,6 +163,17 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 	}
 }
 
+// A free-running client takes the time that it takes: only Virtual needs a timing.
+func TestHogwildNeedsNoTiming(t *testing.T) {
+	cfg := small(t, func(c *Config) { c.Timing = clock.Timing{} })
+	if _, err := NewVirtual(cfg, Perf{}, nil); err == nil || !strings.Contains(err.Error(), "(compute)") {
+		t.Errorf("Virtual without a timing: error %v, want one that names it", err)
+	}
+	if _, err := Hogwild(context.Background(), cfg, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // The estimate of vectors holds where messages are late, lost and doubled, where
 // all clients send at one time, and where each returns at another: all that a run
 // ever made are free or held at its end.

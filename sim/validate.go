@@ -9,8 +9,21 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Validate reports every problem of the configuration of a run in one process.
+// Validate reports every problem of the configuration of a run on the virtual
+// clock.
 func (c *Config) Validate() error {
+	n := c.Clients()
+	errs := []error{c.checkWithoutClock(), c.Timing.Validate(n), c.Speeds.Validate(n),
+		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate()}
+	if errors.Join(errs...) == nil { // what follows needs sound parts
+		errs = append(errs, c.checkClock(c.Run()))
+	}
+	return errors.Join(errs...)
+}
+
+// checkWithoutClock reports every problem of the configuration of a run in one
+// process that takes the time that it takes.
+func (c *Config) checkWithoutClock() error {
 	n := c.Clients()
 	errs := []error{c.checkShared(), c.Roots.check(n)}
 	if c.Model != nil && n > 0 && c.Model.NumParams() > MaxClientParams/n {
@@ -24,11 +37,6 @@ func (c *Config) Validate() error {
 	}
 	if _, err := data.ParsePartition(string(c.Partition)); err == nil {
 		errs = append(errs, c.Partition.Check(c.Rows))
-	}
-	errs = append(errs, c.Timing.Validate(n), c.Speeds.Validate(n),
-		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate())
-	if errors.Join(errs...) == nil { // what follows needs sound parts
-		errs = append(errs, c.checkClock(c.Run()))
 	}
 	return errors.Join(errs...)
 }
