@@ -26,16 +26,16 @@ import (
 // depends on, so equal specs are computed once and a finished cell is found
 // again by a later run.
 type cell struct {
-	spec any // JSON-able
-	// kernels is the class of the float32 kernels in use if the result depends
-	// on it, in the way of TrainSpec.kernels.
+	spec any // what the result depends on, as JSON has it
+	// kernels is the class of the float32 kernels in use if the result depends on
+	// it, else ""; see train.Spec.Kernels.
 	kernels string
-	// cost is what run takes with so many workers.
+	// cost returns what run takes with so many workers.
 	cost func(workers int) (train.Cost, error)
 	// run may report, from time to time, which part of the work is done, and keep
 	// what it has done to go on from.
 	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	check func(json.RawMessage) error // of a result read from the store
+	check func(json.RawMessage) error // reports whether a result read from the store is whole
 }
 
 // costOf returns what a run of the spec takes with so many evaluations and workers.
@@ -47,7 +47,7 @@ func costOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// key returns the cell's identity.
+// key returns the cell's identity: a hash of all that its result depends on.
 func (c cell) key() (string, error) {
 	text, err := json.Marshal(struct {
 		Version int    `json:"version"`
@@ -64,7 +64,7 @@ func (c cell) key() (string, error) {
 // store keeps finished cells as files, one each, or nothing if dir is "".
 type store struct{ dir string }
 
-// make makes the folder.
+// make makes the folder of the store, if it has one.
 func (s store) make() error {
 	if s.dir == "" {
 		return nil
@@ -75,7 +75,7 @@ func (s store) make() error {
 	return nil
 }
 
-// kept says what becomes of finished cells.
+// kept says in words what becomes of finished cells.
 func (s store) kept() string {
 	if s.dir == "" {
 		return "which are not kept"
@@ -119,9 +119,9 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	return text, err
 }
 
-// keep is where a cell that is under way keeps its training run, and what it goes
-// on from if it was stopped. A checkpoint that is not whole is none: then the cell
-// begins anew.
+// keep returns where a cell that is under way keeps its training run, and what it
+// goes on from if it was stopped. A checkpoint that is not whole is left out: then
+// the cell begins anew.
 func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
 		return train.Keep{}
@@ -137,19 +137,19 @@ func (s store) keep(key string) train.Keep {
 type grid struct {
 	store    store
 	workers  int
-	scale    float64   // of the cells' K, for errors; 0 is as 1
-	progress io.Writer // nil: silent
+	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
+	progress io.Writer // gets the progress bar; nil: none
 }
 
-// run returns the result of every cell, in order, and how many were computed.
-// Cells found in the store are not. When the context is cancelled or a cell fails, those under way
-// stop, the finished ones stay in the store, and run fails.
+// run returns the result of every cell, in order, and how many were computed:
+// those that the store has are not. When the context is cancelled or a cell fails,
+// the cells under way stop, the finished ones stay in the store, and run fails.
 func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, error) {
 	if err := g.store.make(); err != nil {
 		return nil, 0, err
 	}
 	keys := make([]string, len(cells))
-	first := map[string]int{} // where a key is computed
+	first := map[string]int{} // the first cell with each key: it computes the result for all
 	results := make([]json.RawMessage, len(cells))
 	var todo []int
 	for i, c := range cells {
@@ -178,17 +178,17 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 	return results, len(todo), nil
 }
 
-// memoryLimit is how much the cells that are computed at the same time may take
-// together: with the data and the program it stays below 4 GiB.
+// memoryLimit is how many bytes the cells that are computed at the same time may
+// take together: with the data and the program that stays below 4 GiB.
 const memoryLimit = 3 << 30
 
-// largeCell is from which size on a cell's memory is worth giving back at once.
+// largeCell is how many bytes make a cell's memory worth giving back at once.
 const largeCell = 1 << 28
 
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)), total: len(todo)}
 	workers := max(g.workers, 1)
-	var small, large []int // those that fit side by side, and the others
+	var small, large []int // cells that fit side by side, and the others
 	work, largest := 0.0, int64(1)
 	for _, i := range todo {
 		c, err := cells[i].cost(1)
@@ -220,7 +220,7 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	return nil
 }
 
-// batch is the cells of a grid being computed.
+// batch is the work of computing those cells of a grid that were not found.
 type batch struct {
 	grid
 	cells   []cell
@@ -233,8 +233,8 @@ type batch struct {
 	done, total int
 }
 
-// run computes the cells with these numbers, some at the same time, each with as
-// many workers of its own, at most so many, as the memory that it may take allows.
+// run computes the cells with these numbers, so many at the same time. Each has as
+// many workers of its own as its memory allows, and at most the given number.
 func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int64, workers int) error {
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
 	for _, i := range numbers {
@@ -249,8 +249,8 @@ func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int
 	return p.Wait()
 }
 
-// staff returns how many workers, at most so many but at least one, the cell can
-// have within the memory.
+// staff returns how many workers a cell can have within the memory: at least one,
+// and at most the given number.
 func (b *batch) staff(i int, memory int64, workers int) (int, error) {
 	for ; workers > 1; workers-- {
 		c, err := b.cells[i].cost(workers)
@@ -291,7 +291,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	}
 	progress(1)
 	if b.costs[i].Memory >= largeCell {
-		runtime.GC() // or the next cell's memory comes on top of this one's
+		runtime.GC() // else the next cell's memory would come on top of this one's
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

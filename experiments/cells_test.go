@@ -57,7 +57,7 @@ func TestLargeCellsRunAlone(t *testing.T) {
 func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 	for _, c := range []struct {
 		name           string
-		fixed, each    int64 // of the memory, by worker
+		fixed, each    int64 // memory that a cell takes as such, and for each worker
 		workers, given int
 	}{
 		{"alone", 2 << 30, 1 << 28, 8, 4},
@@ -129,9 +129,9 @@ func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 		maps.Copy(all, keys(smallLeNet()))
 		restore()
 	}
-	want := 3 + 3 // of logistic regression, of LeNet
+	want := 3 + 3 // three cells of logistic regression, and three of LeNet
 	if len(f32.Classes()) > 1 {
-		want += 3 // of portable LeNet
+		want += 3 // three of LeNet by the portable kernels
 	}
 	if len(all) != want {
 		t.Errorf("%d identities with %v, want %d", len(all), f32.Classes(), want)
@@ -146,7 +146,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
 		var out []cell
 		for i := range 20 {
-			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { // each spec twice
+			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { // each spec is there twice
 				if computed.Add(1) == stopAt {
 					ctx()
 				}
@@ -249,7 +249,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 		"curve":   curveCell(longSpec(), 10, d),
 		"trial":   trialCell(held, d),
 		"utility": utilityCell(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d),
-		"hogwild": curveCell(free, 10, d), // keeps nothing
+		"hogwild": curveCell(free, 10, d), // hogwild keeps no checkpoint
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := c.key()
@@ -301,7 +301,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 	}
 }
 
-// A checkpoint of a cell that is not whole, or of another run, is as none.
+// A cell begins anew where its checkpoint is not whole, or is of another run.
 func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	d := train.NewSource(drawn())
 	c := curveCell(smallSpec(), 10, d)

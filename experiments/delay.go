@@ -18,16 +18,16 @@ import (
 // clock, each with the same seeds. The synchronous delay, which the others are
 // measured by, is run first whether it is listed or not.
 type DelaySpec struct {
-	Train  train.Spec `json:"train"` // all else; its delay and seed are not used
+	Train  train.Spec `json:"train"` // all that is the same in all runs; its delay and seed are not used
 	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"` // 1 to this
+	Seeds  int        `json:"seeds"` // seeds 1 to this one are run
 }
 
-// DefaultDelays are what is compared unless it is said otherwise.
+// DefaultDelays are the delays that are compared unless others are named.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec is the laboratory of a model on a data set, either "" for the
-// usual one with the other: the paper's parameters, and compute times with
+// DefaultDelaySpec returns the comparison for a model on a data set, either "" for
+// the usual one with the other: the paper's parameters, and compute times with
 // stragglers.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(PaperTrainSpec(model, dataset)), Delays: DefaultDelays, Seeds: 3}
@@ -64,20 +64,20 @@ func (s DelaySpec) Validate() error {
 
 // DelayOptions says how a comparison is run.
 type DelayOptions struct {
-	Out      string // folder for the pictures; "": none, and finished runs are not kept
+	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
 }
 
 // DelayReport is what a comparison found.
 type DelayReport struct {
-	Delays     []Standing          `json:"delays"`           // the synchronous one first
-	Tolerance  float64             `json:"target_tolerance"` // the target is the synchronous accuracy less this, seed by seed
-	Looks      int                 `json:"looks"`            // at each run, the first at its start
+	Delays     []Standing          `json:"delays"`           // how each delay did, the synchronous one first
+	Tolerance  float64             `json:"target_tolerance"` // how far below the synchronous accuracy the target is, seed by seed
+	Looks      int                 `json:"looks"`            // how often each run was looked at, the first time at its start
 	Rounds     int                 `json:"rounds"`           // per client
 	TestRows   int                 `json:"test_rows"`
 	JudgedOn   string              `json:"judged_on"`
-	Privacy    train.PrivacyReport `json:"privacy"` // of each run at most, whatever the delay
+	Privacy    train.PrivacyReport `json:"privacy"` // the most that any run guarantees; it does not depend on the delay
 	Synthetic  bool                `json:"synthetic_data"`
 	DataNote   string              `json:"data_note,omitempty"`
 	DataSHA256 string              `json:"data_sha256"`
@@ -97,7 +97,7 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 	if err != nil {
 		return nil, err
 	}
-	s.Train = p.Spec // with the content of the traces it names
+	s.Train = p.Spec // the spec now names the content of its traces
 	start := time.Now()
 	f := &frame{source: source, seeds: s.Seeds, scale: 1}
 	all := delayContenders(s.Train, s.Delays)
@@ -130,7 +130,7 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 	}, nil
 }
 
-// cells is where finished runs are kept; "": nowhere.
+// cells returns the folder where finished runs are kept; "": nowhere.
 func (o DelayOptions) cells() string {
 	if o.Out == "" {
 		return ""
@@ -168,7 +168,7 @@ func (s DelaySpec) write(ctx context.Context, out string, f *frame, c *contest, 
 	return nil
 }
 
-// command makes the comparison again, but for where the data is.
+// command returns the command that makes the comparison again, but for where the data is.
 func (s DelaySpec) command() string {
 	delays := strings.Join(s.Delays, ",")
 	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {

@@ -76,8 +76,9 @@ func handmade(accuracy ...float64) timed {
 	return t
 }
 
-// Targets are seed by seed, below the reference's end by the spread of its seeds;
-// the speed-up is the ratio of mean times, and who never comes there has none.
+// Targets are seed by seed, below the reference's end by the spread of its seeds.
+// The speed-up is the ratio of mean times to the target; a contender that has a
+// seed which never reaches it has no speed-up.
 func TestStandings(t *testing.T) {
 	all := []contender{{name: "reference"}, {name: "fast"}, {name: "never"}}
 	c := newContest(all, [][]timed{
@@ -85,7 +86,7 @@ func TestStandings(t *testing.T) {
 		{handmade(0.5, 0.85, 0.9, 0.9, 0.9), handmade(0.5, 0.6, 0.75, 0.8, 0.8)},
 		{handmade(0.5, 0.5, 0.5, 0.5, 0.9), handmade(0.5, 0.5, 0.5, 0.5, 0.6)},
 	})
-	// Standard deviation of 0.9 and 0.8; that of 10,000 test rows is below.
+	// The tolerance is the standard deviation of 0.9 and 0.8; that of 10,000 test rows is below.
 	if want := 0.1 / math.Sqrt2; math.Abs(c.tolerance-want) > 1e-12 {
 		t.Errorf("tolerance %v, want %v", c.tolerance, want)
 	}
@@ -106,7 +107,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// That a run diverges is an answer: it counts as accuracy 0.
+// A run that diverges counts as accuracy 0, and is no error.
 func TestDivergedRunsAreCounted(t *testing.T) {
 	spec := smallSpec()
 	spec.GradComps, spec.NoiseMultiplier, spec.Clip, spec.Eta0 = 6, 1e15, 1e14, 1e10
@@ -114,7 +115,7 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	if !run.Diverged || run.Accuracy[10] != 0 || len(run.At) != 11 {
 		t.Fatalf("run %+v", run)
 	}
-	// Even one that was at the target before has not reached it.
+	// A diverged run has not reached the target even if it was there before.
 	run.Accuracy[3] = 0.95
 	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]timed{{handmade(0.5, 0.9)}, {*run}})
 	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 || !strings.Contains(s.row(1)[1], "1 of 1 diverged") {

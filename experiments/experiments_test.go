@@ -116,7 +116,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 	}
 }
 
-// Where both give an ε, the certified one is the smaller.
+// checkCertifiedColumns checks that the certified ε is the smaller where both are given.
 func checkCertifiedColumns(t *testing.T, rows [][]string) {
 	t.Helper()
 	number := func(row []string, column string) (float64, bool) {

@@ -12,10 +12,10 @@ import (
 
 // Figure is an entry of the registry: something that one command makes.
 type Figure struct {
-	Name  string // of its folder and on the command line
+	Name  string // name of its folder and on the command line
 	Data  string // the data set it needs
 	Title string // what it shows, in a line
-	Long  bool   // takes long at full size: made only if it is named
+	Long  bool   // whether it takes long at full size, so that it is made only if named
 
 	cells  func(f *frame) []cell
 	finish func(f *frame, results []json.RawMessage) (*outcome, error)
@@ -37,7 +37,7 @@ func Figures() []Figure {
 func (l laboratory) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
 	if train.IsNetwork(l.with.Model) {
-		return all // the others are about the protocol, whatever it trains
+		return all // the other figures are about the protocol, whatever it trains
 	}
 	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
 }

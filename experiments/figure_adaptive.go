@@ -7,13 +7,13 @@ import (
 	"proactivedp/train"
 )
 
-// How far sizes adapt in the figure: beyond the differences in speed.
+// adaptMost is how far sizes may adapt: beyond the clients' differences in speed.
 const adaptMost = 8
 
 // adaptiveDelays are the permissible delays under which sizes adapt.
 var adaptiveDelays = []string{"0", "1", "16"}
 
-// adaptiveFigure is sample sizes that adapt to the clients' speeds, beside
+// adaptiveFigure compares sample sizes that adapt to the clients' speeds with
 // constant ones.
 func (l laboratory) adaptiveFigure() Figure {
 	return l.contestFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
@@ -67,7 +67,7 @@ func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
 	return out, nil
 }
 
-// paidOr is what the run paid, fixed if its sizes were.
+// paidOr returns what the run paid, or fixed if its sizes were fixed beforehand.
 func (t *timed) paidOr(fixed *paid) *paid {
 	if t.Paid == nil {
 		return fixed
@@ -75,7 +75,7 @@ func (t *timed) paidOr(fixed *paid) *paid {
 	return t.Paid
 }
 
-// fixedSizes is what a run of the first contender pays.
+// fixedSizes returns what a run of the first contender pays, whose sizes are fixed.
 func (c *contest) fixedSizes(f *frame) (*paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {

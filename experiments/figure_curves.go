@@ -16,12 +16,12 @@ import (
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
-	spec      train.Spec // but for the seed
+	spec      train.Spec // the runs' spec but for the seed
 	stated    float64    // the ε that the paper states for its N; 0: none
-	reference bool       // without noise
+	reference bool       // whether it is the run without noise, drawn as a reference
 }
 
-// sampleSizeFigure is the paper's figure (b): test accuracy on the way, for
+// sampleSizeFigure returns the paper's figure (b): test accuracy on the way, for
 // several constant sample sizes at one noise multiplier.
 func (s setting) sampleSizeFigure() Figure {
 	var members []member
@@ -33,7 +33,7 @@ func (s setting) sampleSizeFigure() Figure {
 	return s.curveFigure("sample-size", fmt.Sprintf("Sample-size sweep at σ = %.7g", s.train.NoiseMultiplier), members)
 }
 
-// epsilonFigure is the paper's figure (c): test accuracy on the way, for the
+// epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
 // rows of its budget table and without noise.
 func (s setting) epsilonFigure() Figure {
 	plain := s.withoutNoise()
@@ -129,7 +129,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 	}
 }
 
-// averageCurves is the mean over seeds with a band of one standard deviation.
+// averageCurves returns the mean over seeds with a band of one standard deviation.
 func averageCurves(m member, curves []*curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
@@ -172,7 +172,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []train.PrivacyRep
 			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients, report.Certified.PerClient.Accountant) + stated
 }
 
-// privacyRows is a table of every member's ε, the header first.
+// privacyRows returns a table of every member's ε, the header first.
 func privacyRows(all []member, privacy []train.PrivacyReport) [][]string {
 	rows := [][]string{{"", "T", "certified: per client", "per record", "closed form: per client", "per record"}}
 	for i, m := range all {
@@ -195,8 +195,8 @@ func privacyRows(all []member, privacy []train.PrivacyReport) [][]string {
 	return rows
 }
 
-// foundBy says where the step size is from if it is not the paper's, for the end of
-// a step size.
+// foundBy returns words, to follow a step size, that say where it is from if it is
+// not the paper's.
 func (s setting) foundBy() string {
 	if train.IsNetwork(s.train.Model) {
 		return ", searched on held-out records"

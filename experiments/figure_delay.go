@@ -7,7 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// contestFigure is a figure of runs on the virtual clock, made from one contest.
+// contestFigure returns a figure of runs on the virtual clock, made from one
+// contest.
 func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(f *frame, c *contest) (*outcome, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
@@ -23,8 +24,8 @@ func (l laboratory) contestFigure(kind, title string, all func(f *frame) []conte
 	}
 }
 
-// delayFigure is the accuracy at the end against the permissible delay, with and
-// without noise.
+// delayFigure shows the accuracy at the end against the permissible delay, with
+// and without noise.
 func (l laboratory) delayFigure() Figure {
 	return l.contestFigure("-delay", "Accuracy against the permissible delay",
 		func(f *frame) []contender {
@@ -36,7 +37,7 @@ func (l laboratory) delayFigure() Figure {
 		})
 }
 
-// stragglerFigure is accuracy against simulated time.
+// stragglerFigure shows accuracy against simulated time.
 func (l laboratory) stragglerFigure(kind string, spec train.Spec) Figure {
 	title := "Accuracy against simulated time under stragglers"
 	if spec.NoiseMultiplier == 0 {
@@ -45,13 +46,13 @@ func (l laboratory) stragglerFigure(kind string, spec train.Spec) Figure {
 	return l.contestFigure(kind, title, func(f *frame) []contender { return l.delays(f, spec, timedDelays) }, timeOutcome)
 }
 
-// stalenessFigure is how far behind rounds were computed, for each bound.
+// stalenessFigure shows how far behind rounds were computed, for each delay.
 func (l laboratory) stalenessFigure() Figure {
 	return l.contestFigure("-staleness", "Staleness against its bound",
 		func(f *frame) []contender { return l.delays(f, l.with, allDelays) }, stalenessOutcome)
 }
 
-// idleFigure is how long clients of unequal speed wait.
+// idleFigure shows how long clients of unequal speed wait.
 func (l laboratory) idleFigure() Figure {
 	spec := l.with
 	spec.Speeds = unequalSpeeds

@@ -8,12 +8,12 @@ import (
 	"proactivedp/train"
 )
 
-// What the timeline shows.
+// The timeline shows the first rounds of a few clients.
 const timelineRounds = 8
 
 var timelineDelays = []string{"0", "1", "4"}
 
-// timelineFigure is how the first rounds go, for several delays.
+// timelineFigure shows how the first rounds go, for several delays.
 func (l laboratory) timelineFigure() Figure {
 	contenders := func(f *frame) []contender { return l.delays(f, l.with, timelineDelays) }
 	return Figure{
@@ -26,7 +26,7 @@ func (l laboratory) timelineFigure() Figure {
 	}
 }
 
-// windowCells is the first rounds of every contender, with the first seed.
+// windowCells returns the cells of the first rounds of every contender, with the first seed.
 func windowCells(all []contender, f *frame) []cell {
 	var cells []cell
 	for _, c := range all {
@@ -36,7 +36,7 @@ func windowCells(all []contender, f *frame) []cell {
 	return cells
 }
 
-// windowOutcome is the figure of the results of windowCells.
+// windowOutcome returns the figure that the results of windowCells make.
 func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
 	var windows []window
 	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"}}

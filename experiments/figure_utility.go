@@ -11,7 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// utilityFigure is the paper's figure (a): how much test accuracy is left when
+// utilityFigure returns the paper's figure (a): how much test accuracy is left when
 // noise is added to a trained model, against σ, for several clipping norms.
 func (s setting) utilityFigure() Figure {
 	return Figure{
@@ -69,7 +69,8 @@ func (s setting) utilityFigure() Figure {
 	}
 }
 
-// utilitySpecs lists what is run, seeds within clipping norms.
+// utilitySpecs lists the specs that are run, clipping norm by clipping norm and
+// seed by seed.
 func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
 	for _, clip := range s.clips {
 		for seed := range f.seeds {
@@ -82,7 +83,7 @@ func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
 	return out
 }
 
-// utilityLine averages over seeds; the band is one standard deviation over
+// utilityLine returns the mean over seeds; the band is one standard deviation over
 // seeds and draws together.
 func utilityLine(clip float64, bySeed []*Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}

@@ -13,8 +13,8 @@ import (
 // outcome is a figure's content, ready to be written.
 type outcome struct {
 	picture plots.Picture
-	table   [][]string // long form, the header first
-	config  any        // for the manifest
+	table   [][]string // the data in long form, the header first
+	config  any        // what the manifest says of the settings
 }
 
 // frame is what a figure is made within: its data and how much of the full size
@@ -22,10 +22,10 @@ type outcome struct {
 type frame struct {
 	source *train.Source
 	seeds  int
-	scale  float64 // of K, in (0, 1]
+	scale  float64 // which part of K is run, in (0, 1]
 }
 
-// data is what the figure is made from.
+// data returns the data set that the figure is made from.
 func (f *frame) data() *data.Dataset { return f.source.Data() }
 
 // gradComps returns the part of K that the figure runs.
@@ -37,12 +37,12 @@ func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale
 // leastDraws is how many draws of noise a scaled figure makes at least.
 const leastDraws = 5
 
-// draws returns the part of the draws of noise that the figure makes.
+// draws returns how many of the draws of noise the figure makes.
 func (f *frame) draws(full int) int {
 	return max(min(full, leastDraws), scaled(full, f.scale))
 }
 
-// note is what a caption must say of the data, as the end of a sentence.
+// note returns what a caption must say of the data, as the end of a sentence.
 func (f *frame) note() string {
 	if f.data().Note == "" {
 		return ""
@@ -50,7 +50,7 @@ func (f *frame) note() string {
 	return "; " + f.data().Note
 }
 
-// banner says what sets the figure apart from the real thing.
+// banner says what sets the figure apart from one of real data at full size.
 func (f *frame) banner() string {
 	var parts []string
 	if f.data().Synthetic {

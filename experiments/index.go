@@ -38,7 +38,7 @@ func writeIndex(dir string) error {
 		if err != nil {
 			return fmt.Errorf("experiments: index: %w", err)
 		}
-		m := Manifest{Scale: 1} // which manifests did not always say
+		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
 		if err := json.Unmarshal(text, &m); err != nil {
 			return fmt.Errorf("experiments: %s: %w", filepath.Join(dir, fig.Name, manifestFile), err)
 		}

@@ -12,12 +12,12 @@ import (
 // laboratory is a setting in which delays are compared on the virtual clock.
 type laboratory struct {
 	setting
-	with, without train.Spec // noise
-	gradComps     int        // K, per client
-	looks         int        // at each run
+	with, without train.Spec // the spec of the runs with noise, and of those without
+	gradComps     int        // K, the gradients of one client
+	looks         int        // how often each run is looked at
 }
 
-// Looks at a run. Judging a network is not for nothing.
+// Runs are looked at so often: judging a network takes time.
 const (
 	convexLooks  = 200
 	networkLooks = 50
@@ -30,16 +30,17 @@ func looksOf(model string) int {
 	return convexLooks
 }
 
-// withStragglers is the timing of a laboratory: the default one but for the tail
-// of the compute times, which is that of a Pareto distribution of the same mean.
-// Every client is slow now and then; of five the slowest takes 2.7 times the mean.
+// withStragglers returns the spec with the timing of a laboratory: the default one
+// but for the tail of the compute times, which is that of a Pareto distribution of
+// the same mean. Every client is slow now and then; of five the slowest takes 2.7
+// times the mean.
 func withStragglers(spec train.Spec) train.Spec {
 	spec.Compute = "pareto:10us,1.5"
 	return spec
 }
 
-// Where clients differ for good: three of one speed, one half as fast, and one of
-// a quarter of it.
+// unequalSpeeds are those of clients that differ for good: three of one speed, one
+// half as fast, and one of a quarter of it.
 const unequalSpeeds = "1,1,1,0.5,0.25"
 
 // networkPart is which part of the paper's K a network's laboratory runs: there
@@ -51,7 +52,7 @@ func laboratories() []laboratory {
 	return []laboratory{convexSetting(train.Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
 }
 
-// laboratory makes the setting's own.
+// laboratory returns the setting's laboratory.
 func (s setting) laboratory() laboratory {
 	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps, looks: looksOf(s.train.Model)}
 	if train.IsNetwork(s.train.Model) {
@@ -93,7 +94,7 @@ func withSynchronous(delays []string) []string {
 	return append([]string{synchronous}, rest...)
 }
 
-// delayName is what a legend calls a permissible delay.
+// delayName returns what a legend calls a permissible delay.
 func delayName(delay string) string {
 	if delay == synchronous {
 		return "synchronous"
@@ -107,7 +108,7 @@ func delayName(delay string) string {
 	return delay
 }
 
-// axisName is delayName as short as the axis needs it.
+// axisName returns a delay's name as short as an axis needs it.
 func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }

@@ -32,9 +32,9 @@ import (
 // MakeOptions says how figures are made.
 type MakeOptions struct {
 	Out      string  // folder for the figures, one folder each
-	Seeds    int     // ≥ 1
+	Seeds    int     // how many seeds, from 1 on; in [1, maxSeeds]
 	Scale    float64 // which part of K is run, in (0, 1]
-	Workers  int     // cells computed at the same time, if the memory allows
+	Workers  int     // how many cells are computed at the same time, if the memory allows
 	Progress io.Writer
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
@@ -47,24 +47,24 @@ type Manifest struct {
 	Title   string       `json:"title"`
 	Command string       `json:"command"`
 	Config  any          `json:"config"`
-	Seeds   int          `json:"seeds"` // 1 to this
+	Seeds   int          `json:"seeds"` // seeds 1 to this one were run
 	Scale   float64      `json:"scale"` // which part of K was run
 	Data    ManifestData `json:"data"`
 	Origin
 	Files []string `json:"files"`
 }
 
-// Origin is by what something was made, and when.
+// Origin says by what a result was made, and when.
 type Origin struct {
 	Version  string  `json:"version"`
 	Go       string  `json:"go"`
 	Machine  string  `json:"machine"`
 	Kernels  string  `json:"kernels"` // class of the float32 kernels in use
 	CPUs     int     `json:"cpus"`
-	Made     string  `json:"made"`           // date, UTC
+	Made     string  `json:"made"`           // the date in UTC
 	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
-	Computed int     `json:"cells_computed"` // of them; the rest was found finished
-	Seconds  float64 `json:"seconds"`        // that computing them took
+	Computed int     `json:"cells_computed"` // how many of them were computed; the rest was found finished
+	Seconds  float64 `json:"seconds"`        // seconds that computing them took
 }
 
 func newOrigin(w work) Origin {
@@ -77,10 +77,10 @@ func newOrigin(w work) Origin {
 // ManifestData says what data a figure was made from.
 type ManifestData struct {
 	Name      string `json:"name"`
-	SHA256    string `json:"sha256"` // of the parsed content
+	SHA256    string `json:"sha256"` // digest of the parsed content
 	Rows      int    `json:"rows"`
 	Features  int    `json:"features"`
-	Train     int    `json:"train,omitempty"` // rows of the published training set
+	Train     int    `json:"train,omitempty"` // rows of the published training set, if one was published
 	Note      string `json:"note,omitempty"`
 	Synthetic bool   `json:"synthetic"`
 }
@@ -164,7 +164,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return writeIndex(o.Out)
 }
 
-// cellsFolder keeps finished cells.
+// cellsFolder is the folder that keeps finished cells.
 const cellsFolder = ".cells"
 
 // The files of a figure's folder.
@@ -216,7 +216,7 @@ func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest 
 	}
 }
 
-// command makes the figure again.
+// command returns the command that makes the figure again.
 func command(fig Figure, f *frame, o MakeOptions) string {
 	text := fmt.Sprintf("proactivedp figures %s --seeds %d", fig.Name, o.Seeds)
 	if o.Scale < 1 {

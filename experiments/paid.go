@@ -10,13 +10,14 @@ import (
 	"proactivedp/train"
 )
 
-// paid is what a run released whose sample sizes were not fixed beforehand.
+// paid is what a run released whose sample sizes were not fixed beforehand, and
+// what that costs.
 type paid struct {
-	Runs    []dp.Run            `json:"runs"` // by client
+	Runs    []dp.Run            `json:"runs"` // the rounds of each client
 	Privacy train.PrivacyReport `json:"privacy"`
 }
 
-// paidFor accounts a finished run.
+// paidFor returns what a finished run paid.
 func paidFor(p *train.Prepared, result *sim.Result) *paid {
 	out := paid{Privacy: p.ReleasedPrivacy(result)}
 	for i := range result.Ledgers {
@@ -25,13 +26,13 @@ func paidFor(p *train.Prepared, result *sim.Result) *paid {
 	return &out
 }
 
-// worse reports that p's release costs a record more than o's.
+// worse reports whether p's release costs a record more than o's.
 func (p *paid) worse(o *paid) bool {
 	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
 	return b != nil && (a == nil || *a > *b)
 }
 
-// sizes returns the least and the most that a client computed, the largest size
+// sizes returns the least and the most gradients of a client, the largest sample size
 // and the largest θ of any.
 func (p *paid) sizes() (least, most, largest int, theta float64) {
 	least = p.Runs[0].Computed
@@ -45,7 +46,7 @@ func (p *paid) sizes() (least, most, largest int, theta float64) {
 // paidColumns is the header of record.
 var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta", "certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
-// record is sizes and the certified ε for a table.
+// record returns sizes and the certified ε as cells of a table.
 func (p *paid) record() []string {
 	least, most, largest, theta := p.sizes()
 	certified := p.Privacy.Certified
@@ -53,7 +54,7 @@ func (p *paid) record() []string {
 		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
 }
 
-// row is record for people.
+// row returns the same cells for people to read.
 func (p *paid) row() []string {
 	least, most, largest, theta := p.sizes()
 	k := strconv.Itoa(least)

@@ -10,7 +10,7 @@ import (
 	"proactivedp/train"
 )
 
-// heading is what the pictures of a contest have in common.
+// heading returns what the pictures of a contest have in common.
 func heading(f *frame, c *contest, what string) plots.Picture {
 	return plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s", f.data().Name, train.ModelTitle(c.all[0].spec.Model), what),
@@ -18,7 +18,7 @@ func heading(f *frame, c *contest, what string) plots.Picture {
 	}
 }
 
-// delayOutcome is accuracy at the end against the permissible delay, a line for
+// delayOutcome draws accuracy at the end against the permissible delay, a line for
 // each contest; all have the same delays.
 func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	p := heading(f, contests[0], "accuracy against the permissible delay")
@@ -80,7 +80,7 @@ func (c *contest) axisNames() []string {
 // timePoints is at how many points of time a curve is drawn.
 const timePoints = 300
 
-// timeOutcome is accuracy against time on the virtual clock.
+// timeOutcome draws accuracy against time on the virtual clock.
 func timeOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
 	p.XLabel, p.YLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
@@ -108,7 +108,7 @@ func timeOutcome(f *frame, c *contest) (*outcome, error) {
 	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
-// stalenessOutcome is a histogram of the lags i − k for each delay, in rows that
+// stalenessOutcome draws a histogram of the lags i − k for each delay, in rows that
 // double.
 func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
@@ -140,7 +140,7 @@ func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
-// lagRow is the row of a lag: 0, 1, 2, 3–4, 5–8, …
+// lagRow returns the row of a lag; the rows are 0, 1, 2, 3–4, 5–8, …
 func lagRow(lag int) int {
 	row := 0
 	for top := 0; lag > top; row++ {
@@ -160,7 +160,7 @@ func lagRowName(row int) string {
 	return fmt.Sprintf("%d–%d", top/2+1, top)
 }
 
-// idleOutcome is how much of its time each client waits, for each delay.
+// idleOutcome draws how much of its time each client waits, for each delay.
 func idleOutcome(f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "idle time of each client")
 	p.XLabel, p.YLabel = delayLabel, "waiting, part of the time to its last round"
@@ -178,7 +178,7 @@ func idleOutcome(f *frame, c *contest) (*outcome, error) {
 			if len(waits) > 0 {
 				addMean(&l, float64(i), waits, 0)
 				last := len(l.X) - 1
-				l.Lo[last], l.Hi[last] = max(l.Lo[last], 0), min(l.Hi[last], 1) // a share cannot be beyond
+				l.Lo[last], l.Hi[last] = max(l.Lo[last], 0), min(l.Hi[last], 1) // a share is in [0, 1]
 			}
 		}
 		if len(l.X) > 0 {
@@ -197,8 +197,8 @@ type idler struct {
 	of   func(r *timed) float64
 }
 
-// idlers is every client or, where they are too many for lines, what is between
-// the busiest and the idlest.
+// idlers returns every client or, where they are too many for lines, the idlest and
+// the busiest one with the mean of all.
 func (c *contest) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients

@@ -10,14 +10,14 @@ import (
 	"proactivedp/train"
 )
 
-// Of many clients and delays a timeline shows the first.
+// A timeline shows the first of many clients and delays.
 const (
 	shownClients = 8
 	shownDelays  = 3
 )
 
-// windowPicture is the timelines of several delays below each other, on one clock,
-// of runs that have so many rounds.
+// windowPicture draws the timelines of several delays below each other, on one
+// clock, of runs that have so many rounds.
 func windowPicture(f *frame, all []contender, windows []window, rounds int) plots.Picture {
 	spec := all[0].spec
 	clients := min(spec.Clients, shownClients)
@@ -56,7 +56,7 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) plot
 	return p
 }
 
-// Colours of a timeline.
+// These are the colours of a timeline.
 var (
 	lagColours      = plots.Palette[:5]
 	waitColour      = color.Gray{228}
@@ -68,8 +68,9 @@ var (
 )
 
 // addWindow draws a window, of so many clients and rounds of each, with the server in
-// the row top and client c in the row top - 1 - c. Who has done these rounds waits for
-// nothing. It returns the number of the last colour of a lag in use.
+// the row top and client c in the row top - 1 - c. A client that has done these
+// rounds is not shown to wait. It returns the number of the last colour of a lag
+// in use.
 func addWindow(t *plots.Timeline, w window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return 1e3 * clockSeconds(at) }
 	row := func(client int) float64 { return top - 1 - float64(client) }

@@ -14,18 +14,18 @@ import (
 type setting struct {
 	paper paper.Case // what the paper prints for it
 	train train.Spec // its basic parameters
-	plain steps      // of runs without noise
-	sizes []int      // of the sweep of sample sizes
+	plain steps      // the step size of runs without noise
+	sizes []int      // the sample sizes of the sweep
 
-	clips, sigmas []float64 // of the utility graph
+	clips, sigmas []float64 // clipping norms and noise multipliers of the utility graph
 	wstar         int       // gradient computations of w* there, over all clients
-	draws         int       // of the noise, for each σ
+	draws         int       // draws of the noise, for each σ
 
-	points     int // of a curve, after its start
+	points     int // points of a curve, after its start
 	yMin, yMax float64
-	long       bool // to make figures of
+	long       bool // whether its figures take long
 
-	eta0, beta []float64 // of the grid that is searched
+	eta0, beta []float64 // the grid of step sizes that is searched
 }
 
 // steps is a step size as it is searched for.
@@ -39,7 +39,7 @@ func (s steps) of(t train.Spec) train.Spec {
 	return t
 }
 
-// name begins the names of the setting's figures.
+// name returns what the names of the setting's figures begin with.
 func (s setting) name() string { return s.train.Data + "-" + s.train.Model }
 
 // withoutNoise returns the basic parameters for a run without noise.
@@ -60,7 +60,7 @@ func settings() []setting {
 	return append(all, mnistSetting(mnistModel), cifarSetting())
 }
 
-// convexSetting is logistic regression: Tables "Basic parameter setting for
+// convexSetting returns logistic regression: Tables "Basic parameter setting for
 // strongly and plain convex problems" and "Different privacy budget settings for
 // strongly and plain convex problems".
 func convexSetting(model, dataset string) setting {
@@ -76,7 +76,7 @@ func convexSetting(model, dataset string) setting {
 	}
 }
 
-// convexSpec is the paper's parameters for a convex model: η₀/(1+βt) with β =
+// convexSpec returns the paper's parameters for a convex model: η₀/(1+βt) with β =
 // 0.001 for ridge, η₀/(1+β√t) with β = 0.01 for plain logistic regression.
 func convexSpec(model, dataset string) train.Spec {
 	s := train.DefaultSpec()
@@ -87,8 +87,8 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// What the paper does not give of its networks: which LeNet, and the result of
-// its grid search over step sizes. The values are found by "proactivedp search" on
+// The paper does not say of its networks which LeNet it has, and what its grid
+// search over step sizes found. The values here are found by "proactivedp search" on
 // records held out of the training set, for MNIST at full size (results/search-mnist
 // and its neighbours), for CIFAR-10 at a twentieth of K. On MNIST with noise
 // η₀/(1+βt) was better than the paper's η₀/(1+β√t).
@@ -101,7 +101,7 @@ var (
 	cifarPlainSteps = steps{0.02, 0.01, sim.SqrtDecay}
 )
 
-// mnistSetting is a LeNet on MNIST: Tables "Basic parameter setting for
+// mnistSetting returns a LeNet on MNIST: Tables "Basic parameter setting for
 // non-convex problem with MNIST data set" and "Different privacy budget settings
 // for non-convex problem for MNIST data set".
 func mnistSetting(model string) setting {
@@ -117,7 +117,7 @@ func mnistSetting(model string) setting {
 	}
 }
 
-// cifarSetting is AlexNet on CIFAR-10: the tables of the same names.
+// cifarSetting returns AlexNet on CIFAR-10: the tables of the same names.
 func cifarSetting() setting {
 	basics := paper.CIFAR()
 	return setting{
@@ -131,7 +131,7 @@ func cifarSetting() setting {
 	}
 }
 
-// networkSpec is what the networks share, C = 0.025, and what the paper prints
+// networkSpec returns what the networks share, C = 0.025, and what the paper prints
 // for the data set. δ is 1/N, as there.
 func networkSpec(model, dataset string, basics paper.Case) train.Spec {
 	s := train.DefaultSpec()
@@ -141,7 +141,7 @@ func networkSpec(model, dataset string, basics paper.Case) train.Spec {
 	return s
 }
 
-// realName is a data set's name, or that of the one it stands in for: both
+// realName returns the name of a data set, or of the one it stands in for: both
 // "synth-mnist" and "synth-mnist:700" stand in for "mnist".
 func realName(dataset string) string {
 	name, standIn := strings.CutPrefix(dataset, "synth-")
@@ -172,8 +172,8 @@ func settingOf(model, dataset string) setting {
 }
 
 // PaperTrainSpec returns the paper's parameters for a model on a data set, either
-// "" for the usual one with the other; what the paper has no experiment of has
-// the parameters of the nearest. The step size of networks is not the paper's,
+// "" for the usual one with the other. Where the paper has no experiment, they are
+// those of the nearest one. The step size of networks is not the paper's,
 // which has η₀ = 0.1 and η₀/(1+β√t) with β = 0.01, but searched on held-out
 // records.
 func PaperTrainSpec(model, dataset string) train.Spec { return settingOf(model, dataset).train }

@@ -1,6 +1,6 @@
 //go:build !race
 
-// Long trainings of what shorter tests run under the race detector.
+// These are long trainings of what shorter tests run under the race detector.
 
 package experiments
 

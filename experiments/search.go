@@ -20,21 +20,21 @@ import (
 // multiplier and judged by records held out of the training set, never by the
 // test set.
 type SearchSpec struct {
-	Train  train.Spec `json:"train"` // all else; Holdout ≥ 1
+	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout ≥ 1
 	Models []string   `json:"models"`
 	Eta0   []float64  `json:"eta0"`
 	Beta   []float64  `json:"beta"`
 	Sigmas []float64  `json:"sigmas"`
 	Scale  float64    `json:"scale"` // which part of K is run, in (0, 1]
-	Seeds  int        `json:"seeds"` // 1 to this
+	Seeds  int        `json:"seeds"` // seeds 1 to this one are run
 }
 
-// heldOut is which part of its N a search holds out: of MNIST as many records as
-// there are test images.
+// heldOut says that a search holds out one in so many training records: of MNIST
+// as many as there are test images.
 const heldOut = 6
 
-// PaperSearch is the search for a data set of the paper's networks, of all models
-// for it if none is named.
+// PaperSearch returns the search for a data set of the paper's networks, over all
+// models for it if none is named.
 func PaperSearch(model, dataset string) SearchSpec {
 	s := settingOf(model, dataset)
 	spec := SearchSpec{
@@ -110,8 +110,8 @@ func (s SearchSpec) points() []train.Spec {
 
 // trial is how one run of a search ended.
 type trial struct {
-	Accuracy float64 `json:"accuracy"` // on the held-out records; 0 if it diverged
-	Rows     int     `json:"rows"`     // of them
+	Accuracy float64 `json:"accuracy"` // accuracy on the held-out records; 0 if the run diverged
+	Rows     int     `json:"rows"`     // how many records were held out
 	Diverged bool    `json:"diverged"`
 }
 
@@ -154,7 +154,7 @@ func trialCell(spec train.Spec, source *train.Source) cell {
 type found struct {
 	spec     train.Spec
 	trials   []trial
-	mean, sd float64 // of the accuracy; a diverged run counts as 0
+	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
 // search runs the grid.

@@ -105,5 +105,5 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// oneLine returns the words of a text, wherever its lines are broken.
+// oneLine returns a text on one line, wherever its lines were broken.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -75,24 +75,24 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 
 // SearchOptions says how a search is run.
 type SearchOptions struct {
-	Out      string // folder
-	Workers  int    // runs at the same time, if the memory allows
+	Out      string // the folder to write to
+	Workers  int    // how many runs go on at the same time, if the memory allows
 	Progress io.Writer
 }
 
-// command makes the search again: with all that is always said, and what else
-// differs from the paper's.
+// command returns the command that makes the search again: with all that is always
+// said, and what else differs from the paper's.
 func (s SearchSpec) command() string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
-	usual := s.paper() // but for what is said above
+	usual := s.paper() // what is said above is not said again
 	usual.NoiseMultiplier, usual.SampleSize, usual.Schedule, usual.Holdout = s.Train.NoiseMultiplier, s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout
 	usual.Eta0, usual.Beta = s.Train.Eta0, s.Train.Beta
 	return text + flags(s.Train, usual)
 }
 
-// paper is what the search trains unless it is said otherwise.
+// paper returns what the search trains unless it is said otherwise.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
 func listText(x []float64) string {
@@ -103,7 +103,7 @@ func listText(x []float64) string {
 	return strings.Join(texts, ",")
 }
 
-// searchRecords is every run, the header first.
+// searchRecords returns every run as rows of CSV, the header first.
 func searchRecords(all []found) [][]string {
 	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations", "seed", "held_out_rows", "held_out_accuracy", "diverged"}}
 	for _, f := range all {
@@ -117,7 +117,7 @@ func searchRecords(all []found) [][]string {
 	return out
 }
 
-// readme tells what was searched and what was found.
+// readme returns the page that tells what was searched and what was found.
 func (s SearchSpec) readme(all []found, d *data.Dataset) string {
 	var p report.Page
 	t := all[0].spec

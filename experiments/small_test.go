@@ -12,7 +12,7 @@ import (
 // drawn is a small separable data set of one-hot rows.
 func drawn() *data.Dataset { return synth.OneHot(rng.New(3), 400) }
 
-// smallSpec trains on it in no time.
+// smallSpec is a training on drawn that takes no time.
 func smallSpec() train.Spec {
 	s := train.DefaultSpec()
 	s.Data, s.GradComps, s.SampleSize = "synth-drawn", 300, "6"
@@ -35,10 +35,10 @@ func prepared(t *testing.T, s train.Spec, d *data.Dataset) *train.Prepared {
 	return p
 }
 
-// digits are drawn images like MNIST's, 6 of 7 for training.
+// digits returns drawn images like MNIST's, 6 of 7 for training.
 func digits(rows int) *data.Dataset { return synth.Digits(rng.New(1), rows) }
 
-// smallLeNet trains on few of them in no time.
+// smallLeNet is a training of LeNet on few digits that takes no time.
 func smallLeNet() train.Spec {
 	s := PaperTrainSpec("", "synth-mnist:350")
 	s.GradComps, s.SampleSize = 60, "20"

@@ -7,8 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// flags is the command line's flags for what the spec says other than usual, each
-// after a blank. The model, the data and the seed are not among them.
+// flags returns the command line's flags for what the spec says other than usual,
+// each after a blank. The model, the data and the seed are not among them.
 func flags(s, usual train.Spec) string {
 	var text strings.Builder
 	for _, f := range []struct {

@@ -12,16 +12,16 @@ import (
 // contender is one of the settings that are compared on the virtual clock.
 type contender struct {
 	name string
-	spec train.Spec // but for the seed
+	spec train.Spec // the runs' spec but for the seed
 }
 
-// contest is contenders with their runs. The first one is the reference: the
-// others are timed to its accuracy.
+// contest holds contenders with their runs. The first contender is the reference:
+// the others are timed to its accuracy.
 type contest struct {
 	all       []contender
-	runs      [][]timed // by contender and seed
-	goal      []float64 // by seed: the accuracy to reach
-	tolerance float64   // that the goal is below the reference's last accuracy
+	runs      [][]timed // the runs, by contender and seed
+	goal      []float64 // the accuracy to reach, by seed
+	tolerance float64   // how far the goal is below the reference's last accuracy
 }
 
 func contestCells(all []contender, seeds, looks int, source *train.Source) []cell {
@@ -49,10 +49,10 @@ func decodeContest(all []contender, results []json.RawMessage) (*contest, error)
 	return newContest(all, runs), nil
 }
 
-// part is a contest of some of the contenders.
+// part returns the contest of some of the contenders.
 func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to], c.runs[from:to]) }
 
-// looks is at how many points runs were looked at, their start included.
+// looks returns how often runs were looked at, their start included.
 func (c *contest) looks() int { return len(c.runs[0][0].At) }
 
 func newContest(all []contender, runs [][]timed) *contest {
@@ -80,22 +80,22 @@ func finals(runs []timed) []float64 {
 // Standing is how one setting did, over all seeds. Times are virtual seconds.
 type Standing struct {
 	Name       string    `json:"name"`
-	Delay      string    `json:"delay"`         // as it was asked for
-	Accuracy   float64   `json:"test_accuracy"` // at the end: mean
+	Delay      string    `json:"delay"`         // the delay as it was asked for
+	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
 	AccuracySD float64   `json:"test_accuracy_sd"`
-	Seconds    float64   `json:"virtual_seconds"`           // to the end: mean
-	Reached    int       `json:"seeds_at_target"`           // that came to the target
-	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean; null unless all seeds came
-	SpeedUp    *float64  `json:"speed_up"`                  // of the mean times to target, over the reference
-	LeastUp    *float64  `json:"speed_up_least"`            // of one seed
-	MeanLag    float64   `json:"mean_lag"`                  // i − k
+	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
+	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target
+	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds came
+	SpeedUp    *float64  `json:"speed_up"`                  // ratio of the reference's mean time to target to this one's
+	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed
+	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
 	MaxLag     int       `json:"max_lag"`
-	Idle       float64   `json:"idle"`               // mean over clients
-	IdleBy     []float64 `json:"idle_by_client"`     // part of the time to its last round's end: mean
-	Diverged   int       `json:"diverged,omitempty"` // seeds, counted as accuracy 0 and in nothing else
+	Idle       float64   `json:"idle"`               // waiting part of a client's time: mean over clients
+	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, of the time to its last round's end
+	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged: counted as accuracy 0, and in nothing else
 }
 
-// standings sums every contender up.
+// standings returns how every contender did, over all seeds.
 func (c *contest) standings() []Standing {
 	base, _ := c.times(0)
 	var out []Standing
@@ -156,7 +156,7 @@ func (c *contest) standing(i int, base []float64) Standing {
 	mean, _ := meanSD(seconds)
 	s.ToTarget = &mean
 	if slices.Min(seconds) == 0 {
-		return s // at the target from the start: there is nothing to be faster at
+		return s // the target is met from the start: there is nothing to be faster at
 	}
 	baseMean, _ := meanSD(base)
 	up, least := baseMean/mean, math.Inf(1)
@@ -167,5 +167,5 @@ func (c *contest) standing(i int, base []float64) Standing {
 	return s
 }
 
-// clockSeconds is a virtual time in seconds.
+// clockSeconds returns a virtual time in seconds.
 func clockSeconds(t sim.Time) float64 { return float64(t) / 1e9 }

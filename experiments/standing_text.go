@@ -28,7 +28,7 @@ func spreadText(seeds int) string {
 	return "mean and one standard deviation over " + seedsText(seeds)
 }
 
-// counted writes n and what there are so many of.
+// counted writes a number and what there are so many of.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -56,7 +56,7 @@ func (c *contest) caption(f *frame) (string, error) {
 		notes += "\nNote: " + note + "."
 	}
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
-		return text + notes, nil // what they pay is not one thing
+		return text + notes, nil // runs of different settings do not pay the same
 	}
 	privacy, err := c.privacyText(f)
 	return text + privacy + notes, err
@@ -86,7 +86,7 @@ func (c *contest) noiseText() string {
 	return "no noise"
 }
 
-// rows is the standings as a table, the header first.
+// rows returns the standings as a table, the header first.
 func (c *contest) rows() [][]string {
 	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean", "largest", "idle"}}
 	for _, s := range c.standings() {
@@ -118,7 +118,7 @@ func (s Standing) row(seeds int) []string {
 type contestConfig struct {
 	Train     []train.Spec `json:"train"`
 	Looks     int          `json:"looks"`
-	Tolerance float64      `json:"target_tolerance"` // below the first's accuracy at its end
+	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the first contender's accuracy at its end
 	Standings []Standing   `json:"standings"`
 }
 
@@ -130,7 +130,8 @@ func (c *contest) config() contestConfig {
 	return out
 }
 
-// records is every run, with more columns of the contest's own; the header first.
+// records returns rows of CSV for every run, with more columns of the contest's
+// own; the header first.
 func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *timed) [][]string) [][]string {
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
 	for i, m := range c.all {
@@ -144,7 +145,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 	return out
 }
 
-// table is how every run ended.
+// table returns how every run ended, as rows of CSV.
 func (c *contest) table(f *frame) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target", "mean_lag", "max_lag", "idle", "diverged"},
 		func(_, seed int, r *timed) [][]string {
@@ -154,7 +155,7 @@ func (c *contest) table(f *frame) [][]string {
 		})
 }
 
-// reachedText is when a run came to the target, or nothing.
+// reachedText returns when a run came to the target, or "".
 func (c *contest) reachedText(seed int, r *timed) string {
 	at, ok := r.reaches(c.goal[seed])
 	if !ok {
@@ -166,7 +167,7 @@ func (c *contest) reachedText(seed int, r *timed) string {
 // seconds writes a virtual time in seconds, to the nanosecond.
 func seconds(t sim.Time) string { return strconv.FormatFloat(clockSeconds(t), 'f', 9, 64) }
 
-// clientName is what a legend calls a client: with its speed, if that is listed.
+// clientName returns what a legend calls a client: with its speed, if that is listed.
 func (c *contest) clientName(client int) string {
 	name := fmt.Sprintf("client %d", client)
 	if speeds := strings.Split(c.all[0].spec.Speeds, ","); len(speeds) > 1 && client < len(speeds) {
@@ -178,12 +179,12 @@ func (c *contest) clientName(client int) string {
 // lookColumns is the header of look.
 var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
 
-// look is look j at a run, and how the run stands.
+// look returns look j at a run, and how the run stands then, as cells of a table.
 func (c *contest) look(seed int, r *timed, j int) []string {
 	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), report.Number(c.goal[seed]), c.reachedText(seed, r)}
 }
 
-// curves is every look of every run.
+// curves returns every look at every run, as rows of CSV.
 func (c *contest) curves(f *frame) [][]string {
 	return c.records(f, lookColumns,
 		func(_, seed int, r *timed) (rows [][]string) {
@@ -194,7 +195,7 @@ func (c *contest) curves(f *frame) [][]string {
 		})
 }
 
-// stalenessTable is how many rounds of every run had which lag.
+// stalenessTable returns how many rounds of every run had which lag, as rows of CSV.
 func (c *contest) stalenessTable(f *frame) [][]string {
 	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *timed) (rows [][]string) {
 		for lag, n := range r.Staleness {
@@ -204,7 +205,7 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 	})
 }
 
-// idleTable is how every client spent its time.
+// idleTable returns how every client spent its time, as rows of CSV.
 func (c *contest) idleTable(f *frame) [][]string {
 	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"}, func(_, _ int, r *timed) (rows [][]string) {
 		for client := range r.Busy {

@@ -20,21 +20,21 @@ type timedSpec struct {
 	Looks int        `json:"looks"`
 }
 
-// timed is what such a run shows. Look j, from 0, is at the server's model v
+// timed is what a watched run shows. Look j, from 0, is at the server's model v
 // when the first j/looks of all updates are in it: equally much work, not
 // equally much time, lies between looks.
 type timed struct {
-	Rounds    int           `json:"rounds"`    // per client
-	TestRows  int           `json:"test_rows"` // judged by
-	Clock     sim.Time      `json:"clock"`     // at the end
-	At        []sim.Time    `json:"at"`        // of the looks
+	Rounds    int           `json:"rounds"`    // rounds of each client
+	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
+	Clock     sim.Time      `json:"clock"`     // virtual time at the end
+	At        []sim.Time    `json:"at"`        // virtual time of each look
 	Accuracy  []float64     `json:"accuracy"`
-	Diverged  bool          `json:"diverged,omitempty"` // then 0 at all looks after that, and nothing below
+	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are 0, and nothing below is set
 	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by the lag i − k they were computed with
-	Busy      []sim.Time    `json:"busy"`               // by client: spent computing
-	Absent    []sim.Time    `json:"absent,omitempty"`   // by client: away, if any ever is
-	Done      []sim.Time    `json:"done"`               // by client: its last round ended
-	Paid      *paid         `json:"paid,omitempty"`     // if sizes adapt
+	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
+	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if none ever is
+	Done      []sim.Time    `json:"done"`               // when each client's last round ended
+	Paid      *paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
 }
 
 func timedCell(spec train.Spec, looks int, source *train.Source) cell {
@@ -74,7 +74,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int, 
 	})
 	judge := p.Judge()
 	updates := int64(run.Rounds) * int64(p.Config.Clients())
-	// Looked at between events, which never stops the run.
+	// The run is looked at between events, and never stopped by it.
 	look := func() bool {
 		due := func() bool {
 			j := len(t.At)
@@ -120,8 +120,8 @@ func (t *timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// waiting is which part of its time a client waited between its rounds, from 0
-// to the end of its last one.
+// waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
+// last round in which it was neither in a round nor away.
 func (t *timed) waiting(client int) float64 {
 	if t.Done[client] == 0 {
 		return 0
@@ -133,7 +133,7 @@ func (t *timed) waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// idle is waiting's mean over clients.
+// idle returns the mean of waiting over clients.
 func (t *timed) idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -142,7 +142,7 @@ func (t *timed) idle() float64 {
 	return sum
 }
 
-// lag is the mean and the largest i − k of all rounds.
+// lag returns the mean and the largest i − k of all rounds.
 func (t *timed) lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
@@ -153,7 +153,7 @@ func (t *timed) lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// accuracyAt is the accuracy at the last look up to a time.
+// accuracyAt returns the accuracy at the last look up to a time.
 func (t *timed) accuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {

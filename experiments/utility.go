@@ -21,9 +21,9 @@ import (
 // added to every coordinate, unscaled, and the test accuracy of w* + n is
 // compared with that of w*.
 type UtilitySpec struct {
-	Train  train.Spec `json:"train"`  // σ is 0 in it
+	Train  train.Spec `json:"train"`  // the training of w*, whose σ is 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
-	Draws  int        `json:"draws"`  // of n for each σ
+	Draws  int        `json:"draws"`  // how many n are drawn for each σ
 }
 
 // maxDraws bounds the draws of one point.
@@ -49,7 +49,7 @@ func (s UtilitySpec) Validate() error {
 // Utility is one line of a utility graph.
 type Utility struct {
 	Clip     float64        `json:"clip"`
-	Accuracy float64        `json:"accuracy"`    // of w*
+	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
 	Norm     float64        `json:"params_norm"` // ‖w*‖
 	Points   []UtilityPoint `json:"points"`
 }
@@ -57,12 +57,12 @@ type Utility struct {
 // UtilityPoint is the accuracy of w* + n at one σ, over the draws of n.
 type UtilityPoint struct {
 	Sigma        float64 `json:"sigma"`
-	Fraction     float64 `json:"fraction"`      // mean accuracy over that of w*
-	FractionSD   float64 `json:"fraction_sd"`   // over the draws; 0 for one
-	MeanAccuracy float64 `json:"test_accuracy"` // mean
+	Fraction     float64 `json:"fraction"`      // mean accuracy of w* + n over that of w*
+	FractionSD   float64 `json:"fraction_sd"`   // its standard deviation over the draws; 0 for one draw
+	MeanAccuracy float64 `json:"test_accuracy"` // mean accuracy of w* + n
 }
 
-// plain is what trains w*.
+// plain returns the spec of the training of w*.
 func (s UtilitySpec) plain() train.Spec {
 	spec := s.Train
 	spec.NoiseMultiplier = 0
@@ -112,7 +112,7 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 	return u, nil
 }
 
-// work is that of p, which trains w*, and of judging the noisy models.
+// work returns the operations of p, which trains w*, and of judging the noisy models.
 func (s UtilitySpec) work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }

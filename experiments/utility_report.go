@@ -15,11 +15,11 @@ import (
 type UtilityReport struct {
 	Lines      []*Utility  `json:"lines"`
 	TestRows   int         `json:"test_rows"`
-	JudgedOn   string      `json:"judged_on"` // which rows these are
+	JudgedOn   string      `json:"judged_on"` // which rows TestRows are
 	Synthetic  bool        `json:"synthetic_data"`
 	DataNote   string      `json:"data_note,omitempty"`
-	DataSHA256 string      `json:"data_sha256"` // of the parsed content
-	Spec       UtilitySpec `json:"config"`      // with the clipping norm 0: see the lines
+	DataSHA256 string      `json:"data_sha256"` // digest of the parsed content
+	Spec       UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
 }
 
 // Graph runs the spec with each clipping norm. A long run shows its progress; nil:

@@ -15,17 +15,17 @@ type windowSpec struct {
 	Kind   string     `json:"kind"`
 	Train  train.Spec `json:"train"`
 	Data   string     `json:"data_sha256"`
-	Rounds int        `json:"rounds"` // of each client
+	Rounds int        `json:"rounds"` // how many rounds of each client are shown
 }
 
-// keptRounds times the rounds that a window waits for is how far it follows a
-// client.
+// keptRounds bounds how far a window follows a client that is ahead: for so many
+// times the rounds that it waits for.
 const keptRounds = 4
 
 // window is what happened until the updates of a client's first rounds were in,
 // for all clients.
 type window struct {
-	Rounds     []windowRound     `json:"rounds"` // in the order of their ends
+	Rounds     []windowRound     `json:"rounds"` // rounds in the order of their ends
 	Away       []windowAway      `json:"away,omitempty"`
 	Broadcasts []windowBroadcast `json:"broadcasts"`
 }
@@ -33,12 +33,12 @@ type window struct {
 type windowRound struct {
 	Client  int      `json:"client"`
 	Round   int      `json:"round"`
-	Lag     int      `json:"lag"` // i − k
+	Lag     int      `json:"lag"` // i − k, how far behind the round was
 	Aborted bool     `json:"aborted,omitempty"`
-	Open    bool     `json:"open,omitempty"` // still under way when the window ends
+	Open    bool     `json:"open,omitempty"` // whether it is still under way when the window ends
 	From    sim.Time `json:"from"`
 	To      sim.Time `json:"to"`
-	Arrives sim.Time `json:"arrives"` // its update at the server, for the first time; 0 if it did not
+	Arrives sim.Time `json:"arrives"` // when its update first came to the server; 0 if it did not
 }
 
 // windowAway is a client's absence.
@@ -62,7 +62,7 @@ func windowCell(spec train.Spec, rounds int, source *train.Source) cell {
 		kernels: spec.Kernels(),
 		cost: func(workers int) (train.Cost, error) {
 			c, err := costOf(source, spec, 0, workers)
-			c.Work = 0 // next to nothing beside whole runs
+			c.Work = 0 // it is next to nothing beside whole runs
 			return c, err
 		},
 		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
@@ -93,12 +93,12 @@ func runWindow(ctx context.Context, p *train.Prepared, perf sim.Perf, rounds int
 	var (
 		w       window
 		began   = make([]sim.Happening, clients)
-		under   = make([]bool, clients) // way
+		under   = make([]bool, clients) // whether a client is in a round
 		away    = make([]bool, clients)
 		left    = make([]sim.Time, clients)
-		index   = map[[2]int]int{}      // of a round in w.Rounds, by client and round
-		sent    = map[[2]int]sim.Time{} // broadcasts, by client or AllClients and k
-		missing = rounds * clients      // updates
+		index   = map[[2]int]int{}      // index of a round in w.Rounds, by client and round
+		sent    = map[[2]int]sim.Time{} // when broadcasts were sent, by client or AllClients and k
+		missing = rounds * clients      // how many updates are still to come
 	)
 	v.Record(func(h sim.Happening) {
 		switch h.Kind {
