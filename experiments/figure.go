@@ -2,11 +2,13 @@ package experiments
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"proactivedp/internal/nearest"
 	"proactivedp/train"
 )
 
@@ -67,14 +69,27 @@ func Select(patterns []string) ([]Figure, error) {
 			chosen = append(chosen, f)
 		}
 	}
+	var errs []error
 	for i, p := range patterns {
 		if !used[i] {
-			names := make([]string, len(all))
-			for j, f := range all {
-				names[j] = f.Name
-			}
-			return nil, fmt.Errorf("experiments: figure = %q matches none of: %s", p, strings.Join(names, ", "))
+			errs = append(errs, noFigure(p, all))
 		}
 	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	return chosen, nil
+}
+
+// noFigure says that there is no such figure, and which name is most like it; if
+// none is, it lists all.
+func noFigure(name string, all []Figure) error {
+	names := make([]string, len(all))
+	for i, f := range all {
+		names[i] = f.Name
+	}
+	if like := nearest.Name(name, names); like != "" {
+		return fmt.Errorf("experiments: figure = %q is none of the %d: did you mean %s?", name, len(all), like)
+	}
+	return fmt.Errorf("experiments: figure = %q matches none of: %s", name, strings.Join(names, ", "))
 }

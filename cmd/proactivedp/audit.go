@@ -23,10 +23,6 @@ func newAudit() *cobra.Command {
 	o.Workers = runtime.GOMAXPROCS(0)
 	var fault, runner = string(o.Fault), string(o.Runner)
 	var asJSON bool
-	var names []string
-	for _, f := range audit.Faults() {
-		names = append(names, string(f))
-	}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
@@ -79,7 +75,7 @@ planted fault is not found.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(names, ", "))
+	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(faultNames(), ", "))
 	f.StringVar(&runner, "runner", runner, "virtual (repeatable) or hogwild (free-running goroutines)")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness")
 	countVar(f, &o.Runs, "runs", o.Runs, fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it", audit.MinRuns, audit.MaxRuns))

@@ -18,6 +18,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
+	"proactivedp/internal/nearest"
 	"proactivedp/rng"
 )
 
@@ -86,6 +87,9 @@ func publishedNames() []string {
 	return names
 }
 
+// allDataNames lists the published data sets and their stand-ins.
+func allDataNames() []string { return slices.Concat(publishedNames(), synth.Names()) }
+
 // obtain returns a data set: a published one by name, a synthetic one by name, or
 // a LIBSVM file by path.
 func obtain(ctx context.Context, name string, l fetch.Locator) (*data.Dataset, error) {
@@ -119,8 +123,7 @@ func checkData(name string) error {
 		return synth.Check(name)
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		known := slices.Concat(publishedNames(), synth.Names())
-		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file", name, strings.Join(known, ", "))
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file%s", name, strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))
 	}
 	return nil
 }
@@ -143,17 +146,19 @@ func newData() *cobra.Command {
 		},
 	}
 	fetchCmd := &cobra.Command{
-		Use:     "fetch [name…]",
-		Short:   "Download data sets into the cache, verified; all without a name",
-		Example: "  proactivedp data fetch mnist",
+		Use:               "fetch [name…]",
+		Short:             "Download data sets into the cache, verified; all without a name",
+		Example:           "  proactivedp data fetch mnist",
+		ValidArgsFunction: arguments(publishedNames),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return each(cmd, names, fetch.Locator{Progress: cmd.ErrOrStderr()})
 		},
 	}
 	verify := &cobra.Command{
-		Use:     "verify [name…]",
-		Short:   "Check data sets where they are, without downloading; all published ones without a name",
-		Example: "  proactivedp data verify --data-dir DIR\n  proactivedp data verify synth-mnist:7000",
+		Use:               "verify [name…]",
+		Short:             "Check data sets where they are, without downloading; all published ones without a name",
+		Example:           "  proactivedp data verify --data-dir DIR\n  proactivedp data verify synth-mnist:7000",
+		ValidArgsFunction: arguments(allDataNames),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			l, err := where.locator(cmd)
 			if err != nil {
@@ -179,8 +184,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 		if synth.Is(name) {
 			errs = append(errs, usage(synth.Check(name)))
 		} else if !slices.Contains(publishedNames(), name) {
-			known := slices.Concat(publishedNames(), synth.Names())
-			errs = append(errs, usage(fmt.Errorf("data set = %q, must be one of %s", name, strings.Join(known, ", "))))
+			errs = append(errs, usage(fmt.Errorf("data set = %q, must be one of %s%s", name, strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -96,5 +96,5 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		}
 		return usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), meant(nearest.Name(args[0], names))))
 	}
-	return usage(fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args))
+	return usage(fmt.Errorf("%s takes no arguments, got %s", cmd.CommandPath(), strings.Join(args, " ")))
 }

@@ -39,6 +39,7 @@ as they are, and goes on from there.`,
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
   proactivedp figures --out out --seeds 5`,
+		ValidArgsFunction: arguments(figureNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list && len(args) == 0 {
 				args = []string{"*"}

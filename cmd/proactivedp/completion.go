@@ -1,0 +1,166 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"proactivedp/audit"
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/experiments"
+	"proactivedp/plan"
+	"proactivedp/sim"
+)
+
+// durations are the forms of --compute-time and --latency, delays those of --delay.
+var (
+	durations = []string{"constant:", "exponential:", "uniform:", "lognormal:", "pareto:", "trace:"}
+	delays    = []string{"0", "1", "unlimited", "sqrt", "clients:", "list:"}
+)
+
+// completions returns, by the flag's name, what a shell offers for its value.
+// Flags of numbers and switches are not in it: nothing is offered for them.
+func completions() map[string]cobra.CompletionFunc {
+	return map[string]cobra.CompletionFunc{
+		"model":        oneOf(experiments.ModelNames()...),
+		"models":       listOf(experiments.ModelNames()...),
+		"data":         orFile(allDataNames()...),
+		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
+		"schedule":     oneOf(string(sim.LinearDecay), string(sim.SqrtDecay), string(sim.NoDecay)),
+		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
+		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
+		"runner":       oneOf(experiments.VirtualRunner, experiments.HogwildRunner),
+		"delay":        oneOf(delays...),
+		"delays":       listOf("0", "1", "unlimited", "sqrt"),
+		"compute-time": oneOf(durations...),
+		"latency":      oneOf(durations...),
+		"speeds":       oneOf("lognormal:", "pareto:"),
+		"sample-size":  oneOf("linear:", "poly:", "list:"),
+		"accountant":   oneOf(append([]string{allAccountants}, (&accountantFlags{}).names()...)...),
+		"method":       oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed), string(plan.Paper)),
+		"solve":        oneOf(solvable...),
+		"fault":        oneOf(faultNames()...),
+		"data-dir":     folders,
+		"out":          folders,
+		"events":       files("json", "csv"),
+		"after":        files("json", "csv"),
+		"csv":          files("csv"),
+		"png":          files("png"),
+		"trace":        files("json"),
+		"checkpoint":   files(),
+		"resume":       files(),
+		"resend":       oneOf(),
+		"churn":        oneOf(),
+	}
+}
+
+// addCompletions makes the flags of cmd and of the commands below it offer their
+// values.
+func addCompletions(cmd *cobra.Command) error {
+	known := completions()
+	nothing := oneOf()
+	var failed error
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			offer, ok := known[f.Name]
+			if !ok || f.Value.Type() == "count" {
+				offer = nothing
+			}
+			if f.Value.Type() == "bool" {
+				return
+			}
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, offer); err != nil {
+				failed = err
+			}
+		})
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(cmd)
+	return failed
+}
+
+// oneOf offers the values, and no files. After a value that ends with a colon more
+// is to come.
+func oneOf(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		fitting := beginning(word, values)
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if slices.ContainsFunc(fitting, func(v string) bool { return strings.HasSuffix(v, ":") }) {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return fitting, directive
+	}
+}
+
+// listOf offers the values that are not in the list yet, after its last comma.
+func listOf(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		end := strings.LastIndex(word, ",") + 1
+		there := strings.Split(word[:end], ",")
+		left := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(there, v) })
+		fitting := beginning(word[end:], left)
+		for i := range fitting {
+			fitting[i] = word[:end] + fitting[i]
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// orFile offers the values, or files if none begins like the word.
+func orFile(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return beginning(word, values), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// files offers the files with these extensions, all files without one.
+func files(extensions ...string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(extensions) == 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return extensions, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// folders offers folders.
+func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// arguments offers names that are not given yet, for the arguments of a command.
+func arguments(names func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })
+		return beginning(word, left), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// beginning returns the values that begin with word.
+func beginning(word string, values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
+}
+
+// figureNames lists the figures.
+func figureNames() []string {
+	var names []string
+	for _, f := range experiments.Figures() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// faultNames lists the faults that an audit can plant.
+func faultNames() []string {
+	var names []string
+	for _, f := range audit.Faults() {
+		names = append(names, string(f))
+	}
+	return names
+}
