@@ -78,7 +78,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 	out.add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&ask.delta, "delta", 0, "δ in (0, 1): gives ε")
-	f.Float64Var(&ask.epsilon, "epsilon", 0, "ε ≥ 0: gives δ")
+	f.Float64Var(&ask.epsilon, "epsilon", 0, "ε, at least 0: gives δ")
 	return cmd
 }
 

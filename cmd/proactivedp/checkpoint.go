@@ -19,9 +19,9 @@ type keepFlags struct {
 // add gives cmd the flags of checkpoints.
 func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&k.path, "checkpoint", "", "keep the run in this file, to go on from with --resume")
-	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints (default: by time)")
-	f.StringVar(&k.resume, "resume", "", "go on with the run that this file keeps; other flags of the run may be left out, and must not contradict it")
+	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
+	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by time)")
+	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run may be left out, and must not contradict it")
 }
 
 // check reports what the flags themselves have wrong.

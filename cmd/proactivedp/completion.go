@@ -13,6 +13,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/plan"
 	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // durations are the forms of --compute-time and --latency, delays those of --delay.
@@ -25,14 +26,14 @@ var (
 // Flags of numbers and switches are not in it: nothing is offered for them.
 func completions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
-		"model":        oneOf(experiments.ModelNames()...),
-		"models":       listOf(experiments.ModelNames()...),
+		"model":        oneOf(train.ModelNames()...),
+		"models":       listOf(train.ModelNames()...),
 		"data":         orFile(allDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"schedule":     oneOf(string(sim.LinearDecay), string(sim.SqrtDecay), string(sim.NoDecay)),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
 		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
-		"runner":       oneOf(experiments.VirtualRunner, experiments.HogwildRunner),
+		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),
 		"delay":        oneOf(delays...),
 		"delays":       listOf("0", "1", "unlimited", "sqrt"),
 		"compute-time": oneOf(durations...),

@@ -34,7 +34,7 @@ type dataFlags struct{ dir string }
 // add gives cmd the flag --data-dir.
 func (f *dataFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "data-dir", "",
-		"folder of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
+		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
 }
 
 // locator returns where to look. Messages and progress go to stderr.

@@ -90,9 +90,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 		f.Lookup(name).Hidden = true // delays and seeds are lists here, and only one runner has a clock
 	}
 	f.StringSliceVar(&spec.Delays, "delays", spec.Delays, "permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in '0,\"clients:1,1,1,1,8\"'")
-	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "seeds, from 1")
-	f.StringVar(&o.Out, "out", "", "folder for pictures and finished runs")
-	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
+	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

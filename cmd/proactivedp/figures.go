@@ -83,12 +83,12 @@ as they are, and goes on from there.`,
 	}
 	where.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Out, "out", o.Out, "folder to write to")
-	countVar(f, &o.Seeds, "seeds", o.Seeds, "seeds, from 1")
-	f.Float64Var(&o.Scale, "scale", o.Scale, "run this part of the gradient computations, stamped on the plots")
+	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
+	countVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	f.Float64Var(&o.Scale, "scale", o.Scale, "run this part of the gradient computations, in (0, 1], stamped on the plots")
 	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	f.BoolVar(&list, "list", false, "list the figures and stop")
 	f.BoolVar(&standIn, "allow-stand-in", false, "if a data set can be had nowhere, use its synthetic stand-in and say so")
-	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time; never changes the result")
+	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	return cmd
 }

@@ -61,8 +61,8 @@ type fileFlags struct{ csv, png string }
 
 // add gives cmd the flags --csv and --png.
 func (f *fileFlags) add(cmd *cobra.Command, what string) {
-	cmd.Flags().StringVar(&f.csv, "csv", "", "write "+what+" to this file, as CSV")
-	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this file, as a picture")
+	cmd.Flags().StringVar(&f.csv, "csv", "", "write "+what+" to this `file`, as CSV")
+	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this `file`, as a PNG picture")
 }
 
 // check refuses files without a name.

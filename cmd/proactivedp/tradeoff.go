@@ -76,7 +76,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 	out.add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
-	f.Float64Var(&epsilon, "epsilon", 0, "ε_target of the paper's curve, below 0.5 (default: the ε of σ and δ by (treq4))")
+	f.Float64Var(&epsilon, "epsilon", 0, "ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
 	countVar(f, &points, "points", points, "points of a curve, in [3, 100000]")
 	return cmd
 }

@@ -81,9 +81,9 @@ but for the step size of networks, as those of train.`,
 	flags.add(cmd)
 	flags.addPoint(cmd)
 	f := cmd.Flags()
-	f.Float64SliceVar(&clips, "clip", clips, "clipping norms C")
-	f.Float64SliceVar(&spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ")
-	countVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point")
+	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
+	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")
+	countVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point, in [1, 1000000]")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

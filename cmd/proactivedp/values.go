@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -40,11 +41,10 @@ func (*count) Type() string { return "count" }
 
 // valueErrors say what the values of a flag's type must be. A count says so itself.
 var valueErrors = map[string]error{
-	"float64":      errNumber,
-	"float64Slice": errors.New("must be numbers, separated by commas"),
-	"stringSlice":  errors.New("must be a list, separated by commas"),
-	"uint64":       errors.New("must be a whole number of at least 0, below 2^64"),
-	"bool":         errors.New("must be true or false"),
+	"float64":     errNumber,
+	"stringSlice": errors.New("must be a list, separated by commas"),
+	"uint64":      errors.New("must be a whole number of at least 0, below 2^64"),
+	"bool":        errors.New("must be true or false"),
 }
 
 // valueError is what is wrong with the value of a flag.
@@ -55,3 +55,48 @@ func valueError(bad *pflag.InvalidValueError) error {
 	}
 	return fmt.Errorf("--%s = %q, %w", bad.GetFlag().Name, bad.GetValue(), cause)
 }
+
+// numbers is the value of a flag that lists numbers, separated by commas. The
+// first that is given takes the place of the default, the next are added.
+type numbers struct {
+	to    *[]float64
+	given bool
+}
+
+// numbersVar gives f a flag for numbers.
+func numbersVar(f *pflag.FlagSet, p *[]float64, name string, value []float64, usage string) {
+	*p = value
+	f.Var(&numbers{to: p}, name, usage)
+}
+
+// Set reads what was given.
+func (n *numbers) Set(text string) error {
+	var list []float64
+	for field := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil {
+			return errors.New("must be numbers, separated by commas")
+		}
+		list = append(list, v)
+	}
+	if n.given {
+		list = append(*n.to, list...)
+	}
+	*n.to, n.given = list, true
+	return nil
+}
+
+// String is the list as it may be given.
+func (n *numbers) String() string {
+	if n.to == nil {
+		return ""
+	}
+	texts := make([]string, len(*n.to))
+	for i, v := range *n.to {
+		texts[i] = exactly(v)
+	}
+	return strings.Join(texts, ",")
+}
+
+// Type is the word for the value in the help.
+func (*numbers) Type() string { return "numbers" }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands lists the commands of root that do something, those of cobra left out.
+func commands(root *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			all = append(all, commands(c)...)
+		} else {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// ranges finds the words for the range of a number.
+var ranges = regexp.MustCompile(`in \[|in \(|at least|above`)
+
+// The help of every flag for a number tells its range, and that of every flag says
+// something.
+func TestHelpTellsRanges(t *testing.T) {
+	for _, c := range commands(newRoot()) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			number := slices.Contains([]string{"count", "float64", "numbers", "uint64"}, f.Value.Type())
+			if number && !ranges.MatchString(f.Usage) {
+				t.Errorf("%s --%s: %q tells no range", c.CommandPath(), f.Name, f.Usage)
+			}
+			if len(f.Usage) < len("print JSON") {
+				t.Errorf("%s --%s: %q says nothing", c.CommandPath(), f.Name, f.Usage)
+			}
+		})
+	}
+}
+
+// The lines of a help fit into a terminal.
+func TestHelpFitsIntoATerminal(t *testing.T) {
+	for _, c := range append(commands(newRoot()), newRoot()) {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), append(strings.Fields(c.CommandPath())[1:], "--help"), &stdout, &stderr); code != exitOK {
+			t.Errorf("%s --help: exit status %d", c.CommandPath(), code)
+		}
+		for line := range strings.Lines(stdout.String()) {
+			if n := len([]rune(line)); n > 100 && !strings.HasPrefix(line, "  proactivedp ") {
+				t.Errorf("%s --help has a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+	}
+}
+
+// Every command has examples, their flags are the command's, and those that need
+// neither data nor long are run.
+func TestExamplesRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("rounds.json", []byte(`[{"sigma": 20, "sample_size": 20, "dataset_size": 10000, "steps": 500}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cheap := []string{"plan", "account", "calibrate", "tradeoff", "version", "list"}
+	ran := 0
+	for _, c := range commands(newRoot()) {
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Example) {
+			words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+			if len(words) < 2 || words[0] != "proactivedp" {
+				t.Errorf("%s: the example %q is no command line of proactivedp", c.CommandPath(), line)
+				continue
+			}
+			found, rest, err := newRoot().Find(words[1:])
+			if err != nil || found.CommandPath() != c.CommandPath() {
+				t.Errorf("%s: the example %q is of %v (%v)", c.CommandPath(), line, found, err)
+				continue
+			}
+			if err := found.ParseFlags(rest); err != nil {
+				t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+			}
+			if !slices.Contains(cheap, c.Name()) {
+				continue
+			}
+			ran++
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), words[1:], &stdout, &stderr); code != exitOK || stdout.Len() == 0 {
+				t.Errorf("%s: the example %q: exit status %d: %s", c.CommandPath(), line, code, &stderr)
+			}
+		}
+	}
+	if ran < 14 {
+		t.Errorf("%d examples ran, must be at least 14", ran)
+	}
+}
