@@ -48,6 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage
 	}
+	if text := hint(cmd, err, ctx.Err() != nil); text != "" {
+		fmt.Fprintf(stderr, "proactivedp: %s\n", text)
+	}
 	if errors.Is(err, errViolated) || errors.Is(err, errNotFound) {
 		return exitAudit
 	}

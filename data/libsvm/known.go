@@ -106,7 +106,7 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("libsvm: load %s: %w", k.Name, err)
+		return nil, fmt.Errorf("libsvm: %w", err)
 	}
 	return set, nil
 }

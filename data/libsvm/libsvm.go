@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -90,6 +91,9 @@ func parse(name, file string, r io.Reader, features int) (*data.Dataset, error) 
 	}
 	in, err := unpack.Reader(r)
 	if err != nil {
+		if named, ok := errors.AsType[*fs.PathError](err); ok {
+			err = named.Err // the file is named below
+		}
 		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
 	}
 	return newParser(name, file, features).parse(in)
