@@ -49,7 +49,11 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(some) != 14 {
 		t.Errorf("%d figures, error %v; want 14", len(some), err)
 	}
-	if _, err := Select([]string{"mnist"}); err == nil || !strings.Contains(err.Error(), "phishing-logreg-utility") {
+	_, err = Select([]string{"phishing-logreg-utlity", "mnist"})
+	if err == nil || !strings.Contains(err.Error(), "did you mean phishing-logreg-utility?") || !strings.Contains(err.Error(), "did you mean mnist-") {
+		t.Errorf("error %v should name the nearest figure of each", err)
+	}
+	if _, err := Select([]string{"x"}); err == nil || !strings.Contains(err.Error(), "phishing-logreg-utility") {
 		t.Errorf("error %v should list the figures", err)
 	}
 	if _, err := Select([]string{"[", "phishing-*"}); err == nil {

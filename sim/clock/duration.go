@@ -106,12 +106,13 @@ func ParseDuration(text string) (Duration, error) {
 		var err error
 		switch f := f.(type) {
 		case *time.Duration:
-			*f, err = time.ParseDuration(given[i])
+			if *f, err = time.ParseDuration(given[i]); err != nil {
+				return bad(fmt.Errorf("%q is no time", given[i]))
+			}
 		case *float64:
-			*f, err = strconv.ParseFloat(given[i], 64)
-		}
-		if err != nil {
-			return bad(err)
+			if *f, err = strconv.ParseFloat(given[i], 64); err != nil {
+				return bad(fmt.Errorf("%q is no number", given[i]))
+			}
 		}
 	}
 	if err := d.check(); err != nil {
