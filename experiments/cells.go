@@ -186,6 +186,9 @@ const memoryLimit = 3 << 30
 const largeCell = 1 << 28
 
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
+	if len(todo) == 0 {
+		return nil // all are kept from an earlier call
+	}
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)), total: len(todo)}
 	workers := max(g.workers, 1)
 	var small, large []int // cells that fit side by side, and the others
@@ -206,8 +209,7 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 		}
 		large, largest = append(large, i), max(largest, c.Memory)
 	}
-	b.bar = report.NewBar(g.progress, int64(work))
-	b.describe()
+	b.bar = report.NewBar(g.progress, b.described(), int64(work))
 	err := b.run(ctx, small, workers, memoryLimit/int64(workers), 1)
 	if err == nil {
 		parallel := int(max(memoryLimit/largest, 1))
@@ -227,7 +229,7 @@ type batch struct {
 	keys    []string
 	costs   []train.Cost
 	results []json.RawMessage
-	bar     report.Bar
+	bar     *report.Bar
 
 	mu          sync.Mutex
 	done, total int
@@ -289,7 +291,6 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	if err := keep.Forget(); err != nil {
 		return err
 	}
-	progress(1)
 	if b.costs[i].Memory >= largeCell {
 		runtime.GC() // else the next cell's memory would come on top of this one's
 	}
@@ -297,11 +298,13 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	defer b.mu.Unlock()
 	b.results[i] = text
 	b.done++
-	b.describe()
+	b.bar.Describe(b.described())
+	progress(1)
 	return nil
 }
 
-func (b *batch) describe() { b.bar.Describe(fmt.Sprintf("training %d/%d", b.done, b.total)) }
+// described is what is being done, for the bar.
+func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
 // decode reads a cell's result.
 func decode[T any](text json.RawMessage) (T, error) {

@@ -139,8 +139,7 @@ func part[T any](into *T, compute func() (T, error)) func() error {
 
 // runParts runs the parts on as many goroutines as there are workers.
 func runParts(ctx context.Context, parts []func() error, o Options) error {
-	bar := report.NewBar(o.Progress, int64(len(parts)))
-	bar.Describe("accounting")
+	bar := report.NewBar(o.Progress, "accounting", int64(len(parts)))
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(o.Workers, 1))
 	for _, part := range parts {
 		p.Go(func(ctx context.Context) error {
@@ -157,7 +156,7 @@ func runParts(ctx context.Context, parts []func() error, o Options) error {
 	err := p.Wait()
 	bar.Close()
 	if err != nil {
-		return fmt.Errorf("papertables: tables: %w", err)
+		return fmt.Errorf("papertables: %w", err)
 	}
 	return nil
 }

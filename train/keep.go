@@ -139,7 +139,7 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 		if k.Aside {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w; stopped after %d updates, which are kept: go on with --resume %s", err, k.run.Updates(), k.Path)
+		return nil, fmt.Errorf("%w; stopped after %d updates, which are kept in %s", err, k.run.Updates(), k.Path)
 	case err != nil:
 		return nil, err
 	}

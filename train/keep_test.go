@@ -64,7 +64,7 @@ func TestStoppedTrainingGoesOn(t *testing.T) {
 				cancel(planted)
 			}
 		}, keep)
-		if !errors.Is(err, planted) || !strings.Contains(err.Error(), "go on with --resume "+path) {
+		if !errors.Is(err, planted) || !strings.Contains(err.Error(), "kept in "+path) {
 			t.Fatalf("error %v", err)
 		}
 		c := opened(t, path)

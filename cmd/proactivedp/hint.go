@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 // hint names the command or the flag that helps on after an error, or is "".

@@ -191,7 +191,7 @@ func TestSignalsCheckpoint(t *testing.T) {
 		if err == nil {
 			t.Skip("the run was over before the signal came")
 		}
-		if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with --resume "+path) {
+		if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
 			t.Fatalf("%v: %v, stdout %q, stderr %q", signal, err, stdout, stderr)
 		}
 		if left := temporary(t, path); len(left) > 0 {

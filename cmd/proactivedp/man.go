@@ -23,7 +23,7 @@ func newMan() *cobra.Command {
 		Long: `Write the manual pages of proactivedp and of its commands to a folder, as
 proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.`,
 		Example: "  proactivedp man --out man/man1",
-		Args: noArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
 				return usage(fmt.Errorf(`--out = "", must name a folder`))

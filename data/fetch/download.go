@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/schollz/progressbar/v3"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/report"
 )
 
 const (
@@ -141,11 +141,9 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		return 0, backoff.Permanent(err)
 	}
 	defer temp.Discard()
-	bar := l.bar(f.Rel, response.ContentLength)
+	bar := report.NewByteBar(l.Progress, f.Rel, response.ContentLength)
 	n, err := io.Copy(temp, io.LimitReader(&observed{response.Body, dog, bar}, limit+1))
-	if bar != nil {
-		bar.Clear()
-	}
+	bar.Clear()
 	if err != nil {
 		if _, local := errors.AsType[*fs.PathError](err); local {
 			return 0, backoff.Permanent(err)
@@ -268,7 +266,7 @@ func (d *watchdog) rate(n int) error {
 type observed struct {
 	io.Reader
 	dog *watchdog
-	bar *progressbar.ProgressBar // the progress bar; nil if there is none
+	bar *report.Bar
 }
 
 func (o *observed) Read(p []byte) (int, error) {
@@ -278,29 +276,7 @@ func (o *observed) Read(p []byte) (int, error) {
 		if slow := o.dog.rate(n); slow != nil {
 			return n, slow
 		}
-		if o.bar != nil {
-			o.bar.Add(n)
-		}
+		o.bar.Add(int64(n))
 	}
 	return n, err
-}
-
-// bar returns a progress bar for size bytes (-1: unknown), or nil if Progress
-// is not a terminal.
-func (l Locator) bar(title string, size int64) *progressbar.ProgressBar {
-	screen, ok := l.Progress.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := screen.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
-		return nil
-	}
-	return progressbar.NewOptions64(size,
-		progressbar.OptionSetWriter(screen),
-		progressbar.OptionSetDescription(title),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionSetWidth(30),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetSpinnerChangeInterval(0), // the bar must not start a goroutine
-	)
 }

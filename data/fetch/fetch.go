@@ -68,8 +68,8 @@ type Locator struct {
 	Cache string
 	// Offline forbids downloads.
 	Offline bool
-	// Progress gets a line for each download and, if it is a terminal, a
-	// progress bar; nil is silent.
+	// Progress gets a line for each download, and how far it is: a bar on a terminal,
+	// elsewhere a line for each tenth; nil is silent.
 	Progress io.Writer
 	// Client makes the requests; nil means http.DefaultClient, which honours
 	// HTTP_PROXY, HTTPS_PROXY and NO_PROXY.

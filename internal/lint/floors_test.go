@@ -79,6 +79,7 @@ func readHouse(text string) (map[string]place, error) {
 // sameFloor lists imports within a floor that are not to the parent: floor 0
 // rests on itself where a package is smaller than the other.
 var sameFloor = map[[2]string]bool{
+	{"internal/report", "internal/terminal"}:     true,
 	{"internal/atomicfile", "internal/lockfile"}: true,
 	{"rng", "internal/only64bit"}:                true,
 }

@@ -3,40 +3,125 @@ package report
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"proactivedp/internal/terminal"
 )
 
-// Bar shows how far an amount of work has come, with the time left. It may be
-// used by several goroutines at a time.
-type Bar struct{ bar *progressbar.ProgressBar }
+// Bar shows how far an amount of work has come: on a terminal as a bar with the
+// time left, elsewhere, as in a log, as a line for each tenth. It may be used by
+// several goroutines at a time.
+type Bar struct {
+	bar *progressbar.ProgressBar // on a terminal, else nil
 
-// NewBar returns a bar over an amount of work, drawn on w; nil draws nothing.
-func NewBar(w io.Writer, work int64) Bar {
+	mu     sync.Mutex
+	w      io.Writer // a log
+	what   string
+	work   int64 // at most 0: not known
+	done   int64
+	tenths int64 // that have a line
+	start  time.Time
+}
+
+// barWidth is the width of a bar in columns where the terminal has room for it
+// and for what stands beside it.
+const barWidth, besideBar = 30, 50
+
+// NewBar returns a bar over an amount of work, shown on w; nil shows nothing. What
+// is done stands beside the bar and in each line.
+func NewBar(w io.Writer, what string, work int64) *Bar {
+	return newBar(w, terminal.Columns(w), what, max(work, 1))
+}
+
+// NewByteBar returns a bar over a number of bytes, -1 if it is not known: then a
+// log gets no lines.
+func NewByteBar(w io.Writer, what string, size int64) *Bar {
+	return newBar(w, terminal.Columns(w), what, size, progressbar.OptionShowBytes(true))
+}
+
+// newBar returns a bar on a terminal of so many columns; 0: in a log.
+func newBar(w io.Writer, columns int, what string, work int64, options ...progressbar.Option) *Bar {
 	if w == nil {
 		w = io.Discard
 	}
-	return Bar{progressbar.NewOptions64(max(work, 1),
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(250*time.Millisecond),
-		progressbar.OptionSetWidth(30),
-		progressbar.OptionOnCompletion(func() { fmt.Fprintln(w) }),
-	)}
+	b := &Bar{w: w, what: what, work: work, start: time.Now()}
+	if columns > 0 {
+		b.bar = progressbar.NewOptions64(work, append(options,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionSetDescription(what),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionThrottle(250*time.Millisecond),
+			progressbar.OptionSetWidth(max(1, min(barWidth, columns-besideBar))),
+			progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(w) }),
+		)...)
+	}
+	return b
 }
 
 // Add adds work that has been done; a negative amount takes it back.
-func (b Bar) Add(work int64) { b.bar.Add64(work) }
+func (b *Bar) Add(work int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set(b.done + work)
+}
 
 // Set says how much work has been done.
-func (b Bar) Set(work int64) { b.bar.Set64(work) }
+func (b *Bar) Set(work int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set(work)
+}
 
-// Describe says, beside the bar, what is being done.
-func (b Bar) Describe(what string) { b.bar.Describe(what) }
+func (b *Bar) set(done int64) {
+	b.done = done
+	if b.bar != nil {
+		b.bar.Set64(min(done, max(b.work, 1)))
+		return
+	}
+	if b.work < 1 {
+		return
+	}
+	tenths := int64(10 * (float64(done) / float64(b.work)))
+	if tenths <= b.tenths {
+		return
+	}
+	b.tenths = tenths
+	took := time.Since(b.start)
+	left := time.Duration(float64(took) * (float64(b.work)/float64(done) - 1))
+	fmt.Fprintf(b.w, "%s: %d %% after %v", b.what, 10*tenths, took.Round(time.Second))
+	if left > 0 {
+		fmt.Fprintf(b.w, ", about %v left", left.Round(time.Second))
+	}
+	fmt.Fprintln(b.w)
+}
 
-// Close removes the bar.
-func (b Bar) Close() { b.bar.Exit() }
+// Describe says what is being done from now on.
+func (b *Bar) Describe(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.what = what
+	if b.bar != nil {
+		b.bar.Describe(what)
+	}
+}
+
+// Close ends the showing.
+func (b *Bar) Close() {
+	if b.bar != nil {
+		b.bar.Exit()
+	}
+}
+
+// Clear takes the bar off the terminal; lines in a log stay.
+func (b *Bar) Clear() {
+	if b.bar != nil {
+		b.bar.Clear()
+	}
+}
 
 // longRun is the work, of some ten seconds, from which a run shows its progress.
 const longRun = 1e12
@@ -47,7 +132,6 @@ func LongBar(w io.Writer, what string, work float64) (show func(part float64), f
 	if w == nil || work < longRun {
 		return nil, func() {}
 	}
-	bar := NewBar(w, int64(work))
-	bar.Describe(what)
+	bar := NewBar(w, what, int64(work))
 	return func(part float64) { bar.Set(int64(part * work)) }, bar.Close
 }

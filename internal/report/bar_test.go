@@ -1,0 +1,74 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A log gets a line for each tenth, with what is done, and nothing else; work that
+// is taken back and done again gets none.
+func TestLogGetsALineForEachTenth(t *testing.T) {
+	var log strings.Builder
+	bar := NewBar(&log, "training 0/2", 1000)
+	for range 55 {
+		bar.Add(10)
+	}
+	bar.Add(-300)
+	bar.Describe("training 1/2")
+	for range 75 {
+		bar.Add(10)
+	}
+	bar.Close()
+	lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+	if len(lines) != 10 {
+		t.Fatalf("%d lines, must be 10:\n%s", len(lines), &log)
+	}
+	for i, line := range lines {
+		want := regexp.MustCompile(`^training 0/2: [1-5]0 % after \d+m?s(, about \d+m?s left)?$`)
+		if i >= 5 {
+			want = regexp.MustCompile(`^training 1/2: ([6-9]0|100) % after \d+m?s(, about \d+m?s left)?$`)
+		}
+		if !want.MatchString(line) {
+			t.Errorf("line %d is %q", i, line)
+		}
+	}
+	if strings.ContainsAny(log.String(), "\r\x1b█") {
+		t.Errorf("there is a bar in the log: %q", log.String())
+	}
+}
+
+// A tenth that is stepped over has no line, and bytes of an unknown number none.
+func TestLogOfLongSteps(t *testing.T) {
+	var log strings.Builder
+	bar := NewBar(&log, "accounting", 3)
+	bar.Add(1)
+	bar.Add(2)
+	if got := strings.Count(log.String(), "\n"); got != 2 || !strings.Contains(log.String(), "accounting: 30 %") || !strings.Contains(log.String(), "accounting: 100 %") {
+		t.Errorf("the log is %q", &log)
+	}
+	log.Reset()
+	NewByteBar(&log, "phishing", -1).Add(1 << 20)
+	NewBar(nil, "nothing", 10).Add(10)
+	if log.Len() > 0 {
+		t.Errorf("the log is %q", &log)
+	}
+}
+
+// On a terminal a bar is drawn, with what is done and the time left, and no line; it
+// gets narrower with the terminal.
+func TestBarOnATerminal(t *testing.T) {
+	for columns, width := range map[int]int{200: barWidth, 60: 10, 20: 1} {
+		var screen strings.Builder
+		bar := newBar(&screen, columns, "training 0/2", 10)
+		bar.Describe("training 2/2")
+		bar.Add(10)
+		bar.Close()
+		if got := strings.Count(screen.String(), "█"); got != width || !strings.Contains(screen.String(), "training 2/2 100%") {
+			t.Errorf("on %d columns there are %d of a bar, must be %d: %q", columns, got, width, &screen)
+		}
+		if strings.Contains(screen.String(), "after") {
+			t.Errorf("there are lines of a log on the terminal: %q", &screen)
+		}
+	}
+}
