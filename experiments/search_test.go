@@ -51,7 +51,8 @@ func TestSearch(t *testing.T) {
 	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
 	o := SearchOptions{Out: dir, Workers: 2}
-	if err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
+	r, err := Search(t.Context(), spec, train.NewSource(digits(350)), o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -79,6 +80,22 @@ func TestSearch(t *testing.T) {
 			worst++
 		}
 	}
+	if len(r.Rankings) != 2 || len(r.Rankings[0].Candidates) != 3 {
+		t.Fatalf("rankings %+v, must be 2 of 3 candidates", r.Rankings)
+	}
+	winner, last := r.Rankings[0].Winner, r.Rankings[0].Candidates[2]
+	if winner.Eta0 != 0.1 || winner.Accuracy <= 0.3 || winner.Accuracy > best || winner.Diverged != 0 || last.Accuracy > winner.Accuracy || r.HeldOutRows != 60 {
+		t.Errorf("the winner without noise is %+v and the last %+v: must be 0.1, the best of the table %v", winner, last, best)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"without noise: the best is lenet-relu with step size 0.1/(1+0t), held-out accuracy", "60 held-out training records", "SYNTHETIC", "privacy: none; "} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
 	if best < 0.3 || worst == 0 {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
@@ -89,7 +106,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	var m SearchManifest
-	if err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
+	if _, err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 || m.Config.Train.Holdout != 60 {

@@ -32,28 +32,28 @@ type SearchManifest struct {
 	Origin
 }
 
-// Search runs a search and writes its tables, its winners and how it was made to
-// the folder. Finished runs are kept there in .cells, so that an interrupted call
-// goes on where it was.
-func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) error {
+// Search runs a search, returns what it has found, and writes its tables, its
+// winners and how it was made to the folder. Finished runs are kept there in
+// .cells, so that an interrupted call goes on where it was.
+func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := report.HoldsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
-		return err
+		return nil, err
 	}
 	start := time.Now()
 	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress}
 	all, computed, err := s.search(ctx, g, source)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := SearchManifest{
 		Command: s.command(), Config: s, Data: manifestData(source),
 		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
 	}
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
-		return fmt.Errorf("experiments: out: %w", err)
+		return nil, fmt.Errorf("experiments: out: %w", err)
 	}
 	for _, f := range []struct {
 		name  string
@@ -67,10 +67,10 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 		{manifestFile, func(w io.Writer) error { return writeManifest(w, m) }},
 	} {
 		if err := atomicfile.Write(filepath.Join(o.Out, f.name), f.write); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return s.report(all, source), nil
 }
 
 // SearchOptions says how a search is run.

@@ -17,12 +17,13 @@ func newSearch() *cobra.Command {
 	spec := experiments.PaperSearch("", "mnist")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0)}
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search model variant and step size on held-out training records",
 		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
 its last records, and rank them by the accuracy on these; the test set is not looked
-at. Writes a table of all runs, the ranking with the winners, and a manifest. The
+at. Prints the winners, and writes a table of all runs, the ranking and a manifest. The
 search itself is covered by no privacy statement.
 
 The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
@@ -79,11 +80,15 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			o.Progress = cmd.ErrOrStderr()
-			if err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o); err != nil {
+			r, err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o)
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
-			return nil
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
 	where.add(cmd)
@@ -97,5 +102,6 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -1,0 +1,105 @@
+package experiments
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"proactivedp/internal/report"
+	"proactivedp/train"
+)
+
+// SearchReport is what a search has found, noise multiplier by noise multiplier.
+type SearchReport struct {
+	Data          string          `json:"data"`
+	DataSHA256    string          `json:"data_sha256"` // of the parsed content
+	Synthetic     bool            `json:"synthetic_data"`
+	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge
+	GradComps     int             `json:"grad_computations"` // per client and run
+	Seeds         int             `json:"seeds"`
+	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
+	PrivacyReason string          `json:"privacy_reason"`
+	Command       string          `json:"command"` // that makes the search again
+}
+
+// SearchRanking is the candidates with one noise multiplier.
+type SearchRanking struct {
+	Sigma      float64           `json:"sigma"`
+	Winner     SearchCandidate   `json:"winner"`     // the first of the candidates
+	Candidates []SearchCandidate `json:"candidates"` // the best first
+}
+
+// SearchCandidate is a model with a step size, and how its runs were judged.
+type SearchCandidate struct {
+	Model    string  `json:"model"`
+	Schedule string  `json:"schedule"`
+	Eta0     float64 `json:"eta0"`
+	Beta     float64 `json:"beta"`
+	Accuracy float64 `json:"held_out_accuracy"`  // mean over the seeds; a run that diverged counts as 0
+	SD       float64 `json:"standard_deviation"` // over the seeds; 0 of one
+	Diverged int     `json:"diverged"`           // runs
+	step     string
+}
+
+// searchPrivacy is why a search has no ε.
+const searchPrivacy = "the search trains on the same records again and again and picks by what it sees: it is covered by no privacy statement"
+
+// report tells what was found.
+func (s SearchSpec) report(all []found, source *train.Source) *SearchReport {
+	d := source.Data()
+	r := SearchReport{
+		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
+		HeldOutRows: s.Train.Holdout, GradComps: all[0].spec.GradComps,
+		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: s.command(),
+	}
+	for _, sigma := range s.Sigmas {
+		ranking := SearchRanking{Sigma: sigma}
+		for _, f := range best(all, sigma) {
+			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
+				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta,
+				Accuracy: f.mean, SD: f.sd, Diverged: diverged(f.trials), step: stepText(f.spec),
+			})
+		}
+		ranking.Winner = ranking.Candidates[0]
+		r.Rankings = append(r.Rankings, ranking)
+	}
+	return &r
+}
+
+// shownCandidates is how many of a ranking are printed; the folder has all.
+const shownCandidates = 5
+
+// WriteText writes the winners, and the best that they have won against.
+func (r *SearchReport) WriteText(w io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "search on %s: judged by %d held-out training records, not by the test set\n",
+		train.DataText(r.Data, r.Synthetic, ""), r.HeldOutRows)
+	for _, ranking := range r.Rankings {
+		noise := fmt.Sprintf("σ = %.7g", ranking.Sigma)
+		if ranking.Sigma == 0 {
+			noise = "without noise"
+		}
+		if best := ranking.Winner; best.Diverged == r.Seeds {
+			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
+		} else {
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f\n", noise, best.Model, best.step, best.Accuracy)
+		}
+		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")
+		for _, c := range ranking.Candidates[:min(shownCandidates, len(ranking.Candidates))] {
+			sd := report.NoAnswer // one run has no spread
+			if r.Seeds > 1 {
+				sd = report.Fixed(c.SD, 4)
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0), report.Number(c.Beta), c.Accuracy, sd, c.Diverged, r.Seeds)
+		}
+		t.Flush()
+		if more := len(ranking.Candidates) - shownCandidates; more > 0 {
+			fmt.Fprintf(&text, "  and %d more\n", more)
+		}
+	}
+	fmt.Fprintf(&text, "\nprivacy: none; %s\n", r.PrivacyReason)
+	_, err := io.WriteString(w, text.String())
+	return err
+}
