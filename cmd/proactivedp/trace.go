@@ -54,25 +54,28 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// run trains, and writes the trace if one is asked for: as a whole, or not at all
-// if the training fails or is interrupted.
-func (t *traceFlag) run(cmd *cobra.Command, p *train.Prepared, run func() error) error {
+// run trains, and writes the trace, if one is asked for, before anything is reported
+// of the run: as a whole, or not at all if the training fails or is interrupted. Of a
+// run that has ended the report is returned, whatever could not be written.
+func (t *traceFlag) run(
+	cmd *cobra.Command, p *train.Prepared, run func() (*train.Report, error),
+) (r *train.Report, err error) {
 	if t.path == "" {
 		return run()
 	}
-	var failed error
-	err := atomicfile.Write(t.path, func(w io.Writer) error {
+	var runErr error
+	err = atomicfile.Write(t.path, func(w io.Writer) error {
 		p.Trace = train.NewTrace(w, p.Config.Clients())
-		if failed = run(); failed != nil {
-			return failed
+		if r, runErr = run(); r == nil {
+			return runErr
 		}
 		return p.Trace.Close()
 	})
-	if failed != nil {
-		return failed
+	if runErr != nil && r == nil {
+		return nil, runErr
 	}
 	if err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: trace in %s\n", t.path)
 	}
-	return err
+	return r, errors.Join(runErr, err)
 }

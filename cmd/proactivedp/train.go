@@ -206,19 +206,21 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	return cmd
 }
 
-// trainAndReport runs the problem and prints its report, also if only the last checkpoint
-// could not be written.
-func trainAndReport(cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, asJSON bool) error {
-	return trace.run(cmd, p, func() error {
-		r, err := p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
-		if r == nil {
-			return err
-		}
-		if asJSON {
-			return errors.Join(err, printJSON(cmd.OutOrStdout(), r))
-		}
-		return errors.Join(err, r.WriteText(cmd.OutOrStdout()))
+// trainAndReport runs the problem and prints its report, also if only the last
+// checkpoint or the trace could not be written.
+func trainAndReport(
+	cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, asJSON bool,
+) error {
+	r, err := trace.run(cmd, p, func() (*train.Report, error) {
+		return p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
 	})
+	if r == nil {
+		return err
+	}
+	if asJSON {
+		return errors.Join(err, printJSON(cmd.OutOrStdout(), r))
+	}
+	return errors.Join(err, r.WriteText(cmd.OutOrStdout()))
 }
 
 // checkTrain reports, together, what is wrong with a request to train: what the
