@@ -70,7 +70,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		}
 		f := find(t, c.probe, o)
 		if !f.Violated || f.EpsilonLowerBound <= f.EpsilonUpper {
-			t.Errorf("%s was not found by %s with %s: ε ≥ %v, claimed %v", c.fault, c.probe, o.Runner, f.EpsilonLowerBound, f.EpsilonUpper)
+			t.Errorf("%s was not found by %s with %s: ε ≥ %v, claimed %v", c.fault, c.probe, o.Runner,
+				f.EpsilonLowerBound, f.EpsilonUpper)
 		}
 		whole := find(t, c.probe, options(NoFault, MinRuns))
 		if f.EpsilonUpper != whole.EpsilonUpper {
@@ -142,7 +143,8 @@ func TestProbesAreAsynchronous(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	for _, p := range battery {
 		ahead := 0
-		w := newWorld(p.name, "with", p.setting, make([]bool, p.data.Len()), &o, func(*sim.Client, []float32, *sim.Workspace) error { return nil })
+		w := newWorld(p.name, "with", p.setting, make([]bool, p.data.Len()), &o,
+			func(*sim.Client, []float32, *sim.Workspace) error { return nil })
 		for i := range MinRuns {
 			result, err := w.run(t.Context(), i)
 			if err != nil {
@@ -162,7 +164,8 @@ func TestValidateReportsEverything(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"fault = \"half\"", "runner = \"walk\"", "runs = 1", "delta = 0", "confidence = 1", "workers = 0"} {
+	for _, want := range []string{"fault = \"half\"", "runner = \"walk\"", "runs = 1", "delta = 0", "confidence = 1",
+		"workers = 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %s", err, want)
 		}

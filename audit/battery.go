@@ -20,8 +20,9 @@ func probes() ([]probe, error) {
 	}
 	return []probe{
 		{
-			name:  "full-batch",
-			about: "every record in every round, so that the releases are Gaussian; the other records push against the canary",
+			name: "full-batch",
+			about: "every record in every round, so that the releases are Gaussian; the other records push against " +
+				"the canary",
 			setting: setting{
 				model: linear{1}, data: gradients(1, []float32{loudCanary}, []float32{-1}, []float32{-1}),
 				partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
@@ -86,7 +87,8 @@ func logistic() (probe, error) {
 
 // gradients returns a data set of the given rows.
 func gradients(features int, rows ...[]float32) *data.Dataset {
-	d := &data.Dataset{Name: "gradients", Features: features, Classes: 2, Label: make([]int32, len(rows)), Start: []int{0}, Synthetic: true}
+	d := &data.Dataset{Name: "gradients", Features: features, Classes: 2, Label: make([]int32, len(rows)),
+		Start: []int{0}, Synthetic: true}
 	for _, row := range rows {
 		for c, v := range row {
 			if v != 0 {

@@ -45,8 +45,9 @@ func newReport(o Options, tests int, all []Finding, took time.Duration) *Report 
 		EpsilonLowerBound: best.EpsilonLowerBound, EpsilonUpper: best.EpsilonUpper, Violated: best.Violated,
 		Confidence: o.Confidence, Delta: best.Delta, Probe: best.Probe,
 		Fault: o.Fault, Runner: o.Runner, Seed: o.Seed, Runs: o.Runs,
-		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind, LowerKind: "statistical",
-		Tests: tests, Probes: all, Seconds: took.Seconds(),
+		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind,
+		LowerKind: "statistical",
+		Tests:     tests, Probes: all, Seconds: took.Seconds(),
 	}
 }
 
@@ -61,7 +62,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		if f.Violated {
 			verdict = "\tVIOLATED"
 		}
-		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe, f.Delta, decimal.Down(f.EpsilonLowerBound, shownDigits),
+		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe, f.Delta,
+			decimal.Down(f.EpsilonLowerBound, shownDigits),
 			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
 	}
 	if err := t.Flush(); err != nil {
@@ -75,7 +77,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	case r.Fault != NoFault:
 		conclusion = "No violation was found: the planted fault was missed. More runs see more."
 	}
-	_, err := fmt.Fprintf(w, "\n%s\nAll %d lower bounds hold together with a confidence of %g %%. %.1f s.\n", conclusion, r.Tests, 100*r.Confidence, r.Seconds)
+	_, err := fmt.Fprintf(w, "\n%s\nAll %d lower bounds hold together with a confidence of %g %%. %.1f s.\n",
+		conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
 }
 

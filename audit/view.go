@@ -25,10 +25,11 @@ func newLens(s setting) (lens, error) {
 	m.Init(params, rng.New(0).Stream(rng.Init, 0, 0))
 	canary, others := make([]float32, len(params)), make([]float32, len(params))
 	first := s.rows()[0]
-	if err := m.ClippedGradSum(canary, params, data.Batch{Data: s.data, Rows: first.Rows[:1]}, clip, scratch); err != nil {
+	alone, rest := data.Batch{Data: s.data, Rows: first.Rows[:1]}, data.Batch{Data: s.data, Rows: first.Rows[1:]}
+	if err := m.ClippedGradSum(canary, params, alone, clip, scratch); err != nil {
 		return lens{}, err
 	}
-	if err := m.ClippedGradSum(others, params, data.Batch{Data: s.data, Rows: first.Rows[1:]}, clip, scratch); err != nil {
+	if err := m.ClippedGradSum(others, params, rest, clip, scratch); err != nil {
 		return lens{}, err
 	}
 	scale(canary, float32(1/math.Sqrt(f32.SumSquares(canary))))

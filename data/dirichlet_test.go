@@ -51,7 +51,8 @@ func TestDirichletSkewsLabels(t *testing.T) {
 		}
 		share := largestShare(t, parts, classes)
 		if share >= before {
-			t.Errorf("alpha %v: the largest class has a share of %v, no less than %v at a smaller one", alpha, share, before)
+			t.Errorf("alpha %v: the largest class has a share of %v, no less than %v at a smaller one", alpha, share,
+				before)
 		}
 		before = share
 		again, err := p.Deal(all, clients, rng.New(4))
@@ -65,7 +66,8 @@ func TestDirichletSkewsLabels(t *testing.T) {
 			t.Errorf("alpha %v: the largest class has a share of %v, want about a tenth", alpha, share)
 		}
 	}
-	for _, bad := range []string{"dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:NaN", "dirichlet:Inf", "dirichlet", "Dirichlet:1"} {
+	for _, bad := range []string{"dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:NaN", "dirichlet:Inf",
+		"dirichlet", "Dirichlet:1"} {
 		if p, err := ParsePartition(bad); err == nil {
 			t.Errorf("%q gives %q", bad, p)
 		}

@@ -68,7 +68,8 @@ func TestPublishedSplit(t *testing.T) {
 		if !slices.Equal(train.Rows, []int32{0, 1, 2, 3, 4, 5}) || !slices.Equal(test.Rows, []int32{6, 7, 8}) {
 			t.Errorf("seed %d: trained on %v, tested on %v, must be as published", seed, train.Rows, test.Rows)
 		}
-		if shards, err := Shard.Deal(train, 3, rng.New(seed)); err != nil || Shard.Check(shards) != nil || shards[0].Len() != 2 {
+		if shards, err := Shard.Deal(train, 3, rng.New(seed)); err != nil || Shard.Check(shards) != nil ||
+			shards[0].Len() != 2 {
 			t.Errorf("seed %d: dealt as %v, %v", seed, shards, err)
 		}
 		_ = append(train.Rows, -1)

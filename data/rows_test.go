@@ -26,14 +26,17 @@ func TestFromRows(t *testing.T) {
 		t.Errorf("one class: %v", err)
 	}
 	inf := float32(math.Inf(1))
-	for want, make := range map[string]func() (*Dataset, error){
-		"no rows":                      func() (*Dataset, error) { return FromRows("d", nil, nil) },
-		"2 rows and 1 labels":          func() (*Dataset, error) { return FromRows("d", [][]float32{{1}, {2}}, []int32{0}) },
-		"row 1 has 2 features":         func() (*Dataset, error) { return FromRows("d", [][]float32{{1}, {2, 3}}, []int32{0, 1}) },
-		"label -1, must be in [0, 2)":  func() (*Dataset, error) { return FromRows("d", [][]float32{{1}}, []int32{-1}) },
-		"column 0: value +Inf is not ": func() (*Dataset, error) { return FromRows("d", [][]float32{{inf}}, []int32{0}) },
+	for want, c := range map[string]struct {
+		rows   [][]float32
+		labels []int32
+	}{
+		"no rows":                      {nil, nil},
+		"2 rows and 1 labels":          {[][]float32{{1}, {2}}, []int32{0}},
+		"row 1 has 2 features":         {[][]float32{{1}, {2, 3}}, []int32{0, 1}},
+		"label -1, must be in [0, 2)":  {[][]float32{{1}}, []int32{-1}},
+		"column 0: value +Inf is not ": {[][]float32{{inf}}, []int32{0}},
 	} {
-		if _, err := make(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := FromRows("d", c.rows, c.labels); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -65,7 +65,8 @@ func ParsePartition(name string) (Partition, error) {
 	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
 		return p, nil
 	}
-	return "", fmt.Errorf("data: partition = %q, must be %q, %q or %sALPHA with ALPHA in [%g, %g]", name, Replicate, Shard, dirichlet, MinAlpha, float64(MaxAlpha))
+	return "", fmt.Errorf("data: partition = %q, must be %q, %q or %sALPHA with ALPHA in [%g, %g]", name, Replicate,
+		Shard, dirichlet, MinAlpha, float64(MaxAlpha))
 }
 
 // Disjoint reports whether no two clients hold a record.

@@ -35,7 +35,8 @@ func Example() {
 	for i := range params {
 		params[i] -= step * sum[i]
 	}
-	fmt.Println(model.Name(), "of", model.NumParams(), "parameters, nearer:", model.Loss(params, batch, scratch) < before)
+	fmt.Println(model.Name(), "of", model.NumParams(), "parameters, nearer:",
+		model.Loss(params, batch, scratch) < before)
 	// Output: logreg-plain of 3 parameters, nearer: true
 }
 

@@ -16,7 +16,8 @@ import (
 // gradient is a function of it.
 func TestNetwork(t *testing.T) {
 	net, err := nn.New(nn.Shape{Channels: 1, Height: 6, Width: 6},
-		nn.Conv{Out: 4, Kernel: 3, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 12}, nn.Tanh{}, nn.Dropout{Rate: 0.5}, nn.Dense{Out: 3})
+		nn.Conv{Out: 4, Kernel: 3, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 12}, nn.Tanh{}, nn.Dropout{Rate: 0.5},
+		nn.Dense{Out: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func TestDistinctPlacesDiffer(t *testing.T) {
 				for round := range 50 {
 					u := r.Stream(p, client, round).Uint64()
 					if prev, dup := seen[u]; dup {
-						t.Fatalf("first draw at seed %d purpose %d client %d round %d repeats %s", seed, p, client, round, prev)
+						t.Fatalf("first draw at seed %d purpose %d client %d round %d repeats %s", seed, p, client,
+							round, prev)
 					}
 					seen[u] = "an earlier place"
 				}
@@ -88,7 +89,8 @@ func TestKeyStreamIsTheStandardLibrarys(t *testing.T) {
 		fast := New(seed)
 		plain := *fast
 		plain.keys = nil
-		a, b := fast.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed)), plain.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed))
+		a, b := fast.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed)),
+			plain.Stream(Noise, uint32(seed)<<24, math.MaxUint32-int(seed))
 		a.refill(8, 8+int(seed)*100)
 		for i := range 3 * chunkBytes / 8 {
 			if x, y := a.Uint64(), b.Uint64(); x != y {
@@ -358,7 +360,8 @@ func TestNewFromSecret(t *testing.T) {
 		seen[u] = name
 	}
 	for _, n := range []int{0, 8, MinSecret - 1, MaxSecret + 1} {
-		if _, err := NewFromSecret(make([]byte, n)); err == nil || !strings.Contains(err.Error(), "must be in [32, 1024]") {
+		if _, err := NewFromSecret(make([]byte, n)); err == nil ||
+			!strings.Contains(err.Error(), "must be in [32, 1024]") {
 			t.Errorf("%d bytes: %v, want the range", n, err)
 		}
 	}

@@ -111,9 +111,11 @@ func openCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 	case !bytes.Equal(sum.Sum(nil), want):
 		return nil, ErrDamaged
 	case version != checkpointVersion:
-		return nil, fmt.Errorf("the checkpoint's format is version %d, this program has version %d", version, checkpointVersion)
+		return nil, fmt.Errorf("the checkpoint's format is version %d, this program has version %d", version,
+			checkpointVersion)
 	case length > maxHeader || int64(length) > body-int64(preamble):
-		return nil, fmt.Errorf("the checkpoint's header has %d bytes, must be at most %d and within the file", length, maxHeader)
+		return nil, fmt.Errorf("the checkpoint's header has %d bytes, must be at most %d and within the file", length,
+			maxHeader)
 	}
 	c := &Checkpoint{Header: make([]byte, length)}
 	if _, err := r.ReadAt(c.Header, int64(preamble)); err != nil {

@@ -112,7 +112,8 @@ func TestCheckpointAtAnyEvent(t *testing.T) {
 }
 
 // derived are the fields that are not written but made again from the rest.
-var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients[].shared.readers", ".clients[].newer.readers", ".queue[].vector.readers"}
+var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients[].shared.readers", ".clients[].newer.readers",
+	".queue[].vector.readers"}
 
 // Every field of the state is written: where one is changed, so is the file, or
 // it cannot be written. A field that is added and not visited fails here.

@@ -150,7 +150,8 @@ func newResult(server *Server, clients []*Client, run dp.Run, staleness Stalenes
 	if invariants {
 		assertEnded(server, clients, staleness)
 	}
-	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness), MaxLag: staleness.Max()}
+	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness),
+		MaxLag: staleness.Max()}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.state.ledger)
 	}

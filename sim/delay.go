@@ -145,7 +145,8 @@ func ParseDelay(text string) (Delay, error) {
 	case kind == "list":
 		return ByRound(taus), nil
 	}
-	return nil, fmt.Errorf("sim: delay = %q, must be a number of rounds of at least 0, %q, %q, clients:T0,T1,… (one a client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
+	return nil, fmt.Errorf("sim: delay = %q, must be a number of rounds of at least 0, %q, %q, clients:T0,T1,… (one a "+
+		"client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
 }
 
 // checkDelay tests that no client can wait for ever.
@@ -168,7 +169,8 @@ func checkDelay(d Delay, clients, rounds int) error {
 	// k is never above i: v̂_k holds the client's own rounds < k.
 	for i := range rounds {
 		if !d.Permits(i, i) {
-			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever", d, i)
+			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever",
+				d, i)
 		}
 	}
 	return nil

@@ -15,7 +15,8 @@ func TestDelaysReadWhatTheyPrint(t *testing.T) {
 			t.Errorf("%q is read as %v, %v", text, d, err)
 		}
 	}
-	for _, text := range []string{"", "-1", "1,2", "x", "clients:", "clients:1,-1", "list:", "list:1,x", "sqrt:2", "unlimited:1", "rounds:1"} {
+	for _, text := range []string{"", "-1", "1,2", "x", "clients:", "clients:1,-1", "list:", "list:1,x", "sqrt:2",
+		"unlimited:1", "rounds:1"} {
 		if d, err := ParseDelay(text); err == nil {
 			t.Errorf("%q is read as %v", text, d)
 		}
@@ -55,7 +56,8 @@ func TestDelaysAreTheirDefinitions(t *testing.T) {
 					}
 				}
 				if !d.Permits(i, i) || c.d.Permits(0, i) && !d.Permits(0, i) {
-					t.Fatalf("%v, client %d, round %d: it may wait for ever, or less is permitted than to all", d, client, i)
+					t.Fatalf("%v, client %d, round %d: it may wait for ever, or less is permitted than to all", d,
+						client, i)
 				}
 			}
 		}
@@ -89,8 +91,9 @@ func (forbidding) Permits(k, i int) bool { return i < 40 }
 
 func TestDelaysThatStallAreRefused(t *testing.T) {
 	for want, d := range map[string]Delay{
-		"forbids round 40": forbidding{}, "names 2 clients": ByClient{1, 2}, "delay = [1 -1 1 1]": ByClient{1, -1, 1, 1},
-		"delay = []": ByRound{}, "delay = [-1]": AtMost(-1), "no permissible delay": nil,
+		"forbids round 40": forbidding{}, "names 2 clients": ByClient{1, 2},
+		"delay = [1 -1 1 1]": ByClient{1, -1, 1, 1},
+		"delay = []":         ByRound{}, "delay = [-1]": AtMost(-1), "no permissible delay": nil,
 	} {
 		if err := small(t, withDelay(d)).Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", d, err, want)

@@ -78,8 +78,10 @@ func Example() {
 	all := cfg.Rows[0].All()
 	accuracy := models.Accuracy(cfg.Model, result.Params, all, cfg.Model.NewScratch(), make([]int32, all.Len()))
 	privacy := sim.Account(rdp.Accountant{}, result.Ledgers, cfg.Partition, 1e-5).PerRecord
-	fmt.Printf("%d rounds of %d clients, accuracy above 0.9: %v\n", result.Run.Rounds, len(result.Ledgers), accuracy > 0.9)
-	fmt.Printf("epsilon at most %.1f at delta = %g, %s\n", math.Ceil(10**privacy.EpsilonUpper)/10, privacy.Delta, privacy.Adjacency)
+	fmt.Printf("%d rounds of %d clients, accuracy above 0.9: %v\n", result.Run.Rounds, len(result.Ledgers),
+		accuracy > 0.9)
+	fmt.Printf("epsilon at most %.1f at delta = %g, %s\n", math.Ceil(10**privacy.EpsilonUpper)/10, privacy.Delta,
+		privacy.Adjacency)
 	// Output:
 	// 40 rounds of 4 clients, accuracy above 0.9: true
 	// epsilon at most 0.4 at delta = 1e-05, add-or-remove
@@ -121,7 +123,8 @@ func Example_ownDelay() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d broadcasts, at most %d rounds ahead, every fifth round in step: %v\n", broadcasts, result.MaxLag, waited)
+	fmt.Printf("%d broadcasts, at most %d rounds ahead, every fifth round in step: %v\n", broadcasts, result.MaxLag,
+		waited)
 	// Output:
 	// the model holds 100 gradients of every client
 	// the model holds 200 gradients of every client

@@ -58,10 +58,12 @@ func (e Exploration) validate() error {
 		errs = append(errs, fmt.Errorf("sim: clients = %d, must be in [1, %d]", e.Clients, maxClients))
 	}
 	if e.Rounds < 1 || e.Rounds > maxTally/max(e.Clients, 1) {
-		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds, maxTally))
+		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
+			maxTally))
 	}
 	f := e.Faults
-	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 || most > maxFaults {
+	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 ||
+		most > maxFaults {
 		errs = append(errs, fmt.Errorf("sim: faults = %+v, must be in [0, %d] each", f, maxFaults))
 	}
 	return errors.Join(errs...)

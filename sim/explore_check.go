@@ -34,7 +34,8 @@ func (x *explorer) checkServer(w *world) error {
 		return err
 	}
 	if in := applied(s.v); s.applied != bits.OnesCount32(uint32(in)) {
-		return violated(InvariantOnce, "the server has applied %d updates, its model holds %d", s.applied, bits.OnesCount32(uint32(in)))
+		return violated(InvariantOnce, "the server has applied %d updates, its model holds %d", s.applied,
+			bits.OnesCount32(uint32(in)))
 	} else if missing := x.before(s.k) &^ in; missing != 0 {
 		return violated(InvariantComplete, "the server stands at k = %d without %s", s.k, x.names(missing))
 	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
@@ -45,7 +46,8 @@ func (x *explorer) checkServer(w *world) error {
 			continue
 		}
 		if missing := x.before(int(e.number)) &^ applied(e.vector.X); missing != 0 {
-			return violated(InvariantComplete, "v̂_%d under way to client %d lacks %s", e.number, e.client, x.names(missing))
+			return violated(InvariantComplete, "v̂_%d under way to client %d lacks %s", e.number, e.client,
+				x.names(missing))
 		}
 	}
 	return nil
@@ -72,16 +74,19 @@ func (x *explorer) checkClient(w *world, client int) error {
 		return violated(InvariantNewest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
 	}
 	if rounds := c.ledger.Run().Rounds; c.i != i || rounds != i {
-		return violated(InvariantLedgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d", client, i, c.i, rounds)
+		return violated(InvariantLedgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d",
+			client, i, c.i, rounds)
 	}
 	permitted, away := x.Tau < 0 || k >= i-x.Tau, w.run.stations[client].away
 	switch {
 	case c.busy && away:
 		return violated(InvariantAbsent, "client %d computes round %d", client, i)
 	case c.busy && !permitted:
-		return violated(InvariantPermitted, "client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
+		return violated(InvariantPermitted,
+			"client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
 	case !c.busy && !away && permitted && i < x.Rounds:
-		return violated(InvariantWakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i, k)
+		return violated(InvariantWakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i,
+			k)
 	}
 	return nil
 }
@@ -118,7 +123,8 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 	if is.busy && (!was.busy || is.i > was.i) {
 		k := after.received[client]
 		if missing := x.before(k) &^ got; missing != 0 {
-			return violated(InvariantPromised, "client %d computes round %d after v̂_%d without %s", client, is.i, k, x.names(missing))
+			return violated(InvariantPromised, "client %d computes round %d after v̂_%d without %s", client, is.i, k,
+				x.names(missing))
 		}
 		if is.lag != is.i-k {
 			return violated(InvariantMeasured, "client %d measured %d rounds, there were %d", client, is.lag, is.i-k)

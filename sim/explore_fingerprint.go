@@ -41,7 +41,8 @@ func (x *explorer) encode(b []byte, w *world, order []int) []byte {
 			b = append(b, byte(round))
 		}
 		c := &w.run.clients[i]
-		b = append(b, truth(w.run.stations[i].away), truth(c.busy), byte(c.k), byte(c.i), byte(w.received[i]), byte(w.finished[i]))
+		b = append(b, truth(w.run.stations[i].away), truth(c.busy), byte(c.k), byte(c.i), byte(w.received[i]),
+			byte(w.finished[i]))
 		b = binary.LittleEndian.AppendUint32(b, uint32(set(c.w())))
 		b = append(b, truth(c.newer != nil))
 		if c.newer != nil {

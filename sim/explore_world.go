@@ -22,7 +22,8 @@ func newExplorer(e Exploration) (*explorer, *world, error) {
 		return nil, nil, err
 	}
 	x := &explorer{Exploration: e, virtual: v, visited: map[fingerprint]bool{}, orders: permutations(e.Clients)}
-	return x, &world{run: v.state(), left: e.Faults, received: make([]int, e.Clients), finished: make([]int, e.Clients)}, nil
+	return x, &world{run: v.state(), left: e.Faults, received: make([]int, e.Clients),
+		finished: make([]int, e.Clients)}, nil
 }
 
 // move is something that may happen next, to an event of the queue.

@@ -46,7 +46,8 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	h.server, h.sched = server, sched
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
-		h.nodes = append(h.nodes, &node{client: c, mailbox: make(chan broadcast, 1), free: make(chan []float32, vectorsPerClient)})
+		h.nodes = append(h.nodes,
+			&node{client: c, mailbox: make(chan broadcast, 1), free: make(chan []float32, vectorsPerClient)})
 	}
 	for _, n := range h.nodes {
 		goroutines.Go(func(ctx context.Context) error {

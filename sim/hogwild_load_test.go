@@ -55,7 +55,8 @@ type load struct {
 }
 
 func (l load) String() string {
-	return fmt.Sprintf("%d processors, %d clients, %d parameters, Υ %v, uneven %t, %s after %d", l.procs, l.clients, l.params, l.delay, l.uneven, l.end, l.after)
+	return fmt.Sprintf("%d processors, %d clients, %d parameters, Υ %v, uneven %t, %s after %d", l.procs, l.clients,
+		l.params, l.delay, l.uneven, l.end, l.after)
 }
 
 // maxLoadParams bounds the parameters of all clients together, and
@@ -146,7 +147,8 @@ func (l load) run() error {
 		}
 	})
 	ended := time.Now().UnixNano()
-	who := map[ending]string{clientFails: "client", clientPanics: "client", observerPanics: "server", isCancelled: "stopped"}[l.end]
+	who := map[ending]string{clientFails: "client", clientPanics: "client", observerPanics: "server",
+		isCancelled: "stopped"}[l.end]
 	switch {
 	case l.end == completes:
 		if err != nil {

@@ -58,15 +58,17 @@ func assert(holds bool, i Invariant, format string, args ...any) {
 	}
 }
 
-// assertReceived is what an update must have done to a server that had it or
+// assertReceived checks what an update must have done to a server that had it or
 // not, and stood at so many updates and at k.
 func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 	st := &s.state
 	if !had {
 		updates++
 	}
-	assert(st.applied == updates, InvariantOnce, "update of client %d, round %d: %d applied, not %d", u.Client, u.Round, st.applied, updates)
-	assert(st.clients[u.Client].has(int32(u.Round)), InvariantOnce, "update of client %d, round %d was forgotten", u.Client, u.Round)
+	assert(st.applied == updates, InvariantOnce, "update of client %d, round %d: %d applied, not %d", u.Client, u.Round,
+		st.applied, updates)
+	assert(st.clients[u.Client].has(int32(u.Round)), InvariantOnce, "update of client %d, round %d was forgotten",
+		u.Client, u.Round)
 	if st.k == k {
 		return
 	}
@@ -80,32 +82,34 @@ func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 	assert(st.k == int(least), InvariantComplete, "k = %d, all clients have sent what is below %d", st.k, least)
 }
 
-// assertBegun is what holds when a round has begun.
+// assertBegun checks what holds when a round has begun.
 func (c *Client) assertBegun() {
 	s := &c.state
 	assert(c.delay.Permits(s.k, s.i), InvariantPermitted, "client %d begins round %d with v̂_%d", c.id, s.i, s.k)
 	assert(s.lag == s.i-s.k, InvariantMeasured, "client %d measured %d rounds, there were %d", c.id, s.lag, s.i-s.k)
 }
 
-// assertFinished is what holds when a round has ended.
+// assertFinished checks what holds when a round has ended.
 func (c *Client) assertFinished() {
 	s := &c.state
-	assert(s.ledger.Run().Rounds == s.i, InvariantLedgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i, s.ledger.Run().Rounds)
+	assert(s.ledger.Run().Rounds == s.i, InvariantLedgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i,
+		s.ledger.Run().Rounds)
 	assert(s.shared == nil && s.newer == nil, InvariantLocal, "client %d did not go on to a model of its own", c.id)
 }
 
-// assertReceived is what holds when a broadcast has come to a client that knew
+// assertReceived checks what holds when a broadcast has come to a client that knew
 // of another.
 func (c *Client) assertReceived(k, before int) {
-	assert(c.state.k == max(k, before), InvariantNewest, "client %d goes by v̂_%d after v̂_%d and v̂_%d", c.id, c.state.k, before, k)
+	assert(c.state.k == max(k, before), InvariantNewest, "client %d goes by v̂_%d after v̂_%d and v̂_%d", c.id,
+		c.state.k, before, k)
 }
 
-// assertAwake is what holds of a client after anything has happened to it.
+// assertAwake checks what holds of a client after anything has happened to it.
 func (v *Virtual) assertAwake(c *Client) {
 	assert(!c.CanBegin(), InvariantWakeUp, "client %d waits at round %d with v̂_%d", c.id, c.state.i, c.state.k)
 }
 
-// assertLetGo is what holds of a vector that a reader has let go of. Nobody
+// assertLetGo checks what holds of a vector that a reader has let go of. Nobody
 // can mistake the content of a free one for a model.
 func (v *Vector) assertLetGo(left int32) {
 	assert(left >= 0, InvariantReaders, "a vector was let go of %d times too often", -left)
@@ -121,23 +125,28 @@ func poison(x []float32) {
 	}
 }
 
-// assertEnded is what holds at the end of training.
+// assertEnded checks what holds at the end of training.
 func assertEnded(server *Server, clients []*Client, staleness Staleness) {
 	rounds, largest := server.sched.rounds, 0
-	assert(server.state.applied == rounds*len(clients), InvariantOnce, "%d updates applied of %d clients and %d rounds", server.state.applied, len(clients), rounds)
+	assert(server.state.applied == rounds*len(clients), InvariantOnce, "%d updates applied of %d clients and %d rounds",
+		server.state.applied, len(clients), rounds)
 	for _, c := range clients {
-		assert(c.Done() && !c.state.busy, InvariantNoDeadlock, "client %d is at round %d of %d", c.id, c.state.i, rounds)
-		assert(c.state.ledger.Run().Rounds == rounds, InvariantLedgers, "the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
+		assert(c.Done() && !c.state.busy, InvariantNoDeadlock, "client %d is at round %d of %d", c.id, c.state.i,
+			rounds)
+		assert(c.state.ledger.Run().Rounds == rounds, InvariantLedgers,
+			"the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
 		tau, bounded := largestLag(c.delay)
 		if !bounded {
 			tau = rounds
 		}
 		largest = max(largest, tau)
 	}
-	assert(staleness.Max() <= largest, InvariantMeasured, "a round was %d behind, Υ allows %d", staleness.Max(), largest)
+	assert(staleness.Max() <= largest, InvariantMeasured, "a round was %d behind, Υ allows %d", staleness.Max(),
+		largest)
 	measured := 0
 	for _, n := range staleness {
 		measured += n
 	}
-	assert(measured == rounds*len(clients), InvariantMeasured, "the staleness of %d rounds was measured, there were %d", measured, rounds*len(clients))
+	assert(measured == rounds*len(clients), InvariantMeasured, "the staleness of %d rounds was measured, there were %d",
+		measured, rounds*len(clients))
 }

@@ -65,7 +65,8 @@ func BenchmarkTwoProcessors(b *testing.B) {
 		b.Fatal(err)
 	}
 	cfg := heavyConfig(heavy{}, 20)
-	cfg.Model, cfg.Rows, cfg.Mechanism.DatasetSize = lenet.NewReLU(), slices.Repeat([]data.Subset{train}, 5), train.Len()
+	cfg.Model, cfg.Rows, cfg.Mechanism.DatasetSize = lenet.NewReLU(), slices.Repeat([]data.Subset{train}, 5),
+		train.Len()
 	for _, runner := range []string{"virtual", "hogwild"} {
 		for _, procs := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/procs=%d", runner, procs), func(b *testing.B) {
@@ -114,9 +115,11 @@ func TestVectorsOfALargeModel(t *testing.T) {
 				estimate += part.Count
 			}
 			gib := (vectors*4*23_272_266 + 2*(1<<29)) / (1 << 30)
-			t.Logf("%s, %s: %.1f vectors of %d estimated, %.2f GiB for AlexNet", timing.name, c.name, vectors, estimate, gib)
+			t.Logf("%s, %s: %.1f vectors of %d estimated, %.2f GiB for AlexNet", timing.name, c.name, vectors, estimate,
+				gib)
 			if vectors > float64(estimate)+1 || gib > 3.5 {
-				t.Errorf("%s, %s: %.1f vectors, %d were estimated, %.2f GiB for AlexNet, want at most 3.5", timing.name, c.name, vectors, estimate, gib)
+				t.Errorf("%s, %s: %.1f vectors, %d were estimated, %.2f GiB for AlexNet, want at most 3.5", timing.name,
+					c.name, vectors, estimate, gib)
 			}
 		}
 	}

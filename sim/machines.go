@@ -38,7 +38,8 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if id < 0 || id >= cfg.Clients() {
 		errs = append(errs, fmt.Errorf("sim: client = %d, must be in [0, %d]", id, cfg.Clients()-1))
 	} else {
-		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id), cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
+		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id),
+			cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

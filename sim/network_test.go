@@ -25,7 +25,8 @@ func rough(c *Config) {
 // However rough the network, each update is applied exactly once, every client
 // does all its rounds within what Υ allows, and each thing that can happen does.
 func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
-	for _, delay := range []Delay{AtMost(0), AtMost(2), ByClient{0, 1, 2, 3}, ByRound{0, 3, 1}, SquareRoot{}, Unlimited{}} {
+	for _, delay := range []Delay{AtMost(0), AtMost(2), ByClient{0, 1, 2, 3}, ByRound{0, 3, 1}, SquareRoot{},
+		Unlimited{}} {
 		cfg := small(t, rough, withDelay(delay))
 		v, err := NewVirtual(cfg, Perf{}, nil)
 		if err != nil {
@@ -62,7 +63,8 @@ func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 			t.Fatalf("Υ %v: %v", delay, err)
 		}
 		if r.Updates != 200 || len(ended) != 200 || len(arrived) != 200 {
-			t.Errorf("Υ %v: %d updates applied of %d rounds ended, %d arrived, want 200", delay, r.Updates, len(ended), len(arrived))
+			t.Errorf("Υ %v: %d updates applied of %d rounds ended, %d arrived, want 200", delay, r.Updates, len(ended),
+				len(arrived))
 		}
 		for at, n := range ended {
 			if n != 1 || arrived[at] < 1 {
@@ -82,7 +84,8 @@ func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 				t.Errorf("Υ %v: the ledger of client %d has %d rounds, want 50", delay, c, ledger.Rounds)
 			}
 			if r.Busy[c]+r.Absent[c] > r.Clock || r.Absent[c] == 0 {
-				t.Errorf("Υ %v: client %d was busy for %d and away for %d of %d", delay, c, r.Busy[c], r.Absent[c], r.Clock)
+				t.Errorf("Υ %v: client %d was busy for %d and away for %d of %d", delay, c, r.Busy[c], r.Absent[c],
+					r.Clock)
 			}
 		}
 		if want := r.ParamsSHA256(); runVirtual(t, cfg, Perf{Workers: 3, MinWork: 1}).ParamsSHA256() != want {
@@ -250,8 +253,10 @@ func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.ParamsSHA256() != want.ParamsSHA256() || !slices.Equal(r.Ledgers[0].Events(), want.Ledgers[0].Events()) || aborted < 10 {
-			t.Errorf("%d workers, %d rounds given up: other bits, or ledgers %v and %v", workers, aborted, r.Ledgers[0].Events(), want.Ledgers[0].Events())
+		if r.ParamsSHA256() != want.ParamsSHA256() || !slices.Equal(r.Ledgers[0].Events(), want.Ledgers[0].Events()) ||
+			aborted < 10 {
+			t.Errorf("%d workers, %d rounds given up: other bits, or ledgers %v and %v", workers, aborted,
+				r.Ledgers[0].Events(), want.Ledgers[0].Events())
 		}
 	}
 }

@@ -196,7 +196,8 @@ func TestARunnerFromOutside(t *testing.T) {
 		t.Errorf("model %v, Virtual's is %v", r.server.Model(), want.Params)
 	}
 	if r.server.Updates() != want.Updates || r.sizes != cfg.GradComps*cfg.Clients() {
-		t.Errorf("%d updates of %d gradient computations, want %d of %d", r.server.Updates(), r.sizes, want.Updates, cfg.GradComps*cfg.Clients())
+		t.Errorf("%d updates of %d gradient computations, want %d of %d", r.server.Updates(), r.sizes, want.Updates,
+			cfg.GradComps*cfg.Clients())
 	}
 	for id, c := range r.clients {
 		if got := c.Ledger(); !c.Done() || !slices.Equal(got.Events(), want.Ledgers[id].Events()) {
@@ -385,8 +386,10 @@ func TestDamagedStatesAreRefused(t *testing.T) {
 		}
 	}
 	freshServer, freshClient := r.newServer(t), r.newClient(t, 1)
-	check("server", server.Bytes(), func(b *bytes.Reader) error { return freshServer.Restore(b) }, func(b *bytes.Buffer) error { return freshServer.Save(b) })
-	check("client", client.Bytes(), func(b *bytes.Reader) error { return freshClient.Restore(b) }, func(b *bytes.Buffer) error { return freshClient.Save(b) })
+	check("server", server.Bytes(), func(b *bytes.Reader) error { return freshServer.Restore(b) },
+		func(b *bytes.Buffer) error { return freshServer.Save(b) })
+	check("client", client.Bytes(), func(b *bytes.Reader) error { return freshClient.Restore(b) },
+		func(b *bytes.Buffer) error { return freshClient.Save(b) })
 	for what, err := range map[string]error{
 		"another client's":  r.newClient(t, 2).Restore(bytes.NewReader(client.Bytes())),
 		"a server's":        freshClient.Restore(bytes.NewReader(server.Bytes())),

@@ -20,15 +20,19 @@ func drawRun(t *testing.T, s *rng.Stream) *Config {
 		mean := micros(2000)
 		return pick(s, clock.Duration{Kind: clock.Constant}, clock.Duration{Kind: clock.Constant, Mean: mean},
 			clock.Duration{Kind: clock.Exponential, Mean: mean}, clock.Duration{Kind: clock.Uniform, High: mean},
-			clock.Duration{Kind: clock.Lognormal, Mean: mean, Shape: 2}, clock.Duration{Kind: clock.Pareto, Mean: mean, Shape: 1.2})
+			clock.Duration{Kind: clock.Lognormal, Mean: mean, Shape: 2},
+			clock.Duration{Kind: clock.Pareto, Mean: mean, Shape: 1.2})
 	}
 	return small(t, withClients(n), func(c *Config) {
 		c.GradComps = 300
-		c.Mechanism.Sizes = pick[dp.Sizes](s, dp.ConstantSizes(8), dp.ListSizes{1, 3, 9, 100}, dp.PolynomialSizes{First: 1, Slope: 1, Power: 1})
-		c.Delay = pick[Delay](s, AtMost(0), AtMost(1), AtMost(5), Unlimited{}, SquareRoot{}, ByRound{0, 3, 1}, ByClient(make([]int, n)))
+		c.Mechanism.Sizes = pick[dp.Sizes](s, dp.ConstantSizes(8), dp.ListSizes{1, 3, 9, 100},
+			dp.PolynomialSizes{First: 1, Slope: 1, Power: 1})
+		c.Delay = pick[Delay](s, AtMost(0), AtMost(1), AtMost(5), Unlimited{}, SquareRoot{}, ByRound{0, 3, 1},
+			ByClient(make([]int, n)))
 		c.Timing = clock.Timing{Compute: duration(), Uplink: duration(), Downlink: duration()}
 		c.Speeds = pick(s, clock.Speeds{}, clock.Speeds{Kind: clock.Pareto, Shape: 1.5})
-		c.Network = pick(s, clock.Network{}, clock.Network{Duplicate: s.Float64()}, clock.Network{Loss: 0.9 * s.Float64(), Resend: micros(5000), Duplicate: s.Float64()})
+		c.Network = pick(s, clock.Network{}, clock.Network{Duplicate: s.Float64()},
+			clock.Network{Loss: 0.9 * s.Float64(), Resend: micros(5000), Duplicate: s.Float64()})
 		c.Churn = pick(s, clock.Churn{}, clock.Churn{Present: 50 * micros(2000), Away: 50 * micros(2000)})
 		c.Adapt = pick(s, Adapt(0), 1+20*Adapt(s.Float64()))
 	})
@@ -50,7 +54,8 @@ func TestAnyRunInPieces(t *testing.T) {
 		want := runVirtual(t, cfg, Perf{})
 		for c, busy := range want.Busy {
 			if rounds := want.Ledgers[c].Run().Rounds; rounds != want.Run.Rounds || busy+want.Absent[c] > want.Clock {
-				t.Errorf("run %d, client %d: %d rounds released of %d, %d busy and %d absent of %d", n, c, rounds, want.Run.Rounds, busy, want.Absent[c], want.Clock)
+				t.Errorf("run %d, client %d: %d rounds released of %d, %d busy and %d absent of %d", n, c, rounds,
+					want.Run.Rounds, busy, want.Absent[c], want.Clock)
 			}
 		}
 		perf := Perf{Workers: 3, MinWork: 1}

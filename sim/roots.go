@@ -52,7 +52,8 @@ func (r *Roots) checkClient(client int) error {
 // check reports every root that is missing, of the clients the first alone.
 func (r *Roots) check(clients int) error {
 	if len(r.Clients) != clients {
-		return errors.Join(r.checkRun(), fmt.Errorf("sim: roots: of %d clients, must be one for each of %d", len(r.Clients), clients))
+		return errors.Join(r.checkRun(),
+			fmt.Errorf("sim: roots: of %d clients, must be one for each of %d", len(r.Clients), clients))
 	}
 	for i := range r.Clients {
 		if err := r.checkClient(i); err != nil {

@@ -21,12 +21,17 @@ func TestMissingRootsAreErrors(t *testing.T) {
 		roots Roots
 		want  []string
 	}{
-		"none":         {Roots{}, []string{"roots: of the run", "roots: of 0 clients, must be one for each of 4"}},
-		"no run's":     {without(func(r *Roots) { r.Run = nil }), []string{"roots: of the run: rng: the root has no key"}},
-		"zero run's":   {without(func(r *Roots) { r.Run = new(rng.Root) }), []string{"roots: of the run: rng: the root has no key"}},
-		"no client's":  {without(func(r *Roots) { r.Clients[2] = nil }), []string{"roots: of client 2: rng: the root has no key"}},
-		"zero clients": {without(func(r *Roots) { r.Clients[0] = new(rng.Root) }), []string{"roots: of client 0: rng: the root has no key"}},
-		"too few":      {without(func(r *Roots) { r.Clients = r.Clients[:3] }), []string{"roots: of 3 clients, must be one for each of 4"}},
+		"none": {Roots{}, []string{"roots: of the run", "roots: of 0 clients, must be one for each of 4"}},
+		"no run's": {without(func(r *Roots) { r.Run = nil }),
+			[]string{"roots: of the run: rng: the root has no key"}},
+		"zero run's": {without(func(r *Roots) { r.Run = new(rng.Root) }),
+			[]string{"roots: of the run: rng: the root has no key"}},
+		"no client's": {without(func(r *Roots) { r.Clients[2] = nil }),
+			[]string{"roots: of client 2: rng: the root has no key"}},
+		"zero clients": {without(func(r *Roots) { r.Clients[0] = new(rng.Root) }),
+			[]string{"roots: of client 0: rng: the root has no key"}},
+		"too few": {without(func(r *Roots) { r.Clients = r.Clients[:3] }),
+			[]string{"roots: of 3 clients, must be one for each of 4"}},
 		"two": {without(func(r *Roots) { r.Run, r.Clients[1] = nil, nil }),
 			[]string{"roots: of the run", "roots: of client 1"}},
 	} {

@@ -18,7 +18,7 @@ func (v *Virtual) begin(c *Client) {
 	if v.record != nil {
 		v.record(v.begun(c))
 	}
-	scale := float64(c.state.size)
+	scale := float64(c.Size())
 	if v.slower != nil {
 		scale *= v.slower[c.id]
 	}

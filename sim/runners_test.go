@@ -189,7 +189,8 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 		eta := float32(cfg.Steps.At(t0))
 		for client := range cfg.Clients() {
 			m := &cfg.Mechanism
-			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round), new(dp.SampleScratch))
+			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round),
+				new(dp.SampleScratch))
 			if err := cfg.Model.ClippedGradSum(u, at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -347,7 +348,8 @@ func TestHogwildKeepsItsPromises(t *testing.T) {
 	for _, clients := range []int{1, 5, 64} {
 		for _, delay := range []Delay{AtMost(0), AtMost(1), AtMost(3), Unlimited{}} {
 			t.Run(fmt.Sprintf("clients=%d/delay=%v", clients, delay), func(t *testing.T) {
-				cfg := small(t, withClients(clients), withDelay(delay), func(c *Config) { c.Mechanism.NoiseMultiplier = 0.1 })
+				cfg := small(t, withClients(clients), withDelay(delay),
+					func(c *Config) { c.Mechanism.NoiseMultiplier = 0.1 })
 				last := 0
 				r, err := Hogwild(context.Background(), cfg, func(b Broadcast) {
 					if b.K <= last || b.GradComps != 8*b.K || len(b.V) != 13 {
@@ -498,7 +500,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "gradient computations per client = 3"} {
+	for _, want := range []string{"clipping norm = -1", "noise multiplier = NaN", "eta0 = 0",
+		"gradient computations per client = 3"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
@@ -578,7 +581,8 @@ func TestVirtualPausesBetweenEvents(t *testing.T) {
 			break
 		}
 		if next, more := v.Next(); v.Updates() != updates || !more || next < v.Now() {
-			t.Fatalf("paused after %d updates, the next event at %d (%t), now %d; want %d updates", v.Updates(), next, more, v.Now(), updates)
+			t.Fatalf("paused after %d updates, the next event at %d (%t), now %d; want %d updates", v.Updates(), next,
+				more, v.Now(), updates)
 		}
 	}
 	r, err := v.Run(context.Background())
@@ -599,7 +603,8 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 			return c.Release(u, ws)
 		}
 	})
-	if r := runVirtual(t, same, Perf{}); r.ParamsSHA256() != runVirtual(t, honest, Perf{}).ParamsSHA256() || calls != r.Updates {
+	if r := runVirtual(t, same, Perf{}); r.ParamsSHA256() != runVirtual(t, honest, Perf{}).ParamsSHA256() ||
+		calls != r.Updates {
 		t.Errorf("a release that calls Client.Release changed the run, or %d calls for %d updates", calls, r.Updates)
 	}
 	silent := small(t, func(c *Config) {
@@ -608,7 +613,8 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 			return nil
 		}
 	})
-	if r := runVirtual(t, silent, Perf{}); r.ParamsSHA256() == runVirtual(t, honest, Perf{}).ParamsSHA256() || r.Ledgers[0].Events()[0] != runVirtual(t, honest, Perf{}).Ledgers[0].Events()[0] {
+	if r := runVirtual(t, silent, Perf{}); r.ParamsSHA256() == runVirtual(t, honest, Perf{}).ParamsSHA256() ||
+		r.Ledgers[0].Events()[0] != runVirtual(t, honest, Perf{}).Ledgers[0].Events()[0] {
 		t.Error("a silent release left the run as it was, or changed its ledger")
 	}
 }

@@ -51,9 +51,11 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	case u.Client < 0 || u.Client >= len(st.clients):
 		return false, fmt.Errorf("sim: update from client %d, there are %d", u.Client, len(st.clients))
 	case u.Round < 0 || u.Round >= s.sched.rounds:
-		return false, fmt.Errorf("sim: update of client %d for round %d, there are %d", u.Client, u.Round, s.sched.rounds)
+		return false, fmt.Errorf("sim: update of client %d for round %d, there are %d", u.Client, u.Round,
+			s.sched.rounds)
 	case len(u.U) != len(st.v):
-		return false, fmt.Errorf("sim: update of client %d has %d parameters, the model has %d", u.Client, len(u.U), len(st.v))
+		return false, fmt.Errorf("sim: update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
+			len(st.v))
 	}
 	p := &st.clients[u.Client]
 	before := p.next

@@ -31,7 +31,8 @@ func (v *Virtual) Snapshot() *Snapshot {
 
 // state returns the run's state itself, not a copy.
 func (v *Virtual) state() virtualState {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations, staleness: v.staleness}
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations,
+		staleness: v.staleness}
 	s.clients = make([]clientState, len(v.clients))
 	for i, c := range v.clients {
 		s.clients[i] = c.state

@@ -19,7 +19,8 @@ func (s *virtualState) visit(c *codec) {
 	number(c, "sequence", &s.seq, 0, math.MaxInt64)
 	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)
 	list(c, "station", &s.stations, c.clients, (*station).visit)
-	list(c, "lag", (*[]int)(&s.staleness), c.rounds+1, func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+	list(c, "lag", (*[]int)(&s.staleness), c.rounds+1,
+		func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
 }
 
 // visit carries the frame itself: a state of another one is refused.
@@ -200,7 +201,8 @@ func (s *serverState) check(clients int) error {
 
 // check reports where a client's progress contradicts itself.
 func (p *progress) check() error {
-	if n := len(p.ahead); n > 0 && (!slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != n || p.ahead[0] <= p.next) {
+	if n := len(p.ahead); n > 0 &&
+		(!slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != n || p.ahead[0] <= p.next) {
 		return fmt.Errorf("rounds ahead of %d are %v, must increase", p.next, p.ahead)
 	}
 	return nil

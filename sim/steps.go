@@ -30,7 +30,8 @@ type StepSize struct {
 func (s StepSize) Validate() error {
 	var errs []error
 	if !(s.Eta0 >= dp.MinScale && s.Eta0 <= dp.MaxScale) {
-		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale, dp.MaxScale))
+		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale,
+			dp.MaxScale))
 	}
 	if !(s.Beta >= 0 && s.Beta <= dp.MaxScale) {
 		errs = append(errs, fmt.Errorf("sim: beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
@@ -38,7 +39,8 @@ func (s StepSize) Validate() error {
 	switch s.Decay {
 	case LinearDecay, SqrtDecay, NoDecay:
 	default:
-		errs = append(errs, fmt.Errorf("sim: schedule = %q, must be %q, %q or %q", s.Decay, LinearDecay, SqrtDecay, NoDecay))
+		errs = append(errs, fmt.Errorf("sim: schedule = %q, must be %q, %q or %q", s.Decay, LinearDecay, SqrtDecay,
+			NoDecay))
 	}
 	return errors.Join(errs...)
 }

@@ -23,13 +23,15 @@ func TestSpeedAndTraceDecideTheTime(t *testing.T) {
 		c.Delay = Unlimited{}
 	})
 	r := runVirtual(t, cfg, Perf{})
-	for c, perGradient := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond / 2, 4 * time.Millisecond, 7 * time.Microsecond} {
+	for c, perGradient := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond / 2, 4 * time.Millisecond,
+		7 * time.Microsecond} {
 		if want := Time(400 * perGradient); r.Busy[c] != want {
 			t.Errorf("client %d was busy for %d, want %d", c, r.Busy[c], want)
 		}
 	}
 	cfg.Rows = cfg.Rows[:3]
-	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "clients of the trace = 4") || !strings.Contains(err.Error(), "speeds = 4 of them") {
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "clients of the trace = 4") ||
+		!strings.Contains(err.Error(), "speeds = 4 of them") {
 		t.Errorf("3 clients: %v", err)
 	}
 }

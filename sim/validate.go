@@ -27,7 +27,8 @@ func (c *Config) checkWithoutClock() error {
 	n := c.Clients()
 	errs := []error{c.checkShared(), c.Roots.check(n)}
 	if c.Model != nil && n > 0 && c.Model.NumParams() > MaxClientParams/n {
-		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(), n, MaxClientParams))
+		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(),
+			n, MaxClientParams))
 	}
 	for i := range c.Rows {
 		if err := c.checkRows(i); err != nil {
@@ -65,9 +66,11 @@ func (c *Config) checkShared() error {
 	case c.GradComps < 1:
 		fail("gradient computations per client = %d, must be at least 1", c.GradComps)
 	case run.Rounds < 1:
-		fail("gradient computations per client = %d, must be at least the first sample size %d, or there are no rounds", c.GradComps, c.Mechanism.Sizes.At(0))
+		fail("gradient computations per client = %d, must be at least the first sample size %d, or there are no rounds",
+			c.GradComps, c.Mechanism.Sizes.At(0))
 	case run.Rounds > dp.MaxRounds:
-		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps, dp.MaxRounds, c.Mechanism.Sizes)
+		fail("gradient computations per client = %d, must give at most %d rounds of sizes %v", c.GradComps,
+			dp.MaxRounds, c.Mechanism.Sizes)
 		return errors.Join(errs...)
 	}
 	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
@@ -77,7 +80,8 @@ func (c *Config) checkShared() error {
 // checkRows reports that a client does not hold the records that are accounted.
 func (c *Config) checkRows(client int) error {
 	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
-		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n, c.Mechanism.DatasetSize)
+		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n,
+			c.Mechanism.DatasetSize)
 	}
 	return nil
 }
@@ -132,7 +136,8 @@ func (c *Config) checkClock(run dp.Run) error {
 		errs = append(errs, fmt.Errorf("sim: expected virtual time = %.3g ns, must be at most %.3g", longest, maxClock))
 	}
 	if tries > maxTries {
-		errs = append(errs, fmt.Errorf("sim: churn = %v: a round or a broadcast would be begun %.3g times until a client stays for it, must be at most %d: raise the mean presence", c.Churn, tries, maxTries))
+		errs = append(errs, fmt.Errorf("sim: churn = %v: a round or a broadcast would be begun %.3g times until a "+
+			"client stays for it, must be at most %d: raise the mean presence", c.Churn, tries, maxTries))
 	}
 	return errors.Join(errs...)
 }

@@ -27,7 +27,8 @@ func TestVectorsHaveTheirReaders(t *testing.T) {
 			}
 			for _, free := range v.vectors.free {
 				if free.readers != 0 || holders[free] != 0 {
-					t.Fatalf("%s, event %d: a free vector has %d readers, counted %d", name, event, holders[free], free.readers)
+					t.Fatalf("%s, event %d: a free vector has %d readers, counted %d", name, event, holders[free],
+						free.readers)
 				}
 			}
 			more, err := v.Step()

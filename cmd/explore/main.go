@@ -49,7 +49,8 @@ func table(w io.Writer, sizes []struct{ clients, rounds int }) error {
 		}
 		for _, tau := range taus {
 			began := time.Now()
-			e := sim.Exploration{Clients: size.clients, Rounds: size.rounds, Tau: tau, Faults: sim.Faults{Duplicates: 1, Losses: 1, Leaves: 1}}
+			e := sim.Exploration{Clients: size.clients, Rounds: size.rounds, Tau: tau,
+				Faults: sim.Faults{Duplicates: 1, Losses: 1, Leaves: 1}}
 			explored, err := e.Run()
 			if err != nil {
 				return fmt.Errorf("%d × %d, τ = %s: %w", size.clients, size.rounds, name(tau, size.rounds), err)

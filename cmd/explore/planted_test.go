@@ -45,7 +45,8 @@ var planted = []struct {
 	},
 	{
 		"one client of all is not woken by a broadcast", "events.go",
-		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n", sim.InvariantWakeUp,
+		"		return err\n\t}\n\tv.begin(c)\n", "		return err\n\t}\n\tif c.id != 1 {\n\t\tv.begin(c)\n\t}\n",
+		sim.InvariantWakeUp,
 	},
 	{
 		"a client that returns is not woken", "presence.go",
@@ -53,7 +54,8 @@ var planted = []struct {
 	},
 	{
 		"a client that returns is not sent the newest broadcast", "presence.go",
-		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "", sim.InvariantNoDeadlock,
+		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "",
+		sim.InvariantNoDeadlock,
 	},
 	{
 		"a client that leaves goes on computing", "presence.go",
@@ -62,7 +64,8 @@ var planted = []struct {
 	{
 		"a client that leaves takes its lost messages along", "presence.go",
 		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
-		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == updateResent && int(e.client) == c.id })\n", sim.InvariantNoDeadlock,
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == " +
+			"updateResent && int(e.client) == c.id })\n", sim.InvariantNoDeadlock,
 	},
 	{
 		"a round that is given up is entered", "client.go",
@@ -71,7 +74,8 @@ var planted = []struct {
 	},
 	{
 		"a lost message is not sent again", "messages.go",
-		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n", "		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.InvariantNoDeadlock,
+		"		e.kind = broadcastArrives\n\t}\n\tv.send(e)\n",
+		"		e.kind = broadcastArrives\n\t}\n\tv.vectors.put(e.vector)\n", sim.InvariantNoDeadlock,
 	},
 	{
 		"a doubled message has one reader", "messages.go",
@@ -83,7 +87,8 @@ var planted = []struct {
 	},
 	{
 		"an update arrives for ever", "events.go",
-		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {", sim.InvariantTermination,
+		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {",
+		sim.InvariantTermination,
 	},
 	{
 		"a client takes an older broadcast", "client.go",
@@ -103,7 +108,8 @@ var planted = []struct {
 	},
 	{
 		"a round is entered twice", "client.go",
-		"s.ledger.Record(c.mech.EventOf(s.size))", "s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", sim.InvariantLedgers,
+		"s.ledger.Record(c.mech.EventOf(s.size))",
+		"s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", sim.InvariantLedgers,
 	},
 	{
 		"staleness is measured at the end of the round", "client.go",
@@ -129,7 +135,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				t.Fatalf("%q is in %s %d times, must be once", p.from, p.file, n)
 			}
 			faulty := filepath.Join(t.TempDir(), p.file)
-			if err := os.WriteFile(faulty, []byte(strings.Replace(string(source), p.from, p.to, 1)), 0o600); err != nil {
+			if err := os.WriteFile(faulty, []byte(strings.Replace(string(source), p.from, p.to, 1)),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			out, err := explore(t, map[string]string{file: faulty})
@@ -156,7 +163,8 @@ func explore(t *testing.T, replaced map[string]string) (output string, err error
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", file, "-o", command, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", file, "-o", command,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	out, err := exec.Command(command, "-short").CombinedOutput()

@@ -46,7 +46,8 @@ func TestParse(t *testing.T) {
 			t.Error(err)
 		}
 		image := d.Images.Image(2)
-		if d.Name != "toy" || d.Train != 0 || d.Shape() != "3×32×32 pixels" || !slices.Equal(d.Label, []int32{9, 0, 4}) || !slices.Equal(image[:5], []byte{1, 2, 3, 2, 2}) {
+		if d.Name != "toy" || d.Train != 0 || d.Shape() != "3×32×32 pixels" ||
+			!slices.Equal(d.Label, []int32{9, 0, 4}) || !slices.Equal(image[:5], []byte{1, 2, 3, 2, 2}) {
 			t.Errorf("got %s, %s, labels %v, image 2 starts with %v", d.Name, d.Shape(), d.Label, image[:5])
 		}
 		hashes = append(hashes, d.Hash())
@@ -66,7 +67,8 @@ func TestParseErrors(t *testing.T) {
 		"gzip: invalid header":                    append(gz(t, records(1)), "0123456789"...),
 	} {
 		d, err := Parse("toy", bytes.NewReader(file))
-		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "cifar10: toy: ") || !strings.Contains(err.Error(), want) {
+		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "cifar10: toy: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -74,7 +76,8 @@ func TestParseErrors(t *testing.T) {
 	if n, err := readRecords(bytes.NewReader(records(1, 2)), 2, none); n != 2 || err != nil {
 		t.Errorf("%d records, %v, want 2", n, err)
 	}
-	if _, err := readRecords(bytes.NewReader(records(1, 2, 3)), 2, none); err == nil || err.Error() != "more than 2 records" {
+	if _, err := readRecords(bytes.NewReader(records(1, 2, 3)), 2, none); err == nil ||
+		err.Error() != "more than 2 records" {
 		t.Errorf("3 records where 2 are the most: %v", err)
 	}
 	broken := errors.New("disk on fire")
@@ -106,7 +109,8 @@ func FuzzParse(f *testing.F) {
 		for i, l := range d.Label {
 			back = append(append(back, byte(l)), d.Images.Image(i)...)
 		}
-		if !bytes.HasPrefix(file, []byte("\x1f\x8b")) && !bytes.HasPrefix(file, []byte("BZh")) && !bytes.Equal(back, file) {
+		if !bytes.HasPrefix(file, []byte("\x1f\x8b")) && !bytes.HasPrefix(file, []byte("BZh")) &&
+			!bytes.Equal(back, file) {
 			t.Errorf("%d bytes are read as other %d", len(file), len(back))
 		}
 	})

@@ -21,8 +21,9 @@ const (
 	Name     = "cifar10"
 	Train    = 50_000
 	Test     = 10_000
-	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, University of Toronto, 2009"
-	Licence  = "none stated by the author, who asks for the citation"
+	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, University of " +
+		"Toronto, 2009"
+	Licence = "none stated by the author, who asks for the citation"
 )
 
 // Sources returns the URLs of the archive of all files.

@@ -24,7 +24,8 @@ import (
 // whose first two are the part.
 func toy() (database, map[string][]byte) {
 	files := map[string][]byte{
-		"one.bin": records(0, 1, 2), "two.bin": records(3, 4, 5), "test.bin": records(6, 7, 8), "part.bin": records(6, 7),
+		"one.bin": records(0, 1, 2), "two.bin": records(3, 4, 5), "test.bin": records(6, 7, 8),
+		"part.bin": records(6, 7),
 	}
 	of := func(name string) batch {
 		sum := md5.Sum(files[name])
@@ -78,8 +79,10 @@ func wantToy(t *testing.T, d *data.Dataset, err error, rows int, note string) {
 	if err := d.Validate(); err != nil {
 		t.Error(err)
 	}
-	if d.Name != "cifar10" || d.Train != 6 || d.Note != note || !slices.Equal(d.Label, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8}[:rows]) || !slices.Equal(d.Images.Image(4)[:4], []byte{1, 2, 3, 1}) {
-		t.Errorf("%s: %d rows for training, note %q, labels %v, image 4 starts with %v", d.Name, d.Train, d.Note, d.Label, d.Images.Image(4)[:4])
+	if d.Name != "cifar10" || d.Train != 6 || d.Note != note ||
+		!slices.Equal(d.Label, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8}[:rows]) || !slices.Equal(d.Images.Image(4)[:4], []byte{1, 2, 3, 1}) {
+		t.Errorf("%s: %d rows for training, note %q, labels %v, image 4 starts with %v", d.Name, d.Train, d.Note,
+			d.Label, d.Images.Image(4)[:4])
 	}
 }
 
@@ -144,7 +147,8 @@ func TestLoadFromAFolder(t *testing.T) {
 		}
 		for _, name := range []string{"one.bin", "two.bin"} {
 			_, err := b.load(t.Context(), locator)
-			if !errors.Is(err, fetch.ErrMissing) || !strings.Contains(err.Error(), "cifar10/"+name+".gz") || !strings.Contains(err.Error(), archive) {
+			if !errors.Is(err, fetch.ErrMissing) || !strings.Contains(err.Error(), "cifar10/"+name+".gz") ||
+				!strings.Contains(err.Error(), archive) {
 				t.Errorf("without %s: %v, want ErrMissing", name, err)
 			}
 			put(name, files[name])
@@ -159,11 +163,13 @@ func TestLoadFromAFolder(t *testing.T) {
 		wantToy(t, d, err, 9, "")
 
 		put("test.bin", records(6, 8))
-		if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) || !strings.Contains(err.Error(), "MD5 of the 2 records is") {
+		if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) ||
+			!strings.Contains(err.Error(), "MD5 of the 2 records is") {
 			t.Errorf("another part: %v, want ErrDamaged", err)
 		}
 		put("two.bin", records(3, 4))
-		if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) || !strings.Contains(err.Error(), "2 records, expected 3") {
+		if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) ||
+			!strings.Contains(err.Error(), "2 records, expected 3") {
 			t.Errorf("part of a training batch: %v, want ErrDamaged", err)
 		}
 	}
@@ -192,19 +198,23 @@ func TestRealFiles(t *testing.T) {
 		t.Errorf("training labels %v, want %v", counts, want)
 	}
 	// A frog and a cat, by the top left pixels in red.
-	if a, b := d.Images.Image(0), d.Images.Image(Train); d.Label[0] != 6 || d.Label[Train] != 3 || !slices.Equal(a[:3], []byte{59, 43, 50}) || !slices.Equal(b[:3], []byte{158, 159, 165}) {
-		t.Errorf("the first images are a %d that starts with %v and, for the test, a %d with %v", d.Label[0], a[:3], d.Label[Train], b[:3])
+	if a, b := d.Images.Image(0), d.Images.Image(Train); d.Label[0] != 6 || d.Label[Train] != 3 ||
+		!slices.Equal(a[:3], []byte{59, 43, 50}) || !slices.Equal(b[:3], []byte{158, 159, 165}) {
+		t.Errorf("the first images are a %d that starts with %v and, for the test, a %d with %v", d.Label[0], a[:3],
+			d.Label[Train], b[:3])
 	}
 	mean, std := d.Images.Moments(Train)
 	for c := range channels {
 		if math.Abs(mean[c]-float64(Mean()[c])) > 5e-5 || math.Abs(std[c]-float64(Std()[c])) > 5e-5 {
-			t.Errorf("channel %d: mean %.6f and deviation %.6f of the training set, the constants are %v and %v", c, mean[c], std[c], Mean()[c], Std()[c])
+			t.Errorf("channel %d: mean %.6f and deviation %.6f of the training set, the constants are %v and %v", c,
+				mean[c], std[c], Mean()[c], Std()[c])
 		}
 	}
 	if d.Len() == Train+Test {
 		return // the hash of all is not known
 	}
-	const golden, note = "9724a7e84065a16bdfb3ab6ffc7c484c674f88675fdd5f05e0ab766e35dc4600", "the test set is the first 1000 of its 10000 images"
+	const golden, note = "9724a7e84065a16bdfb3ab6ffc7c484c674f88675fdd5f05e0ab766e35dc4600",
+		"the test set is the first 1000 of its 10000 images"
 	if h := d.Hash(); h != golden || d.Note != note || d.Len() != Train+1000 {
 		t.Errorf("content hash %s, want %s; %d rows, note %q", h, golden, d.Len(), d.Note)
 	}

@@ -43,7 +43,8 @@ func (l Locator) download(ctx context.Context, f File, path string) error {
 		return fmt.Errorf("\tcache folder: %w", err)
 	}
 	l.timing = l.timing.orDefault()
-	limited, cancel := context.WithTimeoutCause(ctx, l.timing.total, fmt.Errorf("not done after %v, which is the limit for a file", l.timing.total))
+	limited, cancel := context.WithTimeoutCause(ctx, l.timing.total,
+		fmt.Errorf("not done after %v, which is the limit for a file", l.timing.total))
 	defer cancel()
 	var failures []error
 	unreachable := map[string]bool{} // which hosts could not be connected to
@@ -256,7 +257,8 @@ func (d *watchdog) rate(n int) error {
 		return nil
 	}
 	if float64(d.received) < leastRate*took.Seconds() {
-		return fmt.Errorf("%w: %d bytes in %v, must be at least %d a second", errTooSlow, d.received, took.Round(time.Millisecond), leastRate)
+		return fmt.Errorf("%w: %d bytes in %v, must be at least %d a second", errTooSlow, d.received,
+			took.Round(time.Millisecond), leastRate)
 	}
 	d.began, d.received = now, 0
 	return nil

@@ -144,9 +144,11 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("fetch: %s: %w", f.Rel, context.Cause(ctx))
 	case damage != nil:
-		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy there by hand", found, ErrDamaged, damage, err)
+		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy "+
+			"there by hand", found, ErrDamaged, damage, err)
 	default:
-		return "", fmt.Errorf("fetch: %s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable, err, path)
+		return "", fmt.Errorf("fetch: %s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable,
+			err, path)
 	}
 }
 
@@ -160,7 +162,8 @@ func (f File) places() ([]string, error) {
 		}
 		places = append(places, place)
 	}
-	if _, err := hex.DecodeString(f.SHA256); err != nil || len(f.SHA256) != 0 && len(f.SHA256) != hex.EncodedLen(sha256.Size) {
+	if _, err := hex.DecodeString(f.SHA256); err != nil || len(f.SHA256) != 0 &&
+		len(f.SHA256) != hex.EncodedLen(sha256.Size) {
 		return nil, fmt.Errorf("fetch: %s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
 	}
 	if f.MaxBytes < 0 {

@@ -39,8 +39,10 @@ func Catalogue() []Known {
 				"https://raw.githubusercontent.com/Rustem-Islamov/FedNL-Public/ac72ee934bb7248e6f76eab7a444ab84218403bf/Datasets/phishing.txt",
 				"https://raw.githubusercontent.com/bokunwang1/P-norm-Push/a2993349a1261bee45754a99cae9be6efbea1b23/data/phishing",
 			},
-			Citation: "R. Mohammad, F. Thabtah and L. McCluskey, An assessment of features related to phishing websites using an automated technique, ICITST 2012; UCI Machine Learning Repository, Phishing Websites; coded by C.-C. Chang and C.-J. Lin, LIBSVM data sets",
-			Licence:  "CC BY 4.0",
+			Citation: "R. Mohammad, F. Thabtah and L. McCluskey, An assessment of features related to phishing " +
+				"websites using an automated technique, ICITST 2012; UCI Machine Learning Repository, Phishing " +
+				"Websites; coded by C.-C. Chang and C.-J. Lin, LIBSVM data sets",
+			Licence: "CC BY 4.0",
 		},
 		{
 			// Class 0 (label 1) is poisonous, class 1 (label 2) edible.
@@ -54,8 +56,10 @@ func Catalogue() []Known {
 				site + "mushrooms",
 				"https://raw.githubusercontent.com/konstmish/opt_methods/8a3ae3ab666d916abaa5a61132fb60bb2a059088/optmethods/datasets/mushrooms",
 			},
-			Citation: "J. Schlimmer, Mushroom, 1987, from the Audubon Society Field Guide to North American Mushrooms, 1981; UCI Machine Learning Repository, Mushroom; coded by C.-C. Chang and C.-J. Lin, LIBSVM data sets",
-			Licence:  "CC BY 4.0",
+			Citation: "J. Schlimmer, Mushroom, 1987, from the Audubon Society Field Guide to North American " +
+				"Mushrooms, 1981; UCI Machine Learning Repository, Mushroom; coded by C.-C. Chang and C.-J. Lin, " +
+				"LIBSVM data sets",
+			Licence: "CC BY 4.0",
 		},
 	}
 }

@@ -129,7 +129,8 @@ func TestMalformed(t *testing.T) {
 		{"1 1:--1", `f:1:5: value "--1": must be a finite decimal number`},
 		{"1 1:1e", `f:1:5: value "1e": must be a finite decimal number`},
 		{"1 1:1e39", `f:1:5: value "1e39": must be at most 3.4028235e+38 in size, the range of float32`},
-		{"1 1:-" + long, `f:1:5: value "-` + long[:39] + `": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1 1:-" + long,
+			`f:1:5: value "-` + long[:39] + `": must be at most 3.4028235e+38 in size, the range of float32`},
 		{"1 1:1\r 2:1", `f:1:5: value "1\r": must be a finite decimal number`},
 		{"1 1:1\n\n \t0\t 3:bad # x", `f:3:8: value "bad": must be a finite decimal number`},
 		// Labels.
@@ -258,7 +259,8 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%d features, %d rows, %d entries; want %d, 3, %d", d.Features, d.Len(), len(d.Index), n, n+1)
 	}
 	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*unpack.BufferSize)+"x"))
-	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value", 2*unpack.BufferSize+2); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value",
+		2*unpack.BufferSize+2); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -268,8 +270,10 @@ func TestLimits(t *testing.T) {
 
 	p := newParser("f", "f", 0)
 	p.maxLine = 4 * unpack.BufferSize
-	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")), unpack.BufferSize))
-	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil || err.Error() != want {
+	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")),
+		unpack.BufferSize))
+	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil ||
+		err.Error() != want {
 		t.Errorf("endless line: %v, want %s", err, want)
 	}
 	if cap(p.spill) > 16*unpack.BufferSize {
@@ -466,7 +470,8 @@ func BenchmarkParse(b *testing.B) {
 			fmt.Fprintln(out)
 		}
 	}
-	for name, text := range map[string][]byte{"phishing": phishing.Bytes(), "mushrooms": mushrooms.Bytes(), "decimals": decimals.Bytes()} {
+	for name, text := range map[string][]byte{"phishing": phishing.Bytes(), "mushrooms": mushrooms.Bytes(),
+		"decimals": decimals.Bytes()} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()

@@ -163,7 +163,8 @@ func readBytes(to []byte, r io.Reader, n int) ([]byte, error) {
 		need -= got
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, fmt.Errorf("the file ends after %d bytes of content, expected %d: %w", n-need, n, io.ErrUnexpectedEOF)
+			return nil, fmt.Errorf("the file ends after %d bytes of content, expected %d: %w", n-need, n,
+				io.ErrUnexpectedEOF)
 		case err != nil:
 			return nil, err
 		}

@@ -17,8 +17,10 @@ const (
 	Name     = "mnist"
 	Train    = 60_000
 	Test     = 10_000
-	Citation = "Y. LeCun, C. Cortes and C. Burges, The MNIST database of handwritten digits, 1998; Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document recognition, Proceedings of the IEEE 86(11), 1998"
-	Licence  = "none stated by the authors; often quoted as CC BY-SA 3.0"
+	Citation = "Y. LeCun, C. Cortes and C. Burges, The MNIST database of handwritten digits, 1998; Y. LeCun, L. " +
+		"Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document recognition, Proceedings of " +
+		"the IEEE 86(11), 1998"
+	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
 // Sources returns the folders, as URLs, that hold the four files.
@@ -82,7 +84,8 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 }
 
 // add locates a file and appends it to d.
-func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *data.Dataset, add func(*data.Dataset, io.Reader) error) error {
+func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *data.Dataset,
+	add func(*data.Dataset, io.Reader) error) error {
 	rel := Name + "/" + f.name
 	var sources []string
 	for _, folder := range b.sources {

@@ -57,7 +57,8 @@ func TestLoadTakesTheSourceThatVerifies(t *testing.T) {
 	}
 	b.sources = []string{serve(t, wrong)}
 	locator := fetch.Locator{Cache: t.TempDir()}
-	if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrUnavailable) || !strings.Contains(err.Error(), "MD5 of the content is ") {
+	if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "MD5 of the content is ") {
 		t.Errorf("error %v, want ErrUnavailable and the checksum", err)
 	}
 	b.sources = append(b.sources, serve(t, files))
@@ -69,7 +70,8 @@ func TestLoadTakesTheSourceThatVerifies(t *testing.T) {
 		if err := d.Validate(); err != nil {
 			t.Error(err)
 		}
-		if d.Name != "mnist" || d.Train != 3 || !slices.Equal(d.Label, []int32{9, 0, 4, 5}) || !slices.Equal(d.Images.Image(3), []byte{7, 7, 7, 7}) {
+		if d.Name != "mnist" || d.Train != 3 || !slices.Equal(d.Label, []int32{9, 0, 4, 5}) ||
+			!slices.Equal(d.Images.Image(3), []byte{7, 7, 7, 7}) {
 			t.Errorf("loaded %+v, images %+v", d, d.Images)
 		}
 		b.sources = nil
@@ -80,7 +82,8 @@ func TestLoadFromAFolder(t *testing.T) {
 	b, files := toy()
 	dir := t.TempDir()
 	locator := fetch.Locator{Dir: dir}
-	if _, err := Load(t.Context(), locator); !errors.Is(err, fetch.ErrMissing) || !strings.Contains(err.Error(), "train-images-idx3-ubyte.gz") {
+	if _, err := Load(t.Context(), locator); !errors.Is(err, fetch.ErrMissing) ||
+		!strings.Contains(err.Error(), "train-images-idx3-ubyte.gz") {
 		t.Errorf("empty folder: %v, want ErrMissing", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "mnist"), 0o777); err != nil {
@@ -102,7 +105,8 @@ func TestLoadFromAFolder(t *testing.T) {
 		t.Error(err)
 	}
 	put("b-labels.gz", gz(t, someLabels))
-	if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) || !strings.Contains(err.Error(), "b-labels.gz: MD5") {
+	if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrDamaged) ||
+		!strings.Contains(err.Error(), "b-labels.gz: MD5") {
 		t.Errorf("other labels: %v, want ErrDamaged", err)
 	}
 	b.test.labels.md5 = b.train.labels.md5
@@ -114,7 +118,8 @@ func TestLoadFromAFolder(t *testing.T) {
 func TestRealFiles(t *testing.T) {
 	dir := os.Getenv("PROACTIVEDP_DATA")
 	if dir == "" {
-		t.Skip("set PROACTIVEDP_DATA to a folder with mnist/train-images-idx3-ubyte.gz and so on to test the real files")
+		t.Skip("set PROACTIVEDP_DATA to a folder with mnist/train-images-idx3-ubyte.gz and so on to test the real " +
+			"files")
 	}
 	d, err := Load(t.Context(), fetch.Locator{Dir: dir})
 	if err != nil {
@@ -124,7 +129,8 @@ func TestRealFiles(t *testing.T) {
 		t.Error(err)
 	}
 	if d.Len() != Train+Test || d.Train != Train || d.Shape() != "1×28×28 pixels" || d.Synthetic || d.Note != "" {
-		t.Errorf("%d rows, %d for training, %s, synthetic %v, note %q", d.Len(), d.Train, d.Shape(), d.Synthetic, d.Note)
+		t.Errorf("%d rows, %d for training, %s, synthetic %v, note %q", d.Len(), d.Train, d.Shape(), d.Synthetic,
+			d.Note)
 	}
 	test := make([]int, Classes)
 	for _, l := range d.Label[Train:] {
@@ -139,12 +145,15 @@ func TestRealFiles(t *testing.T) {
 	// The first image of the training set is a five whose first stroke is in row 5,
 	// from column 12 on; that of the test set is a seven.
 	first := d.Images.Image(0)
-	if ink := slices.IndexFunc(first, func(p byte) bool { return p > 0 }); d.Label[0] != 5 || d.Label[Train] != 7 || ink != 5*28+12 || first[ink] != 3 {
-		t.Errorf("the first image is a %d, whose first ink is pixel %d; the first test image a %d", d.Label[0], ink, d.Label[Train])
+	if ink := slices.IndexFunc(first, func(p byte) bool { return p > 0 }); d.Label[0] != 5 || d.Label[Train] != 7 ||
+		ink != 5*28+12 || first[ink] != 3 {
+		t.Errorf("the first image is a %d, whose first ink is pixel %d; the first test image a %d", d.Label[0], ink,
+			d.Label[Train])
 	}
 	mean, std := d.Images.Moments(Train)
 	if math.Abs(mean[0]-Mean) > 5e-5 || math.Abs(std[0]-Std) > 5e-5 {
-		t.Errorf("mean %.6f and deviation %.6f of the training set, the constants are %v and %v", mean[0], std[0], Mean, Std)
+		t.Errorf("mean %.6f and deviation %.6f of the training set, the constants are %v and %v", mean[0], std[0], Mean,
+			Std)
 	}
 	const golden = "2fd628604a0eb2cdd4f52a4f38ec063fce23166afd1d6b257e978438b9af7b2e"
 	if h := d.Hash(); h != golden {

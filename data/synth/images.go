@@ -28,11 +28,13 @@ const (
 )
 
 func digits() picture {
-	return picture{name: "synth-mnist", place: 2, channels: 1, side: digitSide, rows: 70_000, train: 60_000, draw: drawDigit}
+	return picture{name: "synth-mnist", place: 2, channels: 1, side: digitSide, rows: 70_000, train: 60_000,
+		draw: drawDigit}
 }
 
 func objects() picture {
-	return picture{name: "synth-cifar10", place: 3, channels: 3, side: objectSide, rows: 60_000, train: 50_000, draw: drawObject}
+	return picture{name: "synth-cifar10", place: 3, channels: 3, side: objectSide, rows: 60_000, train: 50_000,
+		draw: drawObject}
 }
 
 func pictures() []picture { return []picture{digits(), objects()} }

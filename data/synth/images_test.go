@@ -24,8 +24,10 @@ func TestImages(t *testing.T) {
 		if err := d.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		if d.Name != c.name || !d.Synthetic || d.Shape() != c.shape || d.Classes != 10 || d.Len() != c.rows || d.Train != c.train {
-			t.Errorf("%s: synthetic %v, %s, %d classes, %d rows, %d for training; want %+v", d.Name, d.Synthetic, d.Shape(), d.Classes, d.Len(), d.Train, c)
+		if d.Name != c.name || !d.Synthetic || d.Shape() != c.shape || d.Classes != 10 || d.Len() != c.rows ||
+			d.Train != c.train {
+			t.Errorf("%s: synthetic %v, %s, %d classes, %d rows, %d for training; want %+v", d.Name, d.Synthetic,
+				d.Shape(), d.Classes, d.Len(), d.Train, c)
 		}
 		// χ² of the labels with 9 degrees of freedom: above 33.7 with probability 1e-4.
 		chi2, expected := 0.0, float64(c.rows)/10
@@ -38,8 +40,10 @@ func TestImages(t *testing.T) {
 		// What is normalised has mean 0 and deviation 1 over the training images.
 		for ch := range d.Images.Channels {
 			mean, std := d.Images.Moments(d.Train)
-			if math.Abs(mean[ch]-float64(d.Images.Mean[ch])) > 1e-7 || math.Abs(std[ch]-float64(d.Images.Std[ch])) > 1e-7 {
-				t.Errorf("%s: channel %d is normalised by %v and %v, has %v and %v", c.name, ch, d.Images.Mean[ch], d.Images.Std[ch], mean[ch], std[ch])
+			if math.Abs(mean[ch]-float64(d.Images.Mean[ch])) > 1e-7 ||
+				math.Abs(std[ch]-float64(d.Images.Std[ch])) > 1e-7 {
+				t.Errorf("%s: channel %d is normalised by %v and %v, has %v and %v", c.name, ch, d.Images.Mean[ch],
+					d.Images.Std[ch], mean[ch], std[ch])
 			}
 		}
 		// Images differ, and those of a smaller set are the first of a larger one.
@@ -102,7 +106,8 @@ func TestPicturesAreNotLinear(t *testing.T) {
 			}
 		}
 		if got := float64(right) / float64(test.Len()); got < c.least || got > c.most {
-			t.Errorf("%s: a linear model is right on %.3f of the test set, want %v to %v", c.d.Name, got, c.least, c.most)
+			t.Errorf("%s: a linear model is right on %.3f of the test set, want %v to %v", c.d.Name, got, c.least,
+				c.most)
 		}
 	}
 }

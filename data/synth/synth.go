@@ -133,7 +133,8 @@ func find(name string) (func(*rng.Root) *data.Dataset, error) {
 			}, nil
 		}
 		if s.name == base {
-			return nil, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name, base)
+			return nil, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name,
+				base)
 		}
 	}
 	for _, p := range pictures() {

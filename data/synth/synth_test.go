@@ -88,7 +88,8 @@ func TestSeedMeansTheseRows(t *testing.T) {
 			again, _ := Make(name, rng.New(seed))
 			h := d.Hash()
 			if d.Name != name || again.Hash() != h || seen[h] {
-				t.Errorf("%s, seed %d: named %s, repeats itself %v, is another %v; want it to be a function of name and seed",
+				t.Errorf("%s, seed %d: named %s, repeats itself %v, is another %v; want it to be a function of name "+
+					"and seed",
 					name, seed, d.Name, again.Hash() == h, seen[h])
 			}
 			seen[h] = true
@@ -106,8 +107,10 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"phishing":           `synth: data set = "phishing", must be one of ["synth-phishing" "synth-mushrooms" "synth-mnist" "synth-cifar10"]`,
-		"synth-phishing:10":  `synth: data set = "synth-phishing:10", must be "synth-phishing", which has as many rows as the real one`,
+		"phishing": `synth: data set = "phishing", must be one of ` +
+			`["synth-phishing" "synth-mushrooms" "synth-mnist" "synth-cifar10"]`,
+		"synth-phishing:10": `synth: data set = "synth-phishing:10", must be "synth-phishing", ` +
+			`which has as many rows as the real one`,
 		"synth-mnist:19":     `synth: synth-mnist: rows = "19", must be in [20, 100000]`,
 		"synth-mnist:100001": `synth: synth-mnist: rows = "100001", must be in [20, 100000]`,
 		"synth-cifar10:few":  `synth: synth-cifar10: rows = "few", must be in [20, 100000]`,
@@ -138,7 +141,8 @@ func TestTeacher(t *testing.T) {
 			}
 			n := float64(d.Len())
 			if got, slack := float64(right)/n, 4*math.Sqrt(s.bayes*(1-s.bayes)/n); math.Abs(got-s.bayes) > slack {
-				t.Errorf("%s, seed %d: the teacher is right on %v of the labels, want %v ± %.4f", s.name, seed, got, s.bayes, slack)
+				t.Errorf("%s, seed %d: the teacher is right on %v of the labels, want %v ± %.4f", s.name, seed, got,
+					s.bayes, slack)
 			}
 		}
 	}

@@ -50,7 +50,8 @@ func TestLayers(t *testing.T) {
 				continue
 			}
 			if w := want[i]; l.Out.String() != w.out || l.Params != w.params || l.Forward != w.forward {
-				t.Errorf("%s: %v: %v, %d parameters, %d multiplications, want %v", m.Name(), l.Layer, l.Out, l.Params, l.Forward, w)
+				t.Errorf("%s: %v: %v, %d parameters, %d multiplications, want %v", m.Name(), l.Layer, l.Out, l.Params,
+					l.Forward, w)
 			}
 			i, params = i+1, params+l.Params
 		}
@@ -90,8 +91,10 @@ func TestFullSize(t *testing.T) {
 		return slices.Clone(sum[len(sum)-10:])
 	}
 	root := rng.New(2)
-	plain, one, same, other := gradient(nil), gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 1))
-	if slices.Equal(plain, one) || slices.Equal(one, other) || !slices.Equal(one, same) || !slices.Equal(plain, gradient(nil)) {
+	plain, one, same, other := gradient(nil), gradient(root.Stream(rng.Noise, 0, 0)),
+		gradient(root.Stream(rng.Noise, 0, 0)), gradient(root.Stream(rng.Noise, 0, 1))
+	if slices.Equal(plain, one) || slices.Equal(one, other) || !slices.Equal(one, same) ||
+		!slices.Equal(plain, gradient(nil)) {
 		t.Error("dropout is not a function of its stream")
 	}
 	params[0] = float32(math.NaN())

@@ -50,7 +50,8 @@ func TestLayers(t *testing.T) {
 			}
 			w := want[j]
 			if l.Out.String() != w.out || l.Params != w.params || l.Forward != w.forward || l.Weights != w.forward {
-				t.Errorf("%s: %v: %v, %d parameters, %d multiplications, want %v", m.Name(), l.Layer, l.Out, l.Params, l.Forward, w)
+				t.Errorf("%s: %v: %v, %d parameters, %d multiplications, want %v", m.Name(), l.Layer, l.Out, l.Params,
+					l.Forward, w)
 			}
 			j++
 			forward, inputs, params = forward+l.Forward, inputs+l.Inputs, params+l.Params
@@ -60,7 +61,8 @@ func TestLayers(t *testing.T) {
 		}
 		// The first convolution needs no derivative by its input.
 		if forward != 416_520 || inputs != 416_520-117_600 || m.Net().FLOPs() != 2*(2*forward+inputs) {
-			t.Errorf("%s: %d multiplications forward, %d for the inputs, %d FLOPs a step", m.Name(), forward, inputs, m.Net().FLOPs())
+			t.Errorf("%s: %d multiplications forward, %d for the inputs, %d FLOPs a step", m.Name(), forward, inputs,
+				m.Net().FLOPs())
 		}
 	}
 }

@@ -74,7 +74,8 @@ func TestGradientAtZero(t *testing.T) {
 
 // λw̄ is part of each example's gradient, bias included, inside the clip.
 func TestRidgeIsInsideTheClip(t *testing.T) {
-	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{1}, Start: []int{0, 1}, Index: []int32{0}, Value: []float32{0}}
+	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{1}, Start: []int{0, 1}, Index: []int32{0},
+		Value: []float32{0}}
 	m, err := logreg.NewRidge(1, 0.5)
 	if err != nil {
 		t.Fatal(err)

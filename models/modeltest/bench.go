@@ -16,7 +16,8 @@ import (
 // without clipping and noise. flops is what one example costs.
 func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int, private bool) {
 	const step = 1e-9 // so small that the parameters stay where they are
-	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(), Sizes: dp.ConstantSizes(size)}
+	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
+		Sizes: dp.ConstantSizes(size)}
 	root := rng.New(1)
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	m.Init(params, root.Stream(rng.Init, 0, 0))

@@ -118,7 +118,8 @@ func (c Case) finiteDifferences(t *testing.T) {
 				got += float64(g[i]) * float64(dir[i])
 			}
 			if tol := c.GradTolerance * (1 + norm(g)); math.Abs(got-want) > tol {
-				t.Errorf("point %d, direction %d: gradient gives slope %.6g, the loss %.6g (tolerance %.2g)", pi, trial, got, want, tol)
+				t.Errorf("point %d, direction %d: gradient gives slope %.6g, the loss %.6g (tolerance %.2g)", pi, trial,
+					got, want, tol)
 			}
 		}
 	}
@@ -138,7 +139,8 @@ func (c Case) sumOfExamples(t *testing.T) {
 			tol := 1e-5 * (float64(b.Len())*min(clip, 1) + norm(whole))
 			for j := range sum {
 				if diff := math.Abs(sum[j] - float64(whole[j])); diff > tol {
-					t.Fatalf("point %d, clip %v, coordinate %d: batch %v, sum of examples %v", pi, clip, j, whole[j], sum[j])
+					t.Fatalf("point %d, clip %v, coordinate %d: batch %v, sum of examples %v", pi, clip, j, whole[j],
+						sum[j])
 				}
 			}
 		}
@@ -172,7 +174,8 @@ func (c Case) clipDirection(t *testing.T) {
 				want := min(1, clip/n)
 				for j := range raw {
 					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > 1e-5*min(n, clip) {
-						t.Fatalf("point %d, example %d, clip %.4g: coordinate %d is %v, want %v", pi, i, clip, j, got[j], want*float64(raw[j]))
+						t.Fatalf("point %d, example %d, clip %.4g: coordinate %d is %v, want %v", pi, i, clip, j,
+							got[j], want*float64(raw[j]))
 					}
 				}
 			}

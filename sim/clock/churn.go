@@ -15,8 +15,8 @@ import (
 // A client that leaves gives up the round under way: nothing of it was released,
 // and it begins it again when it is back, with the same sample and noise. What it
 // has sent is on its way all the same. Broadcasts that would arrive while it is
-// away are lost; when it is back the server sends it the newest, if it has none as
-// new. A client that has done its T rounds leaves no more.
+// away are lost; when it is back, the server sends it the newest one, unless it has
+// that already. A client that has done its T rounds leaves no more.
 type Churn struct{ Present, Away time.Duration }
 
 // ParseChurn reads the means "PRESENT,AWAY", such as "1s,100ms", or "" for none.
@@ -29,7 +29,8 @@ func ParseChurn(text string) (Churn, error) {
 	a, err2 := time.ParseDuration(away)
 	c := Churn{p, a}
 	if errors.Join(err, err2, c.Validate()) != nil || c == (Churn{}) {
-		return Churn{}, fmt.Errorf("clock: churn = %q, must be the mean times of presence and absence PRESENT,AWAY such as 1s,100ms, above 0 and at most %v", text, MaxDuration)
+		return Churn{}, fmt.Errorf("clock: churn = %q, must be the mean times of presence and absence PRESENT,AWAY "+
+			"such as 1s,100ms, above 0 and at most %v", text, MaxDuration)
 	}
 	return c, nil
 }
@@ -52,7 +53,8 @@ func (c Churn) Validate() error {
 		mean time.Duration
 	}{{"presence", c.Present}, {"absence", c.Away}} {
 		if part.mean <= 0 || part.mean > MaxDuration {
-			errs = append(errs, fmt.Errorf("clock: mean %s = %v, must be above 0, at most %v", part.name, part.mean, MaxDuration))
+			errs = append(errs, fmt.Errorf("clock: mean %s = %v, must be above 0, at most %v", part.name, part.mean,
+				MaxDuration))
 		}
 	}
 	return errors.Join(errs...)
@@ -68,7 +70,8 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch is by how much longer everything takes on average, as clients are away.
+// Stretch returns the factor by which everything takes longer on average, because
+// clients are away: 1 + Away/Present.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

@@ -67,7 +67,8 @@ const (
 	maxAlpha = 1000 // of a Pareto
 )
 
-const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE"
+const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or " +
+	"trace:FILE"
 
 // ParseDuration reads one of
 //
@@ -79,7 +80,8 @@ func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
 	bad := func(why error) (Duration, error) {
-		return Duration{}, fmt.Errorf("clock: duration = %q, must be %s, times such as 10us or 1ms: %w", text, durationForms, why)
+		return Duration{}, fmt.Errorf("clock: duration = %q, must be %s, times such as 10us or 1ms: %w", text,
+			durationForms, why)
 	}
 	if d.Kind == Traced {
 		if d.File = args; args == "" {
@@ -150,7 +152,8 @@ func (d Duration) check() error {
 	case Constant, Exponential:
 	case Uniform:
 		if d.Low < 0 || d.Low > d.High || d.High > MaxDuration {
-			return fmt.Errorf("clock: uniform duration = %v to %v, must be in order, in [0, %v]", d.Low, d.High, MaxDuration)
+			return fmt.Errorf("clock: uniform duration = %v to %v, must be in order, in [0, %v]", d.Low, d.High,
+				MaxDuration)
 		}
 	case Lognormal:
 		if !(d.Shape >= 0 && d.Shape <= maxSigma) {

@@ -20,8 +20,10 @@ func TestDurationsReadWhatTheyPrint(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "1ms", "constant", "constant:", "constant:1", "constant:-1ms", "constant:61m", "constant:1ms,2ms", "gamma:1ms",
-		"uniform:3ms,1ms", "uniform:1ms", "uniform:1ms,2h", "lognormal:1ms", "lognormal:1ms,-1", "lognormal:1ms,6", "lognormal:1ms,NaN",
+		"", "1ms", "constant", "constant:", "constant:1", "constant:-1ms", "constant:61m", "constant:1ms,2ms",
+		"gamma:1ms",
+		"uniform:3ms,1ms", "uniform:1ms", "uniform:1ms,2h", "lognormal:1ms", "lognormal:1ms,-1", "lognormal:1ms,6",
+		"lognormal:1ms,NaN",
 		"pareto:1ms,1", "pareto:1ms,Inf", "pareto:1ms,1.5,2", "trace:",
 	} {
 		if d, err := ParseDuration(text); err == nil || !strings.Contains(err.Error(), "duration = ") {
@@ -79,7 +81,8 @@ func TestSpeedsReadWhatTheyPrint(t *testing.T) {
 			t.Errorf("%q is read as %v, %v", text, s, err)
 		}
 	}
-	for _, text := range []string{",", "0", "1,", "1,-1", "NaN", "2000", "gamma:1", "pareto:1", "lognormal:", "exponential:1"} {
+	for _, text := range []string{",", "0", "1,", "1,-1", "NaN", "2000", "gamma:1", "pareto:1", "lognormal:",
+		"exponential:1"} {
 		if s, err := ParseSpeeds(text); err == nil {
 			t.Errorf("%q is read as %v", text, s)
 		}
@@ -112,7 +115,8 @@ func FuzzParseDuration(f *testing.F) {
 }
 
 func FuzzParseTrace(f *testing.F) {
-	for _, text := range []string{"client,duration\n0,1ms\n", "client,duration\n1,1ms\n", "client,duration\n\"0\",\"1ms\"\r\n0,2h", "client\n", ""} {
+	for _, text := range []string{"client,duration\n0,1ms\n", "client,duration\n1,1ms\n",
+		"client,duration\n\"0\",\"1ms\"\r\n0,2h", "client\n", ""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -141,7 +145,8 @@ func TestTraceErrorsNameTheLine(t *testing.T) {
 		"client,duration\n0,2h\n":            "trace:2: duration = \"2h\"",
 		"client,duration\n0,1ms,2\n":         "line 2",
 		"client,duration\n1,1ms\n":           "client 0 of 1 has no durations",
-		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nclock: trace: record on line 3: wrong number of fields\nclock: trace:4: duration = \"-1s\"",
+		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nclock: trace: record on line " +
+			"3: wrong number of fields\nclock: trace:4: duration = \"-1s\"",
 	} {
 		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

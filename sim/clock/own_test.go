@@ -26,11 +26,13 @@ func TestOwnDistribution(t *testing.T) {
 		t.Errorf("a draw below 0 gave %d", got)
 	}
 	for want, own := range map[string]Distribution{
-		"own duration = nil": nil, "mean of fixed = -1ns, must be in [0, 1h0m0s]": fixed(-1), "mean of fixed = 1h": fixed(time.Hour + 1),
+		"own duration = nil": nil, "mean of fixed = -1ns, must be in [0, 1h0m0s]": fixed(-1),
+		"mean of fixed = 1h": fixed(time.Hour + 1),
 	} {
 		timing := DefaultTiming()
 		timing.Uplink = Duration{Kind: Own, Own: own}
-		if err := timing.Validate(1); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(uplink)") {
+		if err := timing.Validate(1); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "(uplink)") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

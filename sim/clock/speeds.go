@@ -31,7 +31,8 @@ func ParseSpeeds(text string) (Speeds, error) {
 		return Speeds{}, nil
 	}
 	bad := func() (Speeds, error) {
-		return Speeds{}, fmt.Errorf("clock: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
+		return Speeds{}, fmt.Errorf("clock: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or "+
+			"lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
 			text, MinSpeed, float64(MaxSpeed), maxSigma, maxAlpha)
 	}
 	if kind, shape, drawn := strings.Cut(text, ":"); drawn {
@@ -82,7 +83,8 @@ func (s Speeds) Validate(clients int) error {
 		}
 		for i, x := range s.List {
 			if !(x >= MinSpeed && x <= MaxSpeed) {
-				return fmt.Errorf("clock: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed, float64(MaxSpeed))
+				return fmt.Errorf("clock: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed,
+					float64(MaxSpeed))
 			}
 		}
 		return nil
@@ -97,8 +99,8 @@ func (s Speeds) Validate(clients int) error {
 // factor is the family of what is drawn.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns, by client, by how much a gradient takes longer than at speed
-// 1; nil stands for no difference.
+// Factors returns, by client, the factor by which a gradient takes longer than at
+// speed 1; nil stands for all 1.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil

@@ -61,11 +61,13 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		}
 		client, err := strconv.ParseUint(record[0], 10, 32)
 		if err != nil || client >= data.MaxParts {
-			bad = append(bad, fmt.Errorf("clock: trace:%s: client = %q, must be in [0, %d]", at(0), record[0], data.MaxParts-1))
+			bad = append(bad, fmt.Errorf("clock: trace:%s: client = %q, must be in [0, %d]", at(0), record[0],
+				data.MaxParts-1))
 		}
 		d, err := time.ParseDuration(record[1])
 		if err != nil || d < 0 || d > MaxDuration {
-			bad = append(bad, fmt.Errorf("clock: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]", at(1), record[1], MaxDuration))
+			bad = append(bad, fmt.Errorf("clock: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]",
+				at(1), record[1], MaxDuration))
 		}
 		byClient[int(client)] = append(byClient[int(client)], d)
 	}
