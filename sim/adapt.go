@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Adapt is how far a client adapts its sample sizes to its speed: s_i times a
-// factor in [1/Adapt, Adapt], such that its rounds take about as long as a
+// Adapt is how far a client adapts its sample sizes to its speed. It draws s_i
+// times a factor in [1/Adapt, Adapt], such that its rounds take about as long as a
 // client of speed 1 is expected to take for s_i. The factor is the nominal mean
-// time of a gradient over the client's own so far; what is drawn has at least 1
-// and at most all its records. 0: the sizes are the mechanism's.
+// time of a gradient over the client's own mean time so far; a sample has at least
+// 1 and at most all of the client's records. 0: the sizes are the mechanism's.
 //
 // T, the step sizes η̄_i and Υ stay those of the nominal sizes. Sample, noise and
 // ledger are of the size that is really drawn; it depends on times, not on
@@ -38,7 +38,7 @@ func (a Adapt) largest(nominal, n int) int {
 
 // pace is what a client has computed so far, in rounds that ended.
 type pace struct {
-	gradients int // expected, Σ s
+	gradients int // gradients computed, as expected: Σ s
 	spent     Time
 }
 
@@ -48,7 +48,7 @@ func (a Adapt) size(nominal, n int, mean float64, p pace) int {
 	if p.gradients == 0 {
 		return nominal
 	}
-	factor := mean * float64(p.gradients) / float64(p.spent) // +Inf if it took no time
+	factor := mean * float64(p.gradients) / float64(p.spent) // the factor is +Inf if the rounds took no time
 	return scaled(nominal, min(max(factor, 1/float64(a)), float64(a)), n)
 }
 

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// A checkpoint is a run's state as a file:
+// A checkpoint is a run's state in a file:
 //
 //	"proactivedp checkpoint\n"
 //	version of the format     8 bytes, little-endian, as all numbers
@@ -30,11 +30,11 @@ const (
 	preamble  = len(checkpointMagic) + 16
 )
 
-// WriteCheckpoint writes the run's state between two events, which it may do from
-// within RunUntil's stop. header says which run it is; it comes back from
-// OpenCheckpoint, and that the run restored is of the same configuration is for
-// the caller to see to by it. A run that has failed is in the middle of an event
-// and is refused.
+// WriteCheckpoint writes the run's state between two events; RunUntil's stop may
+// call it. header says which run it is, and comes back from OpenCheckpoint: by it
+// the caller must see to it that a run which is restored is of the same
+// configuration. A run that has failed is in the middle of an event and is
+// refused.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	if v.failed != nil {
 		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
@@ -147,6 +147,6 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", c.err)
 	}
 	v.setState(state)
-	v.failed = nil // there is no checkpoint of a run that has failed
+	v.failed = nil // a checkpoint is never of a run that has failed
 	return nil
 }

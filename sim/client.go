@@ -27,7 +27,7 @@ type Client struct {
 	id      int
 	rows    data.Subset
 	model   models.Model
-	drawing models.Stochastic // model, if its gradient draws; else nil
+	drawing models.Stochastic // the model, if its gradient draws; else nil
 	delay   Delay
 	sched   *schedule
 	root    *rng.Root
@@ -44,13 +44,13 @@ type Client struct {
 type clientState struct {
 	shared *Vector   // ŵ, as broadcast; nil: ŵ is own
 	own    []float32 // ŵ of the client alone; nil until there is one
-	newer  *Vector   // came during the round, to replace ŵ at its end; nil: none
-	k      int       // newest broadcast received
-	i      int       // current round
-	busy   bool      // between Begin and Finish or Abort
-	size   int       // of the sample of the newest round to begin, as expected
+	newer  *Vector   // broadcast that came during the round, to replace ŵ at its end; or nil
+	k      int       // k of the newest broadcast received
+	i      int       // the current round
+	busy   bool      // whether a round is under way, between Begin and Finish or Abort
+	size   int       // expected sample size of the round that began last
 	lag    int       // i − k when the newest round began
-	pace   pace      // if it adapts
+	pace   pace      // how fast it has been, if it adapts
 	ledger dp.Ledger
 }
 
@@ -70,7 +70,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func
 	}
 }
 
-// w returns ŵ.
+// w returns ŵ, the client's own parameters.
 func (s *clientState) w() []float32 {
 	if s.shared != nil {
 		return s.shared.X
@@ -143,7 +143,8 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 // Client.Release: it sets u, and may read the client, but not change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release is what the mechanism prescribes: sample, sum, noise.
+// Release sets u to what the mechanism prescribes: it samples, sums and adds
+// noise.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
 		return err
@@ -300,7 +301,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	return nil
 }
 
-// replace makes v the broadcast that ŵ is.
+// replace makes the broadcast v the client's ŵ.
 func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	if s.shared != nil {
 		letGo(s.shared)

@@ -20,19 +20,19 @@ import (
 // bytes for it come, not as a length promises.
 type codec struct {
 	frame
-	w     io.Writer // nil: reading
-	r     io.Reader // nil: writing
+	w     io.Writer // where to write; nil when reading
+	r     io.Reader // where to read; nil when writing
 	chunk [1 << 16]byte
-	used  int // of chunk, not yet written
+	used  int // how many bytes of chunk are not yet written
 	err   error
 
-	vectors []*Vector       // by their number in the file, in the order of their first visit
-	numbers map[*Vector]int // the inverse, for writing
+	vectors []*Vector       // vectors by their number in the file, in the order of their first visit
+	numbers map[*Vector]int // the number of each vector, when writing
 }
 
 // frame is what a configuration fixes of every state that its machines can be in.
 type frame struct {
-	params  int // length of every vector
+	params  int // the length of every vector
 	clients int
 	rounds  int
 	mech    *dp.Mechanism
@@ -62,7 +62,7 @@ func (c *codec) next(n int) []byte {
 	case c.reading():
 		if _, err := io.ReadFull(c.r, c.chunk[:n]); err != nil {
 			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // there is no place where a state may end but its own
+				err = io.ErrUnexpectedEOF // a state may end only at its end
 			}
 			c.fail("%w", err)
 			clear(c.chunk[:n])
@@ -76,7 +76,7 @@ func (c *codec) next(n int) []byte {
 	return c.chunk[c.used-n : c.used]
 }
 
-// flush writes what next was given.
+// flush writes the bytes that next returned and that have been filled.
 func (c *codec) flush() {
 	if c.used > 0 && c.err == nil {
 		_, c.err = c.w.Write(c.chunk[:c.used])
@@ -156,9 +156,9 @@ func (c *codec) floats(x *[]float32) {
 	}
 }
 
-// vector visits a vector that may be shared: by its number, and at the first
-// visit by its content. 0 is nil. When reading, its readers are counted anew: each
-// visit is of so many.
+// vector visits a vector that may be shared: by its number, and at the first visit
+// by its content, too. Number 0 is nil. When reading, the vector's readers are
+// counted anew: each visit adds so many.
 func (c *codec) vector(p **Vector, readers int) {
 	n, seen := 0, len(c.vectors)
 	if *p != nil && !c.reading() {

@@ -18,35 +18,35 @@ import (
 // Config is everything that decides the result of a run.
 type Config struct {
 	Model     models.Model
-	Rows      []data.Subset  // by client: the records it holds, N_c each
-	Partition data.Partition // how Rows was dealt: whether clients share records
-	Mechanism dp.Mechanism   // every client's; DatasetSize = N_c
+	Rows      []data.Subset  // the records that each client holds, N_c of them
+	Partition data.Partition // how Rows was dealt, and so whether clients share records
+	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
 	GradComps int            // K, gradient computations per client; T = the whole rounds that fit
-	Delay     Delay          // Υ
+	Delay     Delay          // the permissible delay Υ
 	Steps     StepSize
-	Roots     Roots        // all randomness
+	Roots     Roots        // where all randomness comes from
 	Timing    clock.Timing // the virtual clock; ignored by Hogwild
-	// What only the virtual clock can do; Hogwild refuses it.
+	// The next fields are what only the virtual clock can do; Hogwild refuses them.
 	Speeds  clock.Speeds
 	Network clock.Network
 	Churn   clock.Churn
 	Adapt   Adapt
-	// Substitute is what clients run in the place of Client.Release, such as a
-	// faulty mechanism that an audit must find; nil: Client.Release. The ledgers
-	// account for the mechanism all the same.
+	// Substitute is run by clients in the place of Client.Release, such as a faulty
+	// mechanism that an audit must find; nil: Client.Release. The ledgers account
+	// for the mechanism all the same.
 	Substitute Substitute
 }
 
-// Perf is what decides only how fast a result comes.
+// Perf holds what decides only how fast a result comes, and never which.
 type Perf struct {
-	Workers int // goroutines computing gradients in Virtual; 0 or 1: none but the caller's
+	Workers int // how many goroutines compute gradients in Virtual; 0 or 1: the caller's alone
 	// MinWork is the floating-point operations from which a round, taken at the
 	// mean sample size, is worth handing to a worker; 0 means DefaultMinWork.
 	MinWork float64
 }
 
-// paramFLOPs is about what a forward and a backward pass of one example take for
-// each parameter that has a part in them.
+// paramFLOPs is about how many operations a forward and a backward pass of one
+// example take for each parameter that has a part in them.
 const paramFLOPs = 6
 
 // DefaultMinWork is about 100 µs of a model that does not tell its FLOPs.
@@ -82,7 +82,7 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns T and what goes with it.
+// Run returns the rounds of a client: T, K′ and what is left of K.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -110,24 +110,25 @@ type Observer func(Broadcast)
 // Broadcast is v̂_k as the server sends it.
 type Broadcast struct {
 	K         int
-	GradComps int       // per client, that v̂_k holds at least; of nominal sizes
-	At        Time      // on the virtual clock; 0 in Hogwild
+	GradComps int       // gradients of each client that v̂_k holds at least, of nominal sizes
+	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself, to be neither kept nor changed
 }
 
 // Result is what a finished run leaves.
 type Result struct {
 	Params  []float32 // the final global model
-	Run     dp.Run    // rounds per client, and what was left of K
-	Updates int       // applied by the server, of all clients
+	Run     dp.Run    // the rounds of each client, and what was left of K
+	Updates int       // updates of all clients, as applied by the server
 	Ledgers []dp.Ledger
 	// Staleness counts the rounds of all clients by the lag i − k they were
 	// computed with. MaxLag is the largest.
 	Staleness Staleness
 	MaxLag    int
 	Clock     Time // virtual time at the end; 0 for Hogwild
-	// What of Clock each client spent computing, rounds given up included, and
-	// what away; it waited for the rest. nil for Hogwild.
+	// Busy is the part of Clock that each client spent computing, rounds given up
+	// included, and Absent the part that it was away; it waited for the rest. Both
+	// are nil for Hogwild.
 	Busy, Absent []Time
 }
 

@@ -17,13 +17,13 @@ import (
 type crew struct {
 	pool  *pool.Pool
 	queue chan *task
-	tasks []task // by client
+	tasks []task // the task of each client
 }
 
 // task is one round being computed.
 type task struct {
 	client *Client
-	u      *Vector // nil: none under way
+	u      *Vector // the release to be set; nil if no round is under way
 	err    error
 	done   chan struct{}
 }
@@ -31,7 +31,7 @@ type task struct {
 func newCrew(workers int, model models.Model, clients int) *crew {
 	c := &crew{
 		pool:  pool.New(),
-		queue: make(chan *task, clients), // a client has one round under way
+		queue: make(chan *task, clients), // there is room for all, as a client has one round under way
 		tasks: make([]task, clients),
 	}
 	for i := range c.tasks {
@@ -42,7 +42,7 @@ func newCrew(workers int, model models.Model, clients int) *crew {
 			ws := NewWorkspace(model)
 			for t := range c.queue {
 				t.compute(ws)
-				// Let the event loop, if it waits for this round, start the next ones now.
+				// The event loop, if it waits for this round, may now start the next ones.
 				runtime.Gosched()
 			}
 		})
@@ -80,7 +80,7 @@ func (c *crew) join(client *Client) (*Vector, error) {
 // wait ends the workers after the rounds that they are at.
 func (c *crew) wait() {
 	close(c.queue)
-	for range c.queue { // Rounds that no worker has begun are not wanted any more.
+	for range c.queue { // The rounds that no worker has begun are dropped.
 	}
 	c.pool.Wait()
 }

@@ -26,7 +26,7 @@ type Dependent interface {
 	For(client int, before []int) Delay
 }
 
-// permitted returns the client's Υ.
+// permitted returns Υ as it is for one client.
 func permitted(d Delay, client int, before []int) Delay {
 	if d, ok := d.(Dependent); ok {
 		return d.For(client, before)
@@ -57,7 +57,7 @@ type ByClient []int
 // Permits reports k ≥ i − τ for the least τ.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
-// For returns the client's.
+// For returns AtMost with the client's τ.
 func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
@@ -149,7 +149,7 @@ func ParseDelay(text string) (Delay, error) {
 		"client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
 }
 
-// checkDelay tests that no client can wait for ever.
+// checkDelay reports an error if a client could wait for ever.
 func checkDelay(d Delay, clients, rounds int) error {
 	switch d := d.(type) {
 	case nil:

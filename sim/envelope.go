@@ -58,7 +58,7 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 			merged.Record(larger)
 			a, b = drop(a, count), drop(b, count)
 		}
-		for _, e := range slices.Concat(a, b) { // of the longer one
+		for _, e := range slices.Concat(a, b) { // the events that remain of the longer one
 			merged.Record(e)
 		}
 		most = merged.Events()

@@ -4,7 +4,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// What happens to a run at each kind of event.
+// This file has what happens to a run at each kind of event.
 
 // happen lets an event happen.
 func (v *Virtual) happen(e event) error {

@@ -10,25 +10,25 @@ import (
 // at an event is Virtual's own code; only which event comes next is not the
 // clock's choice, but every choice in turn.
 type Exploration struct {
-	Clients int // in [1, 5]
-	Rounds  int // Clients × Rounds in [1, 32]
-	Tau     int // of Υ(k, i) ⇔ k ≥ i − τ; negative: Υ is always true
+	Clients int // number of clients, in [1, 5]
+	Rounds  int // rounds of each client; Clients × Rounds is in [1, 32]
+	Tau     int // τ of Υ(k, i) ⇔ k ≥ i − τ; if negative, Υ is always true
 	Faults  Faults
 }
 
 // Faults is how often things other than delay may befall one run, each at any
 // time and to any message or client; in [0, 255] each.
 type Faults struct {
-	Duplicates int // a message arrives twice
-	Losses     int // a message is lost, and sent again at any time after
-	Leaves     int // a client leaves, and returns at any time after
+	Duplicates int // how many messages arrive twice
+	Losses     int // how many are lost, and sent again at any time after
+	Leaves     int // how often a client leaves, and returns at any time after
 }
 
 // Explored counts what an exploration went through.
 type Explored struct {
-	States      int // that differ in more than times, the order of the queue and the names of clients
-	Transitions int // events in them
-	Ends        int // states in which nothing is under way
+	States      int // states that differ in more than times, order of the queue and names of clients
+	Transitions int // moves from one state to the next
+	Ends        int // states at which nothing is under way
 }
 
 // Run takes the exploration through every order of its events and tests every
@@ -73,12 +73,12 @@ func (e Exploration) validate() error {
 // depth first: the states on the path are all that it keeps whole.
 type explorer struct {
 	Exploration
-	virtual  *Virtual             // put into one state after another
-	visited  map[fingerprint]bool // true: on the path
+	virtual  *Virtual             // the run, which is put into one state after another
+	visited  map[fingerprint]bool // the states seen; true for those on the path
 	path     []move
 	explored Explored
-	orders   [][]int   // of the clients, in which a fingerprint looks at them
-	buffers  [2][]byte // of fingerprints
+	orders   [][]int   // orders of the clients in which a fingerprint looks at them
+	buffers  [2][]byte // working memory of fingerprints
 }
 
 // visit explores everything that can follow a state.

@@ -31,7 +31,7 @@ func (tally) ClippedGradSum(sum, _ []float32, _ data.Batch, _ float64, _ models.
 func (tally) Loss([]float32, data.Batch, models.Scratch) float64     { return 0 }
 func (tally) Predict([]int32, []float32, data.Batch, models.Scratch) {}
 
-// config returns the run that the exploration is of.
+// config returns the configuration of the run that is explored.
 func (e Exploration) config() *Config {
 	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{0, 1}, Start: []int{0, 0, 0}}
 	var delay Delay = Unlimited{}
@@ -52,7 +52,7 @@ func (e Exploration) config() *Config {
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
 		Roots:     SharedRoots(rng.New(1), e.Clients),
 		Timing:    clock.Timing{Compute: now, Uplink: now, Downlink: now},
-		// With it, each message is sent by itself.
+		// With Churn set, each message is sent by itself.
 		Churn: clock.Churn{Present: time.Nanosecond, Away: time.Nanosecond},
 		Substitute: func(c *Client, u []float32, _ *Workspace) error {
 			clear(u)
@@ -68,7 +68,7 @@ type updates uint32
 // maxTally is the largest number of updates in a set.
 const maxTally = 32
 
-// update returns the set of one.
+// update returns the set of one update.
 func (e *Exploration) update(client, round int) updates { return 1 << (client*e.Rounds + round) }
 
 // before returns the set of all updates of rounds < k.

@@ -71,7 +71,7 @@ func (x *explorer) nearest(start *world) (*Violation, []move) {
 	return nil, nil
 }
 
-// phrase says what happened.
+// phrase says in words what happened.
 func phrase(h Happening) string {
 	message := fmt.Sprintf("the update of client %d, round %d", h.Client, h.Number)
 	if h.Down {

@@ -11,8 +11,8 @@ import (
 type world struct {
 	run      virtualState
 	left     Faults
-	received []int // by client: the newest k that came while it was there
-	finished []int // by client: rounds that ended
+	received []int // the newest k that came to each client while it was there
+	finished []int // how many rounds of each client have ended
 }
 
 // newExplorer returns an explorer and the state at the start of the run.
@@ -73,7 +73,7 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	after = &world{left: before.left, received: slices.Clone(before.received), finished: slices.Clone(before.finished)}
 	v := x.virtual
 	v.Restore(&Snapshot{state: before.run})
-	v.vectors.free = nil // of other states
+	v.vectors.free = nil // those vectors are of other states
 	e := v.queue[m.event]
 	v.queue = slices.Delete(v.queue, m.event, m.event+1)
 	switch m.kind {
@@ -97,7 +97,7 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	return after, x.check(before, after, m)
 }
 
-// see notes what is about to happen, at a client that is away or not.
+// see notes what an event is about to do to a client, which may be away.
 func (w *world) see(e event, away bool) {
 	switch {
 	case e.kind == roundEnds:
@@ -122,7 +122,7 @@ func (x *explorer) happen(e event) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case *Violation: // asserted
+		case *Violation: // an assertion failed
 			err = p
 		default:
 			err = violated(InvariantNoFailure, "panic: %v", p)

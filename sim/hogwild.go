@@ -39,7 +39,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
 		workspaces: newWorkspaces(cfg),
-		// The server has one, too: no more broadcasts are ever there.
+		// The server has one broadcast, too: there are never more.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.put)
@@ -75,25 +75,25 @@ func guard(who string, f func() error) (err error) {
 	return err
 }
 
-// hogwild is the channels of one run.
+// hogwild holds the channels of one run.
 type hogwild struct {
 	server     *Server
 	sched      *schedule
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update  // clients to server
-	returned   chan *Vector // read by all, for the server to use again
+	updates    chan Update  // carries updates from clients to the server
+	returned   chan *Vector // carries broadcasts that all have read, for the server to use again
 	workspaces *workspaces
 }
 
 // node is a client with its channels.
 type node struct {
 	client    *Client
-	mailbox   chan broadcast // server to client, the newest only
-	free      chan []float32 // vectors the client may write
-	made      int            // of them, free or not
-	staleness Staleness      // the client's alone, read when it has ended
+	mailbox   chan broadcast // carries broadcasts to the client, the newest only
+	free      chan []float32 // carries vectors that the client may write
+	made      int            // how many of these vectors there are, free or not
+	staleness Staleness      // written by the client alone, and read when it has ended
 }
 
 // broadcast is v̂_k on its way to a client.
@@ -106,11 +106,11 @@ type broadcast struct {
 // update.
 const vectorsPerClient = 2
 
-// broadcastsPerClient is how many a client has at most: one that it reads, one
-// for later and one in its mailbox.
+// broadcastsPerClient is how many broadcasts a client has at most: one that it
+// reads, one for later and one in its mailbox.
 const broadcastsPerClient = 3
 
-// vector returns one that the client may write.
+// vector returns a vector that the client may write.
 func (h *hogwild) vector(ctx context.Context, n *node) ([]float32, error) {
 	if n.made < vectorsPerClient && len(n.free) == 0 {
 		n.made++
@@ -160,7 +160,7 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 		case x = <-c:
 			return x, nil
 		default:
-			// Many clients that each yield to all others stop late otherwise.
+			// Without this look, many clients that each yield to all others would stop late.
 			if cancelled(ctx) {
 				return x, stopped(ctx)
 			}
@@ -175,7 +175,7 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	}
 }
 
-// send gives to a channel, likewise.
+// send gives to a channel, and tries first as receive does.
 func send[T any](ctx context.Context, c chan<- T, x T) error {
 	select {
 	case c <- x:
@@ -292,8 +292,8 @@ func (h *hogwild) broadcast() {
 		select {
 		case old := <-n.mailbox:
 			h.put(old.v)
-		default: // the client has just taken it
+		default: // the client has just taken the older one
 		}
-		n.mailbox <- b // only the server sends, so there is room
+		n.mailbox <- b // only the server sends to the mailbox, so there is room
 	}
 }

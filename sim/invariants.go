@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Invariant names what must hold in every state.
+// Invariant names a promise that must hold in every state.
 type Invariant string
 
 // The invariants.
@@ -31,7 +31,7 @@ const (
 type Violation struct {
 	Invariant Invariant
 	Detail    string
-	Trace     []string // what happened, in order: the shortest way there is, if it was found
+	Trace     []string // what happened, in order, on the shortest way there if that was found
 }
 
 func (v *Violation) Error() string {
@@ -47,9 +47,9 @@ func violated(i Invariant, format string, args ...any) error {
 	return &Violation{Invariant: i, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Promises that the explorer tests in every state of small runs are asserted
-// here in all others, if the program is built with the tag "invariants". Each
-// costs no more than what it watches.
+// The promises that the explorer tests in every state of small runs are asserted
+// here in all other runs, if the program is built with the tag "invariants". Each
+// assertion costs no more than what it watches.
 
 // assert panics unless a promise holds.
 func assert(holds bool, i Invariant, format string, args ...any) {

@@ -11,11 +11,11 @@ import (
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
-	Bytes int64  `json:"bytes"` // of one piece
+	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors estimates, from above, how many vectors of all parameters a run keeps
-// at a time, by what they are for: of Hogwild, or of Virtual. A run allocates no
+// Vectors estimates, from above, how many vectors of all parameters a run by
+// Hogwild or by Virtual keeps at a time, by what they are for. A run allocates no
 // more of them however long it is.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
@@ -28,11 +28,12 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if bounded {
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// On the way, by Little's law: as many as are sent while one travels, as a mean.
-	// Chance makes it a Poisson number, of which four deviations are added; but
-	// clients whose rounds are about equally long may all send at one time. A bounded
-	// client waits after τ + 1 rounds until updates and broadcasts have travelled.
-	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // of the fastest client, the first
+	// By Little's law as many messages are on the way, on average, as are sent while
+	// one travels. Chance makes it a Poisson number, of which four deviations are
+	// added; but clients whose rounds are about equally long may all send at one
+	// time. A bounded client waits after τ + 1 rounds until updates and broadcasts
+	// have travelled.
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // mean time of the fastest client's first round
 	travelling := func(senders int, latency *clock.Duration) int {
 		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {
@@ -61,7 +62,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 			broadcasts += travelling(n, &c.Timing.Downlink)
 		}
 		if c.Churn != (clock.Churn{}) {
-			broadcasts += n // one that returns gets a copy of its own
+			broadcasts += n // a client that returns gets a copy of its own
 		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())

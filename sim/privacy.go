@@ -12,11 +12,11 @@ import (
 )
 
 // Statement is what a run guarantees to a record, as claimed by one accountant
-// for one of two views of who it is released by.
+// for the releases of one client, or of all that hold the record.
 type Statement struct {
-	// The three of a dp.Bound. All are nil where the accountant proves no upper
-	// end; Reason says why. Where they are those of a release that costs at least
-	// as much, Kind is dp.Upper and Reason says of which.
+	// The three ε are those of a dp.Bound. All are nil where the accountant proves no
+	// upper end; Reason says why. Where they are those of a release that costs at
+	// least as much, Kind is dp.Upper and Reason says of which.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
@@ -25,14 +25,14 @@ type Statement struct {
 	Accountant   string       `json:"accountant"`
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
-	DatasetSize  int          `json:"dataset_size"` // N_c
-	Rounds       int          `json:"rounds"`       // composed
+	DatasetSize  int          `json:"dataset_size"` // N_c, the records of a client
+	Rounds       int          `json:"rounds"`       // how many rounds are composed
 	GradComps    int          `json:"grad_computations"`
 	Reason       string       `json:"reason,omitempty"`
 }
 
-// Privacy is both views of a run's guarantee: of a record in the data of one
-// client, whose T rounds it pays for, and of a record as it was really held. If
+// Privacy is a run's guarantee in both views: for a record in the data of one
+// client, whose T rounds it pays for, and for a record as it was really held. If
 // clients share records, per_record composes all rounds of all of them.
 type Privacy struct {
 	PerClient Statement `json:"per_client"`
@@ -109,7 +109,7 @@ func account(acc dp.Accountant, kinds []history, partition data.Partition, delta
 // maxAccounted is how many different clients are accounted one by one.
 const maxAccounted = 16
 
-// worstOf is the statement of the client that pays most, or of a release that
+// worstOf returns the statement of the client that pays most, or of a release that
 // costs as much as any client's.
 func worstOf(acc dp.Accountant, kinds []history, delta float64) Statement {
 	if len(kinds) > maxAccounted {
@@ -152,7 +152,7 @@ func state(acc dp.Accountant, events []dp.Event, delta float64) Statement {
 	return s
 }
 
-// reason is the first problems of err, on one line: rounds that differ in size
+// reason returns the first problems of err, on one line: rounds that differ in size
 // alone repeat them.
 func reason(err error) string {
 	const shown = 2

@@ -20,11 +20,11 @@ const (
 	// broadcastArrivesAtAll is broadcastArrives at the event's client and, at
 	// the same time, at all clients after it.
 	broadcastArrivesAtAll
-	updateResent // after it was lost; it holds the message, as when it arrives
+	updateResent // a lost message is sent again; the event holds it, as when it arrives
 	broadcastResent
 	clientLeaves
 	clientReturns
-	eventKinds // how many there are
+	eventKinds // how many kinds there are
 )
 
 // update reports whether such an event is of an update on its way.
@@ -38,14 +38,14 @@ func (k eventKind) broadcast() bool {
 // event is one thing that happens on the virtual clock.
 type event struct {
 	at     Time
-	seq    uint64 // order of creation
+	seq    uint64 // number in the order of creation
 	client uint32
 	kind   eventKind
 	number int32   // the round of an update, the k of a broadcast
-	vector *Vector // the message's; nil where there is none
+	vector *Vector // the vector that the message carries; nil where there is none
 }
 
-// before is the order of events: (time, client, sequence).
+// before reports whether e comes first, in the order (time, client, sequence).
 func (e *event) before(o *event) bool {
 	if e.at != o.at {
 		return e.at < o.at
@@ -112,7 +112,7 @@ func (q *queue) remove(match func(*event) bool) {
 		if !match(&h[i]) {
 			continue
 		}
-		for i > 0 { // It goes to the top, and from there.
+		for i > 0 { // The event goes to the top, and is taken from there.
 			parent := (i - 1) / 2
 			h[i] = h[parent]
 			i = parent

@@ -9,17 +9,17 @@ import (
 // HappeningKind says what happened.
 type HappeningKind uint8
 
-// What can happen in a run.
+// These things can happen in a run.
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds
 	RoundAborted      // the client left; the round will be begun again
-	UpdateArrives     // at the server, which applies it unless it came before
-	BroadcastSent     // by the server, to all clients or, when one returns, to that one
-	BroadcastArrives  // at a client, which drops it if it has a newer one
-	MessageLost       // on its way; a client that is away gets none
-	MessageResent     // after it was lost
-	MessageDuplicated // it will arrive twice
+	UpdateArrives     // an update comes to the server, which applies it unless it came before
+	BroadcastSent     // the server sends to all clients or, when one returns, to that one
+	BroadcastArrives  // a broadcast comes to a client, which drops it if it has a newer one
+	MessageLost       // a message is lost on its way, or comes to a client that is away
+	MessageResent     // a message is sent again after it was lost
+	MessageDuplicated // a message will arrive twice
 	ClientLeaves
 	ClientReturns
 )
@@ -45,11 +45,11 @@ const AllClients = -1
 type Happening struct {
 	At     Time
 	Kind   HappeningKind
-	Client int  // whose round, the update's or the one that a broadcast is for; or AllClients
+	Client int  // whose round or update it is, or whom a broadcast is for; or AllClients
 	Number int  // the round i, or the k of a broadcast
-	Size   int  // RoundBegins: the sample size s_i, as expected
-	Lag    int  // RoundBegins: i − k, k being the newest broadcast received
-	Down   bool // of messages: a broadcast, not an update
+	Size   int  // for RoundBegins the expected sample size s_i
+	Lag    int  // for RoundBegins i − k, k being the newest broadcast received
+	Down   bool // for messages, whether it is a broadcast and not an update
 }
 
 // Record shows f the rounds under way, as they began, and then everything that
@@ -71,7 +71,7 @@ func (v *Virtual) Record(f func(Happening)) {
 	}
 }
 
-// begun is the beginning of the client's round under way.
+// begun returns the beginning of the client's round under way.
 func (v *Virtual) begun(c *Client) Happening {
 	return Happening{
 		At: v.stations[c.id].began, Kind: RoundBegins, Client: c.id,

@@ -30,7 +30,7 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return r
 }
 
-// checkRun reports that nothing can be drawn for the run.
+// checkRun reports an error if nothing can be drawn for the run.
 func (r *Roots) checkRun() error {
 	if err := r.Run.Check(); err != nil {
 		return fmt.Errorf("sim: roots: of the run: %w", err)
@@ -38,7 +38,7 @@ func (r *Roots) checkRun() error {
 	return nil
 }
 
-// checkClient reports that nothing can be drawn for a client.
+// checkClient reports an error if nothing can be drawn for a client.
 func (r *Roots) checkClient(client int) error {
 	if client >= len(r.Clients) {
 		return fmt.Errorf("sim: roots: of client %d: there are roots of %d clients", client, len(r.Clients))

@@ -22,7 +22,7 @@ func (v *Virtual) begin(c *Client) {
 	if v.slower != nil {
 		scale *= v.slower[c.id]
 	}
-	// A round that was given up is not as long again as it was.
+	// A round that is begun again after it was given up takes another time.
 	took := v.cfg.Timing.Compute.At(v.cfg.Roots.Run, rng.ComputeTime, c.id, c.state.i+int(st.aborts), scale, &v.draws)
 	v.enter(took, event{client: uint32(c.id), kind: roundEnds})
 }

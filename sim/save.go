@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A machine's state as bytes, little-endian:
+// A machine's state is written as bytes, little-endian:
 //
 //	"proactivedp server\n" or "proactivedp client\n"
 //	version of the format      8 bytes
@@ -73,7 +73,7 @@ func (c *Client) Restore(r io.Reader) error {
 	})
 }
 
-// visit carries the client's number and state.
+// visit carries the client's number and state, in either direction.
 func (c *Client) visit(k *codec) {
 	exactly(k, "client", c.id)
 	c.state.visit(k)

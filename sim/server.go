@@ -19,9 +19,9 @@ type Server struct {
 type serverState struct {
 	v       []float32
 	k       int        // all updates of rounds < k of all clients are in
-	applied int        // updates applied
-	clients []progress // by client
-	at      []int32    // at[r]: clients whose rounds < r, and no more in a row, are in
+	applied int        // how many updates have been applied
+	clients []progress // which rounds of each client are in
+	at      []int32    // at[r] is how many clients have their rounds < r in, and no more in a row
 }
 
 // progress is which rounds of a client are in: all below next, and those listed
@@ -118,7 +118,8 @@ func (p *progress) highest() int {
 	return int(p.next) - 1
 }
 
-// Has reports whether the client's update of a round is in; of what cannot be, no.
+// Has reports whether the client's update of a round is in. It is not where there
+// is no such client or round.
 func (s *Server) Has(client, round int) bool {
 	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
 		s.state.clients[client].has(int32(round))

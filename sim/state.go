@@ -35,7 +35,7 @@ func (s *station) visit(c *codec) {
 	number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
 	number(c, "time it left", &s.left, 0, math.MaxInt64)
 	number(c, "time spent away", &s.absent, 0, math.MaxInt64)
-	number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // beside a round it is a place of draws
+	number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // with the round's number it is a place of draws
 	number(c, "sendings", &s.sendings, 0, math.MaxUint32)
 	number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
 	boolean(c, "away", &s.away)
@@ -75,7 +75,7 @@ func (s *clientState) visit(c *codec) {
 	number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
 	visitLedger(c, &s.ledger)
 	c.vector(&s.shared, 1)
-	if s.shared == nil { // else what is in own is not read any more
+	if s.shared == nil { // else own is not read any more, whatever it holds
 		c.floats(&s.own)
 	}
 	c.vector(&s.newer, 1)

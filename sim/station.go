@@ -4,12 +4,12 @@ package sim
 // it spends its time, and how many draws it has made.
 type station struct {
 	began    Time   // when the newest round began
-	busy     Time   // spent computing, in rounds that ended or were given up
+	busy     Time   // time spent computing, in rounds that ended or were given up
 	left     Time   // when it last left
-	absent   Time   // spent away, until it last returned
-	aborts   uint32 // rounds given up
-	sendings uint32 // of messages from and to it, if Virtual.unreliable
-	turns    uint32 // departures and returns that were drawn
+	absent   Time   // time spent away, until it last returned
+	aborts   uint32 // how many rounds were given up
+	sendings uint32 // how many messages were sent from and to it, if Virtual.unreliable
+	turns    uint32 // how many departures and returns were drawn
 	away     bool
 }
 

@@ -16,7 +16,7 @@ type Decay string
 const (
 	LinearDecay Decay = "linear"   // η₀/(1+βt), the strongly convex case
 	SqrtDecay   Decay = "sqrt"     // η₀/(1+β√t), the plain convex and the non-convex case
-	NoDecay     Decay = "constant" // η₀
+	NoDecay     Decay = "constant" // always η₀
 )
 
 // StepSize is the diminishing step size sequence η̄_i.
@@ -56,12 +56,12 @@ func (s StepSize) At(t int) float64 {
 	return s.Eta0
 }
 
-// schedule is what Setup fixes before round 0 for every client alike: T, the
+// schedule holds what Setup fixes before round 0 for every client alike: T, the
 // step sizes, and the gradient computations before each round. It is read-only.
 type schedule struct {
 	rounds int
-	eta    []float32 // η̄_i, T of them
-	before []int     // Σ_{j<i} s_j, T+1 of them
+	eta    []float32 // η̄_i of each of the T rounds
+	before []int     // Σ_{j<i} s_j for i = 0 to T
 }
 
 func newSchedule(sizes dp.Sizes, rounds int, steps StepSize) *schedule {

@@ -15,7 +15,7 @@ func (c *Config) Validate() error {
 	n := c.Clients()
 	errs := []error{c.checkWithoutClock(), c.Timing.Validate(n), c.Speeds.Validate(n),
 		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate()}
-	if errors.Join(errs...) == nil { // what follows needs sound parts
+	if errors.Join(errs...) == nil { // the next checks need sound parts
 		errs = append(errs, c.checkClock(c.Run()))
 	}
 	return errors.Join(errs...)
@@ -77,7 +77,7 @@ func (c *Config) checkShared() error {
 	return errors.Join(errs...)
 }
 
-// checkRows reports that a client does not hold the records that are accounted.
+// checkRows reports an error if a client does not hold the records that are accounted.
 func (c *Config) checkRows(client int) error {
 	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
 		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n,

@@ -5,7 +5,7 @@ package sim
 // reader has let go of it; then the runner uses it again.
 type Vector struct {
 	X       []float32
-	readers int32 // left; the runner's
+	readers int32 // readers that are left, counted by the runner
 }
 
 // vectorPool keeps vectors of one length for further use.
@@ -14,7 +14,7 @@ type vectorPool struct {
 	free   []*Vector
 }
 
-// get returns a vector of any content for so many readers.
+// get returns a vector for so many readers; its content may be anything.
 func (p *vectorPool) get(readers int) *Vector {
 	v := p.take()
 	v.readers = int32(readers)

@@ -25,17 +25,17 @@ type Virtual struct {
 	now        Time
 	seq        uint64
 	queue      queue
-	stations   []station // by client
+	stations   []station // how each client spends its time
 	staleness  Staleness
-	record     func(Happening) // nil: not wanted
+	record     func(Happening) // is shown what happens; nil: nobody is
 	vectors    vectorPool
 	frame      frame
-	draws      rng.Stream // of durations and of what befalls messages
-	slower     []float64  // by client, the factor on its compute time; nil: 1
-	unreliable bool       // messages may meet more than their latency
-	ws         *Workspace // of computing here; nil until needed
-	failed     error      // why the run cannot go on
-	crew       *crew      // nil: compute here
+	draws      rng.Stream // draws durations and what befalls messages
+	slower     []float64  // the factor on each client's compute time; nil: 1
+	unreliable bool       // whether messages may meet more than their latency
+	ws         *Workspace // for computing here; nil until needed
+	failed     error      // why the run cannot go on; nil if it can
+	crew       *crew      // computes rounds; nil: they are computed here
 }
 
 // NewVirtual prepares a run. observe may be nil.

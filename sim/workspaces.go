@@ -7,13 +7,13 @@ import (
 )
 
 // workspaces are what Hogwild's clients compute in, one for each processor. They
-// lie in places that are emptied and filled without a lock: one that all clients
-// fight for, as a channel's, is a tenth of a small model's round. Only a client
-// that finds none waits at a channel.
+// lie in places that are emptied and filled without a lock: a lock that all clients
+// fight for, such as a channel's, takes a tenth of a small model's round. Only a
+// client that finds no workspace waits at a channel.
 type workspaces struct {
 	places  []atomic.Pointer[Workspace]
 	waiting atomic.Int32
-	handed  chan *Workspace // to those that wait; has room for all
+	handed  chan *Workspace // carries workspaces to clients that wait; has room for all
 }
 
 func newWorkspaces(cfg *Config) *workspaces {
@@ -32,8 +32,8 @@ func (w *workspaces) take(ctx context.Context) (*Workspace, error) {
 	}
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
-	// Whoever gives one from now on sees that somebody waits; who did before has
-	// left it in its place.
+	// A client that gives a workspace back from now on sees that somebody waits; one
+	// that did so before has left it in its place.
 	if ws := w.find(); ws != nil {
 		return ws, nil
 	}

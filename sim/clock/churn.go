@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Churn is clients that leave and come back. Each is there at the start and then
-// in turn present and away, for exponential times of these means. The zero value:
-// all stay.
+// Churn says how clients leave and come back. Each is there at the start and then
+// in turn present and away, for exponential times of these means. With the zero
+// value all stay.
 //
 // A client that leaves gives up the round under way: nothing of it was released,
 // and it begins it again when it is back, with the same sample and noise. What it

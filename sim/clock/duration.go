@@ -24,12 +24,12 @@ import (
 // of the other fields it has; those are 0 else.
 type Duration struct {
 	Kind      Family
-	Mean      time.Duration // constant, exponential, lognormal, pareto
-	Low, High time.Duration // uniform
-	Shape     float64       // lognormal: σ of the logarithm; pareto: α
-	File      string        // trace: the name that Trace goes by
-	Trace     *Trace        // trace
-	Own       Distribution  // own
+	Mean      time.Duration // the mean: constant, exponential, lognormal, pareto
+	Low, High time.Duration // the bounds: uniform
+	Shape     float64       // of a lognormal σ of the logarithm, of a Pareto α
+	File      string        // of a trace, the name that it goes by
+	Trace     *Trace        // the trace
+	Own       Distribution  // the distribution of one's own
 }
 
 // Distribution is a family of one's own, for Duration.Own. It must be immutable,
@@ -61,9 +61,9 @@ const (
 // MaxDuration bounds a mean, a bound and a duration of a trace.
 const MaxDuration = time.Hour
 
-// Limits of shapes.
+// maxSigma and maxAlpha bound shapes.
 const (
-	maxSigma = 5    // of a lognormal: beyond it no mean is ever seen
+	maxSigma = 5    // of a lognormal: with a larger one no mean is ever seen
 	maxAlpha = 1000 // of a Pareto
 )
 
@@ -201,7 +201,7 @@ func (d *Duration) Expected() float64 {
 	return float64(d.Mean)
 }
 
-// ExpectedOf returns the mean of a client's, in nanoseconds.
+// ExpectedOf returns the mean of a client's durations, in nanoseconds.
 func (d *Duration) ExpectedOf(client int) float64 {
 	if d.Kind == Traced {
 		return d.Trace.means[client]
@@ -209,9 +209,9 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At returns scale times the draw at the place (p, client, at), in whole
-// nanoseconds so that the order of events does not hang on the last bits of a
-// float64; at most Beyond. s is working memory.
+// At returns scale times the draw at the place (p, client, at), at most Beyond. It
+// is in whole nanoseconds, so that the order of events does not hang on the last
+// bits of a float64. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind != Constant {
 		root.Reseed(s, p, uint32(client), at)
@@ -250,7 +250,7 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 // Beyond is a time that the clock cannot hold, some 292 years.
 const Beyond time.Duration = math.MaxInt64
 
-// whole rounds to whole nanoseconds.
+// whole rounds to whole nanoseconds, and to Beyond what is more.
 func whole(ns float64) time.Duration {
 	if ns = math.Round(ns); ns < float64(Beyond) {
 		return time.Duration(ns)

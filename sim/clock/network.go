@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Network is what befalls messages on their way, in both directions, beside
-// their latency. The zero value: each arrives once.
+// Network says what befalls messages on their way, in both directions, beside
+// their latency. With the zero value each arrives once.
 type Network struct {
 	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
 	Resend    time.Duration // after which a lost message is sent again, until it arrives

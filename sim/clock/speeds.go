@@ -8,14 +8,14 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds is how fast each client computes beside the others: a gradient takes a
-// client of speed x 1/x times the draw of Timing.Compute. They are listed, or
-// the factor 1/x on the time is drawn once a client, with mean 1. The zero value
-// is speed 1 for all.
+// Speeds says how fast each client computes beside the others: a gradient takes a
+// client of speed x 1/x times the draw of Timing.Compute. Speeds are listed, or
+// the factor 1/x on the time is drawn once for each client, with mean 1. The zero
+// value is speed 1 for all.
 type Speeds struct {
-	List  []float64 // by client
-	Kind  Family    // lognormal or pareto, of the factor on the time
-	Shape float64   // its σ or α
+	List  []float64 // the speed of each client
+	Kind  Family    // family of the factor on the time: lognormal or pareto
+	Shape float64   // σ or α of that family
 }
 
 // MinSpeed and MaxSpeed bound a speed that is listed.
@@ -69,7 +69,7 @@ func (s Speeds) String() string {
 	return strings.Join(list, ",")
 }
 
-// AllOne reports that all clients have speed 1.
+// AllOne reports whether all clients have speed 1.
 func (s Speeds) AllOne() bool { return s.Kind == "" && s.List == nil }
 
 // Validate reports a field outside its range, for a run of so many clients.
@@ -96,7 +96,7 @@ func (s Speeds) Validate(clients int) error {
 	return s.factor().check()
 }
 
-// factor is the family of what is drawn.
+// factor returns the distribution of the factor on the time, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
 // Factors returns, by client, the factor by which a gradient takes longer than at

@@ -12,13 +12,13 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace is durations that were measured, to be played again: each client has its
-// own, used in order, the first again after the last: of gradients by round, of
-// messages by round or k; where rounds can be begun and messages sent again, by
-// how many were. Immutable.
+// Trace holds durations that were measured, to be played again. Each client has its
+// own, which are used in order, and from the first again after the last: those of
+// gradients by round, those of messages by round or k. Where rounds can be begun
+// and messages be sent again, they are used by how many were. It is immutable.
 type Trace struct {
-	durations [][]time.Duration // by client, at least one each
-	means     []float64         // by client, in nanoseconds
+	durations [][]time.Duration // each client's durations, at least one
+	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
 // MaxTraceBytes is the most that ParseTrace reads: about five million durations.
@@ -49,7 +49,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		if err != nil {
 			bad = append(bad, fmt.Errorf("clock: trace: %w", err))
 			if first || !errors.Is(err, csv.ErrFieldCount) {
-				break // what follows would be guessed
+				break // what would follow could only be guessed
 			}
 			continue
 		}
@@ -102,7 +102,7 @@ func (t *Trace) at(client, i int) time.Duration {
 	return own[i%len(own)]
 }
 
-// checkClients reports that the trace is not one of n clients.
+// checkClients reports an error if the trace is not one of n clients.
 func (t *Trace) checkClients(n int) error {
 	if t.Clients() != n {
 		return fmt.Errorf("clock: clients of the trace = %d, must be the run's %d", t.Clients(), n)
