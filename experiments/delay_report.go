@@ -18,7 +18,7 @@ const textWidth = 100
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
-		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, train.DataText(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, report.Data(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
 		wrapped(timingText(t))); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
 		return err
 	}
-	if err := train.WriteNotes(w, r.Notes); err != nil {
+	if err := report.WriteNotes(w, r.Notes); err != nil {
 		return err
 	}
 	return r.Privacy.WriteText(w)

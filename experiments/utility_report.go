@@ -58,7 +58,7 @@ func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []fl
 // of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %d rows of %s\n",
-		r.JudgedOn, r.TestRows, train.DataText(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
+		r.JudgedOn, r.TestRows, report.Data(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

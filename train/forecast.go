@@ -11,6 +11,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -142,7 +143,7 @@ arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
 expected time   %s (%d batches at a time, %.4g gradients per second each, measured)
 memory          %s at the most, estimated
 `,
-		DataText(f.Spec.Data, f.Synthetic, f.DataNote),
+		report.Data(f.Spec.Data, f.Synthetic, f.DataNote),
 		f.Rounds, f.Updates, f.GradComps, f.Remainder,
 		f.TotalFLOPs, f.FLOPs, f.Parameters,
 		duration(f.Seconds), f.Computing, f.Speed,
@@ -157,7 +158,7 @@ memory          %s at the most, estimated
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := WriteNotes(w, f.Notes); err != nil {
+	if err := report.WriteNotes(w, f.Notes); err != nil {
 		return err
 	}
 	return f.Privacy.WriteText(w)

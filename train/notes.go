@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"io"
 
 	"proactivedp/data"
 )
@@ -17,13 +16,4 @@ func (s Spec) Notes() []string {
 		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
 	return notes
-}
-
-func WriteNotes(w io.Writer, notes []string) error {
-	for _, n := range notes {
-		if _, err := fmt.Fprintf(w, "note            %s\n", n); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -92,18 +92,6 @@ func (s Spec) stated() Spec {
 	return s
 }
 
-// DataText names the data for people: that it is synthetic, and what else is to
-// be known of it.
-func DataText(name string, synthetic bool, note string) string {
-	if synthetic {
-		name += " (SYNTHETIC data)"
-	}
-	if note != "" {
-		name += "; " + note
-	}
-	return name
-}
-
 // WriteText writes the report for people to read.
 func (r *Report) WriteText(w io.Writer) error {
 	accuracy := "test accuracy"
@@ -116,14 +104,14 @@ rounds          %d per client, %d updates in all, at most %d behind, %.4g on ave
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g client rounds per second)
 `,
-		accuracy, r.TestAccuracy, r.TestRows, DataText(r.Spec.Data, r.Synthetic, r.DataNote),
+		accuracy, r.TestAccuracy, r.TestRows, report.Data(r.Spec.Data, r.Synthetic, r.DataNote),
 		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
 		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
 		return err
 	}
-	if err := WriteNotes(w, r.Notes); err != nil {
+	if err := report.WriteNotes(w, r.Notes); err != nil {
 		return err
 	}
 	return r.Privacy.WriteText(w)

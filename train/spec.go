@@ -81,11 +81,11 @@ func DefaultSpec() Spec {
 // Prepared is a spec made concrete: a configuration ready to run and the records
 // to judge it by: the test set, or those held out of the training set.
 type Prepared struct {
-	Spec   Spec
-	Config *sim.Config
-	Test   data.Subset
-	Delta  float64 // δ of every statement
-	Trace  *Trace  // is shown the run; nil: none
+	Spec   Spec        // with the hashes of the traces that it names
+	Config *sim.Config // what any runner runs
+	Test   data.Subset // the rows that give the accuracy
+	Delta  float64     // δ of every statement
+	Trace  *Trace      // is shown the run; nil: none
 
 	source *Source // the source that prepared it
 }

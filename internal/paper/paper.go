@@ -80,6 +80,8 @@ func (p Case) Delta() float64 { return 1 / float64(p.N) }
 // powers of ten, which are written out.
 func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
 
+// Convex returns what the paper prints for logistic regression, strongly and plain
+// convex.
 func Convex() Case {
 	convex := Case{Name: "LIBSVM", N: 10_000, GradComps: 50_000}
 	convex.Basic.Label = "tbl:basic_param_setting"
@@ -101,6 +103,7 @@ func Convex() Case {
 	return convex
 }
 
+// MNIST returns what the paper prints for its network on MNIST.
 func MNIST() Case {
 	mnist := Case{Name: "MNIST", N: 60_000, GradComps: 360_000}
 	mnist.Basic.Label = "tbl:basic_param_setting_noncvx"
@@ -123,6 +126,7 @@ func MNIST() Case {
 	return mnist
 }
 
+// CIFAR returns what the paper prints for its network on CIFAR-10.
 func CIFAR() Case {
 	cifar := Case{Name: "CIFAR-10", N: 50_000, GradComps: 350_000}
 	cifar.Basic.Label = "tbl:basic_param_setting_noncvx_cifar10"
