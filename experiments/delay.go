@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"proactivedp/train"
@@ -67,6 +65,9 @@ type DelayOptions struct {
 	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
+	// Command returns what makes the comparison again, for the manifests; nil:
+	// nothing is said of that.
+	Command func(DelaySpec) string
 }
 
 // DelayReport is what a comparison found.
@@ -117,7 +118,7 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	if o.Out != "" {
 		origin := newOrigin(work{cells: len(cells), computed: computed, took: time.Since(start)})
-		if err := s.write(ctx, o.Out, f, c, results[runs:], origin); err != nil {
+		if err := s.write(ctx, o, f, c, results[runs:], origin); err != nil {
 			return nil, err
 		}
 	}
@@ -130,6 +131,14 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 	}, nil
 }
 
+// command returns what makes the comparison again, if that can be said.
+func (o DelayOptions) command(s DelaySpec) string {
+	if o.Command == nil {
+		return ""
+	}
+	return o.Command(s)
+}
+
 // cells returns the folder where finished runs are kept; "": nowhere.
 func (o DelayOptions) cells() string {
 	if o.Out == "" {
@@ -139,7 +148,7 @@ func (o DelayOptions) cells() string {
 }
 
 // write writes the pictures, a folder each, as figures are.
-func (s DelaySpec) write(ctx context.Context, out string, f *frame, c *contest, windows []json.RawMessage, origin Origin) error {
+func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage, origin Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		draw        func() (*outcome, error)
@@ -158,22 +167,12 @@ func (s DelaySpec) write(ctx context.Context, out string, f *frame, c *contest, 
 			return err
 		}
 		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: s.command(), Config: made.config, Seeds: s.Seeds, Scale: f.scale,
+			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds, Scale: f.scale,
 			Data: manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
 		}
-		if err := write(filepath.Join(out, picture.name), made, m); err != nil {
+		if err := write(filepath.Join(o.Out, picture.name), made, m); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// command returns the command that makes the comparison again, but for where the data is.
-func (s DelaySpec) command() string {
-	delays := strings.Join(s.Delays, ",")
-	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
-		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
-	}
-	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d%s", s.Train.Model, s.Train.Data, delays, s.Seeds,
-		flags(s.Train, DefaultDelaySpec(s.Train.Model, s.Train.Data).Train))
 }

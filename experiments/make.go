@@ -36,6 +36,9 @@ type MakeOptions struct {
 	Scale    float64 // which part of K is run, in (0, 1]
 	Workers  int     // how many cells are computed at the same time, if the memory allows
 	Progress io.Writer
+	// Command returns what makes a figure again, for its manifest: from data that
+	// are a stand-in, or not. nil: nothing is said of that.
+	Command func(figure string, synthetic bool) string
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
@@ -88,6 +91,14 @@ type ManifestData struct {
 func manifestData(source *train.Source) ManifestData {
 	d := source.Data()
 	return ManifestData{d.Name, source.Hash(), d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
+}
+
+// command returns what makes the figure again, if that can be said.
+func (o MakeOptions) command(figure string, synthetic bool) string {
+	if o.Command == nil {
+		return ""
+	}
+	return o.Command(figure, synthetic)
 }
 
 // maxSeeds bounds the seeds of a figure.
@@ -209,21 +220,9 @@ type work struct {
 
 func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest {
 	return Manifest{
-		Figure: fig.Name, Title: fig.Title, Command: command(fig, f, o), Config: config,
+		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
 		Seeds: f.seeds, Scale: f.scale,
 		Data: manifestData(f.source), Origin: newOrigin(w),
 		Files: []string{pictureFile, tableFile, manifestFile},
 	}
-}
-
-// command returns the command that makes the figure again.
-func command(fig Figure, f *frame, o MakeOptions) string {
-	text := fmt.Sprintf("proactivedp figures %s --seeds %d", fig.Name, o.Seeds)
-	if o.Scale < 1 {
-		text += fmt.Sprintf(" --scale %g", o.Scale)
-	}
-	if f.data().Synthetic {
-		text += " --allow-stand-in"
-	}
-	return text
 }

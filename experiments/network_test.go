@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,7 +79,11 @@ func TestFigureOfANetwork(t *testing.T) {
 	dir := t.TempDir()
 	d := digits(700)
 	d.Note = "a note on the rows"
-	o := MakeOptions{Out: dir, Seeds: 1, Scale: 0.0011, Workers: 2, Load: func(context.Context, string) (*data.Dataset, error) { return d, nil }}
+	o := MakeOptions{
+		Out: dir, Seeds: 1, Scale: 0.0011, Workers: 2,
+		Load:    func(context.Context, string) (*data.Dataset, error) { return d, nil },
+		Command: func(figure string, synthetic bool) string { return fmt.Sprint(figure, synthetic) },
+	}
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +95,7 @@ func TestFigureOfANetwork(t *testing.T) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Scale != 0.0011 || m.Data.Train != 600 || m.Data.Note != d.Note || !strings.Contains(m.Command, "--scale 0.0011") {
+	if m.Scale != 0.0011 || m.Data.Train != 600 || m.Data.Note != d.Note || m.Command != figures[0].Name+"true" {
 		t.Errorf("manifest %+v", m)
 	}
 	index, err := os.ReadFile(filepath.Join(dir, indexFile))

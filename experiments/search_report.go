@@ -46,12 +46,12 @@ type SearchCandidate struct {
 const searchPrivacy = "the search trains on the same records again and again and picks by what it sees: it is covered by no privacy statement"
 
 // report tells what was found.
-func (s SearchSpec) report(all []found, source *train.Source) *SearchReport {
+func (s SearchSpec) report(all []found, source *train.Source, command string) *SearchReport {
 	d := source.Data()
 	r := SearchReport{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: s.Train.Holdout, GradComps: all[0].spec.GradComps,
-		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: s.command(),
+		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: command,
 	}
 	for _, sigma := range s.Sigmas {
 		ranking := SearchRanking{Sigma: sigma}
@@ -74,7 +74,7 @@ const shownCandidates = 5
 func (r *SearchReport) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "search on %s: judged by %d held-out training records, not by the test set\n",
-		train.DataText(r.Data, r.Synthetic, ""), r.HeldOutRows)
+		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)
 	for _, ranking := range r.Rankings {
 		noise := fmt.Sprintf("σ = %.7g", ranking.Sigma)
 		if ranking.Sigma == 0 {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"proactivedp/data"
@@ -49,7 +48,7 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 		return nil, err
 	}
 	m := SearchManifest{
-		Command: s.command(), Config: s, Data: manifestData(source),
+		Command: o.command(s), Config: s, Data: manifestData(source),
 		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
 	}
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
@@ -60,7 +59,7 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 		write func(io.Writer) error
 	}{
 		{searchReadme, func(w io.Writer) error {
-			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data()))
+			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), m.Command))
 			return err
 		}},
 		{searchCSV, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
@@ -70,7 +69,7 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 			return nil, err
 		}
 	}
-	return s.report(all, source), nil
+	return s.report(all, source, m.Command), nil
 }
 
 // SearchOptions says how a search is run.
@@ -78,30 +77,21 @@ type SearchOptions struct {
 	Out      string // the folder to write to
 	Workers  int    // how many runs go on at the same time, if the memory allows
 	Progress io.Writer
+	// Command returns what makes the search again, for the manifest; nil: nothing
+	// is said of that.
+	Command func(SearchSpec) string
 }
 
-// command returns the command that makes the search again: with all that is always
-// said, and what else differs from the paper's.
-func (s SearchSpec) command() string {
-	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
-		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
-		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
-	usual := s.paper() // what is said above is not said again
-	usual.NoiseMultiplier, usual.SampleSize, usual.Schedule, usual.Holdout = s.Train.NoiseMultiplier, s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout
-	usual.Eta0, usual.Beta = s.Train.Eta0, s.Train.Beta
-	return text + flags(s.Train, usual)
+// command returns what makes the search again, if that can be said.
+func (o SearchOptions) command(s SearchSpec) string {
+	if o.Command == nil {
+		return ""
+	}
+	return o.Command(s)
 }
 
 // paper returns what the search trains unless it is said otherwise.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
-
-func listText(x []float64) string {
-	texts := make([]string, len(x))
-	for i, v := range x {
-		texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	return strings.Join(texts, ",")
-}
 
 // searchRecords returns every run as rows of CSV, the header first.
 func searchRecords(all []found) [][]string {
@@ -117,8 +107,12 @@ func searchRecords(all []found) [][]string {
 	return out
 }
 
-// readme returns the page that tells what was searched and what was found.
-func (s SearchSpec) readme(all []found, d *data.Dataset) string {
+// readme tells what was searched and what was found.
+func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string {
+	made := ""
+	if command != "" {
+		made = ": `" + command + "`"
+	}
 	var p report.Page
 	t := all[0].spec
 	p.Title("Search for the step size on " + d.Name)
@@ -133,7 +127,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset) string {
 		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
 			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule, t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
-		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made: `%s`", searchCSV, manifestFile, s.command()),
+		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", searchCSV, manifestFile, made),
 	})
 	for _, sigma := range s.Sigmas {
 		if sigma == 0 {

@@ -15,7 +15,7 @@ func newDelay() *cobra.Command {
 	var where dataFlags
 	spec := experiments.DefaultDelaySpec("", "")
 	flags := trainFlags{spec: spec.Train}
-	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0)}
+	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delay",
@@ -82,9 +82,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 		},
 	}
 	where.add(cmd)
-	flags.add(cmd)
-	flags.addPoint(cmd)
-	flags.addNoise(cmd)
+	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
 	f := cmd.Flags()
 	for _, name := range []string{"delay", "seed", "runner"} {
 		f.Lookup(name).Hidden = true // delays and seeds are lists here, and only one runner has a clock

@@ -65,6 +65,7 @@ as they are, and goes on from there.`,
 				return usage(err)
 			}
 			o.Progress = cmd.ErrOrStderr()
+			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
 				if standIn && where.obtainable(cmd) && (errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)) {

@@ -16,7 +16,7 @@ func newSearch() *cobra.Command {
 	var where dataFlags
 	spec := experiments.PaperSearch("", "mnist")
 	flags := trainFlags{spec: spec.Train}
-	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0)}
+	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search",
@@ -92,7 +92,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 		},
 	}
 	where.add(cmd)
-	flags.add(cmd)
+	flags.add(cmd, settingFlags)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models, "models to try, of logreg, logreg-plain, lenet, lenet-relu and alexnet")
 	numbersVar(f, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,95 +12,6 @@ import (
 	"proactivedp/sim"
 	"proactivedp/train"
 )
-
-// trainFlags is the flags of a training run. Those not given have the paper's
-// values for the model and the data.
-type trainFlags struct {
-	spec  train.Spec
-	names []string
-}
-
-// add gives cmd the flags that say all but what a search tries.
-func (t *trainFlags) add(cmd *cobra.Command) {
-	s := &t.spec
-	t.text(cmd, &s.Data, "data", "data set `name` (see proactivedp data list), or a LIBSVM file of two classes")
-	t.number(cmd, &s.Clients, "clients", "number of clients n, in [1, 1000000]")
-	t.number(cmd, &s.GradComps, "grad-computations", "gradient computations K of each client, at least the first sample size")
-	t.text(cmd, &s.SampleSize, "sample-size", "sample sizes s_i of rounds i, each in [1, N]: S, linear:FIRST,SLOPE, poly:FIRST,SLOPE,POWER or list:S0,S1,…")
-	t.text(cmd, &s.Schedule, "schedule", "step size of round t: linear η₀/(1+βt), sqrt η₀/(1+β√t) or constant")
-	t.text(cmd, &s.Delay, "delay", "permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt (√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…")
-	t.text(cmd, &s.Partition, "partition", "who holds which rows: replicate (every client the training set), shard (disjoint) or dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])")
-	t.text(cmd, &s.Sampling, "sampling", "poisson or fixed (exactly s without replacement)")
-	t.text(cmd, &s.Runner, "runner", "virtual (repeatable) or hogwild (free-running goroutines)")
-	t.text(cmd, &s.Compute, "compute-time", "virtual time of one gradient, at most 1h: constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE (CSV: client,duration)")
-	t.text(cmd, &s.Latency, "latency", "virtual time of one message, likewise")
-	t.text(cmd, &s.Speeds, "speeds", "speeds of the clients in [0.001, 1000], as 1,1,0.5 (a speed of 0.5 takes twice the time), or drawn, for a time's factor of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or pareto:ALPHA, ALPHA in (1, 1000]")
-	t.real(cmd, &s.Loss, "loss", "probability in [0, 0.99] that a message is lost on its way, either way; it is sent again after --resend")
-	t.text(cmd, &s.Resend, "resend", "virtual time, at most 1h, after which a lost message is sent again, such as 1ms")
-	t.real(cmd, &s.Duplicate, "duplicate", "probability in [0, 1] that a message arrives twice")
-	t.text(cmd, &s.Churn, "churn", "clients leave and return: mean times PRESENT,AWAY, each at most 1h, such as 100ms,20ms; a round under way is begun again")
-	t.real(cmd, &s.Adapt, "adapt", "clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or 0: they do not; ε is of the sizes run")
-	t.number(cmd, &s.Holdout, "holdout", "keep this many training rows, the last ones, from training and judge by them, not by the test set; at least 1")
-}
-
-// addPoint gives cmd the flags of what a search tries, one of each.
-func (t *trainFlags) addPoint(cmd *cobra.Command) {
-	s := &t.spec
-	t.text(cmd, &s.Model, "model", strings.Join(train.ModelNames(), ", "))
-	t.real(cmd, &s.Eta0, "eta0", "initial step size η₀, in [1e-30, 1e30]")
-	t.real(cmd, &s.Beta, "beta", "decay β of the step size, in [0, 1e30]")
-	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all randomness, a whole number of at least 0")
-	t.names = append(t.names, "seed")
-}
-
-// addNoise gives cmd the flags of the mechanism and its statement.
-func (t *trainFlags) addNoise(cmd *cobra.Command) {
-	s := &t.spec
-	t.real(cmd, &s.NoiseMultiplier, "sigma", "noise multiplier σ, at least 0: the noise of a sum of gradients is N(0, C²σ²) per coordinate; 0 trains without noise")
-	t.real(cmd, &s.Clip, "clip", "clipping norm C (max grad norm), in [1e-30, 1e30]")
-	t.real(cmd, &s.Delta, "delta", "δ of the privacy statement, in (0, 1) (default 1/N)")
-}
-
-func (t *trainFlags) text(cmd *cobra.Command, p *string, name, usage string) {
-	cmd.Flags().StringVar(p, name, *p, usage)
-	t.names = append(t.names, name)
-}
-
-func (t *trainFlags) number(cmd *cobra.Command, p *int, name, usage string) {
-	countVar(cmd.Flags(), p, name, *p, usage)
-	t.names = append(t.names, name)
-}
-
-func (t *trainFlags) real(cmd *cobra.Command, p *float64, name, usage string) {
-	cmd.Flags().Float64Var(p, name, *p, usage)
-	t.names = append(t.names, name)
-}
-
-// given returns the values of the flags that were given, by name.
-func (t *trainFlags) given(cmd *cobra.Command) map[string]string {
-	given := map[string]string{}
-	for _, name := range t.names {
-		if f := cmd.Flags().Lookup(name); f.Changed {
-			given[name] = f.Value.String()
-		}
-	}
-	return given
-}
-
-// fill sets what was not given to what paper says for the model and the data
-// that were.
-func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
-	given := t.given(cmd)
-	fromOS := t.spec.SeedFromOS
-	t.spec = paper(given["model"], given["data"])
-	t.spec.SeedFromOS = fromOS
-	for name, value := range given {
-		if err := cmd.Flags().Set(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func newTrain() *cobra.Command {
 	var where dataFlags
@@ -194,12 +104,9 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	}
 	where.add(cmd)
 	keep.add(cmd)
-	flags.add(cmd)
-	flags.addPoint(cmd)
-	flags.addNoise(cmd)
+	flags.add(cmd, settingFlags, pointFlags, noiseFlags, runFlags)
 	trace.add(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&spec.SeedFromOS, "seed-from-os", false, "take all randomness from the operating system instead of a seed")
 	countVar(f, &perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models, at least 1; never changes the result")
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

@@ -78,8 +78,7 @@ but for the step size of networks, as those of train.`,
 		},
 	}
 	where.add(cmd)
-	flags.add(cmd)
-	flags.addPoint(cmd)
+	flags.add(cmd, settingFlags, pointFlags)
 	f := cmd.Flags()
 	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/experiments"
+)
+
+// The commands that make a result again, which its manifest states. Where the data
+// are is not among what they say.
+
+// figureCommand makes a figure again.
+func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) string {
+	text := fmt.Sprintf("proactivedp figures %s --seeds %d", figure, o.Seeds)
+	if o.Scale < 1 {
+		text += fmt.Sprintf(" --scale %g", o.Scale)
+	}
+	if synthetic {
+		text += " --allow-stand-in"
+	}
+	return text
+}
+
+// delayCommand makes a comparison again.
+func delayCommand(s experiments.DelaySpec) string {
+	delays := strings.Join(s.Delays, ",")
+	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
+		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
+	}
+	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
+	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model, s.Train.Data, delays, s.Seeds) +
+		flagsText(s.Train, usual, "model", "data", "seed")
+}
+
+// searchCommand makes a search again: with all that is always said, and what else
+// differs from the paper's.
+func searchCommand(s experiments.SearchSpec) string {
+	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
+		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
+		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
+	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
+	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule", "holdout", "seed")
+}
+
+// listText writes numbers as a flag lists them.
+func listText(x []float64) string {
+	texts := make([]string, len(x))
+	for i, v := range x {
+		texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strings.Join(texts, ",")
+}

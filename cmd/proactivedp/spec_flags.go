@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/train"
+)
+
+// specFlag is the flag of a field of a training's spec. The library does not know
+// it: which flags there are, and what they mean, is said here alone.
+type specFlag struct {
+	name  string
+	group flagGroup
+	field func(*train.Spec) any // returns a pointer to the field
+	usage string
+}
+
+// flagGroup says which commands have a flag.
+type flagGroup int
+
+// The groups: what every command that trains has, what a search tries, of which
+// others have one each, the mechanism with its statement, and what only one run by
+// itself has.
+const (
+	settingFlags flagGroup = iota
+	pointFlags
+	noiseFlags
+	runFlags
+)
+
+// specFlags lists the flags, in the order in which a command states them.
+var specFlags = []specFlag{
+	{"model", pointFlags, func(s *train.Spec) any { return &s.Model },
+		strings.Join(train.ModelNames(), ", ")},
+	{"data", settingFlags, func(s *train.Spec) any { return &s.Data },
+		"data set `name` (see proactivedp data list), or a LIBSVM file of two classes"},
+	{"clients", settingFlags, func(s *train.Spec) any { return &s.Clients },
+		"number of clients n, in [1, 1000000]"},
+	{"grad-computations", settingFlags, func(s *train.Spec) any { return &s.GradComps },
+		"gradient computations K of each client, at least the first sample size"},
+	{"sample-size", settingFlags, func(s *train.Spec) any { return &s.SampleSize },
+		"sample sizes s_i of rounds i, each in [1, N]: S, linear:FIRST,SLOPE, " +
+			"poly:FIRST,SLOPE,POWER or list:S0,S1,…"},
+	{"sigma", noiseFlags, func(s *train.Spec) any { return &s.NoiseMultiplier },
+		"noise multiplier σ, at least 0: the noise of a sum of gradients is N(0, C²σ²) per " +
+			"coordinate; 0 trains without noise"},
+	{"clip", noiseFlags, func(s *train.Spec) any { return &s.Clip },
+		"clipping norm C (max grad norm), in [1e-30, 1e30]"},
+	{"eta0", pointFlags, func(s *train.Spec) any { return &s.Eta0 },
+		"initial step size η₀, in [1e-30, 1e30]"},
+	{"beta", pointFlags, func(s *train.Spec) any { return &s.Beta },
+		"decay β of the step size, in [0, 1e30]"},
+	{"schedule", settingFlags, func(s *train.Spec) any { return &s.Schedule },
+		"step size of round t: linear η₀/(1+βt), sqrt η₀/(1+β√t) or constant"},
+	{"delay", settingFlags, func(s *train.Spec) any { return &s.Delay },
+		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
+			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
+	{"partition", settingFlags, func(s *train.Spec) any { return &s.Partition },
+		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
+			"dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])"},
+	{"sampling", settingFlags, func(s *train.Spec) any { return &s.Sampling },
+		"poisson or fixed (exactly s without replacement)"},
+	{"runner", settingFlags, func(s *train.Spec) any { return &s.Runner },
+		"virtual (repeatable) or hogwild (free-running goroutines)"},
+	{"compute-time", settingFlags, func(s *train.Spec) any { return &s.Compute },
+		"virtual time of one gradient, at most 1h: constant:MEAN, exponential:MEAN, " +
+			"uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE (CSV: " +
+			"client,duration)"},
+	{"latency", settingFlags, func(s *train.Spec) any { return &s.Latency },
+		"virtual time of one message, likewise"},
+	{"speeds", settingFlags, func(s *train.Spec) any { return &s.Speeds },
+		"speeds of the clients in [0.001, 1000], as 1,1,0.5 (a speed of 0.5 takes twice the " +
+			"time), or drawn, for a time's factor of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or " +
+			"pareto:ALPHA, ALPHA in (1, 1000]"},
+	{"loss", settingFlags, func(s *train.Spec) any { return &s.Loss },
+		"probability in [0, 0.99] that a message is lost on its way, either way; it is sent " +
+			"again after --resend"},
+	{"resend", settingFlags, func(s *train.Spec) any { return &s.Resend },
+		"virtual time, at most 1h, after which a lost message is sent again, such as 1ms"},
+	{"duplicate", settingFlags, func(s *train.Spec) any { return &s.Duplicate },
+		"probability in [0, 1] that a message arrives twice"},
+	{"churn", settingFlags, func(s *train.Spec) any { return &s.Churn },
+		"clients leave and return: mean times PRESENT,AWAY, each at most 1h, such as " +
+			"100ms,20ms; a round under way is begun again"},
+	{"adapt", settingFlags, func(s *train.Spec) any { return &s.Adapt },
+		"clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or " +
+			"0: they do not; ε is of the sizes run"},
+	{"delta", noiseFlags, func(s *train.Spec) any { return &s.Delta },
+		"δ of the privacy statement, in (0, 1) (default 1/N)"},
+	{"holdout", settingFlags, func(s *train.Spec) any { return &s.Holdout },
+		"keep this many training rows, the last ones, from training and judge by them, not by " +
+			"the test set; at least 1"},
+	{"seed", pointFlags, func(s *train.Spec) any { return &s.Seed },
+		"seed of all randomness, a whole number of at least 0"},
+	{"seed-from-os", runFlags, func(s *train.Spec) any { return &s.SeedFromOS },
+		"take all randomness from the operating system instead of a seed"},
+}
+
+// trainFlags is the flags of a training run. Those not given have the paper's
+// values for the model and the data.
+type trainFlags struct {
+	spec  train.Spec
+	names []string
+}
+
+// add gives cmd the flags of the groups.
+func (t *trainFlags) add(cmd *cobra.Command, groups ...flagGroup) {
+	flags := cmd.Flags()
+	for _, f := range specFlags {
+		if !slices.Contains(groups, f.group) {
+			continue
+		}
+		switch p := f.field(&t.spec).(type) {
+		case *string:
+			flags.StringVar(p, f.name, *p, f.usage)
+		case *int:
+			countVar(flags, p, f.name, *p, f.usage)
+		case *uint64:
+			flags.Uint64Var(p, f.name, *p, f.usage)
+		case *float64:
+			flags.Float64Var(p, f.name, *p, f.usage)
+		case *bool:
+			flags.BoolVar(p, f.name, *p, f.usage)
+		}
+		t.names = append(t.names, f.name)
+	}
+}
+
+// given returns the values of the flags that were given, by name.
+func (t *trainFlags) given(cmd *cobra.Command) map[string]string {
+	given := map[string]string{}
+	for _, name := range t.names {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			given[name] = f.Value.String()
+		}
+	}
+	return given
+}
+
+// fill sets what was not given to what paper says for the model and the data
+// that were.
+func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
+	given := t.given(cmd)
+	t.spec = paper(given["model"], given["data"])
+	for name, value := range given {
+		if err := cmd.Flags().Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagsText states, for a command, the flags of what the spec says other than
+// usual, each after a blank, but for those that the command states by itself.
+func flagsText(spec, usual train.Spec, stated ...string) string {
+	var text strings.Builder
+	for _, f := range specFlags {
+		value, other := reflect.ValueOf(f.field(&spec)).Elem(), reflect.ValueOf(f.field(&usual)).Elem()
+		if !value.Equal(other) && !slices.Contains(stated, f.name) {
+			fmt.Fprintf(&text, " --%s %v", f.name, value)
+		}
+	}
+	return text.String()
+}

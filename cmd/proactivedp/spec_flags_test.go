@@ -1,0 +1,63 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"proactivedp/train"
+)
+
+// derivedFields are the fields of a spec that no flag sets: they are found in the
+// files that other flags name.
+var derivedFields = []string{"ComputeTrace", "LatencyTrace"}
+
+// Every field of a training's spec has one flag, every flag one field, and
+// "train" has them all.
+func TestSpecFlagsAreTheFields(t *testing.T) {
+	var spec train.Spec
+	flags := map[any][]string{} // by the field's address
+	for _, f := range specFlags {
+		p := f.field(&spec)
+		flags[p] = append(flags[p], f.name)
+		if f.usage == "" {
+			t.Errorf("--%s has no help", f.name)
+		}
+		if newTrain().Flags().Lookup(f.name) == nil {
+			t.Errorf("train has no --%s", f.name)
+		}
+	}
+	fields := reflect.ValueOf(&spec).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		want := 1
+		if slices.Contains(derivedFields, name) {
+			want = 0
+		}
+		p := fields.Field(i).Addr().Interface()
+		if got := flags[p]; len(got) != want {
+			t.Errorf("the field %s has the flags %v, want %d", name, got, want)
+		}
+		delete(flags, p)
+	}
+	if len(flags) > 0 {
+		t.Errorf("no fields of a spec: %v", flags)
+	}
+}
+
+// What a command states of a spec sets a spec that states the same.
+func TestFlagsTextIsRead(t *testing.T) {
+	usual := train.DefaultSpec()
+	if text := flagsText(usual, usual); text != "" {
+		t.Errorf("nothing differs, but %q", text)
+	}
+	spec := usual
+	spec.Clients, spec.Delay, spec.Loss, spec.Seed, spec.Holdout = 4, "unlimited", 0.25, 7, 10
+	const want = " --clients 4 --delay unlimited --loss 0.25 --holdout 10 --seed 7"
+	if text := flagsText(spec, usual); text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if text := flagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --holdout 10" {
+		t.Errorf("without what is stated otherwise: %q", text)
+	}
+}
