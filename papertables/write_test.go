@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/plots/plotstest"
 	"proactivedp/internal/report"
 )
 
@@ -83,6 +85,10 @@ func TestMakeTablesIsReproducible(t *testing.T) {
 			t.Errorf("%s holds NaN or a format that failed", name)
 		}
 	}
+	plotstest.Golden(t, "epsilon-over-s", func(w io.Writer) error {
+		_, err := w.Write(a["epsilon-over-s-10000.png"])
+		return err
+	})
 	// The closed form has no proof for neighbours that replace a record.
 	if !bytes.Contains(a["tables.md"], []byte("| "+report.NotCovered+" |")) {
 		t.Error("what is not covered is not said to be")

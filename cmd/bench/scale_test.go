@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -62,21 +61,15 @@ func TestDrawnRows(t *testing.T) {
 	}
 }
 
+// The folder says of every point what was measured and what the law gives: a round
+// of 600 + 20·log₂ n + d ns, and 10 MiB with 4 KiB for each client.
 func TestScaleIsWritten(t *testing.T) {
-	var points []scalePoint
-	for _, r := range scaleRuns() {
-		if r.Model != train.Ridge {
-			continue
-		}
-		ns := 1000 + float64(r.Clients) + float64(r.Columns)
-		points = append(points, scalePoint{
-			Runner: r.Runner, Model: r.Model, Processors: 1, Clients: r.Clients, Params: r.Columns + 1,
-			Updates: r.Clients * r.Rounds, Rate: 1e9 / ns, Nanoseconds: ns, Least: ns, Most: ns, MiB: 20 + float64(r.Clients)/100,
-		})
-	}
-	law, err := fitScale(lawful(points))
-	if err != nil {
-		t.Fatal(err)
+	law := &scaleLaw{A: 600, B: 20, C: 1, Cache: 1 << 30, Base: 10 << 20, Client: 4096, Time: lawFit{0.01, 0.05}}
+	points := []scalePoint{
+		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: 8192, Params: 69, Updates: 81920, Rate: 2e6, Nanoseconds: 500, Least: 400, Most: 700, MiB: 40},
+		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: manyClients, Params: 69, Updates: 100_000, Rate: 250_000, Nanoseconds: 4000, Least: 3000, Most: 4500, MiB: 75},
+		{Runner: train.HogwildRunner, Model: train.Ridge, Processors: 2, Clients: 4, Params: 101, Updates: 400, Rate: 1e6, Nanoseconds: 2000, Least: 1900, Most: 2100, MiB: 20},
+		{Runner: train.VirtualRunner, Model: train.LeNetReLU, Processors: 1, Clients: 2, Params: 300, Updates: 6, Rate: 99.5, Nanoseconds: 1e7, Least: 9e6, Most: 2e7, Gradient: 1e6, MiB: 30},
 	}
 	dir := filepath.Join(t.TempDir(), "scale")
 	if err := writeScale(dir, points, law, 3); err != nil {
@@ -89,24 +82,48 @@ func TestScaleIsWritten(t *testing.T) {
 		}
 		return string(text)
 	}
-	// 10,000 clients take 1e9/11,068 ns: 90 thousand rounds a second, and 120 MiB.
+	page := read(scaleReadme)
 	for _, want := range []string{
-		"client rounds per second of one processor | 90351 | ≥ 400000 | missed |",
-		"peak memory of the process | 120 MiB | ≤ 1024 MiB | met |",
-		"| virtual | logreg | 69 | 100000 |",
+		"| 10,000 clients, logistic regression, virtual | client rounds per second of one processor | 250000 | ≥ 400000 | missed |\n",
+		"| 10,000 clients, logistic regression, virtual | peak memory of the process | 75 MiB | ≤ 1024 MiB | met |\n",
+		"| virtual | logreg | 69 | 8192 | 2,000,000 | 500 | 929 | 40 | 42 |\n",
+		"| hogwild | logreg | 101 | 4 | 1,000,000 | 2,000 | – | 20 | – |\n",
+		"| virtual | lenet-relu | 300 | 2 | 99.5 | 10,000,000 | 1,000,920 | 30 | 10 |\n",
 	} {
-		if !strings.Contains(read(scaleReadme), want) {
-			t.Errorf("the page lacks %q:\n%s", want, read(scaleReadme))
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
-	rows, err := csv.NewReader(strings.NewReader(read(scaleTable))).ReadAll()
-	if err != nil || len(rows) != len(points)+1 {
-		t.Errorf("%d rows for %d points, %v", len(rows), len(points), err)
+	const table = `
+runner,model,processors,clients,parameters,client_rounds,client_rounds_per_second,processor_ns,processor_ns_least,processor_ns_most,gradient_ns,law_ns,peak_mib,law_mib
+virtual,logreg,1,8192,69,81920,2e+06,500,400,700,0,929,40,42
+virtual,logreg,1,10000,69,100000,2.5e+05,4000,3000,4500,0,934.75,75,49.062
+hogwild,logreg,2,4,101,400,1e+06,2000,1900,2100,0,,20,
+virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
+`
+	if got := read(scaleTable); got != table[1:] {
+		t.Errorf("the data is\n%swant%s", got, table)
 	}
-	var m struct{ Law scaleLaw }
-	if err := json.Unmarshal([]byte(read(scaleManifest)), &m); err != nil || m.Law != *law {
-		t.Errorf("the manifest's law is %+v, %v, want %+v", m.Law, err, *law)
+	var m struct {
+		Law   scaleLaw
+		Runs  int
+		Files []string
 	}
-	read(scalePicture)
-	read(scaleMemory)
+	if err := json.Unmarshal([]byte(read(scaleManifest)), &m); err != nil || m.Law != *law || m.Runs != 3 {
+		t.Errorf("the manifest says %+v, %v, want 3 runs and the law %+v", m, err, *law)
+	}
+	for _, name := range m.Files {
+		if len(read(name)) == 0 {
+			t.Errorf("%s is empty", name)
+		}
+	}
+	for name, q := range map[string]scaleQuantity{scalePicture: timeCost, scaleMemory: memoryCost} {
+		var drawn bytes.Buffer
+		if err := q.draw(&drawn, points, law, scaleCaption(law, 3)); err != nil {
+			t.Fatal(err)
+		}
+		if read(name) != drawn.String() {
+			t.Errorf("%s is another picture than %q", name, q.title)
+		}
+	}
 }

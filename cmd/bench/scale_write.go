@@ -34,8 +34,7 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	caption := fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands from the least to the most. %s",
-		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
+	caption := scaleCaption(law, runs)
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -63,6 +62,12 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 		}
 	}
 	return nil
+}
+
+// scaleCaption stands below both pictures.
+func scaleCaption(law *scaleLaw, runs int) string {
+	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands from the least to the most. %s",
+		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
 }
 
 // scaleSetting is what all runs have in common.
