@@ -8,9 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
@@ -18,84 +21,108 @@ import (
 	"proactivedp/train"
 )
 
+// overlap is what the cells of a grid see of each other, on a clock that only goes on
+// when nothing more can begin.
+type overlap struct {
+	mu      sync.Mutex
+	running int
+	inUse   int64 // memory
+	most    int64 // of it at a time
+	workers []int // of each cell, in the order in which they began
+	beside  []int // how many ran at the same time, itself included
+}
+
+// run is a cell that takes two seconds, and looks around in the middle.
+func (o *overlap) run(workers int, memory int64) {
+	o.mu.Lock()
+	at := len(o.workers)
+	o.workers, o.beside = append(o.workers, workers), append(o.beside, 0)
+	o.running++
+	o.inUse += memory
+	o.most = max(o.most, o.inUse)
+	o.mu.Unlock()
+	time.Sleep(time.Second)
+	o.mu.Lock()
+	o.beside[at] = o.running
+	o.mu.Unlock()
+	time.Sleep(time.Second)
+	o.mu.Lock()
+	o.running--
+	o.inUse -= memory
+	o.mu.Unlock()
+}
+
 // Cells too large to lie side by side run one after another, each with all
 // workers; the others first, all at a time with one worker each.
 func TestLargeCellsRunAlone(t *testing.T) {
-	type seen struct{ workers, at int }
-	var order []seen
-	underWay := make(chan int, 1)
-	underWay <- 0
-	of := func(name string, memory int64) cell {
-		return cell{
-			spec: name, check: checkInt,
-			cost: func(int) (train.Cost, error) { return train.Cost{Work: 10, Memory: memory}, nil },
-			run: func(_ context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
-				n := <-underWay + 1
-				order = append(order, seen{perf.Workers, n})
-				underWay <- n
-				progress(0.5)
-				underWay <- <-underWay - 1
-				return 1, nil
-			},
+	synctest.Test(t, func(t *testing.T) {
+		var o overlap
+		of := func(name string, memory int64) cell {
+			return cell{
+				spec: name, check: checkInt,
+				cost: func(int) (train.Cost, error) { return train.Cost{Work: 10, Memory: memory}, nil },
+				run: func(_ context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+					progress(0.5)
+					o.run(perf.Workers, memory)
+					return 1, nil
+				},
+			}
 		}
-	}
-	cells := []cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
-	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(t.Context(), cells); err != nil {
-		t.Fatal(err)
-	}
-	if len(order) != 4 {
-		t.Fatalf("%d cells ran", len(order))
-	}
-	for i, s := range order {
-		if large := i >= 2; large && (s.workers != 2 || s.at != 1) || !large && s.workers != 1 {
-			t.Errorf("cell %d ran with %d workers, %d at a time", i, s.workers, s.at)
+		cells := []cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
+		if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(t.Context(), cells); err != nil {
+			t.Fatal(err)
 		}
-	}
+		if want := []int{1, 1, 2, 2}; !slices.Equal(o.workers, want) {
+			t.Errorf("workers of the cells: %v, want %v", o.workers, want)
+		}
+		if want := []int{2, 2, 1, 1}; !slices.Equal(o.beside, want) {
+			t.Errorf("cells at a time: %v, want %v", o.beside, want)
+		}
+	})
 }
 
 // Workers add to a cell's memory: it gets as many as fit, beside the other cells.
 func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		fixed, each    int64 // memory that a cell takes as such, and for each worker
-		workers, given int
+		name                   string
+		fixed, each            int64 // memory that a cell takes as such, and for each worker
+		workers, given, beside int
 	}{
-		{"alone", 2 << 30, 1 << 28, 8, 4},
-		{"by twos", 1 << 30, 1 << 28, 8, 2},
-		{"hardly one", memoryLimit - 1, 1 << 28, 8, 1},
-		{"too large by itself", memoryLimit, 1, 8, 1},
-		{"all", 2 << 30, 0, 2, 2},
+		{"alone", 2 << 30, 1 << 28, 8, 4, 1},
+		{"by twos", 1 << 30, 1 << 28, 8, 2, 2},
+		{"hardly one", memoryLimit - 1, 1 << 28, 8, 1, 1},
+		{"too large by itself", memoryLimit, 1, 8, 1, 1},
+		{"all", 2 << 30, 0, 2, 2, 1},
 	} {
-		var mu sync.Mutex
-		inUse, most := int64(0), int64(0)
-		memory := func(workers int) int64 { return c.fixed + int64(workers)*c.each }
-		var cells []cell
-		for name := range 4 {
-			cells = append(cells, cell{
-				spec: name, check: checkInt,
-				cost: func(workers int) (train.Cost, error) { return train.Cost{Work: 1, Memory: memory(workers)}, nil },
-				run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
-					add := func(n int64) {
-						mu.Lock()
-						defer mu.Unlock()
-						inUse += n
-						most = max(most, inUse)
-					}
-					add(memory(perf.Workers))
-					if perf.Workers != c.given {
-						t.Errorf("%s: %d workers, want %d", c.name, perf.Workers, c.given)
-					}
-					add(-memory(perf.Workers))
-					return 1, nil
-				},
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var o overlap
+				memory := func(workers int) int64 { return c.fixed + int64(workers)*c.each }
+				var cells []cell
+				for name := range 4 {
+					cells = append(cells, cell{
+						spec: name, check: checkInt,
+						cost: func(workers int) (train.Cost, error) { return train.Cost{Work: 1, Memory: memory(workers)}, nil },
+						run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+							o.run(perf.Workers, memory(perf.Workers))
+							return 1, nil
+						},
+					})
+				}
+				if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(), cells); err != nil {
+					t.Fatal(err)
+				}
+				if want := slices.Repeat([]int{c.given}, 4); !slices.Equal(o.workers, want) {
+					t.Errorf("workers of the cells: %v, want %v", o.workers, want)
+				}
+				if want := slices.Repeat([]int{c.beside}, 4); !slices.Equal(o.beside, want) {
+					t.Errorf("cells at a time: %v, want %v", o.beside, want)
+				}
+				if o.most > max(memoryLimit, memory(1)) {
+					t.Errorf("%d bytes at a time", o.most)
+				}
 			})
-		}
-		if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(), cells); err != nil {
-			t.Fatal(err)
-		}
-		if most > max(memoryLimit, memory(1)) {
-			t.Errorf("%s: %d bytes at a time", c.name, most)
-		}
+		})
 	}
 }
 
