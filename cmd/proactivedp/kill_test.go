@@ -171,40 +171,55 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 // SIGINT and SIGTERM write a checkpoint, whatever the clock says, and end with
 // status 1 and how to go on.
 func TestSignalsCheckpoint(t *testing.T) {
-	flags := strings.Fields("--data synth-phishing --grad-computations 520000 --clients 2")
-	want := report(t, flags...)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		path := filepath.Join(t.TempDir(), "run.checkpoint")
-		cmd, stdout, stderr := training(slices.Concat(flags, []string{"--checkpoint", path})...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+		// A run that is over before the signal comes has shown nothing: a longer one is
+		// taken, until the signal is in time.
+		inTime := false
+		for computations := 520_000; !inTime && computations < 1e9; computations *= 4 {
+			flags := strings.Fields("--data synth-phishing --clients 2 --grad-computations " + strconv.Itoa(computations))
+			inTime = signalled(t, signal, flags)
 		}
-		for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(path); err == nil { // the run has begun
-				break
-			}
-		}
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		err := cmd.Wait()
-		if err == nil {
-			t.Skip("the run was over before the signal came")
-		}
-		if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
-			t.Fatalf("%v: %v, stdout %q, stderr %q", signal, err, stdout, stderr)
-		}
-		if left := temporary(t, path); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-		if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: resumed it gives %v, want %v", signal, got, want)
-		}
-		// The checkpoint of a finished run gives the report again.
-		if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
-			t.Errorf("finished, it gives %v, want %v", got, want)
+		if !inTime {
+			t.Errorf("%v: no run was long enough to be stopped", signal)
 		}
 	}
+}
+
+// signalled sends a signal to a run that has begun, and reports whether it came in
+// time: then the run has stopped as it must, and was resumed to the same report.
+func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.checkpoint")
+	cmd, stdout, stderr := training(slices.Concat(flags, []string{"--checkpoint", path})...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); err == nil { // the run has begun
+			break
+		}
+	}
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		return false
+	}
+	if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
+		t.Fatalf("%v: %v, stdout %q, stderr %q", signal, cmd.ProcessState, stdout, stderr)
+	}
+	if left := temporary(t, path); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	want := report(t, flags...)
+	if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: resumed it gives %v, want %v", signal, got, want)
+	}
+	// The checkpoint of a finished run gives the report again.
+	if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+		t.Errorf("finished, it gives %v, want %v", got, want)
+	}
+	return true
 }
 
 // A disk that is full in the middle stops the run, and the last checkpoint is as
