@@ -113,7 +113,10 @@ search: build ## Search the networks' step sizes anew (about half an hour).
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
-.PHONY: release rename
+.PHONY: examples release rename
+examples: ## Build, vet and run the programs of examples/, a module that uses the library from outside.
+	cd examples && $(GO) vet ./... && $(GO) test ./...
+
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).
 	$(GO) run ./internal/tools/release -version "$(VERSION)"
 

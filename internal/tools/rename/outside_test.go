@@ -65,6 +65,7 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 	o := newOutsider(t, dir)
 	o.run(dir, "go", "list", "-mod=readonly", "-deps", "-test", "./...") // every import is found
 	o.run(filepath.Join(dir, "internal", "_gen"), "go", "list", "-mod=readonly", "-deps", ".")
+	o.run(filepath.Join(dir, "examples"), "go", "list", "-mod=readonly", "-deps", "-test", "./...")
 
 	user := put(t, tree{
 		"go.mod":  []byte("module example.org/them/uses\n\ngo 1.26.0\n\nrequire " + outsidePath + " " + outsideVersion + "\n"),

@@ -1,0 +1,45 @@
+// Calibrate finds the one number of a training that is still open: the least
+// noise, the largest sample rate or the most rounds within a privacy budget.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, w io.Writer) error {
+	accountant := pld.Accountant{}
+	for _, target := range []plan.Target{
+		{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
+		{Epsilon: 2, Delta: 1e-5, Sigma: 2.2, Steps: 10_000},
+		{Epsilon: 2, Delta: 1e-5, Sigma: 2.2, SampleRate: 0.01},
+	} {
+		c, err := plan.Calibrate(ctx, target, accountant, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s: σ = %.4f, q = %.5f, T = %d, ε ≤ %.4f\n", c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, c.EpsilonUpper)
+	}
+
+	// A budget that nothing meets is an answer, too, with what would help.
+	_, err := plan.Calibrate(ctx, plan.Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5}, accountant, nil)
+	var infeasible *plan.Infeasible
+	if !errors.As(err, &infeasible) {
+		return err
+	}
+	fmt.Fprintf(w, "%s: %s\n", infeasible.SolvedFor, infeasible.Reason())
+	return nil
+}

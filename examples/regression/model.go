@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/models"
+	"proactivedp/rng"
+)
+
+// regression is linear regression by least squares, f(w, b; x, y) =
+// ½(w·x + b − y)², of a rating y in 0, 1, …; it predicts the nearest rating. Its
+// parameters are w and then b.
+type regression struct{ features int }
+
+var _ models.Model = regression{}
+
+func (m regression) Name() string { return "regression" }
+
+func (m regression) NumParams() int { return m.features + 1 }
+
+// Init starts at 0, so that nothing is drawn.
+func (m regression) Init(params []float32, _ *rng.Stream) { clear(params) }
+
+// NewScratch returns nothing: no method needs working memory.
+func (m regression) NewScratch() models.Scratch { return nil }
+
+// value returns w·x + b.
+func (m regression) value(params []float32, x data.Row) float64 {
+	sum := float64(params[m.features])
+	for j, column := range x.Index {
+		sum += float64(params[column]) * float64(x.Value[j])
+	}
+	return sum
+}
+
+// ClippedGradSum adds each example's gradient (w·x + b − y)·(x, 1), times the
+// factor that brings its norm to at most clip.
+func (m regression) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, _ models.Scratch) error {
+	clear(sum)
+	for i := range b.Len() {
+		x, y := b.Example(i)
+		residual := m.value(params, x) - float64(y)
+		squares := 1.0 // of the bias's input
+		for _, v := range x.Value {
+			squares += float64(v) * float64(v)
+		}
+		factor, ok := models.ClipFactor(math.Abs(residual)*math.Sqrt(squares), clip)
+		if !ok {
+			return fmt.Errorf("regression: %w", models.ErrDiverged)
+		}
+		for j, column := range x.Index {
+			sum[column] += float32(factor * residual * float64(x.Value[j]))
+		}
+		sum[m.features] += float32(factor * residual)
+	}
+	return nil
+}
+
+// Loss returns the mean of half the squared residuals.
+func (m regression) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
+	sum := 0.0
+	for i := range b.Len() {
+		x, y := b.Example(i)
+		residual := m.value(params, x) - float64(y)
+		sum += residual * residual / 2
+	}
+	return sum / float64(b.Len())
+}
+
+// Predict rounds to the nearest rating that there is.
+func (m regression) Predict(labels []int32, params []float32, b data.Batch, _ models.Scratch) {
+	for i := range b.Len() {
+		x, _ := b.Example(i)
+		switch v := m.value(params, x); {
+		case v > float64(b.Data.Classes-1):
+			labels[i] = int32(b.Data.Classes - 1)
+		case v > 0:
+			labels[i] = int32(v + 0.5)
+		default:
+			labels[i] = 0
+		}
+	}
+}
