@@ -103,7 +103,7 @@ var (
 	qualified  = regexp.MustCompile(`^\w+(\.[A-Za-z]\w*){1,2}$`)
 	sourceFile = regexp.MustCompile(`\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
 	// extensions are those of files that pages name; no declaration is called so.
-	extensions = []string{"md", "go", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint", "cff", "s"}
+	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint", "cff", "s"}
 )
 
 // unknownNames lists what a page names in `code` and the module does not have:
@@ -114,7 +114,7 @@ func unknownNames(name, text string, d declared, exists func(path string) bool) 
 	var unknown []string
 	for i, line := range strings.Split(prose, "\n") {
 		for _, file := range sourceFile.FindAllString(line, -1) {
-			if !exists(file) {
+			if !exists(file) && !exists(path.Join(path.Dir(name), file)) {
 				unknown = append(unknown, fmt.Sprintf("%s:%d: there is no %s", name, i+1, file))
 			}
 		}
@@ -160,5 +160,9 @@ func TestUnknownNamesAreFound(t *testing.T) {
 	}
 	if got := unknownNames("p.md", page, d, exists); !slices.Equal(got, want) {
 		t.Errorf("found\n%q, want\n%q", got, want)
+	}
+	below := func(path string) bool { return path == "sub/a/b.go" } // beside the page
+	if got := unknownNames("sub/p.md", "a/b.go a/c.go", d, below); !slices.Equal(got, []string{"sub/p.md:1: there is no a/c.go"}) {
+		t.Errorf("beside a page found %q", got)
 	}
 }
