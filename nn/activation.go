@@ -14,11 +14,15 @@ type activation struct {
 	derive func(d, y []float32)
 }
 
-func (l ReLU) add(n *Net, in *value) (*value, error) {
+func (ReLU) add(n *Net, in *value) (*value, error) {
 	if last := len(n.learners) - 1; last >= 0 {
 		n.learners[last].parameters().rectified = true
 	}
-	return in, n.activate(&activation{in: in, layer: l, apply: f32.Relu, derive: f32.ReluBack})
+	return in, n.activate(rectifier(in))
+}
+
+func rectifier(in *value) *activation {
+	return &activation{in: in, layer: ReLU{}, apply: f32.Relu, derive: f32.ReluBack}
 }
 
 func (l Tanh) add(n *Net, in *value) (*value, error) {

@@ -29,6 +29,21 @@ type gradients interface {
 }
 
 func (l Conv) add(n *Net, in *value) (*value, error) {
+	if err := l.check(n, in); err != nil {
+		return nil, err
+	}
+	c, out := newConv(n, l, in), l.output(in.Shape)
+	n.append(c)
+	c.out = n.newValue(out)
+	if c.across = l.small(in.Shape, out); c.across {
+		n.group = acrossBlocks
+	}
+	c.borders()
+	return c.out, nil
+}
+
+// check reports what is wrong with the layer behind in.
+func (l Conv) check(n *Net, in *value) error {
 	var p problems
 	p.need(l.Out > 0, "out", l.Out, "at least 1")
 	p.need(l.Kernel > 0, "kernel", l.Kernel, "at least 1")
@@ -36,20 +51,19 @@ func (l Conv) add(n *Net, in *value) (*value, error) {
 	p.need(l.Pad >= 0 && l.Pad < max(l.Kernel, 1), "pad", l.Pad, "in [0, kernel)")
 	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel, "at most the padded input's height and width")
 	p.need(len(n.features) == 0, "its place", "behind a dense layer", "before")
-	if err := p.join(); err != nil {
-		return nil, err
-	}
+	return p.join()
+}
+
+// output returns the shape of what a layer without problems puts out.
+func (l Conv) output(in Shape) Shape {
 	size := func(in int) int { return (in+2*l.Pad-l.Kernel)/l.Stride + 1 }
-	shape := Shape{l.Out, size(in.Height), size(in.Width)}
-	taps := l.Kernel * l.Kernel
-	c := &conv{Conv: l, in: in, affine: newAffine(n, l.Out, taps*in.Channels, taps*l.Out, shape.Height*shape.Width)}
-	n.append(c)
-	c.out = n.newValue(shape)
-	if c.across = c.small(); c.across {
-		n.group = acrossBlocks
-	}
-	c.borders()
-	return c.out, nil
+	return Shape{l.Out, size(in.Height), size(in.Width)}
+}
+
+// newConv takes the parameters of a layer without problems.
+func newConv(n *Net, l Conv, in *value) *conv {
+	taps, out := l.Kernel*l.Kernel, l.output(in.Shape)
+	return &conv{Conv: l, in: in, affine: newAffine(n, l.Out, taps*in.Channels, taps*l.Out, out.Height*out.Width)}
 }
 
 // borders asks for the zeros that the tiles and gradients want to read.

@@ -89,11 +89,12 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	n := &Net{group: 1, chunk: fewBlocks}
 	at := n.newValue(input)
 	n.input.out = at
-	for i, l := range layers {
+	at, taken := addStreamed(n, at, layers)
+	for i, l := range layers[taken:] {
 		params := n.params
 		next, err := l.add(n, at)
 		if err != nil {
-			return nil, fmt.Errorf("nn: layer %d (%v): %w", i+1, l, err)
+			return nil, fmt.Errorf("nn: layer %d (%v): %w", taken+i+1, l, err)
 		}
 		info := LayerInfo{Layer: l, Out: next.Shape, Params: n.params - params}
 		if info.Params > 0 {
@@ -119,7 +120,6 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	if weights > manyWeights {
 		n.chunk = manyBlocks
 	}
-	n.stream()
 	n.allot()
 	return n, nil
 }

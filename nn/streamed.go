@@ -17,20 +17,50 @@ type streamed struct {
 
 var _ learner = (*streamed)(nil)
 
-// stream puts the first stages together if they are of that kind.
-func (n *Net) stream() {
-	if len(n.maps) < 2 {
-		return
+// addStreamed compiles the first layers as one stage if they are a convolution
+// whose maps are not small and pooling by maxima, with or without a ReLU between
+// the two. It returns what the stage puts out and how many layers it has taken:
+// none if they are others, or if something is wrong with them, which they say
+// when they are compiled one by one.
+func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
+	l, rectified, ok := opening(layers)
+	if !ok || l.check(n, in) != nil {
+		return in, 0
 	}
-	c, isConv := n.maps[0].(*conv)
-	p, isPool := n.maps[1].(*pool)
-	if !isConv || !isPool || !p.largest || c.across {
-		return
+	between := l.output(in.Shape)
+	pooled, err := halved(between)
+	if err != nil || l.small(in.Shape, between) {
+		return in, 0
 	}
-	f := &streamed{conv: c, pool: p, bands: p.out.Height, step: 2 * c.Stride * c.in.row()}
-	c.out.Height = 2
-	n.maps[1], n.learners[0] = f, f
-	n.maps = n.maps[1:]
+	f := &streamed{conv: newConv(n, l, in), bands: pooled.Height}
+	n.append(f)
+	f.out = n.newValue(Shape{between.Channels, 2, between.Width}) // a band
+	f.out.passing = true
+	f.borders()
+	f.step = 2 * l.Stride * in.row()
+	f.pool = &pool{in: f.out, out: n.newValue(pooled), largest: true}
+	n.layers = append(n.layers, LayerInfo{Layer: l, Out: between, Params: f.size(), Forward: f.mulAdds, Weights: f.mulAdds})
+	if rectified { // behind the pooling: see MaxPool.add
+		f.rectified, f.pool.out.activated = true, true
+		n.append(rectifier(f.pool.out))
+		n.layers = append(n.layers, LayerInfo{Layer: ReLU{}, Out: between})
+	}
+	n.layers = append(n.layers, LayerInfo{Layer: MaxPool{}, Out: pooled})
+	return f.pool.out, len(n.layers)
+}
+
+// opening returns the convolution with which the layers begin, and whether it is
+// rectified, if pooling by maxima is next.
+func opening(layers []Layer) (l Conv, rectified, ok bool) {
+	if len(layers) < 2 {
+		return l, false, false
+	}
+	l, ok = layers[0].(Conv)
+	next := layers[1]
+	if next == (ReLU{}) && len(layers) > 2 {
+		rectified, next = true, layers[2]
+	}
+	return l, rectified, ok && next == (MaxPool{})
 }
 
 func (f *streamed) place(n *Net) {

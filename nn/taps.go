@@ -43,27 +43,27 @@ func (s *stretch) reach(kernel, to int) {
 // small reports whether so much of the kernel hangs over the edges that every
 // position shall have its own list of taps. The columns of a tile are then the
 // same position of several blocks.
-func (c *conv) small() bool {
+func (l Conv) small(in, out Shape) bool {
 	const worth = 0.9
 	used := 1.0
-	for _, axis := range [][2]int{{c.in.Height, c.out.Height}, {c.in.Width, c.out.Width}} {
+	for _, axis := range [][2]int{{in.Height, out.Height}, {in.Width, out.Width}} {
 		taps := 0
-		for _, s := range c.aheadAxis(axis[0], axis[1], true) {
+		for _, s := range l.aheadAxis(axis[0], axis[1], true) {
 			taps += len(s.taps)
 		}
-		used *= float64(taps) / float64(c.Kernel*axis[1])
+		used *= float64(taps) / float64(l.Kernel*axis[1])
 	}
 	return used < worth
 }
 
 // aheadAxis lists the positions of the output along an axis, with the taps that
 // fall on the input, or with all of them.
-func (c *conv) aheadAxis(in, out int, exact bool) []stretch {
+func (l Conv) aheadAxis(in, out int, exact bool) []stretch {
 	all := make([]stretch, out)
 	for i := range all {
 		all[i].at = []int{i}
-		for k := range c.Kernel {
-			if to := i*c.Stride - c.Pad + k; !exact || to >= 0 && to < in {
+		for k := range l.Kernel {
+			if to := i*l.Stride - l.Pad + k; !exact || to >= 0 && to < in {
 				all[i].reach(k, to)
 			}
 		}
