@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,8 +10,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
-	"proactivedp/sim"
 )
 
 // Finding is what one probe found: the bounds on ε, what it ran, and the Tests
@@ -50,8 +51,12 @@ func newFinding(probe, about string, s setting) Finding {
 
 // claim sets the upper bound, which is what the released ledgers guarantee to a
 // record.
-func (f *Finding) claim(ledgers []dp.Ledger, partition data.Partition, delta float64) error {
-	s := sim.Account(pld.Accountant{}, ledgers, partition, delta).PerRecord
+func (f *Finding) claim(ctx context.Context, ledgers []dp.Ledger, partition data.Partition, delta float64) error {
+	p, err := claim.OfLedgers(ctx, pld.Accountant{}, ledgers, !partition.Disjoint(), delta)
+	if err != nil {
+		return err
+	}
+	s := p.PerRecord
 	if s.EpsilonUpper == nil {
 		return fmt.Errorf("no guarantee to audit: %s", s.Reason)
 	}

@@ -72,7 +72,7 @@ func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	}
 	g := guess(sums[0], absent, oneRunGuesses)
 	delta := min(o.Delta, level/(20*oneRunCanaries))
-	if err := found.claim(result.Ledgers, s.partition, delta); err != nil {
+	if err := found.claim(ctx, result.Ledgers, s.partition, delta); err != nil {
 		return found, err
 	}
 	if found.EpsilonLowerBound, err = g.epsilon(delta, level); err != nil {

@@ -33,7 +33,7 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, err
 	if err != nil {
 		return found, err
 	}
-	if err := found.claim(ledgers, p.partition, o.Delta); err != nil {
+	if err := found.claim(ctx, ledgers, p.partition, o.Delta); err != nil {
 		return found, err
 	}
 	for i, s := range p.statistics {

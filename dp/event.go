@@ -80,6 +80,13 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
+// Alike reports whether e and o are rounds of one mechanism on one data set: they
+// differ in nothing but sample size and count.
+func (e Event) Alike(o Event) bool {
+	e.SampleSize, e.Count = o.SampleSize, o.Count
+	return e == o
+}
+
 // Validate reports every field of e that is outside its range.
 func (e Event) Validate() error {
 	var errs []error

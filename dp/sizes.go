@@ -38,7 +38,7 @@ func (s PolynomialSizes) At(i int) int {
 }
 
 func (s PolynomialSizes) String() string {
-	f := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	f := decimal.Exactly
 	if s.Power == 1 {
 		return "linear:" + f(s.First) + "," + f(s.Slope)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"proactivedp/dp/claim"
 	"proactivedp/train"
 )
 
@@ -72,18 +73,18 @@ type DelayOptions struct {
 
 // DelayReport is what a comparison found.
 type DelayReport struct {
-	Delays     []Standing          `json:"delays"`           // how each delay did, the synchronous one first
-	Tolerance  float64             `json:"target_tolerance"` // how far below the synchronous accuracy the target is, seed by seed
-	Looks      int                 `json:"looks"`            // how often each run was looked at, the first time at its start
-	Rounds     int                 `json:"rounds"`           // per client
-	TestRows   int                 `json:"test_rows"`
-	JudgedOn   string              `json:"judged_on"`
-	Privacy    train.PrivacyReport `json:"privacy"` // the most that any run guarantees; it does not depend on the delay
-	Synthetic  bool                `json:"synthetic_data"`
-	DataNote   string              `json:"data_note,omitempty"`
-	DataSHA256 string              `json:"data_sha256"`
-	Notes      []string            `json:"notes,omitempty"`
-	Spec       DelaySpec           `json:"config"`
+	Delays     []Standing   `json:"delays"`           // how each delay did, the synchronous one first
+	Tolerance  float64      `json:"target_tolerance"` // how far below the synchronous accuracy the target is, seed by seed
+	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
+	Rounds     int          `json:"rounds"`           // per client
+	TestRows   int          `json:"test_rows"`
+	JudgedOn   string       `json:"judged_on"`
+	Privacy    claim.Report `json:"privacy"` // the most that any run guarantees; it does not depend on the delay
+	Synthetic  bool         `json:"synthetic_data"`
+	DataNote   string       `json:"data_note,omitempty"`
+	DataSHA256 string       `json:"data_sha256"`
+	Notes      []string     `json:"notes,omitempty"`
+	Spec       DelaySpec    `json:"config"`
 
 	contest *contest
 }
@@ -122,10 +123,14 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 			return nil, err
 		}
 	}
+	privacy, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		return nil, err
+	}
 	d := source.Data()
 	return &DelayReport{
 		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
-		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: p.PlannedPrivacy(),
+		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Notes: s.Train.Notes(), Spec: s,
 		contest: c,
 	}, nil
@@ -153,10 +158,10 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		name, title string
 		draw        func() (*outcome, error)
 	}{
-		{"time", "Accuracy against simulated time", func() (*outcome, error) { return timeOutcome(f, c) }},
-		{"accuracy", "Accuracy against the permissible delay", func() (*outcome, error) { return delayOutcome(f, c) }},
-		{"staleness", "Staleness against its bound", func() (*outcome, error) { return stalenessOutcome(f, c) }},
-		{"idle", "Idle time of each client", func() (*outcome, error) { return idleOutcome(f, c) }},
+		{"time", "Accuracy against simulated time", func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
+		{"accuracy", "Accuracy against the permissible delay", func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
+		{"staleness", "Staleness against its bound", func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
+		{"idle", "Idle time of each client", func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
 		{"timeline", "Timeline of the first rounds", func() (*outcome, error) { return windowOutcome(f, c.all, windows) }},
 	} {
 		if err := context.Cause(ctx); err != nil {

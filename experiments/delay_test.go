@@ -196,7 +196,7 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run, _ := timedRun(t, spec, 2)
-	out, err := timeOutcome(&frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
+	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	adaptive.Adapt = 4
 	other, _ := timedRun(t, adaptive, 4)
 	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]timed{{*run}, {*other}})
-	out, err := adaptiveOutcome(&frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
+	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ type Figure struct {
 	Long  bool   // whether it takes long at full size, so that it is made only if named
 
 	cells  func(f *frame) []cell
-	finish func(f *frame, results []json.RawMessage) (*outcome, error)
+	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
 }
 
 // Figures returns the registry, in the order of the index.

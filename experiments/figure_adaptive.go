@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,17 +28,17 @@ func (l laboratory) adaptiveFigure() Figure {
 		adaptiveOutcome)
 }
 
-func adaptiveOutcome(f *frame, c *contest) (*outcome, error) {
+func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	for i := range c.all {
 		if c.all[i].spec.Adapt != 0 {
 			c.all[i].name += ", adaptive"
 		}
 	}
-	out, err := timeOutcome(f, c)
+	out, err := timeOutcome(ctx, f, c)
 	if err != nil {
 		return nil, err
 	}
-	fixed, err := c.fixedSizes(f)
+	fixed, err := c.fixedSizes(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +77,16 @@ func (t *timed) paidOr(fixed *paid) *paid {
 }
 
 // fixedSizes returns what a run of the first contender pays, whose sizes are fixed.
-func (c *contest) fixedSizes(f *frame) (*paid, error) {
+func (c *contest) fixedSizes(ctx context.Context, f *frame) (*paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {
 		return nil, err
 	}
-	out := paid{Privacy: p.PlannedPrivacy()}
+	privacy, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := paid{Privacy: privacy}
 	for range p.Config.Clients() {
 		out.Runs = append(out.Runs, p.Config.Run())
 	}

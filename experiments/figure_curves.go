@@ -1,12 +1,14 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -73,7 +75,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}
 			return cells
 		},
-		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all := specs(f)
 			table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 				"grad_computations", "broadcast_grad_computations", "test_accuracy",
@@ -81,13 +83,16 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 				"certified_epsilon_per_client", "certified_epsilon_per_record", fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
 			var lines []plots.Line
 			var config []train.Spec
-			var privacy []train.PrivacyReport
+			var privacy []claim.Report
 			for i, m := range all {
 				p, err := f.source.Prepare(m.spec)
 				if err != nil {
 					return nil, err
 				}
-				planned := p.PlannedPrivacy()
+				planned, err := p.PlannedPrivacy(ctx)
+				if err != nil {
+					return nil, err
+				}
 				privacy = append(privacy, planned)
 				curves := make([]*curve, f.seeds)
 				for seed := range curves {
@@ -120,9 +125,9 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 				},
 				table: table,
 				config: struct {
-					Train   []train.Spec          `json:"train"`
-					Privacy []train.PrivacyReport `json:"privacy"`
-					Points  int                   `json:"points"`
+					Train   []train.Spec   `json:"train"`
+					Privacy []claim.Report `json:"privacy"`
+					Points  int            `json:"points"`
 				}{config, privacy, s.points},
 			}, nil
 		},
@@ -152,7 +157,7 @@ func addMean(l *plots.Line, x float64, y []float64, within float64) {
 
 // curveCaption says under which plan the runs were made, and how to read their
 // table: what holds for the N really used, and what the paper states for its own.
-func (s setting) curveCaption(f *frame, all []member, privacy []train.PrivacyReport) string {
+func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
 	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.N, s.paper.Delta())
 	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
@@ -173,7 +178,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []train.PrivacyRep
 }
 
 // privacyRows returns a table of every member's ε, the header first.
-func privacyRows(all []member, privacy []train.PrivacyReport) [][]string {
+func privacyRows(all []member, privacy []claim.Report) [][]string {
 	rows := [][]string{{"", "T", "certified: per client", "per record", "closed form: per client", "per record"}}
 	for i, m := range all {
 		row := []string{m.name, strconv.Itoa(privacy[i].PerClient.Rounds)}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,17 +10,17 @@ import (
 
 // contestFigure returns a figure of runs on the virtual clock, made from one
 // contest.
-func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(f *frame, c *contest) (*outcome, error)) Figure {
+func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(ctx context.Context, f *frame, c *contest) (*outcome, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
 		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.source) },
-		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			c, err := decodeContest(all(f), results)
 			if err != nil {
 				return nil, err
 			}
-			return draw(f, c)
+			return draw(ctx, f, c)
 		},
 	}
 }
@@ -31,9 +32,9 @@ func (l laboratory) delayFigure() Figure {
 		func(f *frame) []contender {
 			return append(l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)...)
 		},
-		func(f *frame, c *contest) (*outcome, error) {
+		func(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 			n := len(allDelays)
-			return delayOutcome(f, c.part(0, n), c.part(n, 2*n))
+			return delayOutcome(ctx, f, c.part(0, n), c.part(n, 2*n))
 		})
 }
 

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -20,7 +21,7 @@ func (l laboratory) timelineFigure() Figure {
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		cells: func(f *frame) []cell { return windowCells(contenders(f), f) },
-		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			return windowOutcome(f, contenders(f), results)
 		},
 	}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -26,7 +27,7 @@ func (s setting) utilityFigure() Figure {
 			}
 			return cells
 		},
-		finish: func(f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all := s.utilitySpecs(f)
 			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
 			var lines []plots.Line

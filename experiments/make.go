@@ -164,7 +164,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
 		}
 		f := frames[fig.Data]
-		out, err := fig.finish(f, results[from[i]:from[i+1]])
+		out, err := fig.finish(ctx, f, results[from[i]:from[i+1]])
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}

@@ -1,9 +1,11 @@
 package experiments
 
 import (
+	"context"
 	"strconv"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -13,17 +15,21 @@ import (
 // paid is what a run released whose sample sizes were not fixed beforehand, and
 // what that costs.
 type paid struct {
-	Runs    []dp.Run            `json:"runs"` // the rounds of each client
-	Privacy train.PrivacyReport `json:"privacy"`
+	Runs    []dp.Run     `json:"runs"` // the rounds of each client
+	Privacy claim.Report `json:"privacy"`
 }
 
 // paidFor returns what a finished run paid.
-func paidFor(p *train.Prepared, result *sim.Result) *paid {
-	out := paid{Privacy: p.ReleasedPrivacy(result)}
+func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*paid, error) {
+	privacy, err := p.ReleasedPrivacy(ctx, result)
+	if err != nil {
+		return nil, err
+	}
+	out := paid{Privacy: privacy}
 	for i := range result.Ledgers {
 		out.Runs = append(out.Runs, result.Ledgers[i].Run())
 	}
-	return &out
+	return &out, nil
 }
 
 // worse reports whether p's release costs a record more than o's.

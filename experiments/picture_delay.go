@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -20,7 +21,7 @@ func heading(f *frame, c *contest, what string) plots.Picture {
 
 // delayOutcome draws accuracy at the end against the permissible delay, a line for
 // each contest; all have the same delays.
-func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
+func delayOutcome(ctx context.Context, f *frame, contests ...*contest) (*outcome, error) {
 	p := heading(f, contests[0], "accuracy against the permissible delay")
 	p.XLabel, p.YLabel = delayLabel, accuracyLabel(contests[0].all[0].spec)+" at the end (fraction)"
 	p.XNames = contests[0].axisNames()
@@ -41,7 +42,7 @@ func delayOutcome(f *frame, contests ...*contest) (*outcome, error) {
 	}
 	accuracyAxis(&p)
 	var err error
-	p.Caption, err = contests[0].caption(f)
+	p.Caption, err = contests[0].caption(ctx, f)
 	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
 	if stepText(first) != stepText(last) {
 		p.Caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
@@ -81,7 +82,7 @@ func (c *contest) axisNames() []string {
 const timePoints = 300
 
 // timeOutcome draws accuracy against time on the virtual clock.
-func timeOutcome(f *frame, c *contest) (*outcome, error) {
+func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
 	p.XLabel, p.YLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
 	p.Rows = c.rows()
@@ -103,14 +104,14 @@ func timeOutcome(f *frame, c *contest) (*outcome, error) {
 	}
 	accuracyAxis(&p)
 	var err error
-	p.Caption, err = c.caption(f)
+	p.Caption, err = c.caption(ctx, f)
 	p.Caption += "\n" + c.goalText()
 	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
 // stalenessOutcome draws a histogram of the lags i − k for each delay, in rows that
 // double.
-func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
+func stalenessOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
 	p.XLabel, p.YLabel = delayLabel, "staleness of a round: i − k"
 	p.XNames = c.axisNames()
@@ -136,7 +137,7 @@ func stalenessOutcome(f *frame, c *contest) (*outcome, error) {
 	p.Marks = append(p.Marks, columns)
 	p.Rows = c.rows()
 	var err error
-	p.Caption, err = c.caption(f)
+	p.Caption, err = c.caption(ctx, f)
 	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
@@ -161,7 +162,7 @@ func lagRowName(row int) string {
 }
 
 // idleOutcome draws how much of its time each client waits, for each delay.
-func idleOutcome(f *frame, c *contest) (*outcome, error) {
+func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	p := heading(f, c, "idle time of each client")
 	p.XLabel, p.YLabel = delayLabel, "waiting, part of the time to its last round"
 	p.YMin, p.YMax = 0, 1
@@ -187,7 +188,7 @@ func idleOutcome(f *frame, c *contest) (*outcome, error) {
 	}
 	p.Rows = c.rows()
 	var err error
-	p.Caption, err = c.caption(f)
+	p.Caption, err = c.caption(ctx, f)
 	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/dp/claim"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -13,7 +14,7 @@ import (
 // The table of a figure: ε rounded up, and none for the reference.
 func TestPrivacyRows(t *testing.T) {
 	var all []member
-	var privacy []train.PrivacyReport
+	var privacy []claim.Report
 	for i, change := range []func(*train.Spec){
 		func(s *train.Spec) { s.NoiseMultiplier = 0 },
 		func(s *train.Spec) { s.NoiseMultiplier, s.GradComps, s.SampleSize, s.Delta = 60, 600, "1", 1e-5 },
@@ -22,7 +23,11 @@ func TestPrivacyRows(t *testing.T) {
 		spec := smallSpec()
 		change(&spec)
 		all = append(all, member{name: fmt.Sprint("m", i), reference: i == 0})
-		privacy = append(privacy, prepared(t, spec, drawn()).PlannedPrivacy())
+		planned, err := prepared(t, spec, drawn()).PlannedPrivacy(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		privacy = append(privacy, planned)
 	}
 	rows := privacyRows(all, privacy)
 	if got := strings.Join(rows[1], " "); got != "m0 50 – – – –" {

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ func counted(n int, what string) string {
 }
 
 // caption says what all runs share, and their privacy.
-func (c *contest) caption(f *frame) (string, error) {
+func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	spec := c.all[0].spec
 	noise := fmt.Sprintf("σ = %.7g", spec.NoiseMultiplier)
 	if spec.NoiseMultiplier == 0 {
@@ -58,12 +59,12 @@ func (c *contest) caption(f *frame) (string, error) {
 	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
 		return text + notes, nil // runs of different settings do not pay the same
 	}
-	privacy, err := c.privacyText(f)
+	privacy, err := c.privacyText(ctx, f)
 	return text + privacy + notes, err
 }
 
 // privacyText states the ε of the runs, which does not depend on Υ or on time.
-func (c *contest) privacyText(f *frame) (string, error) {
+func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	spec := c.all[0].spec
 	if spec.NoiseMultiplier == 0 {
 		return "", nil
@@ -72,7 +73,10 @@ func (c *contest) privacyText(f *frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r := p.PlannedPrivacy()
+	r, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		return "", err
+	}
 	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %.4g, %s: per client %s, per record %s.",
 		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, r.Delta, r.Adjacency,
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil

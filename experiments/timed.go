@@ -106,7 +106,9 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int, 
 		t.Absent = result.Absent
 	}
 	if p.Config.Adapt != 0 {
-		t.Paid = paidFor(p, result)
+		if t.Paid, err = paidFor(ctx, p, result); err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }

@@ -26,6 +26,3 @@ func roundDown(v float64) float64 {
 	back, _ := strconv.ParseFloat(down(v, digits), 64)
 	return back
 }
-
-// shortest formats v with the fewest digits that read back as v.
-func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

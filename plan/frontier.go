@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/decimal"
 )
 
 // Frontier is the trade of sample size against noise against rounds, for one
@@ -107,7 +108,7 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 		if v == nil {
 			return ""
 		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
+		return decimal.Exactly(*v)
 	}
 	for _, r := range f.Rows {
 		out.Write([]string{

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/decimal"
 )
 
 // Each σ of the frontier is within the budget by its own accountant, and the
@@ -51,7 +52,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
 	for i, r := range records[1:] {
-		if r[0] != strconv.Itoa(f.Rows[i].SampleSize) || (r[3] == "") != (f.Rows[i].ClosedForm == nil) || r[4] != shortest(*f.Rows[i].AddOrRemove) {
+		if r[0] != strconv.Itoa(f.Rows[i].SampleSize) || (r[3] == "") != (f.Rows[i].ClosedForm == nil) || r[4] != decimal.Exactly(*f.Rows[i].AddOrRemove) {
 			t.Errorf("record %v of %+v", r, f.Rows[i])
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
 )
 
 // page is text in aligned columns, written out at once.
@@ -37,19 +39,6 @@ func (p *page) writeTo(w io.Writer) error {
 	p.Flush()
 	_, err := w.Write(p.text.Bytes())
 	return err
-}
-
-// interval shows an ε and what is known of it.
-func interval(b *dp.Bound) string {
-	switch {
-	case b == nil:
-		return "no ε"
-	case b.Kind == dp.Approximation:
-		return fmt.Sprintf("ε about %s (no guarantee)", up(b.Epsilon, 5))
-	case b.EpsilonLower > 0:
-		return fmt.Sprintf("ε in [%s, %s]", down(b.EpsilonLower, 5), up(b.EpsilonUpper, 5))
-	}
-	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper, 5))
 }
 
 var titles = map[Method]string{
@@ -128,8 +117,8 @@ func (p *Plan) writeRun(t *page) {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
 	if p.copies() > 1 {
-		t.row("per client", "%s, %d rounds", interval(p.PerClient), r.Rounds)
-		t.row("per record", "%s, held by %d clients: %d rounds", interval(p.PerRecord), p.Clients, p.Clients*r.Rounds)
+		t.row("per client", "%s, %d rounds", claim.Short(p.PerClient), r.Rounds)
+		t.row("per record", "%s, held by %d clients: %d rounds", claim.Short(p.PerRecord), p.Clients, p.Clients*r.Rounds)
 	}
 }
 
@@ -156,7 +145,7 @@ func (p *Plan) Statement() string {
 	}
 	mean := p.Events()[0]
 	mean.SampleSize = p.Run.SampleSize
-	statement := "Privacy. " + Statement(PerRecord, *p.PerRecord, mean)
+	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.PerRecord, mean)
 	if p.Theta > 1 {
 		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d of which none is above %d.", p.Run.SampleSize, p.Run.MaxSampleSize)
 	}
@@ -177,7 +166,7 @@ func (t *Tight) write(p *page) {
 	p.line("")
 	p.line("accountant %s\tadd-or-remove\treplace-one", t.Accountant)
 	a, r := t.AddOrRemove, t.ReplaceOne
-	p.line("ε of the run\t%s\t%s", interval(a.Run), interval(r.Run))
+	p.line("ε of the run\t%s\t%s", claim.Short(a.Run), claim.Short(r.Run))
 	p.line("largest s, same σ and k\t%s\t%s", a.LargestSample, r.LargestSample)
 	p.line("least σ, same s and T\t%s\t%s", a.LeastNoise, r.LeastNoise)
 	for _, reason := range []string{a.Reason, r.Reason} {
@@ -197,24 +186,24 @@ func (s *Setting) String() string {
 // WriteText writes the calibrated release and the paragraph that its ε stands
 // for.
 func (c *Calibration) WriteText(w io.Writer) error {
-	t := newPage("Calibration: " + c.SolvedFor + " for ε ≤ " + shortest(c.TargetEpsilon))
+	t := newPage("Calibration: " + c.SolvedFor + " for ε ≤ " + decimal.Exactly(c.TargetEpsilon))
 	t.row("σ", "%s", up(c.Sigma, digits))
 	t.row("q", "%s", down(c.SampleRate, digits))
 	t.row("T", "%d", c.Steps)
 	b := c.Bound()
-	t.row("cost", "%s at δ = %s", interval(&b), up(c.Delta, 5))
+	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))
 	t.paragraph(c.Statement())
 	return t.writeTo(w)
 }
 
 // Statement returns the paragraph that the calibration's ε stands for.
 func (c *Calibration) Statement() string {
-	return fmt.Sprintf("Privacy. %s The T = %d rounds are those of all clients that hold the record together.", Statement(PerRecord, c.Bound(), c.Event()), c.Steps)
+	return fmt.Sprintf("Privacy. %s The T = %d rounds are those of all clients that hold the record together.", claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
 // WriteText writes the rows as a table; "-" is what does not exist.
 func (f *Frontier) WriteText(w io.Writer) error {
-	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g", shortest(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
+	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g", decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
 	number := func(v *float64) string {
 		if v == nil {
 			return "-"
@@ -233,15 +222,15 @@ func (f *Frontier) WriteText(w io.Writer) error {
 func (p *Next) WriteText(w io.Writer) error {
 	t := newPage("Next leg by the " + p.Accountant + " accountant")
 	t.row("data", "N = %d, k = %.6g epochs", p.N, p.Epochs)
-	t.row("budget", "ε ≤ %s, δ = %s, past and next together", shortest(p.TargetEpsilon), up(p.Delta, 5))
-	t.row("past", "%s: %s", interval(p.Past), rounds(p.past))
+	t.row("budget", "ε ≤ %s, δ = %s, past and next together", decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
+	t.row("past", "%s: %s", claim.Short(p.Past), claim.Rounds(p.past))
 	t.row("noise", "σ = %s", up(p.Sigma, digits))
 	if r := p.Run; r != nil {
 		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize, r.Computations, r.Remainder)
 		if n := holders(p.Clients, p.Shared); n > 1 {
 			t.row("", "of each of %d clients that hold a record: %d rounds", n, n*r.Rounds)
 		}
-		t.row("", "%s for all rounds", interval(p.Bound))
+		t.row("", "%s for all rounds", claim.Short(p.Bound))
 	} else {
 		t.row("run", "none: %s", p.Reason)
 	}
@@ -267,9 +256,9 @@ func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)
 	}
-	statement := "Privacy. " + Statement(PerRecord, *p.Bound, p.release(p.Event())...) + " The next leg is counted as if it had been fixed then too."
+	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, p.release(p.Event())...) + " The next leg is counted as if it had been fixed then too."
 	if p.Adaptive {
-		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) and q ≤ 1/(eσ_eq) (Theorem thm1, corrected, as a Rényi filter).", shortest(p.TargetEpsilon), up(p.Delta, 5))
+		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) and q ≤ 1/(eσ_eq) (Theorem thm1, corrected, as a Rényi filter).", decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
 	}
 	return statement
 }

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/sim/clock"
@@ -78,9 +79,23 @@ func TestAdaptAccountsWhatWasRun(t *testing.T) {
 	const delta = 1e-4
 	cfg := small(t, adaptive, func(c *Config) { c.Mechanism.NoiseMultiplier = 8 })
 	r := runVirtual(t, cfg, Perf{})
+	released := func(ledgers []dp.Ledger, shared bool) claim.Privacy {
+		p, err := claim.OfLedgers(t.Context(), pld.Accountant{}, ledgers, shared, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	planned := func(cfg *Config, acc dp.Accountant) claim.Privacy {
+		p, err := cfg.PlannedPrivacy(t.Context(), acc, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
 	for _, partition := range []data.Partition{data.Replicate, data.Shard} {
-		got := Account(pld.Accountant{}, r.Ledgers, partition, delta)
-		fast := Account(pld.Accountant{}, r.Ledgers[1:2], data.Shard, delta)
+		got := released(r.Ledgers, !partition.Disjoint())
+		fast := released(r.Ledgers[1:2], false)
 		if *got.PerClient.EpsilonUpper != *fast.PerClient.EpsilonUpper || got.PerClient.GradComps != r.Ledgers[1].Run().Computed {
 			t.Errorf("per client %+v, want that of the fastest, %+v", got.PerClient, fast.PerClient)
 		}
@@ -94,49 +109,17 @@ func TestAdaptAccountsWhatWasRun(t *testing.T) {
 		cfg.Partition = partition
 		nominal := *cfg
 		nominal.Adapt = 0
-		plan, unadapted := cfg.AccountPlanned(pld.Accountant{}, delta), nominal.AccountPlanned(pld.Accountant{}, delta)
+		plan, unadapted := planned(cfg, pld.Accountant{}), planned(&nominal, pld.Accountant{})
 		if *plan.PerClient.EpsilonUpper <= *got.PerClient.EpsilonUpper || *got.PerClient.EpsilonUpper <= *unadapted.PerClient.EpsilonUpper {
 			t.Errorf("planned %v, run %v, nominal %v: want them falling", *plan.PerClient.EpsilonUpper, *got.PerClient.EpsilonUpper, *unadapted.PerClient.EpsilonUpper)
 		}
-		for _, s := range []Statement{plan.PerClient, plan.PerRecord} {
+		for _, s := range []claim.Claim{plan.PerClient, plan.PerRecord} {
 			if s.Kind != dp.Upper || *s.EpsilonLower != 0 || !strings.Contains(s.Reason, "5 times the nominal") {
 				t.Errorf("the plan states %+v", s)
 			}
 		}
 	}
-	if p := cfg.AccountPlanned(closedform.Accountant{}, delta); p.PerClient.Rounds != 50 {
+	if p := planned(cfg, closedform.Accountant{}); p.PerClient.Rounds != 50 {
 		t.Errorf("%+v", p.PerClient)
-	}
-}
-
-// Many different clients get one bound, never below the worst client's own.
-func TestEnvelopeIsAboveEveryClient(t *testing.T) {
-	const delta = 1e-5
-	m := poisson(10_000, 20, 5)
-	var ledgers []dp.Ledger
-	for c := range 3 * maxAccounted {
-		var l dp.Ledger
-		for i := range 40 {
-			l.Record(m.EventOf(1 + (7*c+(i%4)*(c%5)*9)%60))
-		}
-		ledgers = append(ledgers, l)
-	}
-	together := Account(pld.Accountant{}, ledgers, data.Shard, delta).PerClient
-	if together.Kind != dp.Upper || together.Rounds != 40 || together.Reason == "" {
-		t.Errorf("%+v", together)
-	}
-	worst := 0.0
-	for c := range ledgers {
-		alone := *Account(pld.Accountant{}, ledgers[c:c+1], data.Shard, delta).PerClient.EpsilonUpper
-		worst = max(worst, alone)
-	}
-	if upper := *together.EpsilonUpper; upper < worst || upper > 2*worst {
-		t.Errorf("bound %v of clients that have up to %v", upper, worst)
-	}
-	// Another mechanism among them is accounted by itself.
-	other := poisson(10_000, 20, 1)
-	ledgers = append(ledgers, ledger(other, 40))
-	if p := Account(pld.Accountant{}, ledgers, data.Shard, delta).PerClient; p.Kind != dp.Interval || *p.EpsilonUpper <= worst {
-		t.Errorf("%+v", p)
 	}
 }

@@ -289,7 +289,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 			c.state.i, c.state.busy, rounds, c.state.i, c.rounds)
 	}
 	for _, e := range ledger.Events() {
-		if whole := c.mech.EventOf(e.SampleSize); !alike(e, whole) {
+		if whole := c.mech.EventOf(e.SampleSize); !e.Alike(whole) {
 			return fail("the ledger's %+v is not the mechanism's", e)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/rdp"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
@@ -77,9 +78,14 @@ func Example() {
 	}
 	all := cfg.Rows[0].All()
 	accuracy := models.Accuracy(cfg.Model, result.Params, all, cfg.Model.NewScratch(), make([]int32, all.Len()))
-	privacy := sim.Account(rdp.Accountant{}, result.Ledgers, cfg.Partition, 1e-5).PerRecord
-	fmt.Printf("%d rounds of %d clients, accuracy above 0.9: %v\n", result.Run.Rounds, len(result.Ledgers),
-		accuracy > 0.9)
+	ledgers, shared := result.Ledgers, !cfg.Partition.Disjoint()
+	both, err := claim.OfLedgers(context.Background(), rdp.Accountant{}, ledgers, shared, 1e-5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	privacy := both.PerRecord
+	fmt.Printf("%d rounds of %d clients, accuracy above 0.9: %v\n", result.Run.Rounds, len(ledgers), accuracy > 0.9)
 	fmt.Printf("epsilon at most %.1f at delta = %g, %s\n", math.Ceil(10**privacy.EpsilonUpper)/10, privacy.Delta,
 		privacy.Adjacency)
 	// Output:

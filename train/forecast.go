@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
@@ -18,24 +20,24 @@ import (
 
 // Forecast is what a training run will take and guarantee, said before it.
 type Forecast struct {
-	DryRun      bool          `json:"dry_run"` // always true: tells a Forecast from a Report
-	Parameters  int           `json:"parameters"`
-	Rounds      int           `json:"rounds"` // per client
-	Updates     int           `json:"updates"`
-	GradComps   int           `json:"grad_computations"` // per client
-	Remainder   int           `json:"remainder"`         // gradients of K that are too few for a round
-	FLOPs       float64       `json:"flops_per_gradient"`
-	TotalFLOPs  float64       `json:"flops"` // operations of all gradients of all clients
-	Memory      []sim.Part    `json:"memory"`
-	MemoryBytes int64         `json:"memory_bytes"`         // the peak, all parts of Memory together
-	Computing   int           `json:"gradients_at_a_time"`  // how many batches are computed at the same time
-	Speed       float64       `json:"gradients_per_second"` // gradients per second of each of them, measured
-	Seconds     float64       `json:"seconds_expected"`     // expected seconds of the training loop
-	Privacy     PrivacyReport `json:"privacy"`
-	Synthetic   bool          `json:"synthetic_data"`
-	DataNote    string        `json:"data_note,omitempty"`
-	Notes       []string      `json:"notes,omitempty"`
-	Spec        Spec          `json:"config"`
+	DryRun      bool         `json:"dry_run"` // always true: tells a Forecast from a Report
+	Parameters  int          `json:"parameters"`
+	Rounds      int          `json:"rounds"` // per client
+	Updates     int          `json:"updates"`
+	GradComps   int          `json:"grad_computations"` // per client
+	Remainder   int          `json:"remainder"`         // gradients of K that are too few for a round
+	FLOPs       float64      `json:"flops_per_gradient"`
+	TotalFLOPs  float64      `json:"flops"` // operations of all gradients of all clients
+	Memory      []sim.Part   `json:"memory"`
+	MemoryBytes int64        `json:"memory_bytes"`         // the peak, all parts of Memory together
+	Computing   int          `json:"gradients_at_a_time"`  // how many batches are computed at the same time
+	Speed       float64      `json:"gradients_per_second"` // gradients per second of each of them, measured
+	Seconds     float64      `json:"seconds_expected"`     // expected seconds of the training loop
+	Privacy     claim.Report `json:"privacy"`
+	Synthetic   bool         `json:"synthetic_data"`
+	DataNote    string       `json:"data_note,omitempty"`
+	Notes       []string     `json:"notes,omitempty"`
+	Spec        Spec         `json:"config"`
 }
 
 // A forecast measures at most so many examples of a sample, for at least so long.
@@ -52,8 +54,12 @@ const sharing = 0.92
 const programBytes = 32 << 20
 
 // Forecast measures a gradient and tells what Train would do. Nothing is trained.
-func (p *Prepared) Forecast(perf sim.Perf) (*Forecast, error) {
+func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	gradient, rest, err := p.probe()
+	if err != nil {
+		return nil, err
+	}
+	privacy, err := p.PlannedPrivacy(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +73,7 @@ func (p *Prepared) Forecast(perf sim.Perf) (*Forecast, error) {
 			sim.Part{What: "data, and as read", Count: 2, Bytes: dataBytes(set)},
 			sim.Part{What: "program", Count: 1, Bytes: programBytes}),
 		Computing: p.computing(perf), Speed: 1 / gradient,
-		Privacy: p.PlannedPrivacy(), Synthetic: set.Synthetic, DataNote: set.Note, Notes: p.Spec.Notes(), Spec: p.Spec.stated(),
+		Privacy: privacy, Synthetic: set.Synthetic, DataNote: set.Note, Notes: p.Spec.Notes(), Spec: p.Spec.stated(),
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)

@@ -75,7 +75,7 @@ func TestForecastIsOfTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := p.Forecast(sim.Perf{Workers: 2})
+	f, err := p.Forecast(t.Context(), sim.Perf{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestForecastOfTheTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := p.Forecast(sim.Perf{Workers: workers})
+		f, err := p.Forecast(t.Context(), sim.Perf{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
-	"proactivedp/sim"
 )
 
 // planned is the privacy report of the small spec, changed.
-func planned(t *testing.T, change func(*Spec)) PrivacyReport {
+func planned(t *testing.T, change func(*Spec)) claim.Report {
 	t.Helper()
 	s := smallSpec()
 	change(&s)
@@ -23,7 +23,16 @@ func planned(t *testing.T, change func(*Spec)) PrivacyReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.PlannedPrivacy()
+	return plannedPrivacy(t, p)
+}
+
+func plannedPrivacy(t *testing.T, p *Prepared) claim.Report {
+	t.Helper()
+	r, err := p.PlannedPrivacy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // manyRounds is a change under which the closed form covers both views.
@@ -70,7 +79,7 @@ func TestCertifiedIsPld(t *testing.T) {
 		t.Errorf("headline %+v", r)
 	}
 	for _, c := range []struct {
-		got    sim.Statement
+		got    claim.Claim
 		rounds int
 	}{{r.Certified.PerClient, 50}, {r.Certified.PerRecord, 250}} {
 		want, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{{
@@ -109,7 +118,7 @@ func TestFixedSamplingIsCertified(t *testing.T) {
 	if r.EpsilonUpper != nil || !strings.Contains(r.Reason, `needs "poisson"`) {
 		t.Errorf("closed form: %v, %q", r.EpsilonUpper, r.Reason)
 	}
-	for _, s := range []sim.Statement{r.Certified.PerClient, r.Certified.PerRecord} {
+	for _, s := range []claim.Claim{r.Certified.PerClient, r.Certified.PerRecord} {
 		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) || *s.EpsilonLower != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -118,7 +127,7 @@ func TestFixedSamplingIsCertified(t *testing.T) {
 
 // A text never says less than is proved, nor says ε where there is none.
 func TestPrivacyText(t *testing.T) {
-	text := func(r PrivacyReport) string {
+	text := func(r claim.Report) string {
 		var b bytes.Buffer
 		if err := r.WriteText(&b); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -15,28 +16,28 @@ import (
 
 // Report is what a finished training run says of itself.
 type Report struct {
-	TestAccuracy float64       `json:"test_accuracy"`
-	TestRows     int           `json:"test_rows"`
-	JudgedOn     string        `json:"judged_on"` // which rows TestRows are: "test set" or "held-out training rows"
-	Rounds       int           `json:"rounds"`    // per client
-	Updates      int           `json:"updates"`
-	GradComps    int           `json:"grad_computations"`     // gradients of a client, nominally
-	Remainder    int           `json:"remainder"`             // gradients of K that are too few for a round
-	GradCompsMin int           `json:"grad_computations_min"` // least gradients of any client, where sample sizes adapt
-	GradCompsMax int           `json:"grad_computations_max"`
-	Theta        float64       `json:"theta"`   // s_max/s̄ of what was run, ≥ 1, the largest of any client
-	MaxLag       int           `json:"max_lag"` // the largest i − k that a client computed with
-	MeanLag      float64       `json:"mean_lag"`
-	VirtualTime  float64       `json:"virtual_seconds,omitempty"` // seconds on the virtual clock
-	Notes        []string      `json:"notes,omitempty"`
-	ParamsSHA256 string        `json:"params_sha256"`
-	ParamsNorm   float64       `json:"params_norm"`
-	Privacy      PrivacyReport `json:"privacy"`
-	Synthetic    bool          `json:"synthetic_data"`
-	DataNote     string        `json:"data_note,omitempty"`
-	DataSHA256   string        `json:"data_sha256"` // digest of the parsed content
-	Seconds      float64       `json:"seconds"`     // seconds of the training loop alone
-	Spec         Spec          `json:"config"`
+	TestAccuracy float64      `json:"test_accuracy"`
+	TestRows     int          `json:"test_rows"`
+	JudgedOn     string       `json:"judged_on"` // which rows TestRows are: "test set" or "held-out training rows"
+	Rounds       int          `json:"rounds"`    // per client
+	Updates      int          `json:"updates"`
+	GradComps    int          `json:"grad_computations"`     // gradients of a client, nominally
+	Remainder    int          `json:"remainder"`             // gradients of K that are too few for a round
+	GradCompsMin int          `json:"grad_computations_min"` // least gradients of any client, where sample sizes adapt
+	GradCompsMax int          `json:"grad_computations_max"`
+	Theta        float64      `json:"theta"`   // s_max/s̄ of what was run, ≥ 1, the largest of any client
+	MaxLag       int          `json:"max_lag"` // the largest i − k that a client computed with
+	MeanLag      float64      `json:"mean_lag"`
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the virtual clock
+	Notes        []string     `json:"notes,omitempty"`
+	ParamsSHA256 string       `json:"params_sha256"`
+	ParamsNorm   float64      `json:"params_norm"`
+	Privacy      claim.Report `json:"privacy"`
+	Synthetic    bool         `json:"synthetic_data"`
+	DataNote     string       `json:"data_note,omitempty"`
+	DataSHA256   string       `json:"data_sha256"` // digest of the parsed content
+	Seconds      float64      `json:"seconds"`     // seconds of the training loop alone
+	Spec         Spec         `json:"config"`
 }
 
 // Train trains and reports. A long run shows its progress; nil: it does not.
@@ -57,6 +58,10 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	if result == nil {
 		return nil, err
 	}
+	privacy, interrupted := p.ReleasedPrivacy(ctx, result)
+	if interrupted != nil {
+		return nil, interrupted
+	}
 	set := p.Test.Data
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
@@ -66,7 +71,7 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
-		Privacy:   p.ReleasedPrivacy(result),
+		Privacy:   privacy,
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
 	}, err
 }

@@ -30,7 +30,7 @@ func TestTrainReports(t *testing.T) {
 	if client.Rounds != 50 || record.Rounds != 250 || client.DatasetSize != 320 {
 		t.Errorf("replicate: %d rounds per client and %d per record of N = %d, want 50, 250 and 320", client.Rounds, record.Rounds, client.DatasetSize)
 	}
-	if planned := p.PlannedPrivacy(); !equalJSON(t, planned, r.Privacy) {
+	if planned := plannedPrivacy(t, p); !equalJSON(t, planned, r.Privacy) {
 		t.Errorf("planned privacy %+v, run %+v", planned, r.Privacy)
 	}
 }
@@ -58,7 +58,7 @@ func TestWhoPays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := p.PlannedPrivacy()
+		r := plannedPrivacy(t, p)
 		if r.PerClient.EpsilonUpper == nil || r.PerRecord.EpsilonUpper == nil {
 			t.Fatalf("not covered: %s; %s", r.PerClient.Reason, r.PerRecord.Reason)
 		}
@@ -85,7 +85,7 @@ func TestWhatTheClosedFormDoesNotCover(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r := p.PlannedPrivacy(); r.EpsilonUpper != nil || r.Reason == "" {
+		if r := plannedPrivacy(t, p); r.EpsilonUpper != nil || r.Reason == "" {
 			t.Errorf("%s: ε %v, reason %q: want none and a reason", name, r.EpsilonUpper, r.Reason)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
-	"proactivedp/plan"
+	"proactivedp/internal/decimal"
 )
 
 func newAccount() *cobra.Command {
@@ -118,7 +119,7 @@ type answer struct {
 
 func newAnswer(acc dp.Accountant, events []dp.Event, b dp.Bound, err error) answer {
 	if err == nil {
-		return answer{bound: b, Statement: "Privacy. " + plan.Statement(plan.PerRecord, b, events...)}
+		return answer{bound: b, Statement: "Privacy. " + claim.Statement(claim.PerRecord, b, events...)}
 	}
 	none := math.NaN() // null in JSON
 	return answer{Reason: oneLine(err), bound: dp.Bound{
@@ -154,9 +155,9 @@ func statements(answers []answer) string {
 // printAnswers writes a table, and the statement of the least guarantee or, if
 // there is none, of the only answer.
 func printAnswers(w io.Writer, answers []answer, q question) error {
-	given, sought := "δ = "+exactly(q.delta), "ε"
+	given, sought := "δ = "+decimal.Exactly(q.delta), "ε"
 	if q.forDelta {
-		given, sought = "ε = "+exactly(q.epsilon), "δ"
+		given, sought = "ε = "+decimal.Exactly(q.epsilon), "δ"
 	}
 	b := answers[0].bound
 	fmt.Fprintf(w, "%s at %s, per record: %s adjacency, %s sampling\n\n", sought, given, b.Adjacency, b.Sampling)

@@ -7,10 +7,11 @@ import (
 	"text/tabwriter"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/tradeoff"
-	"proactivedp/plan"
+	"proactivedp/internal/decimal"
 )
 
 // profile is at which ε curves are made from δ(ε).
@@ -76,10 +77,10 @@ func (c comparison) curves(ctx context.Context) (*summary, error) {
 	s := &summary{
 		Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
 		Delta: c.delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
-		LeftOut: []leftOut{}, Statement: "Privacy. " + plan.Statement(plan.PerRecord, b, c.events...),
+		LeftOut: []leftOut{}, Statement: "Privacy. " + claim.Statement(claim.PerRecord, b, c.events...),
 	}
 	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.delta}
-	name := fmt.Sprintf("f(ε = %s, δ = %s)", shownUp(b.EpsilonUpper), exactly(c.delta))
+	name := fmt.Sprintf("f(ε = %s, δ = %s)", shownUp(b.EpsilonUpper), decimal.Exactly(c.delta))
 	s.curves = append(certified, tradeoff.Sample(
 		tradeoff.Label{Name: name, Side: tradeoff.Lower, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling}, guarantee.At, c.alphas))
 	for _, other := range []struct {

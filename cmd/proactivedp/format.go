@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"strconv"
 
 	"proactivedp/internal/decimal"
 )
@@ -21,6 +20,3 @@ func shown(v float64, rounded func(float64, int) string) string {
 	}
 	return rounded(v, shownDigits)
 }
-
-// exactly formats v with the fewest digits that read back as v.
-func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

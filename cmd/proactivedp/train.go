@@ -90,7 +90,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				return usage(err)
 			}
 			if dryRun {
-				f, err := p.Forecast(perf)
+				f, err := p.Forecast(cmd.Context(), perf)
 				if err != nil {
 					return err
 				}

@@ -93,7 +93,7 @@ func (n *numbers) String() string {
 	}
 	texts := make([]string, len(*n.to))
 	for i, v := range *n.to {
-		texts[i] = exactly(v)
+		texts[i] = decimal.Exactly(v)
 	}
 	return strings.Join(texts, ",")
 }

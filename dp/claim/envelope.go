@@ -1,4 +1,4 @@
-package sim
+package claim
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 			larger, count := a[0], min(a[0].Count, b[0].Count)
 			larger.SampleSize = max(a[0].SampleSize, b[0].SampleSize)
 			larger.Count = count
-			if other := b[0]; !alike(larger, other) {
+			if !larger.Alike(b[0]) {
 				return nil, false
 			}
 			merged.Record(larger)
@@ -64,12 +64,6 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 		most = merged.Events()
 	}
 	return most, true
-}
-
-// alike reports whether two rounds differ in nothing but size and count.
-func alike(a, b dp.Event) bool {
-	a.SampleSize, a.Count = b.SampleSize, b.Count
-	return a == b
 }
 
 // drop takes so many rounds, at most those of the first event, off the front.

@@ -1,4 +1,4 @@
-package sim
+package claim
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
@@ -40,15 +39,25 @@ func same(l dp.Ledger, clients int) []dp.Ledger {
 	return all
 }
 
+// of claims for the ledgers.
+func of(t *testing.T, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64) Privacy {
+	t.Helper()
+	p, err := OfLedgers(t.Context(), acc, ledgers, shared, delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // Per record is the composition of every client's rounds, and the statement is
 // the accountant's bound, unchanged.
-func TestStatementIsTheBoundOfTheComposition(t *testing.T) {
+func TestClaimIsTheBoundOfTheComposition(t *testing.T) {
 	const clients, rounds, delta = 5, 1923, 1.0 / 8844
 	m := poisson(8844, 26, 19.29962)
-	p := Account(pld.Accountant{}, same(ledger(m, rounds), clients), data.Replicate, delta)
+	p := of(t, pld.Accountant{}, same(ledger(m, rounds), clients), true, delta)
 	for _, c := range []struct {
 		name   string
-		got    Statement
+		got    Claim
 		rounds int
 	}{{"per client", p.PerClient, rounds}, {"per record", p.PerRecord, clients * rounds}} {
 		e := m.Event(0)
@@ -71,7 +80,7 @@ func TestStatementIsTheBoundOfTheComposition(t *testing.T) {
 // Law 3, and Theorem simpleF is an upper bound: over random settings certified ≤
 // closed form wherever both exist, and per client ≤ per record with replicate,
 // equal with shard, for both.
-func TestOrderOfStatements(t *testing.T) {
+func TestOrderOfClaims(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	both := 0
 	for range 60 {
@@ -79,9 +88,9 @@ func TestOrderOfStatements(t *testing.T) {
 		m := poisson(n, 1+r.IntN(n/50), 1.5+20*r.Float64())
 		ledgers := same(ledger(m, 1+r.IntN(300)), 2+r.IntN(6))
 		delta := math.Pow(10, -3-5*r.Float64())
-		certified := Account(pld.Accountant{}, ledgers, data.Replicate, delta)
-		closed := Account(closedform.Accountant{}, ledgers, data.Replicate, delta)
-		for _, pair := range [][2]Statement{{certified.PerClient, closed.PerClient}, {certified.PerRecord, closed.PerRecord}} {
+		certified := of(t, pld.Accountant{}, ledgers, true, delta)
+		closed := of(t, closedform.Accountant{}, ledgers, true, delta)
+		for _, pair := range [][2]Claim{{certified.PerClient, closed.PerClient}, {certified.PerRecord, closed.PerRecord}} {
 			if pair[0].EpsilonUpper == nil {
 				t.Fatalf("%+v, δ = %v: %s", m, delta, pair[0].Reason)
 			}
@@ -101,7 +110,7 @@ func TestOrderOfStatements(t *testing.T) {
 		if record := *certified.PerRecord.EpsilonUpper; record > 0 && record == *certified.PerClient.EpsilonUpper {
 			t.Errorf("%+v, δ = %v: more clients cost nothing", m, delta)
 		}
-		if p := Account(pld.Accountant{}, ledgers, data.Shard, delta); p.PerRecord != p.PerClient {
+		if p := of(t, pld.Accountant{}, ledgers, false, delta); p.PerRecord != p.PerClient {
 			t.Errorf("shard: %+v per record, %+v per client", p.PerRecord, p.PerClient)
 		}
 	}
@@ -115,15 +124,15 @@ func TestOrderOfStatements(t *testing.T) {
 func TestTheWorstClientDecides(t *testing.T) {
 	little, much := ledger(poisson(1000, 10, 4), 10), ledger(poisson(1000, 10, 2), 10)
 	for _, ledgers := range [][]dp.Ledger{{little, much, little}, {much, little}} {
-		p := Account(pld.Accountant{}, ledgers, data.Shard, 1e-5)
-		alone := Account(pld.Accountant{}, []dp.Ledger{much}, data.Shard, 1e-5)
+		p := of(t, pld.Accountant{}, ledgers, false, 1e-5)
+		alone := of(t, pld.Accountant{}, []dp.Ledger{much}, false, 1e-5)
 		if *p.PerRecord.EpsilonUpper != *alone.PerRecord.EpsilonUpper {
 			t.Errorf("ε %v, of the worst client alone %v", *p.PerRecord.EpsilonUpper, *alone.PerRecord.EpsilonUpper)
 		}
 	}
 	open := ledger(poisson(1000, 10, 0), 10)
 	for _, ledgers := range [][]dp.Ledger{{much, open}, {open, much}} {
-		if p := Account(pld.Accountant{}, ledgers, data.Shard, 1e-5); p.PerRecord.EpsilonUpper != nil || p.PerRecord.Reason == "" {
+		if p := of(t, pld.Accountant{}, ledgers, false, 1e-5); p.PerRecord.EpsilonUpper != nil || p.PerRecord.Reason == "" {
 			t.Errorf("a client without noise, and still %+v", p.PerRecord)
 		}
 	}
@@ -165,8 +174,8 @@ func TestNoProofNoEpsilon(t *testing.T) {
 		{pld.Accountant{}, 2, "pld: delta = 2, must be in [1e-100, 1)"},
 		{closedform.Accountant{}, 0, "closedform: delta = 0, must be in"},
 	} {
-		p := Account(c.acc, same(ledger(m, 10), 3), data.Replicate, c.delta)
-		for _, s := range []Statement{p.PerClient, p.PerRecord} {
+		p := of(t, c.acc, same(ledger(m, 10), 3), true, c.delta)
+		for _, s := range []Claim{p.PerClient, p.PerRecord} {
 			if s.EpsilonLower != nil || s.Epsilon != nil || s.EpsilonUpper != nil || s.Kind != "" || !strings.HasPrefix(s.Reason, c.want) {
 				t.Errorf("%s: %+v, want the reason %q", c.acc.Name(), s, c.want)
 			}

@@ -1,12 +1,21 @@
-package plan
+package claim
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 )
+
+// shown is how many digits of ε and δ a text shows: rounded up, so that what is
+// on paper is not below what is proved; from below, rounded down.
+const shown = 5
+
+func up(v float64) string   { return decimal.Up(v, shown) }
+func down(v float64) string { return decimal.Down(v, shown) }
 
 // Unit says whose privacy a statement is about.
 type Unit string
@@ -25,41 +34,49 @@ const (
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	var s strings.Builder
 	name, lower, value, upper := "ε", b.EpsilonLower, b.Epsilon, b.EpsilonUpper
-	given := "δ = " + up(b.Delta, 5)
+	given := "δ = " + up(b.Delta)
 	if b.DeltaLower != b.DeltaUpper {
 		name, lower, value, upper = "δ", b.DeltaLower, b.Delta, b.DeltaUpper
-		given = "ε = " + up(b.Epsilon, 5)
+		given = "ε = " + up(b.Epsilon)
 	}
 	if math.IsInf(upper, 1) && b.Kind != dp.Approximation {
-		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s sampling.", name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
+		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s sampling.",
+			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
-	fmt.Fprintf(&s, "Released is the noised sum of clipped gradients of every round, and with it every intermediate and the final model: %s. ", rounds(events))
+	fmt.Fprintf(&s, "Released is the noised sum of clipped gradients of every round, "+
+		"and with it every intermediate and the final model: %s. ", Rounds(events))
 	fmt.Fprintf(&s, "For %s, this is (ε, δ)-differentially private ", unit)
 	switch b.Kind {
 	case dp.Exact:
-		fmt.Fprintf(&s, "with %s = %s at %s (exact, by the %s accountant)", name, up(upper, 5), given, b.Accountant)
+		fmt.Fprintf(&s, "with %s = %s at %s (exact, by the %s accountant)", name, up(upper), given, b.Accountant)
 	case dp.Interval:
-		fmt.Fprintf(&s, "with %s ≤ %s at %s (a certified upper bound, by the %s accountant; the smallest such %s is at least %s)", name, up(upper, 5), given, b.Accountant, name, down(lower, 5))
+		fmt.Fprintf(&s, "with %s ≤ %s at %s (a certified upper bound, by the %s accountant; "+
+			"the smallest such %s is at least %s)", name, up(upper), given, b.Accountant, name, down(lower))
 	case dp.Upper:
-		fmt.Fprintf(&s, "with %s ≤ %s at %s (an upper bound, by the %s accountant)", name, up(upper, 5), given, b.Accountant)
+		fmt.Fprintf(&s, "with %s ≤ %s at %s (an upper bound, by the %s accountant)", name, up(upper), given, b.Accountant)
 	default:
-		fmt.Fprintf(&s, "with %s of about %s at %s by %s, which is an APPROXIMATION that may be too small: it is not a guarantee", name, up(value, 5), given, b.Accountant)
+		fmt.Fprintf(&s, "with %s of about %s at %s by %s, which is an APPROXIMATION that may be too small: "+
+			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
-	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. Rates, noise and the number of rounds are taken to be fixed before the first release: choosing them, or when to stop, by what was released is not included, nor are choices made by looking at the data, such as C and step sizes.", b.Adjacency, samplingName(b.Sampling))
+	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. Rates, noise and the number of rounds are taken to be "+
+		"fixed before the first release: choosing them, or when to stop, by what was released is not included, "+
+		"nor are choices made by looking at the data, such as C and step sizes.", b.Adjacency, samplingName(b.Sampling))
 	return s.String()
 }
 
-// described is up to how many events a statement has each described by itself.
+// described is up to how many events are described each by itself.
 const described = 3
 
-// rounds describes the events.
-func rounds(events []dp.Event) string {
+// Rounds describes the events: each by itself if there are few, else all together.
+// Rates are rounded up, or down where they are a lower end.
+func Rounds(events []dp.Event) string {
 	if len(events) > described {
 		return summary(events)
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
-		parts[i] = fmt.Sprintf("%d rounds with sample rate q = %s and noise multiplier σ = %s", e.Count, up(e.SampleRate(), 6), shortest(e.NoiseMultiplier))
+		parts[i] = fmt.Sprintf("%d rounds with sample rate q = %s and noise multiplier σ = %s",
+			e.Count, decimal.Up(e.SampleRate(), 6), decimal.Exactly(e.NoiseMultiplier))
 		if e.DatasetSize != 0 {
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
@@ -74,7 +91,8 @@ func summary(events []dp.Event) string {
 		q = [2]float64{min(q[0], e.SampleRate()), max(q[1], e.SampleRate())}
 		sigma = [2]float64{min(sigma[0], e.NoiseMultiplier), max(sigma[1], e.NoiseMultiplier)}
 	}
-	return fmt.Sprintf("%d rounds with sample rates q from %s to %s and noise multipliers σ from %s to %s", count, down(q[0], 6), up(q[1], 6), shortest(sigma[0]), shortest(sigma[1]))
+	return fmt.Sprintf("%d rounds with sample rates q from %s to %s and noise multipliers σ from %s to %s", count,
+		decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]), decimal.Exactly(sigma[1]))
 }
 
 func samplingName(s dp.Sampling) string {
@@ -82,4 +100,53 @@ func samplingName(s dp.Sampling) string {
 		return "Poisson"
 	}
 	return "fixed-size"
+}
+
+// Short shows, in a table, an ε and what is known of it; "no ε" if b is nil.
+func Short(b *dp.Bound) string {
+	switch {
+	case b == nil:
+		return "no ε"
+	case b.Kind == dp.Approximation:
+		return fmt.Sprintf("ε about %s (no guarantee)", up(b.Epsilon))
+	case b.EpsilonLower > 0:
+		return fmt.Sprintf("ε in [%s, %s]", down(b.EpsilonLower), up(b.EpsilonUpper))
+	}
+	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
+}
+
+// WriteText writes the report for people to read, ε rounded to the safe side.
+func (r Report) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "privacy         σ = %g, δ = %.4g, %s adjacency, %s sampling\n%s%s",
+		r.NoiseMultiplier, r.Delta, r.Adjacency, r.Sampling,
+		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient, r.Certified.PerClient))
+	return err
+}
+
+func (r Report) text(name string, closed View, certified Claim) string {
+	return fmt.Sprintf("  %-14sN = %d, %d rounds at mean sample rate %.4g\n    %-12s%s\n    %-12s%s\n",
+		name, closed.DatasetSize, closed.Rounds, closed.SampleRate,
+		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
+		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind, certified.Reason))
+}
+
+// kindNames are how kinds are called in a sentence.
+var kindNames = map[dp.Kind]string{
+	dp.Exact: "exact to rounding", dp.Interval: "a certified interval", dp.Upper: "an upper bound",
+}
+
+// sentence says what is known of ε; lower may be nil, and reason is why it is not
+// more.
+func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
+	if upper == nil {
+		return "no ε claimed: " + reason
+	}
+	text := fmt.Sprintf("ε ≤ %s, %s", up(*upper), kindNames[kind])
+	if reason != "" {
+		text += " " + reason
+	}
+	if lower != nil && *lower > 0 {
+		text = down(*lower) + " ≤ " + text
+	}
+	return text
 }

@@ -3,7 +3,8 @@ package tradeoff
 import (
 	"encoding/csv"
 	"io"
-	"strconv"
+
+	"proactivedp/internal/decimal"
 )
 
 // Curves are several, to be compared.
@@ -11,7 +12,7 @@ type Curves []Curve
 
 // WriteCSV writes a header and one row a point. Numbers read back as they were.
 func (cs Curves) WriteCSV(w io.Writer) error {
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	number := decimal.Exactly
 	out := csv.NewWriter(w)
 	rows := [][]string{{"curve", "side", "accountant", "adjacency", "sampling", "alpha", "beta"}}
 	for _, c := range cs {

@@ -14,6 +14,9 @@ func Up(v float64, digits int) string { return rounded(v, digits, 1) }
 // Down is Up for a number that must not be above v.
 func Down(v float64, digits int) string { return rounded(v, digits, -1) }
 
+// Exactly formats v with the fewest digits that read back as v.
+func Exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
 func rounded(v float64, digits int, side float64) string {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	back, _ := strconv.ParseFloat(text, 64)

@@ -1,0 +1,40 @@
+package claim
+
+import (
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+)
+
+// Many different clients get one bound, never below the worst client's own.
+func TestEnvelopeIsAboveEveryClient(t *testing.T) {
+	const delta = 1e-5
+	m := poisson(10_000, 20, 5)
+	var ledgers []dp.Ledger
+	for c := range 3 * maxAccounted {
+		var l dp.Ledger
+		for i := range 40 {
+			l.Record(m.EventOf(1 + (7*c+(i%4)*(c%5)*9)%60))
+		}
+		ledgers = append(ledgers, l)
+	}
+	together := of(t, pld.Accountant{}, ledgers, false, delta).PerClient
+	if together.Kind != dp.Upper || together.Rounds != 40 || together.Reason == "" {
+		t.Errorf("%+v", together)
+	}
+	worst := 0.0
+	for c := range ledgers {
+		alone := *of(t, pld.Accountant{}, ledgers[c:c+1], false, delta).PerClient.EpsilonUpper
+		worst = max(worst, alone)
+	}
+	if upper := *together.EpsilonUpper; upper < worst || upper > 2*worst {
+		t.Errorf("bound %v of clients that have up to %v", upper, worst)
+	}
+	// Another mechanism among them is accounted by itself.
+	other := poisson(10_000, 20, 1)
+	ledgers = append(ledgers, ledger(other, 40))
+	if p := of(t, pld.Accountant{}, ledgers, false, delta).PerClient; p.Kind != dp.Interval || *p.EpsilonUpper <= worst {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,101 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"proactivedp/dp"
+)
+
+// Privacy is a training's guarantee in both views: for a record in the data of one
+// client, whose T rounds it pays for, and for a record as it was really held. If
+// clients share their records, per_record composes all rounds of all of them.
+type Privacy struct {
+	PerClient Claim `json:"per_client"`
+	PerRecord Claim `json:"per_record"`
+}
+
+// AtMost is [Claim.AtMost] for both views.
+func (p Privacy) AtMost(why string) Privacy {
+	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
+}
+
+// history is what each of a number of clients released.
+type history struct {
+	events  []dp.Event
+	clients int
+}
+
+// OfClients claims, at δ in (0, 1), for a training in which each of so many
+// clients, at least 1, releases the events. If the data is shared all of them
+// hold each record, else each record has one holder. The error is that of [Of].
+func OfClients(
+	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
+) (Privacy, error) {
+	return account(ctx, acc, []history{{events, clients}}, shared, delta)
+}
+
+// OfLedgers is [OfClients] for clients that released what their ledgers say, each
+// its own. The view per client is that of the client that pays most.
+func OfLedgers(
+	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
+) (Privacy, error) {
+	var kinds []history
+	for i := range ledgers {
+		events := ledgers[i].Events()
+		if n := len(kinds); n > 0 && slices.Equal(kinds[n-1].events, events) {
+			kinds[n-1].clients++
+			continue
+		}
+		kinds = append(kinds, history{events, 1})
+	}
+	return account(ctx, acc, kinds, shared, delta)
+}
+
+func account(ctx context.Context, acc dp.Accountant, kinds []history, shared bool, delta float64) (Privacy, error) {
+	if len(kinds) > 1 {
+		kinds = distinct(kinds)
+	}
+	worst, err := worstOf(ctx, acc, kinds, delta)
+	if err != nil || !shared {
+		return Privacy{PerClient: worst, PerRecord: worst}, err
+	}
+	// Composition does not depend on the order of the rounds.
+	var all []dp.Event
+	for _, r := range kinds {
+		for _, e := range r.events {
+			e.Count *= r.clients
+			all = append(all, e)
+		}
+	}
+	together, err := Of(ctx, acc, all, delta)
+	return Privacy{PerClient: worst, PerRecord: together}, err
+}
+
+// maxAccounted is how many different clients are accounted one by one.
+const maxAccounted = 16
+
+// worstOf returns the claim of the client that pays most, or of a release that
+// costs as much as any client's.
+func worstOf(ctx context.Context, acc dp.Accountant, kinds []history, delta float64) (Claim, error) {
+	if len(kinds) > maxAccounted {
+		if events, ok := envelope(kinds); ok {
+			c, err := Of(ctx, acc, events, delta)
+			return c.AtMost(fmt.Sprintf(
+				"of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d different clients",
+				len(kinds))), err
+		}
+	}
+	var worst Claim
+	for i, r := range kinds {
+		c, err := Of(ctx, acc, r.events, delta)
+		if err != nil {
+			return Claim{}, err
+		}
+		if i == 0 || c.worseThan(worst) {
+			worst = c
+		}
+	}
+	return worst, nil
+}

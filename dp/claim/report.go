@@ -1,0 +1,65 @@
+package claim
+
+import (
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
+)
+
+// View is one side of the closed form's claim in a report.
+type View struct {
+	EpsilonUpper *float64 `json:"epsilon_upper"`
+	Delta        float64  `json:"delta"`
+	Kind         dp.Kind  `json:"kind,omitempty"` // absent where no ε is claimed
+	DatasetSize  int      `json:"dataset_size"`
+	Rounds       int      `json:"rounds"`
+	GradComps    int      `json:"grad_computations"`
+	SampleRate   float64  `json:"sample_rate"` // mean over the rounds
+	Reason       string   `json:"reason,omitempty"`
+}
+
+// Report is what a training guarantees, for a record as it was really held (the
+// flat keys and per_record) and within one client's data (per_client): by the
+// closed form, which is what the paper states, and certified by package pld,
+// which is tight. Both account the same release.
+type Report struct {
+	EpsilonUpper    *float64     `json:"epsilon_upper"`
+	Delta           float64      `json:"delta"`
+	NoiseMultiplier float64      `json:"noise_multiplier"`
+	Accountant      string       `json:"accountant"`
+	Kind            dp.Kind      `json:"kind,omitempty"` // absent where no ε is claimed
+	Adjacency       dp.Adjacency `json:"adjacency"`
+	Sampling        dp.Sampling  `json:"sampling"`
+	Reason          string       `json:"reason,omitempty"`
+	PerClient       View         `json:"per_client"`
+	PerRecord       View         `json:"per_record"`
+	Certified       Privacy      `json:"certified"`
+}
+
+// NewReport reports on a release with noise multiplier sigma ≥ 0 of which account
+// says what an accountant claims: it is asked for two.
+func NewReport(sigma float64, account func(dp.Accountant) (Privacy, error)) (Report, error) {
+	closed, err := account(closedform.Accountant{})
+	if err != nil {
+		return Report{}, err
+	}
+	certified, err := account(pld.Accountant{})
+	if err != nil {
+		return Report{}, err
+	}
+	r := closed.PerRecord
+	return Report{
+		EpsilonUpper: r.EpsilonUpper, Delta: r.Delta, Accountant: r.Accountant, Kind: r.Kind,
+		NoiseMultiplier: sigma, Adjacency: r.Adjacency, Sampling: r.Sampling, Reason: r.Reason,
+		PerClient: closed.PerClient.view(), PerRecord: closed.PerRecord.view(), Certified: certified,
+	}, nil
+}
+
+func (c Claim) view() View {
+	return View{
+		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Kind: c.Kind, DatasetSize: c.DatasetSize,
+		Rounds: c.Rounds, GradComps: c.GradComps,
+		SampleRate: float64(c.GradComps) / float64(c.Rounds) / float64(c.DatasetSize),
+		Reason:     c.Reason,
+	}
+}
