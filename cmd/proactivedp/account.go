@@ -60,7 +60,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 				if cause := context.Cause(cmd.Context()); cause != nil {
 					return cause
 				}
-				// What is wrong with the release itself the flags' check has found.
+				// The flags' check has found what is wrong with the release itself.
 				answers[i] = newAnswer(acc, events, b, err)
 				answers[i].Seconds = time.Since(start).Seconds()
 				if err != nil {
@@ -121,7 +121,7 @@ func newAnswer(acc dp.Accountant, events []dp.Event, b dp.Bound, err error) answ
 	if err == nil {
 		return answer{bound: b, Statement: "Privacy. " + claim.Statement(claim.PerRecord, b, events...)}
 	}
-	none := math.NaN() // null in JSON
+	none := math.NaN() // NaN is null in JSON
 	return answer{Reason: oneLine(err), bound: dp.Bound{
 		EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
 		Accountant: acc.Name(), Adjacency: events[0].Adjacency, Sampling: events[0].Sampling,

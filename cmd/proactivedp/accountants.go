@@ -15,14 +15,14 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// allAccountants is the name of all of them together.
+// allAccountants is the value of --accountant that stands for all of them.
 const allAccountants = "all"
 
 // accountantFlags chooses accountants.
 type accountantFlags struct {
 	name     string
-	accuracy float64  // of pld
-	choices  []string // names that are allowed
+	accuracy float64  // relative width of pld's intervals
+	choices  []string // the names that --accountant may have
 }
 
 // add gives cmd the flags --accountant, with the names in extra allowed too,

@@ -11,8 +11,8 @@ import (
 	"proactivedp/audit"
 )
 
-// How an audit ends that did not go as it should: it has printed what it found,
-// and the status says the rest.
+// An audit that did not go as it should ends with one of these: it has printed what
+// it found, and the status says the rest.
 var (
 	errViolated = errors.New("audit: the claimed guarantee is violated")
 	errNotFound = errors.New("audit: the planted fault was not found")

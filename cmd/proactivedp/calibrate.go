@@ -42,7 +42,7 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 				err = errors.Join(err, refuseZeros(cmd, allowed{"sigma", "in [0.05, 1e6]"}))
 			}
 			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
-			target.Sigma, target.SampleRate = 1, 1 // whatever else is wrong, the budget is checked
+			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
 			if err == nil {
 				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.SampleRate(), e.Count
 				switch unknown {

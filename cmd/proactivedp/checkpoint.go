@@ -54,12 +54,13 @@ func (k *keepFlags) fits(s train.Spec) error {
 	return s.CanKeep()
 }
 
-// keep is what the flags ask for, of a run that goes on from a checkpoint or nil.
+// keep returns how the flags ask to keep a run, which goes on from a checkpoint
+// unless that is nil.
 func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 	return train.Keep{Path: k.path, Every: k.every, From: from}
 }
 
-// goOn resumes a run.
+// goOn resumes the run of a checkpoint, and reports.
 func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool) error {
 	from, err := train.OpenCheckpoint(k.resume)
 	if err != nil {
@@ -68,7 +69,7 @@ func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags,
 	defer from.Close()
 	dataName := from.Spec.Data
 	if cmd.Flags().Changed("data") {
-		dataName = flags.spec.Data // where it is now: its content is compared
+		dataName = flags.spec.Data // the data may be elsewhere now: their content is compared
 	}
 	if err := usage(errors.Join(flags.contradict(cmd, from.Spec), checkData(dataName), checkWorkers(perf.Workers))); err != nil {
 		return err
@@ -90,8 +91,8 @@ func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags,
 	return trainAndReport(cmd, p, perf, k.keep(from), trace, asJSON)
 }
 
-// place makes the file resumed that of the checkpoints unless another was named,
-// which must be free.
+// place lets the file that is resumed keep the checkpoints unless another file is
+// named, which must be free.
 func (k *keepFlags) place() error {
 	if k.path == "" {
 		k.path = k.resume

@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// profile is at which ε curves are made from δ(ε).
+// profile says at which ε curves are made from δ(ε).
 var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 
 // paperGuarantees is how many (ε, δ) the paper's curve is made from.
@@ -23,24 +23,24 @@ const paperGuarantees = 400
 // comparison asks for the trade-off curves of a release.
 type comparison struct {
 	events     []dp.Event
-	delta      float64 // of f(ε, δ)
-	target     float64 // ε_target of the paper's curve; 0: that of σ and δ
+	delta      float64 // δ of the curve f(ε, δ)
+	target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
 	alphas     []float64
-	accountant dp.Accountant // of the certified curves
+	accountant dp.Accountant // the accountant of the certified curves
 }
 
-// summary is the curves and what is said of them.
+// summary holds the curves and what is said of them.
 type summary struct {
 	curves tradeoff.Curves
 
-	Accountant    string         `json:"accountant"` // of ε at δ
+	Accountant    string         `json:"accountant"` // the accountant of ε at δ
 	Adjacency     dp.Adjacency   `json:"adjacency"`
 	Sampling      dp.Sampling    `json:"sampling"`
 	Delta         float64        `json:"delta"`
 	EpsilonLower  float64        `json:"epsilon_lower"`
 	EpsilonUpper  float64        `json:"epsilon_upper"`
-	Mu            *float64       `json:"mu"`             // of G_μ; nil if it is left out
-	TargetEpsilon float64        `json:"target_epsilon"` // of the paper's curve; 0 if it has none
+	Mu            *float64       `json:"mu"`             // μ of G_μ; nil if that curve is left out
+	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that is left out
 	Curves        []curveSummary `json:"curves"`
 	LeftOut       []leftOut      `json:"left_out"`
 	Statement     string         `json:"statement"`
@@ -54,17 +54,17 @@ type curveSummary struct {
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	MaxGain    float64       `json:"max_gain"` // of 1-α-β, at the points
-	Alpha      float64       `json:"alpha"`    // where that is
+	MaxGain    float64       `json:"max_gain"` // the largest 1-α-β at the points
+	Alpha      float64       `json:"alpha"`    // α of the largest 1-α-β
 }
 
-// leftOut is a curve that the release does not have.
+// leftOut is a curve that is left out, with the reason.
 type leftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// curves finds the curves.
+// curves computes the curves.
 func (c comparison) curves(ctx context.Context) (*summary, error) {
 	b, err := c.accountant.Epsilon(ctx, c.events, c.delta)
 	if err != nil {

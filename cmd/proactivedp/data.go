@@ -57,10 +57,10 @@ func (f *dataFlags) obtainable(cmd *cobra.Command) bool {
 	return err == nil && l.Dir == ""
 }
 
-// published is a data set that is fetched and verified.
+// published is a data set that can be fetched and verified.
 type published struct {
 	name  string
-	about []string // its size, citation, licence and sources
+	about []string // lines that tell its size, citation, licence and sources
 	load  func(context.Context, fetch.Locator) (*data.Dataset, error)
 }
 

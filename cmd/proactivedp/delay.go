@@ -85,7 +85,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
 	f := cmd.Flags()
 	for _, name := range []string{"delay", "seed", "runner"} {
-		f.Lookup(name).Hidden = true // delays and seeds are lists here, and only one runner has a clock
+		f.Lookup(name).Hidden = true // other flags list delays and count seeds, and only one runner has a clock
 	}
 	f.StringSliceVar(&spec.Delays, "delays", spec.Delays, "permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in '0,\"clients:1,1,1,1,8\"'")
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")

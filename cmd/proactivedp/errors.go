@@ -36,10 +36,10 @@ var packages = []string{
 // holds another.
 var prefixes = regexp.MustCompile(`(?m)(^|: |\t)(?:(?:` + strings.Join(packages, "|") + `): )+`)
 
-// message is what an error says to a user of the program.
+// message returns what an error says to a user of the program.
 func message(err error) string { return prefixes.ReplaceAllString(err.Error(), "$1") }
 
-// meant asks whether name was meant, if there is one.
+// meant returns the question whether name was meant, or "" if there is none.
 func meant(name string) string {
 	if name == "" {
 		return ""

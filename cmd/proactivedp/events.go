@@ -46,7 +46,7 @@ func readEvents(path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 	return events, nil
 }
 
-// columns are those of a CSV file of rounds, by the keys of dp.Event.
+// columns read the columns of a CSV file of rounds, by the keys of dp.Event.
 var columns = map[string]func(e *dp.Event, field string) error{
 	"sampling":         func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil },
 	"adjacency":        func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil },
@@ -96,7 +96,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 	return events, errors.Join(errs...)
 }
 
-// otherNames are those of columns that have two.
+// otherNames are the second names of the columns that have two.
 var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
 
 // checkHeader reports every column that there is not, or is twice.
@@ -145,7 +145,7 @@ func (r *releaseFlags) events(cmd *cobra.Command, file string) ([]dp.Event, erro
 	err := refuseWith(cmd, "events", slices.Concat(rateFlags, []string{"sigma", "steps"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
-		adjacency = "" // what goes with each round's sampling
+		adjacency = "" // each round then has the adjacency that goes with its sampling
 	}
 	events, fileErr := readEvents(file, sampling, adjacency)
 	return events, errors.Join(err, pairErr, fileErr)

@@ -14,7 +14,7 @@ import (
 	"proactivedp/experiments"
 )
 
-// quickScale is enough for a look.
+// quickScale is the part of K that is enough for a first look.
 const quickScale = 0.05
 
 func newFigures() *cobra.Command {

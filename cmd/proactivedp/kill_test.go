@@ -1,6 +1,6 @@
 //go:build unix && !race
 
-// These are of other processes, which the race detector does not see.
+// These tests are of other processes, which the race detector does not see.
 
 package main
 
@@ -154,7 +154,7 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 			}
 			resumed++
 			if resumed >= kills {
-				took = time.Hour // let it come through
+				took = time.Hour // so that the run comes through
 			}
 		}
 		if left := temporary(t, path); len(left) > 0 {

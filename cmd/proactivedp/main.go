@@ -18,14 +18,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks; after it the next one ends the process at once.
+	// The first signal asks the run to stop; the next one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// Exit statuses.
+// The program ends with 0 or one of these statuses.
 const (
 	exitOK      = 0
 	exitFailure = 1 // the request was understood and could not be carried out
@@ -33,7 +33,7 @@ const (
 	exitAudit   = 3 // an audit found a violation, or not the fault that was planted
 )
 
-// run is the whole program but for the process.
+// run is the whole program but for the process: it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -88,7 +88,7 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.SetUsageFunc(writeUsage)
 	groupCommands(root)
 	if err := addCompletions(root); err != nil {
-		panic(err) // a flag is registered twice
+		panic(err) // only a flag that is registered twice fails here
 	}
 	return root
 }

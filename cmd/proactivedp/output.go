@@ -53,7 +53,7 @@ func printJSON(w io.Writer, v any) error {
 	return nil
 }
 
-// oneLine is what err says, for a table or a JSON value.
+// oneLine returns what err says on one line, for a table or a JSON value.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // fileFlags names the files that a table of numbers is written to.

@@ -14,14 +14,14 @@ import (
 	"proactivedp/plan"
 )
 
-// The defaults, with those of the flags, are the paper's setting on LIBSVM data.
+// These defaults, with those of the flags, are the paper's setting on LIBSVM data.
 const (
 	defaultN      = 10_000
 	defaultSigma  = 19.29962
 	defaultEpochs = 5
 )
 
-// planFlags is what a plan is made from, and what is made of it.
+// planFlags says what a plan is made from, and in which forms it is printed.
 type planFlags struct {
 	req               plan.Request
 	method, adjacency string
@@ -125,7 +125,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		f.req.Adjacency, err = dp.ParseAdjacency(f.adjacency)
 		errs = append(errs, err)
 	}
-	// What is not covered is a right question without an answer.
+	// A question that is not covered is right, and has no answer.
 	if err := f.req.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
 		errs = append(errs, err)
 	}

@@ -28,8 +28,9 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
 }
 
-// pair returns the sampling and the adjacency of the flags, and what is wrong
-// with them; they are valid all the same, so that the rest can be checked.
+// pair returns the sampling and the adjacency of the flags, and what is wrong with
+// them. Where something is wrong they have some allowed value, so that the rest can
+// be checked.
 func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, error) {
 	sampling, err := dp.ParseSampling(r.sampling)
 	if err != nil {
@@ -46,12 +47,12 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 	return sampling, adjacency, err
 }
 
-// The flags of releaseFlags that say how many records a round uses.
+// rateFlags are the flags that say how many records a round uses.
 var rateFlags = []string{"sample-rate", "sample-size", "n"}
 
-// event returns the event of the flags, and what is wrong with it. The
-// quantity named free may not be given. It, and what is missing, is at an
-// allowed value, so that the rest is checked.
+// event returns the event of the flags, and what is wrong with it. The quantity
+// named free may not be given. It has some allowed value, as what is missing has,
+// so that the rest is checked.
 func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) {
 	e := dp.Event{NoiseMultiplier: r.sigma, SampleSize: r.size, DatasetSize: r.n, Rate: r.rate, Count: r.steps}
 	var err error

@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
-			env.Setenv("HTTPS_PROXY", "http://127.0.0.1:9") // nothing listens: no network in tests
+			env.Setenv("HTTPS_PROXY", "http://127.0.0.1:9") // nothing listens there: tests have no network
 			env.Setenv("HTTP_PROXY", "http://127.0.0.1:9")
 			return nil
 		},

@@ -41,7 +41,7 @@ func (t *traceFlag) apart(checkpoints ...string) error {
 	return nil
 }
 
-// sameFile reports that both names are of one file, be it there or not.
+// sameFile reports whether both names are of one file, be it there or not.
 func sameFile(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true

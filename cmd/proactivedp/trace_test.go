@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fullDisk is what nothing can be written to.
+// fullDisk is a writer to which nothing can be written.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -33,7 +33,7 @@ func (c *count) Set(text string) error {
 	return err
 }
 
-// String is the number in decimal digits.
+// String returns the number in decimal digits.
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 
 // Type is the word for the value in the help.
@@ -47,7 +47,7 @@ var valueErrors = map[string]error{
 	"bool":        errors.New("must be true or false"),
 }
 
-// valueError is what is wrong with the value of a flag.
+// valueError returns what is wrong with the value of a flag.
 func valueError(bad *pflag.InvalidValueError) error {
 	cause := bad.Unwrap()
 	if known, ok := valueErrors[bad.GetFlag().Value.Type()]; ok {
@@ -86,7 +86,7 @@ func (n *numbers) Set(text string) error {
 	return nil
 }
 
-// String is the list as it may be given.
+// String returns the list as it may be given.
 func (n *numbers) String() string {
 	if n.to == nil {
 		return ""

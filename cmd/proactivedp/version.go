@@ -13,7 +13,7 @@ import (
 // build describes the program for the command version, as JSON too.
 type build struct {
 	version.Info
-	Kernels string `json:"kernels"` // the class of the kernels in use
+	Kernels string `json:"kernels"` // the class of the float32 kernels in use
 }
 
 func newBuild() build { return build{version.Get(), f32.Kernels().String()} }

@@ -44,7 +44,7 @@ func Take(path string) (*Lock, error) {
 		}
 		held, err := Try(f)
 		if err != nil {
-			// No locks here, as the package comment says.
+			// There are no locks here, as the package comment says.
 			return &Lock{f, path}, nil
 		}
 		if !held {
@@ -52,12 +52,12 @@ func Take(path string) (*Lock, error) {
 			f.Close()
 			return nil, err
 		}
-		if !IsAt(f, path) { // it was removed between open and Try
+		if !IsAt(f, path) { // the file was removed between open and Try
 			f.Close()
 			continue
 		}
 		if err := f.Truncate(0); err == nil {
-			_, _ = fmt.Fprintln(f, os.Getpid()) // a courtesy to whoever is refused
+			_, _ = fmt.Fprintln(f, os.Getpid()) // the number tells whoever is refused which process holds the lock
 		}
 		return &Lock{f, path}, nil
 	}
@@ -85,7 +85,7 @@ func holder(f *os.File) string {
 	return ""
 }
 
-// IsAt reports that path names the file that f has open.
+// IsAt reports whether path names the file that f has open.
 func IsAt(f *os.File, path string) bool {
 	here, err := f.Stat()
 	if err != nil {
@@ -95,7 +95,7 @@ func IsAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// gone is err, but that a file is not there is what was wanted.
+// gone returns err, or nil if it says that the file is not there, which was wanted.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

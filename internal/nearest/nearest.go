@@ -6,10 +6,10 @@ import "strings"
 // longest bounds the words that are compared, and with them the time.
 const longest = 100
 
-// Name returns the name that is written most like word, the first of equal ones,
-// or "" if none is like it: one is if at most a third of the letters of the
-// longer one are wrong (whatever the case), or if word is its beginning. A word of
-// more than a hundred letters is like none.
+// Name returns the name that is written most like word, the first of equal ones, or
+// "" if none is like it. A name is like the word if at most a third of the letters
+// of the longer one are wrong, whatever the case, or if word is its beginning. A
+// word of more than a hundred letters is like none.
 func Name(word string, names []string) string {
 	best, least := "", 0
 	if len(word) > longest {

@@ -19,7 +19,7 @@ type Info struct {
 	Revision string `json:"revision,omitempty"`
 	// Modified reports that the source differed from Revision.
 	Modified bool   `json:"modified"`
-	Go       string `json:"go"` // the compiler's version, such as go1.26.0
+	Go       string `json:"go"` // version of the compiler, such as go1.26.0
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
 }
@@ -51,7 +51,7 @@ func describe(record *debug.BuildInfo, release string) Info {
 	return i
 }
 
-// Source is the revision, or the version where the build recorded none, with a
+// Source returns the revision, or the version where the build recorded none, with a
 // remark if the source differed from it: what a manifest says of its program.
 func (i Info) Source() string {
 	source := i.Revision

@@ -17,7 +17,7 @@ import (
 // graph holds the calls of one package between its files.
 type graph struct {
 	name  string
-	files []string // sorted
+	files []string // names of the files, sorted
 	// calls[i][j] counts the calls in file i of what is declared in file j.
 	calls [][]int
 	// names[i][j] counts them by the name of what is called.

@@ -211,7 +211,7 @@ func (c candidate) compiles(p *packages.Package) bool {
 	return err == nil
 }
 
-// imported imports from packages that are there already.
+// imported is an importer from packages that are there already.
 type imported []*types.Package
 
 func (all imported) Import(path string) (*types.Package, error) {

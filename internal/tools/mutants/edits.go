@@ -41,7 +41,7 @@ func (e *editor) swap(kind string, a, b ast.Node) {
 // declaration collects the edits of a declaration.
 func (e *editor) declaration(d ast.Decl) {
 	if strings.HasPrefix(nameOf(d)[strings.LastIndex(nameOf(d), ".")+1:], "assert") {
-		return // compiled to nothing without the tag invariants
+		return // it is compiled to nothing without the tag invariants
 	}
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -67,7 +67,7 @@ func (e *editor) declaration(d ast.Decl) {
 			e.literal(n)
 		case *ast.ReturnStmt:
 			if last := len(n.Results) - 1; last > 0 && e.isError(n.Results[last]) {
-				return false // nobody looks at a value beside an error
+				return false // a value beside an error is not looked at
 			}
 			e.result(n)
 		case *ast.BranchStmt:
@@ -225,7 +225,7 @@ func (e *editor) field(n *ast.SelectorExpr) {
 // row swaps neighbouring values of a list.
 func (e *editor) row(n *ast.CompositeLit) {
 	if t := e.info.TypeOf(n); t != nil && t.String() == "[]error" {
-		return // all are told, in whatever order
+		return // they are told all together, in whatever order
 	}
 	for i := 1; i < len(n.Elts); i++ {
 		a, b := n.Elts[i-1], n.Elts[i]
@@ -276,7 +276,7 @@ func (e *editor) call(n *ast.CallExpr) bool {
 		return true
 	}
 	if e.isCall(n, "errors.Join", "math.Hypot") {
-		return true // in whatever order
+		return true // the order does not matter
 	}
 	for i := 1; i < len(n.Args); i++ {
 		if e.alike(n.Args[i-1], n.Args[i]) {

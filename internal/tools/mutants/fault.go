@@ -22,11 +22,11 @@ import (
 // fault is a fault of one line, kept by the texts of the line and not by its number,
 // so that it is found again when the code around it has changed.
 type fault struct {
-	Name    string `json:"name"`    // a digest of the rest, to speak of it
+	Name    string `json:"name"`    // a digest of the other fields, to speak of the fault
 	Package string `json:"package"` // folder of the package from the root of the module
 	File    string `json:"file"`
 	// In is the function or the method that the line is in, or empty for a declaration
-	// of the package, and Nth which of the lines with this text in it, from 0.
+	// of the package. Nth, from 0, says which of the lines with this text in it it is.
 	In     string `json:"in"`
 	Nth    int    `json:"nth,omitempty"`
 	Kind   string `json:"kind"`
@@ -38,9 +38,9 @@ type fault struct {
 	Equivalent string `json:"equivalent,omitempty"`
 }
 
-// list is what the file of faults holds.
+// list holds what the file of faults does.
 type list struct {
-	Seed   uint64  `json:"seed"` // of the draw
+	Seed   uint64  `json:"seed"` // seed of the draw
 	Faults []fault `json:"faults"`
 }
 

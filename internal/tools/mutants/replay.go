@@ -39,7 +39,7 @@ type replay struct {
 	limit     time.Duration
 	record    bool
 
-	rests map[string][]string // by folder, the folders of those that import it
+	rests map[string][]string // for each folder, the folders of the packages that import it
 }
 
 func (r *replay) run() error {
@@ -170,7 +170,7 @@ func (r *replay) test(overlay, folder, pattern string) (string, error) {
 			running = slices.DeleteFunc(running, func(test string) bool { return test == e.Test })
 		case e.Action == "fail" && red == "":
 			if red = e.Test; red == "" && len(running) > 0 {
-				red = running[len(running)-1] // it hung, or took the process with it
+				red = running[len(running)-1] // the test hung, or took the process with it
 			}
 			if red == "" {
 				red = wholePackage

@@ -63,7 +63,7 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 	}
 
 	o := newOutsider(t, dir)
-	o.run(dir, "go", "list", "-mod=readonly", "-deps", "-test", "./...") // every import is found
+	o.run(dir, "go", "list", "-mod=readonly", "-deps", "-test", "./...") // checks that every import is found
 	o.run(filepath.Join(dir, "internal", "_gen"), "go", "list", "-mod=readonly", "-deps", ".")
 	o.run(filepath.Join(dir, "examples"), "go", "list", "-mod=readonly", "-deps", "-test", "./...")
 
@@ -98,7 +98,7 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 // outsider runs commands of people who have the module from a proxy alone.
 type outsider struct {
 	t   *testing.T
-	bin string // folder of installed commands
+	bin string // the folder of installed commands
 	env []string
 }
 

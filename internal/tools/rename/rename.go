@@ -94,7 +94,7 @@ func (t tree) rename(from, to string) (tree, error) {
 	for name, content := range t {
 		var err error
 		switch {
-		case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0: // a picture, an archive
+		case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0: // the file is a picture or an archive
 			renamed[name] = content
 		case path.Base(name) == "go.mod":
 			renamed[name], err = r.modFile(name, content)

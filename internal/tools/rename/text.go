@@ -18,10 +18,10 @@ import (
 // means the module or a package of it.
 type renamer struct {
 	from, to string
-	packages map[string]bool // folders with Go files, below the root
-	modules  map[string]bool // folders of nested modules
-	bare     *regexp.Regexp  // the path by itself, in the places of a module's path
-	below    *regexp.Regexp  // the path of a package
+	packages map[string]bool // the folders with Go files, below the root
+	modules  map[string]bool // the folders of nested modules
+	bare     *regexp.Regexp  // matches the path by itself, in the places of a module's path
+	below    *regexp.Regexp  // matches the path of a package
 }
 
 func newRenamer(t tree, from, to string) *renamer {
@@ -68,7 +68,7 @@ func (r *renamer) source(name string, b []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	formatted, err := format.Source(b) // imports are sorted by their paths
+	formatted, err := format.Source(b) // gofmt sorts imports by their paths
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
