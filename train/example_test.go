@@ -21,12 +21,16 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	planned := p.PlannedPrivacy()
+	ctx := context.Background()
+	planned, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Printf("%d records, %d rounds of each of %d clients\n",
 		planned.PerClient.DatasetSize, planned.PerClient.Rounds, spec.Clients)
 	fmt.Printf("certified: ε ≤ %s per record at δ = %.4g, %s adjacency\n",
 		decimal.Up(*planned.Certified.PerRecord.EpsilonUpper, 3), planned.Delta, planned.Adjacency)
-	r, err := p.Train(context.Background(), sim.Perf{Workers: 1}, nil)
+	r, err := p.Train(ctx, sim.Perf{Workers: 1}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

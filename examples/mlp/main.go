@@ -13,6 +13,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/models"
 	"proactivedp/nn"
@@ -89,7 +90,11 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	accuracy := models.Accuracy(model, result.Params, test.All(), model.NewScratch(), make([]int32, test.Len()))
-	private := sim.Account(pld.Accountant{}, result.Ledgers, cfg.Partition, 1e-5).PerRecord
+	privacy, err := claim.OfLedgers(ctx, pld.Accountant{}, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5)
+	if err != nil {
+		return err
+	}
+	private := privacy.PerRecord
 	fmt.Fprintf(w, "%d parameters, %d updates: more than 90 %% of the test points are right: %t\n",
 		model.NumParams(), result.Updates, accuracy > 0.9)
 	fmt.Fprintf(w, "ε ≤ %.2f at δ = %g for every record (%s, %s sampling)\n",

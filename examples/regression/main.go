@@ -13,6 +13,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/models"
 	"proactivedp/rng"
@@ -81,7 +82,11 @@ func run(ctx context.Context, w io.Writer) error {
 		model.Loss(result.Params, test.All(), scratch),
 		100*models.Accuracy(model, result.Params, test.All(), scratch, make([]int32, test.Len())))
 
-	private := sim.Account(pld.Accountant{}, result.Ledgers, cfg.Partition, 1e-5).PerRecord
+	privacy, err := claim.OfLedgers(ctx, pld.Accountant{}, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5)
+	if err != nil {
+		return err
+	}
+	private := privacy.PerRecord
 	fmt.Fprintf(w, "ε ≤ %.2f at δ = %g for every record (%s, %s sampling)\n",
 		*private.EpsilonUpper, private.Delta, private.Adjacency, private.Sampling)
 	return nil
