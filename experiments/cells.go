@@ -8,15 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 
 	"github.com/sourcegraph/conc/pool"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -61,78 +57,6 @@ func (c cell) key() (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// store keeps finished cells as files, one each, or nothing if dir is "".
-type store struct{ dir string }
-
-// make makes the folder of the store, if it has one.
-func (s store) make() error {
-	if s.dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(s.dir, 0o777); err != nil {
-		return fmt.Errorf("experiments: %w", err)
-	}
-	return nil
-}
-
-// kept says in words what becomes of finished cells.
-func (s store) kept() string {
-	if s.dir == "" {
-		return "which are not kept"
-	}
-	return "which are kept in " + s.dir
-}
-
-func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
-
-// load returns a finished cell, or nil if there is none that is whole: then it
-// is computed again.
-func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
-	if s.dir == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(s.path(key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("experiments: finished cell: %w", err)
-	}
-	if check(text) != nil {
-		return nil, nil
-	}
-	return text, nil
-}
-
-func (s store) save(key string, result any) (json.RawMessage, error) {
-	text, err := json.Marshal(result)
-	if err != nil {
-		return nil, fmt.Errorf("experiments: cell: %w", err)
-	}
-	if s.dir == "" {
-		return text, nil
-	}
-	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	return text, err
-}
-
-// keep returns where a cell that is under way keeps its training run, and what it
-// goes on from if it was stopped. A checkpoint that is not whole is left out: then
-// the cell begins anew.
-func (s store) keep(key string) train.Keep {
-	if s.dir == "" {
-		return train.Keep{}
-	}
-	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
-	if from, err := train.OpenCheckpoint(k.Path); err == nil {
-		k.From = from
-	}
-	return k
-}
-
 // grid runs cells on workers goroutines.
 type grid struct {
 	store    store
@@ -152,6 +76,7 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 	first := map[string]int{} // the first cell with each key: it computes the result for all
 	results := make([]json.RawMessage, len(cells))
 	var todo []int
+	damaged := 0
 	for i, c := range cells {
 		key, err := c.key()
 		if err != nil {
@@ -162,12 +87,18 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 			continue
 		}
 		first[key] = i
-		if results[i], err = g.store.load(key, c.check); err != nil {
+		switch results[i], err = g.store.load(key, c.check); {
+		case errors.Is(err, errDamaged):
+			damaged++
+		case err != nil:
 			return nil, 0, err
 		}
 		if results[i] == nil {
 			todo = append(todo, i)
 		}
+	}
+	if damaged > 0 && g.progress != nil {
+		fmt.Fprintf(g.progress, "experiments: %d finished cells in %s are damaged, or of an older version of this program, and are computed again\n", damaged, g.store.dir)
 	}
 	if err := g.compute(ctx, cells, keys, todo, results); err != nil {
 		return nil, 0, err

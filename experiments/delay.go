@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
+	"proactivedp/internal/lockfile"
 	"proactivedp/train"
 )
 
@@ -95,6 +96,18 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	if o.Out == "" {
+		return s.compare(ctx, source, o)
+	}
+	var r *DelayReport
+	err := lockfile.InFolder(o.Out, func() (err error) {
+		r, err = s.compare(ctx, source, o)
+		return err
+	})
+	return r, err
+}
+
+func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	p, err := source.Prepare(s.Train)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/report"
 )
 
@@ -20,29 +21,55 @@ const (
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
-// checkIndex refuses a folder whose README.md is somebody's own.
-func checkIndex(dir string) error {
+// checkIndex refuses a folder whose README.md is somebody's own, or with a damaged
+// manifest of a figure that is not made anew: it would stand in the index.
+func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
+	if err != nil {
+		return err
+	}
+	_, err = manifests(dir, figures)
 	return err
 }
 
-// writeIndex lists every figure that has a manifest in dir, in the order of the
-// registry.
-func writeIndex(dir string) error {
+// maxManifest bounds a manifest, in bytes.
+const maxManifest = 16 << 20
+
+// manifests returns those in dir but of the figures given, in the order of the
+// registry, and reports all that are damaged.
+func manifests(dir string, but []Figure) ([]Manifest, error) {
 	var made []Manifest
+	var errs []error
 	for _, fig := range Figures() {
-		text, err := os.ReadFile(filepath.Join(dir, fig.Name, manifestFile))
+		if slices.ContainsFunc(but, func(f Figure) bool { return f.Name == fig.Name }) {
+			continue
+		}
+		path := filepath.Join(dir, fig.Name, manifestFile)
+		text, err := bounded.File(path, maxManifest)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("experiments: index: %w", err)
-		}
 		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
-		if err := json.Unmarshal(text, &m); err != nil {
-			return fmt.Errorf("experiments: %s: %w", filepath.Join(dir, fig.Name, manifestFile), err)
+		if err == nil {
+			err = checkSeal(text)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("experiments: manifest %s: %w; make its figure again, or remove it", path, err))
+			continue
 		}
 		made = append(made, m)
+	}
+	return made, errors.Join(errs...)
+}
+
+// writeIndex lists every figure that has a manifest in dir.
+func writeIndex(dir string) error {
+	made, err := manifests(dir, nil)
+	if err != nil {
+		return err
 	}
 	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
 		if _, err := fmt.Fprint(w, indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it was made.\n\n"+

@@ -11,11 +11,9 @@ package experiments
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,6 +23,7 @@ import (
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/lockfile"
 	"proactivedp/internal/version"
 	"proactivedp/train"
 )
@@ -54,7 +53,8 @@ type Manifest struct {
 	Scale   float64      `json:"scale"` // which part of K was run
 	Data    ManifestData `json:"data"`
 	Origin
-	Files []string `json:"files"`
+	Files  []string `json:"files"`
+	SHA256 string   `json:"manifest_sha256"` // see writeManifest
 }
 
 // Origin says by what a result was made, and when.
@@ -128,14 +128,19 @@ func checkScale(scale float64) error {
 }
 
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
-// so an interrupted call goes on where it was; a figure's files appear whole.
+// so an interrupted call goes on where it was; a figure's files appear whole. One
+// call at a time writes to Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if err := checkIndex(o.Out); err != nil {
+	if err := checkIndex(o.Out, figures); err != nil {
 		return err
 	}
+	return lockfile.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
+}
+
+func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	start := time.Now()
 	frames := map[string]*frame{}
 	var cells []cell
@@ -189,27 +194,12 @@ func write(dir string, out *outcome, m Manifest) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("experiments: %w", err)
 	}
-	// A manifest must not speak of another picture than the one beside it: the
-	// old one goes first, the new one comes last.
-	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("experiments: %w", err)
-	}
-	if err := atomicfile.Write(filepath.Join(dir, pictureFile), out.picture.WritePNG); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(filepath.Join(dir, tableFile), func(w io.Writer) error {
-		return csv.NewWriter(w).WriteAll(out.table)
-	}); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error { return writeManifest(w, m) })
-}
-
-func writeManifest(w io.Writer, manifest any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(manifest)
+	return atomicfile.WriteSet([]atomicfile.Output{
+		{Path: filepath.Join(dir, pictureFile), Write: out.picture.WritePNG},
+		{Path: filepath.Join(dir, tableFile), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(out.table) }},
+	}, atomicfile.Output{
+		Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
+	})
 }
 
 // work is what a call of Make computed, for all its figures together.

@@ -5,13 +5,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/lockfile"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -29,11 +29,13 @@ type SearchManifest struct {
 	Config  SearchSpec   `json:"config"`
 	Data    ManifestData `json:"data"`
 	Origin
+	SHA256 string `json:"manifest_sha256"` // see writeManifest
 }
 
 // Search runs a search, returns what it has found, and writes its tables, its
 // winners and how it was made to the folder. Finished runs are kept there in
-// .cells, so that an interrupted call goes on where it was.
+// .cells, so that an interrupted call goes on where it was. One call at a time
+// writes there.
 func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -41,6 +43,15 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 	if _, err := report.HoldsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
 		return nil, err
 	}
+	var r *SearchReport
+	err := lockfile.InFolder(o.Out, func() (err error) {
+		r, err = searchAndWrite(ctx, s, source, o)
+		return err
+	})
+	return r, err
+}
+
+func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	start := time.Now()
 	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress}
 	all, computed, err := s.search(ctx, g, source)
@@ -51,23 +62,17 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 		Command: o.command(s), Config: s, Data: manifestData(source),
 		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
 	}
-	if err := os.MkdirAll(o.Out, 0o777); err != nil {
-		return nil, fmt.Errorf("experiments: out: %w", err)
-	}
-	for _, f := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{searchReadme, func(w io.Writer) error {
+	err = atomicfile.WriteSet([]atomicfile.Output{
+		{Path: filepath.Join(o.Out, searchReadme), Write: func(w io.Writer) error {
 			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), m.Command))
 			return err
 		}},
-		{searchCSV, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
-		{manifestFile, func(w io.Writer) error { return writeManifest(w, m) }},
-	} {
-		if err := atomicfile.Write(filepath.Join(o.Out, f.name), f.write); err != nil {
-			return nil, err
-		}
+		{Path: filepath.Join(o.Out, searchCSV), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
+	}, atomicfile.Output{
+		Path: filepath.Join(o.Out, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s.report(all, source, m.Command), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/dp"
+	"proactivedp/internal/lockfile"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 )
@@ -58,8 +59,8 @@ type auditedTable struct {
 
 // Make recomputes every number of the paper's tables of privacy budgets
 // and writes, into Out, the tables with a verdict on each number, the findings,
-// and figures of ε over the sample size. Files appear whole; equal options give
-// equal bytes.
+// and figures of ε over the sample size. Files appear all together or not at all;
+// equal options give equal bytes. One call at a time writes to Out.
 func Make(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -67,11 +68,13 @@ func Make(ctx context.Context, o Options) error {
 	if err := checkFolder(o.Out); err != nil {
 		return err
 	}
-	a, err := auditAll(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.write(o.Out)
+	return lockfile.InFolder(o.Out, func() error {
+		a, err := auditAll(ctx, o)
+		if err != nil {
+			return err
+		}
+		return a.write(o.Out)
+	})
 }
 
 // auditAll computes an audit, its parts side by side.

@@ -1,29 +1,35 @@
 package papertables
 
 import (
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"proactivedp/dp"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
+	"proactivedp/internal/version"
 )
 
 // The files of the folder of tables. The first line of those in Markdown tells
 // them from files that somebody wrote.
 const (
-	readmeFile = "README.md"
-	listFile   = "tables.md"
-	tablesFile = "tables.csv"
-	curvesFile = "epsilon-over-s.csv"
-	mark       = "<!-- Written by proactivedp tables. -->\n"
+	readmeFile   = "README.md"
+	listFile     = "tables.md"
+	tablesFile   = "tables.csv"
+	curvesFile   = "epsilon-over-s.csv"
+	manifestFile = "manifest.json"
+	mark         = "<!-- Written by proactivedp tables. -->\n"
 )
 
 // curvePicture names the picture of a problem.
@@ -35,7 +41,7 @@ func checkFolder(dir string) error {
 	if ours, err := report.HoldsOurs(dir, readmeFile, mark, "one of tables"); ours || err != nil {
 		return err
 	}
-	names := []string{listFile, tablesFile, curvesFile}
+	names := []string{listFile, tablesFile, curvesFile, manifestFile}
 	for _, p := range paper.Cases() {
 		names = append(names, curvePicture(p))
 	}
@@ -47,15 +53,25 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// write writes everything, the README.md first: a call that was interrupted
-// after it can be repeated.
+// Manifest is how the tables were made, beside them. It says nothing of when or
+// where, so that equal options give equal bytes.
+type Manifest struct {
+	Command    string         `json:"command"`
+	Accountant string         `json:"accountant"`
+	Version    string         `json:"version"`
+	Go         string         `json:"go"`
+	Arch       string         `json:"arch"`
+	Files      []ManifestFile `json:"files"`
+}
+
+// ManifestFile is a file that a manifest speaks of.
+type ManifestFile struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// write writes everything, all or nothing.
 func (a *audit) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("papertables: out: %w", err)
-	}
-	file := func(name string, write func(io.Writer) error) error {
-		return atomicfile.Write(filepath.Join(dir, name), write)
-	}
 	text := func(p report.Page) func(io.Writer) error {
 		return func(w io.Writer) error {
 			_, err := io.WriteString(w, mark+p.String())
@@ -65,29 +81,38 @@ func (a *audit) write(dir string) error {
 	records := func(rows [][]string) func(io.Writer) error {
 		return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
 	}
-	for _, f := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{readmeFile, text(a.readme())},
-		{listFile, text(a.list())},
-		{tablesFile, records(a.records())},
-		{curvesFile, records(curveTable(a.accountant, a.curves))},
-	} {
-		if err := file(f.name, f.write); err != nil {
-			return err
-		}
+	m := Manifest{
+		Command: "proactivedp tables", Accountant: a.accountant,
+		Version: version.Get().Source(), Go: runtime.Version(), Arch: runtime.GOARCH,
 	}
+	var files []atomicfile.Output
+	add := func(name string, write func(io.Writer) error) {
+		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: func(w io.Writer) error {
+			sum := sha256.New()
+			if err := write(io.MultiWriter(w, sum)); err != nil {
+				return err
+			}
+			m.Files = append(m.Files, ManifestFile{name, hex.EncodeToString(sum.Sum(nil))})
+			return nil
+		}})
+	}
+	add(readmeFile, text(a.readme()))
+	add(listFile, text(a.list()))
+	add(tablesFile, records(a.records()))
+	add(curvesFile, records(curveTable(a.accountant, a.curves)))
 	for _, c := range a.curves {
 		picture, err := c.picture()
 		if err != nil {
 			return err
 		}
-		if err := file(curvePicture(c.Case), picture.WritePNG); err != nil {
-			return err
-		}
+		add(curvePicture(c.Case), picture.WritePNG)
 	}
-	return nil
+	// The manifest is written last, when the digests of the others are known.
+	return atomicfile.WriteSet(files, atomicfile.Output{Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(m)
+	}})
 }
 
 // records returns every cell of every table as rows of CSV, the header first.

@@ -64,7 +64,7 @@ func TestMakeTablesIsReproducible(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"README.md", "epsilon-over-s-10000.png", "epsilon-over-s-50000.png", "epsilon-over-s-60000.png", "epsilon-over-s.csv", "tables.csv", "tables.md"}
+	want := []string{"README.md", "epsilon-over-s-10000.png", "epsilon-over-s-50000.png", "epsilon-over-s-60000.png", "epsilon-over-s.csv", "manifest.json", "tables.csv", "tables.md"}
 	if !slices.Equal(names, want) || len(b) != len(want) {
 		t.Errorf("files %v and %d, want %v", names, len(b), want)
 	}

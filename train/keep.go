@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/lockfile"
 	"proactivedp/sim"
 )
 
@@ -111,11 +112,28 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
 		return k.run.Run(ctx)
 	}
+	if k.Aside { // its folder is locked by whoever owns it
+		return k.trainLocked(ctx)
+	}
+	lock, err := lockfile.File(k.Path)
+	if err != nil {
+		return nil, fmt.Errorf("train: checkpoint: %w", err)
+	}
+	r, err := k.trainLocked(ctx)
+	return r, errors.Join(err, lock.Release())
+}
+
+func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 	k.alarm = time.AfterFunc(pause(0), func() { k.due.Store(true) })
 	defer k.alarm.Stop()
 	if !k.Aside {
 		if err := atomicfile.Sweep(k.Path); err != nil {
 			return nil, err
+		}
+		if k.From == nil { // another process may have begun since the first look
+			if err := CheckKeep(k.Path); err != nil {
+				return nil, err
+			}
 		}
 		// That the file cannot be written is found at once, not after hours.
 		if err := k.write(false); err != nil {

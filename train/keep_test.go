@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/internal/lockfile"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -225,10 +226,12 @@ func TestCheckKeep(t *testing.T) {
 	check("somebody's file", false)
 	p := prepared(t, longSpec(), drawn())
 	ctx, cancel := context.WithCancel(t.Context())
+	write("")
 	if _, _, err := p.RunKept(ctx, sim.Perf{}, func(sim.Broadcast) { cancel() }, Keep{Path: path}); err == nil {
 		t.Fatal("not stopped")
 	}
 	check("a run that is not finished", false)
+	write("")
 	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
 		t.Fatal(err)
 	}
@@ -268,5 +271,48 @@ func TestHeaderRoundTrip(t *testing.T) {
 	var got header
 	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, h) {
 		t.Errorf("%+v, error %v, want %+v", got, err, h)
+	}
+}
+
+// Two processes do not keep their runs in one file: the second is refused by name,
+// whether it begins a run or goes on with one.
+func TestCheckpointBelongsToOneRun(t *testing.T) {
+	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
+	p := prepared(t, longSpec(), d)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first := true
+	stop := func(sim.Broadcast) {
+		if first {
+			first = false
+			_, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path})
+			if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), path) {
+				t.Errorf("a second run beside the first: %v", err)
+			}
+			cancel(errors.New("enough"))
+		}
+	}
+	if _, _, err := p.RunKept(ctx, sim.Perf{}, stop, Keep{Path: path}); err == nil {
+		t.Fatal("the run was not stopped")
+	}
+	from := opened(t, path)
+	lock, err := lockfile.File(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); !errors.Is(err, lockfile.ErrHeld) {
+		t.Errorf("going on while another process has the file: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	// A run that nobody finished is not replaced by one that looked before it began.
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err == nil || !strings.Contains(err.Error(), "not finished") {
+		t.Errorf("a new run in the place of the unfinished one: %v", err)
+	}
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }

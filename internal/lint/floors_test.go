@@ -82,6 +82,7 @@ func readHouse(text string) (map[string]place, error) {
 var sameFloor = map[[2]string]bool{
 	{"internal/report", "internal/terminal"}:     true,
 	{"internal/atomicfile", "internal/lockfile"}: true,
+	{"internal/report", "internal/bounded"}:      true,
 	{"rng", "internal/only64bit"}:                true,
 	{"dp/claim", "dp/closedform"}:                true,
 	{"dp/claim", "dp/pld"}:                       true,

@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -25,19 +26,20 @@ var ErrHeld = errors.New("in use by another process")
 type Lock struct {
 	file *os.File
 	path string
+	made string // the folder, if it was made for the lock
 }
 
-// maxTries is how often Take begins anew because the file that it has locked was
+// maxTries is how often take begins anew because the file that it has locked was
 // removed by the one who held it before.
 const maxTries = 100
 
-// Take takes the lock whose file is at path, which names it; the folder must
+// take takes the lock whose file is at path, of what is named so; the folder must
 // exist. If another process holds it, the error is ErrHeld and says which.
-func Take(path string) (*Lock, error) {
+func take(path, named string) (*Lock, error) {
 	for range maxTries {
 		f, err := open(path)
 		if errors.Is(err, ErrHeld) {
-			return nil, fmt.Errorf("lockfile: %s: %w", path, err)
+			return nil, fmt.Errorf("lockfile: %s: %w", named, err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lockfile: %w", err)
@@ -45,10 +47,10 @@ func Take(path string) (*Lock, error) {
 		held, err := Try(f)
 		if err != nil {
 			// There are no locks here, as the package comment says.
-			return &Lock{f, path}, nil
+			return &Lock{file: f, path: path}, nil
 		}
 		if !held {
-			err := fmt.Errorf("lockfile: %s: %w%s", path, ErrHeld, holder(f))
+			err := fmt.Errorf("lockfile: %s: %w%s", named, ErrHeld, holder(f))
 			f.Close()
 			return nil, err
 		}
@@ -59,16 +61,58 @@ func Take(path string) (*Lock, error) {
 		if err := f.Truncate(0); err == nil {
 			_, _ = fmt.Fprintln(f, os.Getpid()) // the number tells whoever is refused which process holds the lock
 		}
-		return &Lock{f, path}, nil
+		return &Lock{file: f, path: path}, nil
 	}
-	return nil, fmt.Errorf("lockfile: %s: %w: it is taken and released all the time", path, ErrHeld)
+	return nil, fmt.Errorf("lockfile: %s: %w: it is taken and released all the time", named, ErrHeld)
 }
 
-// Release gives the lock up and removes its file.
+// folderLock is the name of the lock file of a folder.
+const folderLock = ".lock"
+
+// Folder makes the folder, with those above it, and takes its lock. It fails if
+// nothing can be written there.
+func Folder(dir string) (*Lock, error) {
+	made := ""
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		made = dir
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("lockfile: %w", err)
+	}
+	lock, err := take(filepath.Join(dir, folderLock), dir)
+	if err != nil {
+		return nil, err
+	}
+	lock.made = made
+	return lock, nil
+}
+
+// InFolder calls do while it holds the lock of the folder, which it makes.
+func InFolder(dir string, do func() error) error {
+	lock, err := Folder(dir)
+	if err != nil {
+		return err
+	}
+	err = do()
+	return errors.Join(err, lock.Release())
+}
+
+// File takes the lock of the file at path, be it there or not. Its folder must
+// exist; of a symbolic link it is the link's own.
+func File(path string) (*Lock, error) {
+	dir, base := filepath.Split(path)
+	return take(dir+"."+base+".lock", path)
+}
+
+// Release gives the lock up and removes its file, and the folder if it was made for
+// the lock and nothing else has come into it.
 func (l *Lock) Release() error {
 	err := remove(l.file, l.path)
 	if err != nil {
 		return fmt.Errorf("lockfile: %w", err)
+	}
+	if l.made != "" {
+		_ = os.Remove(l.made) // which fails where there is something
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // killed with it.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("LOCKFILE_TEST_HOLD"); path != "" {
-		if _, err := Take(path); err != nil {
+		if _, err := File(path); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -28,27 +28,27 @@ func TestMain(m *testing.M) {
 
 func TestLockIsHeldByOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	first, err := Take(path)
+	first, err := File(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Take(path); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), path) {
+	if _, err := File(path); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a second time: %v", err)
 	}
 	if err := first.Release(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the file is still there: %v", err)
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	again, err := Take(path)
+	again, err := File(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := again.Release(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Take(filepath.Join(path, "in a file that is not there")); err == nil || errors.Is(err, ErrHeld) {
+	if _, err := File(filepath.Join(path, "in a file that is not there")); err == nil || errors.Is(err, ErrHeld) {
 		t.Errorf("no folder: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	if _, err := out.Read(said); err != nil || string(said) != "held" {
 		t.Fatalf("%q, %v", said, err)
 	}
-	if _, err := Take(path); !errors.Is(err, ErrHeld) {
+	if _, err := File(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("while it lives: %v", err)
 	} else if !strings.Contains(err.Error(), fmt.Sprint(other.Process.Pid)) {
 		t.Logf("who holds it is not said here: %v", err)
@@ -78,7 +78,7 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = other.Wait()
-	l, err := Take(path)
+	l, err := File(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestLockIsExclusiveThoughItsFileIsRemoved(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 500 {
-				l, err := Take(path)
+				l, err := File(path)
 				if errors.Is(err, ErrHeld) {
 					continue
 				}
@@ -143,5 +143,35 @@ func TestRemoveUnheldLeavesWhatIsHeld(t *testing.T) {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a file that nobody holds is there: %v", err)
 		}
+	}
+}
+
+func TestFolderIsMadeAndHeld(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	fault := errors.New("planted fault")
+	err := InFolder(dir, func() error {
+		if _, err := Folder(dir); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), dir+": in use by another process") {
+			t.Errorf("a second time: %v", err)
+		}
+		return fault
+	})
+	if !errors.Is(err, fault) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty folder that was made for the lock is left: %v", err)
+	}
+	if err := InFolder(dir, func() error { return os.WriteFile(filepath.Join(dir, "result"), nil, 0o666) }); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v, %v, want the result alone", entries, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := InFolder(filepath.Join(file, "below"), func() error { t.Error("called"); return nil }); err == nil {
+		t.Error("a folder below a file was made")
 	}
 }

@@ -4,15 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"proactivedp/internal/bounded"
 )
+
+// maxMarked bounds the files that are looked at, in bytes.
+const maxMarked = 16 << 20
 
 // HoldsOurs reports whether dir holds a file of that name. One that does not
 // begin with the mark is somebody's own, not what was expected: an error.
 func HoldsOurs(dir, name, mark, expected string) (bool, error) {
-	text, err := os.ReadFile(filepath.Join(dir, name))
+	text, err := bounded.File(filepath.Join(dir, name), maxMarked)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

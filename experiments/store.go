@@ -1,0 +1,123 @@
+package experiments
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/train"
+)
+
+// store keeps finished cells as files, one each, or nothing if dir is "".
+type store struct{ dir string }
+
+// make makes the folder of the store, if it has one, and removes what killed
+// writers left in it.
+func (s store) make() error {
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return fmt.Errorf("experiments: %w", err)
+	}
+	return atomicfile.SweepFolder(s.dir)
+}
+
+// kept says in words what becomes of finished cells.
+func (s store) kept() string {
+	if s.dir == "" {
+		return "which are not kept"
+	}
+	return "which are kept in " + s.dir
+}
+
+func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
+
+// sealed is a finished cell as its file has it. One changed bit changes figures,
+// so a result is used only with its digest, and only for the key that it is of.
+type sealed struct {
+	Key    string          `json:"key"`
+	SHA256 string          `json:"sha256"` // see digest
+	Result json.RawMessage `json:"result"`
+}
+
+// digest is of the key and the result.
+func (s sealed) digest() string {
+	sum := sha256.Sum256(append([]byte(s.Key+"\n"), s.Result...))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxCellBytes bounds the file of a finished cell.
+const maxCellBytes = 256 << 20
+
+// errDamaged marks finished cells that are not as they were written.
+var errDamaged = errors.New("damaged")
+
+// load returns a finished cell, or nil if there is none. The error is errDamaged
+// for one that is not whole, or that an older version wrote without a digest: it
+// is computed again.
+func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
+	if s.dir == "" {
+		return nil, nil
+	}
+	text, err := bounded.File(s.path(key), maxCellBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, bounded.ErrTooLarge):
+		return nil, errDamaged
+	case err != nil:
+		return nil, fmt.Errorf("experiments: finished cell: %w", err)
+	}
+	var cell sealed
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(&cell) != nil || cell.Key != key || cell.SHA256 != cell.digest() || check(cell.Result) != nil {
+		return nil, errDamaged
+	}
+	return cell.Result, nil
+}
+
+func (s store) save(key string, result any) (json.RawMessage, error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("experiments: cell: %w", err)
+	}
+	if s.dir == "" {
+		return text, nil
+	}
+	cell := sealed{Key: key, Result: text}
+	cell.SHA256 = cell.digest()
+	whole, err := json.Marshal(cell)
+	if err != nil {
+		return nil, fmt.Errorf("experiments: cell: %w", err)
+	}
+	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
+		_, err := w.Write(whole)
+		return err
+	})
+	return text, err
+}
+
+// keep returns where a cell that is under way keeps its training run, and what it
+// goes on from if it was stopped. A checkpoint that is not whole is left out: then
+// the cell begins anew.
+func (s store) keep(key string) train.Keep {
+	if s.dir == "" {
+		return train.Keep{}
+	}
+	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
+	if from, err := train.OpenCheckpoint(k.Path); err == nil {
+		k.From = from
+	}
+	return k
+}

@@ -1,0 +1,173 @@
+package experiments
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/lockfile"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// flips calls try with text after each of its bits was flipped, one at a time.
+func flips(text []byte, try func(bit int, flipped []byte)) {
+	flipped := bytes.Clone(text)
+	for bit := range 8 * len(text) {
+		flipped[bit/8] ^= 1 << (bit % 8)
+		try(bit, flipped)
+		flipped[bit/8] ^= 1 << (bit % 8)
+	}
+}
+
+// One flipped bit in a finished cell never changes its result: the cell is damaged.
+// The case of its keys may change.
+func TestFlippedBitsOfCellsAreSeen(t *testing.T) {
+	s := store{t.TempDir()}
+	text, err := s.save("key", trial{Accuracy: 0.9636, Rows: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(s.path("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := func(json.RawMessage) error { return nil }
+	taken := 0
+	flips(whole, func(bit int, flipped []byte) {
+		if err := os.WriteFile(s.path("key"), flipped, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.load("key", good)
+		switch {
+		case err == nil && bytes.Equal(got, text):
+			taken++
+		case !errors.Is(err, errDamaged):
+			t.Errorf("bit %d: result %s, %v", bit, got, err)
+		}
+	})
+	if keys := len("key" + "sha256" + "result"); taken > keys {
+		t.Errorf("%d flips were not seen, want at most those of the case of %d letters", taken, keys)
+	}
+	// Neither is a cell of another key taken, nor one of before there were digests.
+	for _, text := range []string{strings.Replace(string(whole), "key", "kex", 2), string(text), `{"key":"key","result":7}`} {
+		if err := os.WriteFile(s.path("key"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.load("key", good); !errors.Is(err, errDamaged) {
+			t.Errorf("%s: result %s, %v", text, got, err)
+		}
+	}
+	if err := os.WriteFile(s.path("key"), whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.load("key", good); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("the whole cell: %s, %v", got, err)
+	}
+}
+
+func TestDamagedCellsAreSaid(t *testing.T) {
+	dir := t.TempDir()
+	c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil }, check: checkInt}
+	key, err := c.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte("8"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 finished cells in " + dir + " are damaged", ""} {
+		var said bytes.Buffer
+		results, _, err := grid{store: store{dir}, workers: 1, progress: &said}.run(t.Context(), []cell{c})
+		if err != nil || string(results[0]) != "7" {
+			t.Errorf("result %s, error %v", results, err)
+		}
+		if has := strings.Contains(said.String(), "are damaged"); has != (want != "") || !strings.Contains(said.String(), want) {
+			t.Errorf("said %q, want %q", said.String(), want)
+		}
+	}
+}
+
+// One flipped bit in a manifest is seen before it stands in an index.
+func TestFlippedBitsOfManifestsAreSeen(t *testing.T) {
+	var text bytes.Buffer
+	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05, Config: map[string]int{"b": 1, "a": 2}, Files: []string{pictureFile}}
+	if err := writeManifest(&text, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkSeal(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	flips(text.Bytes(), func(bit int, flipped []byte) {
+		if err := checkSeal(flipped); err == nil {
+			t.Errorf("bit %d is not seen in\n%s", bit, flipped)
+		}
+	})
+	old := []byte(`{"figure": "phishing-logreg-utility", "scale": 0.5}`)
+	if err := checkSeal(old); err != nil {
+		t.Errorf("a manifest of before there were digests: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, m.Figure), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, m.Figure, manifestFile)
+	if err := os.WriteFile(path, bytes.Replace(text.Bytes(), []byte("0.05"), []byte("0.06"), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkIndex(dir, nil); !errors.Is(err, errManifest) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a folder with a damaged manifest: %v", err)
+	}
+	figures, err := Select([]string{m.Figure})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkIndex(dir, figures); err != nil {
+		t.Errorf("its figure is made anew: %v", err)
+	}
+}
+
+// Two calls do not write to one folder: the second is refused by name.
+func TestFoldersBelongToOneCall(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockfile.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, err := Select([]string{"phishing-logreg-utility"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := PaperSearch("", "synth-mnist:350")
+	_, compared := DefaultDelaySpec("", "").Compare(t.Context(), train.NewSource(drawn()), DelayOptions{Out: dir})
+	_, searched := Search(t.Context(), spec, train.NewSource(digits(350)), SearchOptions{Out: dir})
+	for name, err := range map[string]error{
+		"Make":    Make(t.Context(), figures, options(t, dir)),
+		"Search":  searched,
+		"Compare": compared,
+	} {
+		if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSearchRefusesRepeats(t *testing.T) {
+	spec := PaperSearch("", "mnist")
+	spec.Sigmas, spec.Eta0, spec.Beta = make([]float64, 3001), []float64{1, 1}, []float64{2, 1, 2}
+	spec.Models = append(spec.Models, spec.Models[0])
+	err := spec.Validate()
+	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice", "models: lenet is listed twice"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not reported: %.300v", want, err)
+		}
+	}
+}
