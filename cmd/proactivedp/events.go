@@ -26,12 +26,15 @@ with "sample_size" and "dataset_size" in the place of "sample_rate" if you like,
 header of the same names. "noise_multiplier" and "count" are sigma and steps too.`
 
 // readEvents reads a file of rounds, JSON or CSV. Rounds that leave it out are of
-// the sampling and adjacency given. What is wrong with the file is an error of
-// the command line.
-func readEvents(path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+// the sampling and adjacency given. What is wrong with the file, which the flag
+// names, is an error of the command line.
+func readEvents(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+	if path == "" {
+		return nil, usage(fmt.Errorf("--%s = \"\", must name a file", flag))
+	}
 	text, err := bounded.File(path, plan.MaxEventsBytes)
 	if err != nil {
-		return nil, usage(fmt.Errorf("events: %w", err))
+		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	var events []dp.Event
@@ -147,6 +150,6 @@ func (r *releaseFlags) events(cmd *cobra.Command, file string) ([]dp.Event, erro
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the adjacency that goes with its sampling
 	}
-	events, fileErr := readEvents(file, sampling, adjacency)
+	events, fileErr := readEvents("events", file, sampling, adjacency)
 	return events, errors.Join(err, pairErr, fileErr)
 }

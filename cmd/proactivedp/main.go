@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +18,29 @@ import (
 )
 
 func main() {
+	if err := checkOpenFiles(); err != nil {
+		fmt.Fprintf(os.Stderr, "proactivedp: %v\n", err)
+		os.Exit(exitFailure)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks the run to stop; the next one ends the process at once.
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		// The first signal asks, and what has not ended by itself soon is ended: a
+		// file that does not open, a gradient that takes long. What is written to
+		// files then is as after a kill: there whole, or not. The next signal ends
+		// the process at once.
+		stop()
+		time.AfterFunc(graceTime-100*time.Millisecond, func() {
+			fmt.Fprintln(os.Stderr, "proactivedp: interrupted; what was under way did not stop and is given up, files are as they were last written")
+		})
+		time.AfterFunc(graceTime, func() { os.Exit(exitFailure) }) // for itself: stderr may block
+	})
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
+
+// graceTime is how long what is under way at the first signal may take to stop.
+const graceTime = 1800 * time.Millisecond
 
 // The program ends with 0 or one of these statuses.
 const (
@@ -37,9 +54,13 @@ const (
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &checkedWriter{w: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil { // help does not look
+		err = fmt.Errorf("stdout: %w", out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -55,6 +76,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitAudit
 	}
 	return exitFailure
+}
+
+// checkedWriter remembers the first error of writing.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 func newRoot() *cobra.Command {

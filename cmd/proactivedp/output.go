@@ -79,6 +79,17 @@ func (f *fileFlags) check(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
+// writable reports files that cannot be written, before there is anything to write.
+func (f *fileFlags) writable() error {
+	var errs []error
+	for _, path := range []string{f.csv, f.png} {
+		if path != "" {
+			errs = append(errs, atomicfile.Check(path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // write writes the files that were named, each as a whole.
 func (f *fileFlags) write(csv, png func(io.Writer) error) error {
 	for _, file := range []struct {

@@ -132,6 +132,9 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if err := errors.Join(errs...); err != nil {
 		return usage(err)
 	}
+	if err := f.files.writable(); err != nil {
+		return err
+	}
 	answer, err := f.solve(cmd.Context())
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png"))
-	past, pastErr := readEvents(f.after, dp.Poisson, dp.AddOrRemove)
+	past, pastErr := readEvents("after", f.after, dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared,

@@ -54,6 +54,9 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err := errors.Join(errs...); err != nil {
 				return usage(err)
 			}
+			if err := files.writable(); err != nil {
+				return err
+			}
 			alphas, err := tradeoff.Alphas(points)
 			if err != nil {
 				return err

@@ -47,6 +47,20 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
+// Check reports why Write cannot write the file at path, before there is anything
+// to write. What is at path stays as it is.
+func Check(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // to open a pipe is to wait for its reader
+	}
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	f.Discard()
+	return nil
+}
+
 // fill writes to f through a buffer.
 func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
@@ -96,6 +110,9 @@ func Create(path string) (*File, error) {
 		// Not os.CreateTemp: its mode 0600 would stay with the renamed file.
 		name := dir + "." + base + "." + rand.Text() + ".tmp"
 		temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err // the name of the temporary file says nothing
+		}
 		if err != nil {
 			return nil, fmt.Errorf("atomicfile: %s: %w", path, err)
 		}

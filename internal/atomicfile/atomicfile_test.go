@@ -356,3 +356,23 @@ func TestWritersAtTheSameTime(t *testing.T) {
 	wg.Wait()
 	holds(t, path, text)
 }
+
+func TestCheckChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	if err := Check(path); err != nil || len(names(t, dir)) != 0 {
+		t.Errorf("%v, left behind: %v", err, names(t, dir))
+	}
+	if err := errors.Join(Write(path, put("old")), Check(path)); err != nil {
+		t.Error(err)
+	}
+	holds(t, path, "old")
+	for _, bad := range []string{dir, filepath.Join(dir, "none", "x"), filepath.Join(path, "x")} {
+		if Check(bad) == nil {
+			t.Errorf("%s could be written", bad)
+		}
+	}
+	if err := Check(os.DevNull); err != nil {
+		t.Error(err)
+	}
+}
