@@ -13,6 +13,7 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
+	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -63,6 +64,7 @@ type grid struct {
 	workers  int
 	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
 	progress io.Writer // gets the progress bar; nil: none
+	memory   int64     // the most that the process may take, in bytes; 0: as the system says
 }
 
 // run returns the result of every cell, in order, and how many were computed:
@@ -116,13 +118,22 @@ const memoryLimit = 3 << 30
 // largeCell is how many bytes make a cell's memory worth giving back at once.
 const largeCell = 1 << 28
 
+// budget is how much the cells may take together, and an error if the largest one
+// does not fit.
+func (g grid) budget(largest int64) (int64, error) {
+	limit := memory.Given(g.memory)
+	if err := limit.Check(largest); err != nil {
+		return 0, fmt.Errorf("experiments: the largest cell: %w", err)
+	}
+	return min(memoryLimit, limit.Left()), nil
+}
+
 func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
 	if len(todo) == 0 {
 		return nil // all are kept from an earlier call
 	}
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)), total: len(todo)}
 	workers := max(g.workers, 1)
-	var small, large []int // cells that fit side by side, and the others
 	work, largest := 0.0, int64(1)
 	for _, i := range todo {
 		c, err := cells[i].cost(1)
@@ -134,17 +145,25 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 		}
 		b.costs[i] = c
 		work += c.Work
-		if c.Memory <= memoryLimit/int64(workers) {
+		largest = max(largest, c.Memory)
+	}
+	budget, err := g.budget(largest)
+	if err != nil {
+		return err
+	}
+	var small, large []int // those that fit side by side, and the others
+	for _, i := range todo {
+		if b.costs[i].Memory <= budget/int64(workers) {
 			small = append(small, i)
-			continue
+		} else {
+			large = append(large, i)
 		}
-		large, largest = append(large, i), max(largest, c.Memory)
 	}
 	b.bar = report.NewBar(g.progress, b.described(), int64(work))
-	err := b.run(ctx, small, workers, memoryLimit/int64(workers), 1)
+	err = b.run(ctx, small, workers, budget/int64(workers), 1)
 	if err == nil {
-		parallel := int(max(memoryLimit/largest, 1))
-		err = b.run(ctx, large, parallel, memoryLimit/int64(parallel), workers/parallel)
+		parallel := int(max(budget/largest, 1))
+		err = b.run(ctx, large, parallel, budget/int64(parallel), workers/parallel)
 	}
 	b.bar.Close()
 	if err != nil {

@@ -70,6 +70,7 @@ type DelayOptions struct {
 	// Command returns what makes the comparison again, for the manifests; nil:
 	// nothing is said of that.
 	Command func(DelaySpec) string
+	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 }
 
 // DelayReport is what a comparison found.
@@ -121,7 +122,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress}
+	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress, memory: o.Memory}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return nil, err

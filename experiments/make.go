@@ -38,6 +38,7 @@ type MakeOptions struct {
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
 	Command func(figure string, synthetic bool) string
+	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
@@ -158,7 +159,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		cells = append(cells, fig.cells(f)...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress, memory: o.Memory}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 
 func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	start := time.Now()
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress, memory: o.Memory}
 	all, computed, err := s.search(ctx, g, source)
 	if err != nil {
 		return nil, err
@@ -85,6 +85,7 @@ type SearchOptions struct {
 	// Command returns what makes the search again, for the manifest; nil: nothing
 	// is said of that.
 	Command func(SearchSpec) string
+	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 }
 
 // command returns what makes the search again, if that can be said.

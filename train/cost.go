@@ -1,8 +1,10 @@
 package train
 
 import (
+	"fmt"
 	"runtime"
 
+	"proactivedp/internal/memory"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -67,6 +69,16 @@ func total(parts []sim.Part) int64 {
 		sum += int64(p.Count) * p.Bytes
 	}
 	return sum
+}
+
+// Fits reports that the run needs more memory, beside what the process has, than
+// limit bytes; 0 stands for as much as the process may have: by the machine, by its
+// control group or by GOMEMLIMIT.
+func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
+	if err := memory.Given(limit).Check(total(p.memory(perf))); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
 }
 
 // Cost is what a computation takes: work and memory.

@@ -61,7 +61,7 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 }
 
 // goOn resumes the run of a checkpoint, and reports.
-func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool) error {
+func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, most memoryFlag, asJSON bool) error {
 	from, err := train.OpenCheckpoint(k.resume)
 	if err != nil {
 		return err
@@ -87,6 +87,9 @@ func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags,
 	}
 	if err := trace.check(cmd, p); err != nil {
 		return usage(err)
+	}
+	if err := p.Fits(perf, int64(most)); err != nil {
+		return err
 	}
 	return trainAndReport(cmd, p, perf, k.keep(from), trace, asJSON)
 }

@@ -14,6 +14,7 @@ import (
 
 func newSearch() *cobra.Command {
 	var where dataFlags
+	var most memoryFlag
 	spec := experiments.PaperSearch("", "mnist")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand}
@@ -79,7 +80,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 					return usage(err)
 				}
 			}
-			o.Progress = cmd.ErrOrStderr()
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(most)
 			r, err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o)
 			if err != nil {
 				return err
@@ -93,6 +94,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	}
 	where.add(cmd)
 	flags.add(cmd, settingFlags)
+	most.add(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models, "models to try, of logreg, logreg-plain, lenet, lenet-relu and alexnet")
 	numbersVar(f, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")

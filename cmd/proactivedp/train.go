@@ -20,6 +20,7 @@ func newTrain() *cobra.Command {
 	var asJSON, dryRun bool
 	var trace traceFlag
 	var keep keepFlags
+	var most memoryFlag
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -58,7 +59,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				return err
 			}
 			if keep.resume != "" {
-				return keep.goOn(cmd, &flags, where, perf, trace, asJSON)
+				return keep.goOn(cmd, &flags, where, perf, trace, most, asJSON)
 			}
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
 				return err
@@ -99,6 +100,9 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				}
 				return f.WriteText(cmd.OutOrStdout())
 			}
+			if err := p.Fits(perf, int64(most)); err != nil {
+				return err
+			}
 			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, asJSON)
 		},
 	}
@@ -106,6 +110,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	keep.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags, runFlags)
 	trace.add(cmd)
+	most.add(cmd)
 	f := cmd.Flags()
 	countVar(f, &perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models, at least 1; never changes the result")
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")

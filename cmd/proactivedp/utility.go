@@ -15,6 +15,7 @@ import (
 
 func newUtility() *cobra.Command {
 	var where dataFlags
+	var most memoryFlag
 	spec, clips := experiments.PaperUtilitySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	var asJSON bool
@@ -64,10 +65,15 @@ but for the step size of networks, as those of train.`,
 				return err
 			}
 			source := train.NewSource(d)
-			if _, err := source.Prepare(spec.Train); err != nil {
+			p, err := source.Prepare(spec.Train)
+			if err != nil {
 				return usage(err)
 			}
-			r, err := spec.Graph(cmd.Context(), source, clips, sim.Perf{Workers: runtime.GOMAXPROCS(0)}, cmd.ErrOrStderr())
+			perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+			if err := p.Fits(perf, int64(most)); err != nil {
+				return err
+			}
+			r, err := spec.Graph(cmd.Context(), source, clips, perf, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -79,6 +85,7 @@ but for the step size of networks, as those of train.`,
 	}
 	where.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags)
+	most.add(cmd)
 	f := cmd.Flags()
 	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")
