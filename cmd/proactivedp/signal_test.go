@@ -42,8 +42,8 @@ func TestFirstSignalEndsTheProgram(t *testing.T) {
 			over := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 			err := cmd.Wait()
 			over.Stop()
-			// Two seconds, and one for a machine that has other work.
-			if took := time.Since(start); took > 3*time.Second {
+			// Two seconds, and some for a machine that has much other work.
+			if took := time.Since(start); took > 8*time.Second {
 				t.Errorf("it ended after %v", took)
 			}
 			if cmd.ProcessState.ExitCode() != exitFailure {
