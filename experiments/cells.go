@@ -13,6 +13,7 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
+	"proactivedp/internal/cpu"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -45,12 +46,22 @@ func costOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 }
 
 // key returns the cell's identity: a hash of all that its result depends on.
-func (c cell) key() (string, error) {
+func (c cell) key() (string, error) { return c.keyOn(cpu.Arch()) }
+
+// usualArch is the architecture that keys leave out: they had none at first.
+const usualArch = "amd64"
+
+// keyOn is the key on an architecture: others give other last bits.
+func (c cell) keyOn(arch string) (string, error) {
+	if arch == usualArch {
+		arch = ""
+	}
 	text, err := json.Marshal(struct {
 		Version int    `json:"version"`
 		Spec    any    `json:"spec"`
 		Kernels string `json:"kernels,omitempty"`
-	}{train.CodeVersion, c.spec, c.kernels})
+		Arch    string `json:"arch,omitempty"`
+	}{train.CodeVersion, c.spec, c.kernels, arch})
 	if err != nil {
 		return "", fmt.Errorf("experiments: cell: %w", err)
 	}

@@ -3,8 +3,11 @@ package experiments
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,5 +172,26 @@ func TestSearchRefusesRepeats(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %.300v", want, err)
 		}
+	}
+}
+
+// Cells of architectures that give other last bits are other cells; those of the
+// usual one have the keys that they had before there were architectures in them.
+func TestKeysTellArchitectures(t *testing.T) {
+	c := cell{spec: "x"}
+	seen := map[string]string{}
+	for _, arch := range []string{"amd64", "amd64+fma", "arm64"} {
+		key, err := c.keyOn(arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[key]; ok {
+			t.Errorf("%s and %s have the same key", arch, other)
+		}
+		seen[key] = arch
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, `{"version":%d,"spec":"x"}`, train.CodeVersion))
+	if seen[hex.EncodeToString(sum[:16])] != "amd64" {
+		t.Errorf("the key of the usual architecture has changed: %v", seen)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/cpu"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 	"proactivedp/internal/version"
@@ -83,7 +84,7 @@ func (a *audit) write(dir string) error {
 	}
 	m := Manifest{
 		Command: "proactivedp tables", Accountant: a.accountant,
-		Version: version.Get().Source(), Go: runtime.Version(), Arch: runtime.GOARCH,
+		Version: version.Get().Source(), Go: runtime.Version(), Arch: cpu.Arch(),
 	}
 	var files []atomicfile.Output
 	add := func(name string, write func(io.Writer) error) {

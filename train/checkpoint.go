@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 
 	"proactivedp/data"
+	"proactivedp/internal/cpu"
 	"proactivedp/sim"
 )
 
@@ -30,7 +30,7 @@ type identity struct {
 }
 
 func (p *Prepared) identity() identity {
-	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), runtime.GOARCH}
+	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), cpu.Arch()}
 }
 
 // goesOn reports why a run of identity id cannot go on from a checkpoint of
@@ -109,7 +109,7 @@ func (c *Checkpoint) Close() error { return c.file.Close() }
 // content that it had, wherever it is now.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	source := NewSource(d)
-	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), runtime.GOARCH}
+	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), cpu.Arch()}
 	if err := now.goesOn(c.identity); err != nil {
 		return nil, err
 	}

@@ -29,10 +29,18 @@ func main() {
 		// files then is as after a kill: there whole, or not. The next signal ends
 		// the process at once.
 		stop()
-		time.AfterFunc(graceTime-100*time.Millisecond, func() {
-			fmt.Fprintln(os.Stderr, "proactivedp: interrupted; what was under way did not stop and is given up, files are as they were last written")
+		time.AfterFunc(graceTime, func() {
+			said := make(chan bool)
+			go func() {
+				fmt.Fprintln(os.Stderr, "proactivedp: interrupted; what was under way did not stop and is given up, files are as they were last written")
+				close(said)
+			}()
+			select {
+			case <-said:
+			case <-time.After(100 * time.Millisecond): // nobody reads stderr
+			}
+			os.Exit(exitFailure)
 		})
-		time.AfterFunc(graceTime, func() { os.Exit(exitFailure) }) // for itself: stderr may block
 	})
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

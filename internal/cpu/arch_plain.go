@@ -1,0 +1,5 @@
+//go:build !amd64.v3
+
+package cpu
+
+const fused = ""

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// startFlips flips bits, cuts and lengthens the files that the program reads back:
+// checkpoints, finished cells and manifests. It notices, or the result is the same.
+func startFlips(a *attacker) (func(*rand.Rand) error, error) {
+	var all []*flipped
+	for _, w := range works {
+		switch w.name {
+		case "train, kept", "search", "delay", "figures":
+		default:
+			continue
+		}
+		want, _, err := a.once(w)
+		if err != nil {
+			return nil, err
+		}
+		f := &flipped{work: w, want: want, dir: filepath.Join(a.dir, strings.Fields(w.name)[0]), files: map[string][]byte{}}
+		// The undisturbed run's folder is what is damaged.
+		if err := os.Rename(filepath.Join(a.dir, "undisturbed"), f.dir); err != nil {
+			return nil, err
+		}
+		err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			f.files[path] = text
+			switch filepath.Ext(path) {
+			case ".json", ".checkpoint":
+				f.targets = append(f.targets, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return func(r *rand.Rand) error { return pick(r, all).flip(a, r) }, nil
+}
+
+// flipped is a work that is finished, whose files are damaged.
+type flipped struct {
+	work
+	dir     string
+	want    map[string]string
+	files   map[string][]byte // all that it has written, by path
+	targets []string          // which of them the program reads
+}
+
+func (f *flipped) flip(a *attacker, r *rand.Rand) error {
+	path := pick(r, f.targets)
+	text := bytes.Clone(f.files[path])
+	switch r.IntN(6) {
+	case 0:
+		text = text[:r.IntN(len(text))]
+	case 1:
+		text = append(text, byte(r.IntN(256)))
+	default:
+		for range 1 + r.IntN(2) {
+			text[r.IntN(len(text))] ^= 1 << r.IntN(8)
+		}
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		return err
+	}
+	e, err := a.run(f.dir, mayWork, 0, f.args(f.dir)...)
+	if err == nil {
+		switch e.status {
+		case 0:
+			err = f.same(f.dir, e, f.want)
+		case 1, 2:
+		default:
+			err = e.fault("%s with a damaged %s", f.name, path)
+		}
+	}
+	if again := f.repair(); err == nil {
+		err = again
+	}
+	return err
+}
+
+// repair puts the files back as they were written, and removes all others.
+func (f *flipped) repair() error {
+	if err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || f.files[path] != nil {
+			return err
+		}
+		return os.Remove(path)
+	}); err != nil {
+		return err
+	}
+	for path, text := range f.files {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// readers are commands that read a file of somebody else's, FILE.
+var readers = []string{
+	"account --events FILE --delta 1e-5", "plan --after FILE", "tradeoff --events FILE --delta 1e-5",
+	"train --data FILE --grad-computations 100", "train --data FILE --dry-run", "delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
+	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE", "train --data synth-phishing --grad-computations 100 --latency trace:FILE",
+	"train --resume FILE", "train --data synth-phishing --grad-computations 100 --checkpoint FILE",
+	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 1",
+}
+
+// good are files that are right, of which hostile ones are made.
+var good = []string{
+	`[{"sigma":8,"sample_rate":0.01,"steps":500},{"noise_multiplier":2,"sample_size":3,"dataset_size":100,"count":5}]`,
+	`{"events": [{"sampling":"fixed","adjacency":"replace-one","noise_multiplier":8,"sample_size":3,"dataset_size":10,"count":5}]}`,
+	"sigma,sample_rate,steps\n2,0.01,100\n3,0.01,100\n",
+	"client,duration\n0,1ms\n1,2ms\n2,1us\n3,1ms\n4,1ms\n",
+	strings.Repeat("1 1:1 3:0.5\n0 2:1 7:-2\n", 20),
+	"proactivedp checkpoint\n",
+}
+
+// scraps are put into files.
+var scraps = []string{
+	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1", "999999999999999999999", "\x00", "\xff\xfe", "\ufeff", "\n", "\r", "ε",
+	"500000000:1", "2147483647:1", "2147483648:1", "0:1", "1:nan", `{"sigma":1,"sigma":2}`, "null", "true", "1e-320", "9223372036854775807", "client", "1h", "-1ms",
+}
+
+// startHostile gives the program files that nobody should: malformed, endless,
+// enormous, nested, cut, or no files at all.
+func startHostile(a *attacker) (func(*rand.Rand) error, error) {
+	return func(r *rand.Rand) error {
+		dir, err := a.fresh("hostile")
+		if err != nil {
+			return err
+		}
+		path, err := hostile(r, dir)
+		if err != nil {
+			return err
+		}
+		args := strings.Fields(strings.ReplaceAll(pick(r, readers), "FILE", path))
+		if strings.Contains(path, "/dev/full") && strings.Contains(strings.Join(args, " "), "--checkpoint") {
+			args = []string{"train", "--resume", path}
+		}
+		_, err = a.run(dir, mayTake, 0, args...)
+		return err
+	}, nil
+}
+
+// hostile makes a file in dir, or names one that is none.
+func hostile(r *rand.Rand, dir string) (string, error) {
+	path := filepath.Join(dir, "file")
+	text := []byte(pick(r, good))
+	switch r.IntN(24) {
+	case 0:
+		return pick(r, []string{"/dev/zero", "/dev/urandom", "/dev/full"}), nil
+	case 1:
+		return pick(r, []string{"/dev/null", dir, "/", "/proc/self/mem", "/proc/self/maps", filepath.Join(dir, "none")}), nil
+	case 2:
+		if r.IntN(8) > 0 { // each takes as long as the program may
+			break
+		}
+		return path, syscall.Mkfifo(path, 0o666)
+	case 3:
+		text = bytes.Repeat([]byte(pick(r, scraps)), 1+r.IntN(200_000))
+	case 4:
+		text = bytes.Repeat(text, 1+r.IntN(2000))
+	case 5:
+		text = []byte(strings.Repeat(pick(r, []string{"[", `{"events":`, `[{"a":[`}), 1+r.IntN(100_000)))
+	case 6:
+		text = make([]byte, r.IntN(5000))
+		for i := range text {
+			text[i] = byte(r.Uint32())
+		}
+	case 7: // more than it seems
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		if _, err := z.Write(bytes.Repeat(text, 1+r.IntN(20_000))); err != nil {
+			return "", err
+		}
+		if err := z.Close(); err != nil {
+			return "", err
+		}
+		text = packed.Bytes()[:packed.Len()-r.IntN(2)*r.IntN(packed.Len())]
+	case 8:
+		text = fmt.Appendf(nil, "1 %d:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n", 1+r.Int64N(1<<33))
+	default:
+		for range 1 + r.IntN(4) {
+			i := r.IntN(len(text) + 1)
+			switch r.IntN(4) {
+			case 0:
+				text = append(text[:i:i], append([]byte(pick(r, scraps)), text[i:]...)...)
+			case 1:
+				text = text[:i]
+			case 2:
+				text = append(text[:i:i], text[min(i+1+r.IntN(8), len(text)):]...)
+			default:
+				if i < len(text) {
+					text[i] ^= 1 << r.IntN(8)
+				}
+			}
+		}
+	}
+	return path, os.WriteFile(path, text, 0o666)
+}

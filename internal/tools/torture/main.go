@@ -1,0 +1,222 @@
+// Command torture attacks the program as it runs: it kills it, flips bits in the
+// files that it reads, gives it command lines and files that nobody should, takes
+// its disk away and starts everything twice. It prints tries and failures by kind,
+// and ends with status 1 if anything failed.
+//
+//	go run ./internal/tools/torture -time 20m
+//
+// A failure is a hang, a panic, an exit status that the program does not have, a
+// wrong result with status 0, a file that is half-written, or a temporary file or
+// lock that is left after a later success. What fails is printed with the seed, the
+// command and what it said; the try is a function of the seed and its number, but
+// for the times of kills.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	o := options{}
+	flag.DurationVar(&o.time, "time", time.Minute, "how long")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of what is tried")
+	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "tries at the same time")
+	flag.StringVar(&o.program, "program", "", "the program to attack (default: built from ./cmd/proactivedp)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	failures, err := torture(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(2)
+	}
+	if failures > 0 {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	time    time.Duration
+	seed    uint64
+	workers int
+	program string
+}
+
+// kind is a way of attack. Its tries are made one after the other by each worker,
+// in a folder of the worker's own.
+type kind struct {
+	name string
+	// share is how many of the tries are of this kind, of the sum of all shares.
+	share int
+	// start makes what one worker needs, in its folder; it returns what tries.
+	start func(a *attacker) (try func(r *rand.Rand) error, err error)
+}
+
+// attacker is a worker at one kind of attack.
+type attacker struct {
+	ctx     context.Context
+	program string
+	dir     string // of its own
+
+	undisturbed []undisturbed // for all attackers
+}
+
+// kinds lists the attacks. Where one cannot be made here, start returns errSkipped.
+var kinds = []kind{
+	{"kills", 3, startKills},
+	{"flipped bits", 3, startFlips},
+	{"command lines", 4, startLines},
+	{"hostile files", 2, startHostile},
+	{"disks", 2, startDisks},
+	{"two at once", 2, startPairs},
+}
+
+// skipped says why an attack cannot be made here.
+type skipped string
+
+func (s skipped) Error() string { return "skipped: " + string(s) }
+
+// tally counts the tries of a kind.
+type tally struct {
+	tries, failures int
+	skipped         error
+}
+
+// maxShown is how many failures of a kind are printed.
+const maxShown = 20
+
+func torture(ctx context.Context, o options, out io.Writer) (failures int, err error) {
+	root, err := os.MkdirTemp("", "torture-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(root)
+	if o.program == "" {
+		o.program = filepath.Join(root, "proactivedp")
+		build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/proactivedp")
+		if text, err := build.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("build: %w: %s", err, text)
+		}
+	}
+	first := &attacker{ctx: ctx, program: o.program, dir: root}
+	alone, err := first.letAlone()
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.time)
+	defer cancel()
+	tallies := make([]tally, len(kinds))
+	var mu sync.Mutex
+	// next takes the kind that lags most behind its share.
+	next := func(mine []func(*rand.Rand) error) (i, number int) {
+		mu.Lock()
+		defer mu.Unlock()
+		i = -1
+		for j := range kinds {
+			if mine[j] != nil && (i < 0 || tallies[j].tries*kinds[i].share < tallies[i].tries*kinds[j].share) {
+				i = j
+			}
+		}
+		if i >= 0 {
+			number = tallies[i].tries
+			tallies[i].tries++
+		}
+		return i, number
+	}
+	var wg sync.WaitGroup
+	var broken error
+	for w := range max(o.workers, 1) {
+		wg.Go(func() {
+			tries := make([]func(*rand.Rand) error, len(kinds))
+			for i, k := range kinds {
+				dir := filepath.Join(root, fmt.Sprintf("%d-%d", w, i))
+				err := os.Mkdir(dir, 0o777)
+				if err == nil {
+					tries[i], err = k.start(&attacker{ctx, o.program, dir, alone})
+				}
+				mu.Lock()
+				if _, ok := err.(skipped); ok {
+					tallies[i].skipped = err
+				} else if err != nil && ctx.Err() == nil {
+					broken = fmt.Errorf("%s: %w", k.name, err)
+					cancel()
+				}
+				mu.Unlock()
+			}
+			for ctx.Err() == nil {
+				i, number := next(tries)
+				if i < 0 {
+					return
+				}
+				err := tries[i](rand.New(rand.NewPCG(o.seed, uint64(i)<<32|uint64(number))))
+				mu.Lock()
+				switch {
+				case ctx.Err() != nil: // the last try was cut short
+					tallies[i].tries--
+				case err != nil:
+					if tallies[i].failures++; tallies[i].failures <= maxShown {
+						fmt.Fprintf(out, "FAILED %s, seed %d, try %d: %v\n", kinds[i].name, o.seed, number, err)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if broken != nil {
+		return 0, broken
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "attack\ttries\tfailures")
+	all := tally{}
+	for i, k := range kinds {
+		t := tallies[i]
+		if t.skipped != nil {
+			fmt.Fprintf(table, "%s\t%v\t\n", k.name, t.skipped)
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\n", k.name, t.tries, t.failures)
+		all.tries += t.tries
+		all.failures += t.failures
+	}
+	fmt.Fprintf(table, "all\t%d\t%d\n", all.tries, all.failures)
+	return all.failures, table.Flush()
+}
+
+// pick returns one of a list.
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// fresh empties the folder below a's and returns its path.
+func (a *attacker) fresh(name string) (string, error) {
+	dir := filepath.Join(a.dir, name)
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o777)
+}
+
+// remains lists what a program that has succeeded must not leave in a folder:
+// temporary files and locks.
+func remains(dir string) ([]string, error) {
+	var left []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && slices.Contains([]string{".tmp", ".lock"}, filepath.Ext(path)) {
+			left = append(left, path)
+		}
+		return err
+	})
+	return left, err
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+)
+
+// startPairs starts a work twice in one folder at about the same time. One may be
+// refused by name; nobody fails otherwise, one succeeds, and what is there in the
+// end is what one alone makes.
+func startPairs(a *attacker) (func(*rand.Rand) error, error) {
+	all, err := a.startWorks()
+	if err != nil {
+		return nil, err
+	}
+	return func(r *rand.Rand) error {
+		d := pick(r, all)
+		pause := time.Duration(r.Float64() * float64(d.took))
+		args := d.args(d.dir)
+		var ends [2]*ended
+		var errs [2]error
+		var wg sync.WaitGroup
+		for i := range ends {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * pause)
+				ends[i], errs[i] = a.run(d.dir, mayWork, 0, args...)
+			})
+		}
+		wg.Wait()
+		err := pairFault(d, ends, errs)
+		if again := d.renew(a); err == nil {
+			err = again
+		}
+		return err
+	}, nil
+}
+
+// refusals are what the second of two may say.
+var refusals = []string{"in use by another process", "holds a run that is not finished"}
+
+func pairFault(d *disturbed, ends [2]*ended, errs [2]error) error {
+	var last *ended
+	for i, e := range ends {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		refused := false
+		for _, text := range refusals {
+			refused = refused || e.status == 1 && strings.Contains(e.stderr.String(), text)
+		}
+		switch {
+		case e.status == 0:
+			last = e
+		case !refused:
+			return e.fault("%s fails beside another", d.name)
+		}
+	}
+	if last == nil {
+		return ends[0].fault("%s: both of two were refused", d.name)
+	}
+	return d.same(d.dir, last, d.want)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// work is something that the program does and writes: what to call, and what must
+// be the same bits however often it was disturbed.
+type work struct {
+	name string
+	// args is the command, run in a folder that is its own.
+	args func(dir string) []string
+	// files are what it writes and what is compared; a glob. "" compares stdout.
+	files string
+}
+
+func words(text string) func(string) []string {
+	return func(string) []string { return strings.Fields(text) }
+}
+
+// resumed goes on where there is a checkpoint, and begins where there is none.
+func resumed(flags string) func(dir string) []string {
+	return func(dir string) []string {
+		if _, err := os.Stat(filepath.Join(dir, "run.checkpoint")); err == nil {
+			return strings.Fields("train --json --resume run.checkpoint --checkpoint-every 40")
+		}
+		return strings.Fields("train --json --checkpoint run.checkpoint --checkpoint-every 40 " + flags)
+	}
+}
+
+// works are of every command that writes, of some tenths of a second each.
+var works = []work{
+	{"train, kept", resumed("--data synth-phishing --grad-computations 13000 --latency exponential:300us --delay 3"), ""},
+	{"train, kept, of everything", resumed("--data synth-phishing --grad-computations 6500 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5"), ""},
+	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json"},
+	{"search", words("search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 --grad-computations 2000 --holdout 50 --out out"), "out/search.csv"},
+	{"delay", words("delay --data synth-phishing --delays 0,1 --seeds 1 --grad-computations 300 --out out"), "out/*/data.csv"},
+	{"figures", words("figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out out"), "out/*/data.csv"},
+	{"plan, frontier", words("plan --n 10000 --epochs 5 --epsilon 0.5 --frontier --points 3 --accuracy 0.01 --csv frontier.csv --png frontier.png"), "frontier.csv"},
+	{"tradeoff", words("tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv curves.csv"), "curves.csv"},
+}
+
+// errNoResult reports that files to compare are not there.
+var errNoResult = errors.New("no result")
+
+// result is what w has made in dir.
+func (w work) result(dir string, e *ended) (map[string]string, error) {
+	out := map[string]string{}
+	if w.files == "" {
+		var report map[string]any
+		if err := json.Unmarshal(e.stdout.Bytes(), &report); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoResult, err)
+		}
+		delete(report, "seconds") // the time that it took
+		text, err := json.Marshal(report)
+		out["stdout"] = string(text)
+		return out, err
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, w.files))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out[path[len(dir):]] = string(text)
+	}
+	if len(out) == 0 {
+		return nil, errNoResult
+	}
+	return out, nil
+}
+
+// once runs w in a new folder to its end: what it makes when nobody disturbs it.
+func (a *attacker) once(w work) (map[string]string, *ended, error) {
+	dir, err := a.fresh("undisturbed")
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := a.run(dir, mayWork, 0, w.args(dir)...)
+	if err != nil {
+		return nil, e, err
+	}
+	if e.status != 0 {
+		return nil, e, e.fault("%s fails undisturbed", w.name)
+	}
+	made, err := w.result(dir, e)
+	if err != nil {
+		return nil, e, err
+	}
+	if left, err := remains(dir); err != nil || len(left) > 0 {
+		return nil, e, e.fault("left behind: %q, %v", left, err)
+	}
+	return made, e, nil
+}
+
+// same reports that w, which has succeeded in dir, made something else or left
+// something behind.
+func (w work) same(dir string, e *ended, want map[string]string) error {
+	made, err := w.result(dir, e)
+	if err != nil {
+		return e.fault("%s: %v", w.name, err)
+	}
+	if !maps.Equal(made, want) {
+		var names []string
+		for name := range want {
+			if made[name] != want[name] {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return e.fault("WRONG RESULT of %s with status 0: %q differ", w.name, names)
+	}
+	left, err := remains(dir)
+	if err != nil || len(left) > 0 {
+		return e.fault("%s left behind: %q, %v", w.name, left, err)
+	}
+	return nil
+}
+
+// whole reports a file of w's that is there and half-written.
+func (w work) whole(dir string, want map[string]string) error {
+	if w.files == "" {
+		return nil // a checkpoint tells by itself
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, w.files))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if full, ok := want[path[len(dir):]]; ok && !bytes.Equal(text, []byte(full)) {
+			return fmt.Errorf("HALF-WRITTEN: %s has %d bytes, must have %d", path, len(text), len(full))
+		}
+	}
+	return nil
+}
