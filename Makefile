@@ -8,12 +8,15 @@ CIFAR_SCALE   ?= 0.05
 FUZZTIME    ?= 10s
 AUDITS      ?= 20
 LOADTIME    ?= 10m
+TORTURE     ?= 20m
+# What an emulator runs in some seconds: rounding, streams, parsers, closed forms.
+ARM64        = ./rng ./internal/decimal ./internal/cpu ./internal/bounded ./internal/lockfile ./internal/atomicfile ./dp ./dp/closedform ./data/libsvm
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short kills audit bench scale results search clean
+.PHONY: help build run quick test test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +54,7 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	GOARCH=arm64 $(GO) vet ./...
+	GOAMD64=v3 $(GO) vet ./internal/cpu ./dp/... ./train
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	$(GO) vet -tags noasm ./...
@@ -72,15 +76,19 @@ generate-check: ## Prove that all assembly is what its generator writes.
 		cmp "$$made/$$file" "$$file" || exit 1; \
 	done
 
-fuzz-short: ## Fuzz each target for FUZZTIME.
-	$(GO) test ./data/libsvm -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./data/mnist -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./data/cifar10 -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseTrace$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseDuration$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./plan -run '^$$' -fuzz '^FuzzReadEvents$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./dp/closedform -run '^$$' -fuzz '^FuzzGamma$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./sim -run '^$$' -fuzz '^FuzzCheckpoint$$' -fuzztime $(FUZZTIME)
+fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
+	@for folder in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+		for target in $$(git grep -h '^func Fuzz' -- "$$folder/*_test.go" | sed 's/func \(Fuzz[A-Za-z0-9]*\).*/\1/'); do \
+			$(GO) test "./$$folder" -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+test-arm64: ## Pass the tests of the core for arm64 under an emulator, where there is one.
+	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
+	GOARCH=arm64 $(GO) test -short -exec "$$emulator" $(ARM64)
+
+torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
+	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
 kills: ## Kill 200 training processes at random times, and compare what they resume to (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilledRunsGoOnToTheSameBits$$'

@@ -44,6 +44,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"method":       oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed), string(plan.Paper)),
 		"solve":        oneOf(solvable...),
 		"fault":        oneOf(faultNames()...),
+		"memory":       oneOf("1GiB", "4GiB", "16GiB"),
 		"data-dir":     folders,
 		"out":          folders,
 		"events":       files("json", "csv"),

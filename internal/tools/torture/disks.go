@@ -2,17 +2,18 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
+
+	"proactivedp/rng"
 )
 
 // startDisks takes the disk away: files may not grow beyond a size, as on a full
 // one; outputs are devices that are full, or in places where nothing can be
 // written; what is printed is read slowly. The program fails with status 1 or 2 and
 // says so, and goes on to the right result once there is room.
-func startDisks(a *attacker) (func(*rand.Rand) error, error) {
+func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 	if runtime.GOOS != "linux" {
 		return nil, skipped("needs ulimit -f in blocks, /dev/full and /proc")
 	}
@@ -20,7 +21,7 @@ func startDisks(a *attacker) (func(*rand.Rand) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(r *rand.Rand) error {
+	return func(r *rng.Stream) error {
 		if r.IntN(4) == 0 {
 			return a.nowhere(r)
 		}
@@ -53,7 +54,7 @@ func startDisks(a *attacker) (func(*rand.Rand) error, error) {
 }
 
 // nowhere names an output that cannot be written.
-func (a *attacker) nowhere(r *rand.Rand) error {
+func (a *attacker) nowhere(r *rng.Stream) error {
 	place := pick(r, []string{"/dev/full", "/proc/none", "/proc/self/out", "/sys/out", "/nowhere/out", "file/out", "\x00", strings.Repeat("x", 300)})
 	dir, err := a.fresh("nowhere")
 	if err != nil {

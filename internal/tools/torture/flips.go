@@ -3,15 +3,16 @@ package main
 import (
 	"bytes"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"proactivedp/rng"
 )
 
 // startFlips flips bits, cuts and lengthens the files that the program reads back:
 // checkpoints, finished cells and manifests. It notices, or the result is the same.
-func startFlips(a *attacker) (func(*rand.Rand) error, error) {
+func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 	var all []*flipped
 	for _, w := range works {
 		switch w.name {
@@ -45,7 +46,7 @@ func startFlips(a *attacker) (func(*rand.Rand) error, error) {
 		}
 		all = append(all, f)
 	}
-	return func(r *rand.Rand) error { return pick(r, all).flip(a, r) }, nil
+	return func(r *rng.Stream) error { return pick(r, all).flip(a, r) }, nil
 }
 
 // flipped is a work that is finished, whose files are damaged.
@@ -57,7 +58,7 @@ type flipped struct {
 	targets []string          // which of them the program reads
 }
 
-func (f *flipped) flip(a *attacker, r *rand.Rand) error {
+func (f *flipped) flip(a *attacker, r *rng.Stream) error {
 	path := pick(r, f.targets)
 	text := bytes.Clone(f.files[path])
 	switch r.IntN(6) {

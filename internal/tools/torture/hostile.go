@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"proactivedp/rng"
 )
 
 // readers are commands that read a file of somebody else's, FILE.
@@ -38,8 +39,8 @@ var scraps = []string{
 
 // startHostile gives the program files that nobody should: malformed, endless,
 // enormous, nested, cut, or no files at all.
-func startHostile(a *attacker) (func(*rand.Rand) error, error) {
-	return func(r *rand.Rand) error {
+func startHostile(a *attacker) (func(*rng.Stream) error, error) {
+	return func(r *rng.Stream) error {
 		dir, err := a.fresh("hostile")
 		if err != nil {
 			return err
@@ -58,7 +59,7 @@ func startHostile(a *attacker) (func(*rand.Rand) error, error) {
 }
 
 // hostile makes a file in dir, or names one that is none.
-func hostile(r *rand.Rand, dir string) (string, error) {
+func hostile(r *rng.Stream, dir string) (string, error) {
 	path := filepath.Join(dir, "file")
 	text := []byte(pick(r, good))
 	switch r.IntN(24) {
@@ -80,7 +81,7 @@ func hostile(r *rand.Rand, dir string) (string, error) {
 	case 6:
 		text = make([]byte, r.IntN(5000))
 		for i := range text {
-			text[i] = byte(r.Uint32())
+			text[i] = byte(r.Uint64())
 		}
 	case 7: // more than it seems
 		var packed bytes.Buffer
@@ -93,7 +94,7 @@ func hostile(r *rand.Rand, dir string) (string, error) {
 		}
 		text = packed.Bytes()[:packed.Len()-r.IntN(2)*r.IntN(packed.Len())]
 	case 8:
-		text = fmt.Appendf(nil, "1 %d:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n", 1+r.Int64N(1<<33))
+		text = fmt.Appendf(nil, "1 %d:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n0 1:1\n1 1:1\n", 1+r.IntN(1<<33))
 	default:
 		for range 1 + r.IntN(4) {
 			i := r.IntN(len(text) + 1)

@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"proactivedp/rng"
 )
 
 // killsUntilDone is how often on average a work is killed before it is let go to
@@ -60,12 +61,12 @@ func (d *disturbed) renew(a *attacker) (err error) {
 
 // startKills kills works at any time. What they find when they go on, and make in
 // the end, is what they make undisturbed; nothing is left of those that were killed.
-func startKills(a *attacker) (func(*rand.Rand) error, error) {
+func startKills(a *attacker) (func(*rng.Stream) error, error) {
 	all, err := a.startWorks()
 	if err != nil {
 		return nil, err
 	}
-	return func(r *rand.Rand) error {
+	return func(r *rng.Stream) error {
 		d := pick(r, all)
 		kill := time.Millisecond + time.Duration(r.Float64()*1.1*float64(d.took))
 		if r.IntN(killsUntilDone) == 0 {

@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strings"
+
+	"proactivedp/rng"
 )
 
 // bases are commands that take little time, and what makes it so.
@@ -34,7 +35,7 @@ var values = []string{
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z0-9-]*)`)
 
 // startLines makes command lines of flags and values that need not fit.
-func startLines(a *attacker) (func(*rand.Rand) error, error) {
+func startLines(a *attacker) (func(*rng.Stream) error, error) {
 	flags := map[string][]string{} // by the command's first words
 	for _, base := range bases {
 		name := command(base)
@@ -50,7 +51,7 @@ func startLines(a *attacker) (func(*rand.Rand) error, error) {
 			flags[name] = append(flags[name], m[1])
 		}
 	}
-	return func(r *rand.Rand) error {
+	return func(r *rng.Stream) error {
 		dir, err := a.fresh("lines")
 		if err != nil {
 			return err

@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,6 +26,8 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"proactivedp/rng"
 )
 
 func main() {
@@ -62,7 +63,7 @@ type kind struct {
 	// share is how many of the tries are of this kind, of the sum of all shares.
 	share int
 	// start makes what one worker needs, in its folder; it returns what tries.
-	start func(a *attacker) (try func(r *rand.Rand) error, err error)
+	start func(a *attacker) (try func(r *rng.Stream) error, err error)
 }
 
 // attacker is a worker at one kind of attack.
@@ -99,29 +100,30 @@ type tally struct {
 const maxShown = 20
 
 func torture(ctx context.Context, o options, out io.Writer) (failures int, err error) {
-	root, err := os.MkdirTemp("", "torture-")
+	temp, err := os.MkdirTemp("", "torture-")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(root)
+	defer os.RemoveAll(temp)
 	if o.program == "" {
-		o.program = filepath.Join(root, "proactivedp")
+		o.program = filepath.Join(temp, "proactivedp")
 		build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/proactivedp")
 		if text, err := build.CombinedOutput(); err != nil {
 			return 0, fmt.Errorf("build: %w: %s", err, text)
 		}
 	}
-	first := &attacker{ctx: ctx, program: o.program, dir: root}
+	first := &attacker{ctx: ctx, program: o.program, dir: temp}
 	alone, err := first.letAlone()
 	if err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.time)
 	defer cancel()
+	root := rng.New(o.seed)
 	tallies := make([]tally, len(kinds))
 	var mu sync.Mutex
 	// next takes the kind that lags most behind its share.
-	next := func(mine []func(*rand.Rand) error) (i, number int) {
+	next := func(mine []func(*rng.Stream) error) (i, number int) {
 		mu.Lock()
 		defer mu.Unlock()
 		i = -1
@@ -140,9 +142,9 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 	var broken error
 	for w := range max(o.workers, 1) {
 		wg.Go(func() {
-			tries := make([]func(*rand.Rand) error, len(kinds))
+			tries := make([]func(*rng.Stream) error, len(kinds))
 			for i, k := range kinds {
-				dir := filepath.Join(root, fmt.Sprintf("%d-%d", w, i))
+				dir := filepath.Join(temp, fmt.Sprintf("%d-%d", w, i))
 				err := os.Mkdir(dir, 0o777)
 				if err == nil {
 					tries[i], err = k.start(&attacker{ctx, o.program, dir, alone})
@@ -161,7 +163,7 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 				if i < 0 {
 					return
 				}
-				err := tries[i](rand.New(rand.NewPCG(o.seed, uint64(i)<<32|uint64(number))))
+				err := tries[i](root.Stream(rng.Sampling, uint32(i), number))
 				mu.Lock()
 				switch {
 				case ctx.Err() != nil: // the last try was cut short
@@ -197,7 +199,7 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 }
 
 // pick returns one of a list.
-func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+func pick[T any](r *rng.Stream, list []T) T { return list[r.IntN(len(list))] }
 
 // fresh empties the folder below a's and returns its path.
 func (a *attacker) fresh(name string) (string, error) {

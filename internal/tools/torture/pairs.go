@@ -1,21 +1,22 @@
 package main
 
 import (
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
+
+	"proactivedp/rng"
 )
 
 // startPairs starts a work twice in one folder at about the same time. One may be
 // refused by name; nobody fails otherwise, one succeeds, and what is there in the
 // end is what one alone makes.
-func startPairs(a *attacker) (func(*rand.Rand) error, error) {
+func startPairs(a *attacker) (func(*rng.Stream) error, error) {
 	all, err := a.startWorks()
 	if err != nil {
 		return nil, err
 	}
-	return func(r *rand.Rand) error {
+	return func(r *rng.Stream) error {
 		d := pick(r, all)
 		pause := time.Duration(r.Float64() * float64(d.took))
 		args := d.args(d.dir)
