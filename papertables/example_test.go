@@ -36,6 +36,7 @@ func ExampleMake() {
 	// epsilon-over-s-50000.png
 	// epsilon-over-s-60000.png
 	// epsilon-over-s.csv
+	// manifest.json
 	// tables.csv
 	// tables.md
 }
