@@ -85,6 +85,33 @@ func TestBroadcastInMidRound(t *testing.T) {
 	}
 }
 
+// Of updates that came out of order the server tells which are in, which is the
+// first that is not, and which is the highest that is.
+func TestServerTellsWhatIsIn(t *testing.T) {
+	server, _, _ := handDriven(2, 6, Unlimited{}).newMachines(kept)
+	if server.Next(0) != 0 || server.Highest(0) != -1 {
+		t.Errorf("at the start: next %d, highest %d, want 0 and -1", server.Next(0), server.Highest(0))
+	}
+	for _, round := range []int{0, 2, 4} {
+		if _, err := server.Receive(Update{Client: 0, Round: round, U: make([]float32, 12)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round, want := range []bool{true, false, true, false, true, false} {
+		if server.Has(0, round) != want || server.Has(1, round) {
+			t.Errorf("round %d is in: %v, of another client: %v", round, server.Has(0, round), server.Has(1, round))
+		}
+	}
+	if server.Next(0) != 1 || server.Highest(0) != 4 || server.Updates() != 3 {
+		t.Errorf("next %d, highest %d, %d in; want 1, 4 and 3", server.Next(0), server.Highest(0), server.Updates())
+	}
+	for _, place := range [][2]int{{-1, 0}, {2, 0}, {0, -1}, {0, 6}} {
+		if server.Has(place[0], place[1]) {
+			t.Errorf("client %d, round %d: there is none", place[0], place[1])
+		}
+	}
+}
+
 // A broadcast that no server can have sent is refused and changes nothing: v̂_k
 // holds the client's own rounds below k.
 func TestClientRefusesForeignBroadcasts(t *testing.T) {

@@ -301,8 +301,12 @@ func TestResumedClientReleasesNothingTwice(t *testing.T) {
 		t.Errorf("resumed in round %d after v̂_%d, want %d after %d", c.Round(), c.Newest(), round, r.server.K())
 	}
 	var before dp.Ledger
-	if err := c.Resume(&before, 0, v); err == nil {
-		t.Error("resumed from a ledger that lacks rounds")
+	for _, e := range ledger.Events() {
+		e.Count = round - 1
+		before.Record(e)
+	}
+	if err := c.Resume(&before, r.server.K(), v); err == nil || !strings.Contains(err.Error(), "must be in") {
+		t.Errorf("resumed from a ledger that lacks a round: %v", err)
 	}
 	r.run(t, nil)
 	for id, c := range r.clients {
@@ -412,4 +416,54 @@ func sparser(t *testing.T) *sim.Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// A client lets go of every broadcast that it reads no more: of an older one, of
+// the newest when it goes on from a model of its own, and of all by Restore.
+func TestClientLetsGo(t *testing.T) {
+	cfg := drawn(t, sim.Unlimited{})
+	var free []*sim.Vector
+	c, err := sim.NewClient(cfg, 0, func(v *sim.Vector) { free = append(free, v) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var start bytes.Buffer
+	if err := c.Save(&start); err != nil {
+		t.Fatal(err)
+	}
+	let := func(what string, want ...*sim.Vector) {
+		t.Helper()
+		if !slices.Equal(free, want) {
+			t.Errorf("%s: it let go of %d vectors, want %d others", what, len(free), len(want))
+		}
+		free = nil
+	}
+	round := func() {
+		c.Begin()
+		c.Finish(make([]float32, cfg.Model.NumParams()))
+	}
+	receive := func(k int) *sim.Vector {
+		v := &sim.Vector{X: make([]float32, cfg.Model.NumParams())}
+		if err := c.Receive(k, v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	round()
+	if len(free) != 1 {
+		t.Errorf("after the first round it let go of %d vectors, want the default global model", len(free))
+	}
+	free = nil
+	round()
+	first := receive(1)
+	let("a broadcast")
+	old := receive(1)
+	let("an old broadcast", old)
+	c.Begin()
+	second := receive(2)
+	let("a broadcast in mid-round")
+	if err := c.Restore(&start); err != nil {
+		t.Fatal(err)
+	}
+	let("another state", first, second)
 }
