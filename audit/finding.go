@@ -19,7 +19,7 @@ import (
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // of the mechanism as it ran, with the audit's confidence
+	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // of what ran, with the audit's confidence
 	EpsilonUpper      float64        `json:"epsilon_upper"`       // as claimed per record
 	Violated          bool           `json:"violated"`            // the lower bound is above the upper one
 	Delta             float64        `json:"delta"`
@@ -77,6 +77,7 @@ func (f *Finding) by() string {
 	if g := f.OneRun; g != nil {
 		return fmt.Sprintf("%d of %d guesses right", g.Right, g.Guesses)
 	}
-	best := slices.MaxFunc(f.Tests, func(a, b Test) int { return cmp.Compare(a.EpsilonLowerBound, b.EpsilonLowerBound) })
+	best := slices.MaxFunc(f.Tests,
+		func(a, b Test) int { return cmp.Compare(a.EpsilonLowerBound, b.EpsilonLowerBound) })
 	return best.Statistic + ", " + best.Over
 }

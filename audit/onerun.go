@@ -32,7 +32,8 @@ const (
 // oneRunSetting is a setting in which every round uses all records, as in the
 // probe full-batch, with a canary in the place of every record.
 func oneRunSetting() setting {
-	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries), Start: []int{0}, Synthetic: true}
+	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries),
+		Start: []int{0}, Synthetic: true}
 	for i := range oneRunCanaries {
 		rows.Index, rows.Value = append(rows.Index, int32(i)), append(rows.Value, loudCanary)
 		rows.Start = append(rows.Start, len(rows.Index))

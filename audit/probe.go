@@ -51,7 +51,8 @@ const chunk = 200
 
 // values returns every statistic of every run in one world, and the ledgers of
 // the first run.
-func (p probe) values(ctx context.Context, name string, absent []bool, runs int, o *Options) ([][]float64, []dp.Ledger, error) {
+func (p probe) values(ctx context.Context, name string, absent []bool, runs int, o *Options) ([][]float64, []dp.Ledger,
+	error) {
 	values := make([][]float64, len(p.statistics))
 	for i := range values {
 		values[i] = make([]float64, runs)

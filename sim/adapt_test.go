@@ -96,7 +96,8 @@ func TestAdaptAccountsWhatWasRun(t *testing.T) {
 	for _, partition := range []data.Partition{data.Replicate, data.Shard} {
 		got := released(r.Ledgers, !partition.Disjoint())
 		fast := released(r.Ledgers[1:2], false)
-		if *got.PerClient.EpsilonUpper != *fast.PerClient.EpsilonUpper || got.PerClient.GradComps != r.Ledgers[1].Run().Computed {
+		if *got.PerClient.EpsilonUpper != *fast.PerClient.EpsilonUpper ||
+			got.PerClient.GradComps != r.Ledgers[1].Run().Computed {
 			t.Errorf("per client %+v, want that of the fastest, %+v", got.PerClient, fast.PerClient)
 		}
 		all := 0
@@ -110,8 +111,10 @@ func TestAdaptAccountsWhatWasRun(t *testing.T) {
 		nominal := *cfg
 		nominal.Adapt = 0
 		plan, unadapted := planned(cfg, pld.Accountant{}), planned(&nominal, pld.Accountant{})
-		if *plan.PerClient.EpsilonUpper <= *got.PerClient.EpsilonUpper || *got.PerClient.EpsilonUpper <= *unadapted.PerClient.EpsilonUpper {
-			t.Errorf("planned %v, run %v, nominal %v: want them falling", *plan.PerClient.EpsilonUpper, *got.PerClient.EpsilonUpper, *unadapted.PerClient.EpsilonUpper)
+		if *plan.PerClient.EpsilonUpper <= *got.PerClient.EpsilonUpper ||
+			*got.PerClient.EpsilonUpper <= *unadapted.PerClient.EpsilonUpper {
+			t.Errorf("planned %v, run %v, nominal %v: want them falling", *plan.PerClient.EpsilonUpper,
+				*got.PerClient.EpsilonUpper, *unadapted.PerClient.EpsilonUpper)
 		}
 		for _, s := range []claim.Claim{plan.PerClient, plan.PerRecord} {
 			if s.Kind != dp.Upper || *s.EpsilonLower != 0 || !strings.Contains(s.Reason, "5 times the nominal") {

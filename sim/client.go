@@ -243,7 +243,8 @@ func (c *Client) Finish(u []float32) Update {
 func (c *Client) Receive(k int, v *Vector) error {
 	s := &c.state
 	if k < 0 || k > s.i || len(v.X) != c.params {
-		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d", c.id, s.i, k, len(v.X), s.i, c.params)
+		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d",
+			c.id, s.i, k, len(v.X), s.i, c.params)
 	}
 	if invariants {
 		defer c.assertReceived(k, s.k)
@@ -285,7 +286,8 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		return fmt.Errorf("sim: client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
 	}
 	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
-		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between rounds",
+		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between "+
+			"rounds",
 			c.state.i, c.state.busy, rounds, c.state.i, c.rounds)
 	}
 	for _, e := range ledger.Events() {
@@ -294,7 +296,8 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		}
 	}
 	if k < c.state.k || k > rounds || len(v.X) != c.params {
-		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds, c.params)
+		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds,
+			c.params)
 	}
 	c.state.replace(v, c.letGo)
 	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: ledger.Clone()}

@@ -33,7 +33,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	// added; but clients whose rounds are about equally long may all send at one
 	// time. A bounded client waits after τ + 1 rounds until updates and broadcasts
 	// have travelled.
-	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // mean time of the fastest client's first round
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // the fastest client's first, as a mean
 	travelling := func(senders int, latency *clock.Duration) int {
 		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {

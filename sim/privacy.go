@@ -22,5 +22,6 @@ func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta fl
 		largest.Record(c.Mechanism.EventOf(c.Adapt.largest(c.Mechanism.Sizes.At(i), c.Mechanism.DatasetSize)))
 	}
 	p, err := claim.OfClients(ctx, acc, largest.Events(), c.Clients(), !c.Partition.Disjoint(), delta)
-	return p.AtMost(fmt.Sprintf("of the largest samples that clients may draw, %v times the nominal", float64(c.Adapt))), err
+	return p.AtMost(fmt.Sprintf("of the largest samples that clients may draw, %v times the nominal",
+		float64(c.Adapt))), err
 }
