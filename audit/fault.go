@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
@@ -38,7 +39,11 @@ func ParseFault(name string) (Fault, error) {
 	if f := Fault(name); slices.Contains(Faults(), f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("audit: fault = %q, must be one of %q", name, Faults())
+	var names []string
+	for _, f := range Faults() {
+		names = append(names, string(f))
+	}
+	return "", fmt.Errorf("audit: fault = %q, must be one of %s", name, strings.Join(names, ", "))
 }
 
 // plant breaks what a configuration runs; what its ledgers claim stays.

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
+	"proactivedp/internal/nearest"
 )
 
 // allAccountants is the value of --accountant that stands for all of them.
@@ -66,7 +67,8 @@ func (a *accountantFlags) names() []string {
 func (a *accountantFlags) one() (dp.Accountant, error) {
 	i := slices.Index(a.names(), a.name)
 	if i < 0 {
-		return nil, errors.Join(a.checkAccuracy(), fmt.Errorf("--accountant = %q, must be one of %s", a.name, strings.Join(a.choices, ", ")))
+		return nil, errors.Join(a.checkAccuracy(), fmt.Errorf("--accountant = %q, must be one of %s%s",
+			a.name, strings.Join(a.choices, ", "), meant(nearest.Name(a.name, a.choices))))
 	}
 	return a.all()[i], a.checkAccuracy()
 }

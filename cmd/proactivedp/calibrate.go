@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/dp/pld"
+	"proactivedp/internal/nearest"
 	"proactivedp/plan"
 )
 
@@ -82,7 +83,8 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 	if cmd.Flags().Changed("solve") {
 		if !slices.Contains(solvable, solve) {
-			return "", fmt.Errorf("--solve = %q, must be one of %s", solve, strings.Join(solvable, ", "))
+			return "", fmt.Errorf("--solve = %q, must be one of %s%s",
+				solve, strings.Join(solvable, ", "), meant(nearest.Name(solve, solvable)))
 		}
 		return solve, nil
 	}

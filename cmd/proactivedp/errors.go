@@ -94,7 +94,35 @@ func noArgs(cmd *cobra.Command, args []string) error {
 				names = append(names, c.Name())
 			}
 		}
-		return usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), meant(nearest.Name(args[0], names))))
+		like := meant(nearest.Name(args[0], names))
+		return usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), like))
 	}
-	return usage(fmt.Errorf("%s takes no arguments, got %s", cmd.CommandPath(), strings.Join(args, " ")))
+	return usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
+}
+
+// commandName is the name of a command without that of the program.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// refuseUnknown makes the commands that cobra adds refuse what they do not know, as
+// all others do.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, topic []string) error {
+				found, rest, err := root.Find(topic)
+				if err != nil || len(rest) > 0 {
+					return noArgs(found, rest)
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = noArgs
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }

@@ -16,9 +16,11 @@ import (
 func commands(root *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() {
+		switch {
+		case c.Name() == "help", c.Name() == "completion":
+		case c.HasSubCommands():
 			all = append(all, commands(c)...)
-		} else {
+		default:
 			all = append(all, c)
 		}
 	}

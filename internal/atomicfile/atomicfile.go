@@ -114,6 +114,9 @@ func Create(path string) (*File, error) {
 			err = p.Err // the name of the temporary file says nothing
 		}
 		if err != nil {
+			if named, ok := errors.AsType[*fs.PathError](err); ok {
+				err = named.Err // a name that nobody has given
+			}
 			return nil, fmt.Errorf("atomicfile: %s: %w", path, err)
 		}
 		// Where there are no locks there are no sweeps, either.
