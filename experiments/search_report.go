@@ -43,7 +43,8 @@ type SearchCandidate struct {
 }
 
 // searchPrivacy is why a search has no ε.
-const searchPrivacy = "the search trains on the same records again and again and picks by what it sees: it is covered by no privacy statement"
+const searchPrivacy = "the search trains on the same records again and again and picks by what it sees: it is " +
+	"covered by no privacy statement"
 
 // report tells what was found.
 func (s SearchSpec) report(all []found, source *train.Source, command string) *SearchReport {
@@ -83,7 +84,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f\n", noise, best.Model, best.step, best.Accuracy)
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f\n", noise, best.Model,
+				best.step, best.Accuracy)
 		}
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")
@@ -92,7 +94,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			if r.Seeds > 1 {
 				sd = report.Fixed(c.SD, 4)
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0), report.Number(c.Beta), c.Accuracy, sd, c.Diverged, r.Seeds)
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0),
+				report.Number(c.Beta), c.Accuracy, sd, c.Diverged, r.Seeds)
 		}
 		t.Flush()
 		if more := len(ranking.Candidates) - shownCandidates; more > 0 {

@@ -70,7 +70,8 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 			if len(uncovered) == len(accs) {
 				return errors.Join(uncovered...)
 			}
-			return out.print(cmd, statements(answers), answers, func(w io.Writer) error { return printAnswers(w, answers, ask) })
+			table := func(w io.Writer) error { return printAnswers(w, answers, ask) }
+			return out.print(cmd, statements(answers), answers, table)
 		},
 	}
 	release.add(cmd)
@@ -177,7 +178,8 @@ func printAnswers(w io.Writer, answers []answer, q question) error {
 		if lower == 0 {
 			from = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.3f\n", b.Accountant, kind, from, shownUp(value), shownUp(upper), a.Seconds)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.3f\n",
+			b.Accountant, kind, from, shownUp(value), shownUp(upper), a.Seconds)
 		if a.Reason == "" && (best < 0 || upper < answers[best].upper(q)) {
 			best = i
 		}

@@ -36,7 +36,8 @@ func (a *accountantFlags) add(cmd *cobra.Command, extra ...string) {
 
 // addAccuracy gives cmd the flag --accuracy; where says for what.
 func (a *accountantFlags) addAccuracy(cmd *cobra.Command, where string) {
-	cmd.Flags().Float64Var(&a.accuracy, "accuracy", a.accuracy, "relative width of the intervals of pld"+where+", in [1e-6, 0.5]")
+	cmd.Flags().Float64Var(&a.accuracy, "accuracy", a.accuracy,
+		"relative width of the intervals of pld"+where+", in [1e-6, 0.5]")
 }
 
 // checkAccuracy reports an accuracy that pld does not have.
@@ -51,7 +52,8 @@ func (a *accountantFlags) checkAccuracy() error {
 // without a guarantee last.
 func (a *accountantFlags) all() []dp.Accountant {
 	return []dp.Accountant{
-		pld.Accountant{Accuracy: a.accuracy}, rdp.Accountant{}, closedform.MomentAccountant{}, closedform.Accountant{}, gdp.Accountant{},
+		pld.Accountant{Accuracy: a.accuracy}, rdp.Accountant{},
+		closedform.MomentAccountant{}, closedform.Accountant{}, gdp.Accountant{},
 	}
 }
 

@@ -78,10 +78,14 @@ planted fault is not found.`,
 	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(faultNames(), ", "))
 	f.StringVar(&runner, "runner", runner, "virtual (repeatable) or hogwild (free-running goroutines)")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
-	countVar(f, &o.Runs, "runs", o.Runs, fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it", audit.MinRuns, audit.MaxRuns))
-	f.Float64Var(&o.Delta, "delta", o.Delta, "δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
+	countVar(f, &o.Runs, "runs", o.Runs,
+		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
+			audit.MinRuns, audit.MaxRuns))
+	f.Float64Var(&o.Delta, "delta", o.Delta,
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
 	f.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all lower bounds together, in [0.5, 1 - 1e-9]")
-	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result of virtual")
+	countVar(f, &o.Workers, "workers", o.Workers,
+		"runs at the same time, at least 1; never changes the result of virtual")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -88,10 +88,12 @@ func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 		}
 		return solve, nil
 	}
-	given := map[string]bool{"sigma": anyChanged(cmd, "sigma"), "sample-rate": anyChanged(cmd, rateFlags...), "steps": anyChanged(cmd, "steps")}
+	given := map[string]bool{"sigma": anyChanged(cmd, "sigma"), "sample-rate": anyChanged(cmd, rateFlags...),
+		"steps": anyChanged(cmd, "steps")}
 	unknown := slices.DeleteFunc(slices.Clone(solvable), func(name string) bool { return given[name] })
 	if len(unknown) != 1 {
-		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which one is solved for", len(solvable)-len(unknown))
+		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which "+
+			"one is solved for", len(solvable)-len(unknown))
 	}
 	return unknown[0], nil
 }

@@ -14,7 +14,8 @@ import (
 func offered(t *testing.T, words ...string) (values []string, directive string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{cobra.ShellCompNoDescRequestCmd}, words...), &stdout, &stderr); code != exitOK {
+	args := append([]string{cobra.ShellCompNoDescRequestCmd}, words...)
+	if code := run(t.Context(), args, &stdout, &stderr); code != exitOK {
 		t.Fatalf("%q: exit status %d: %s", words, code, &stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")

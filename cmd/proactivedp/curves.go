@@ -82,7 +82,9 @@ func (c comparison) curves(ctx context.Context) (*summary, error) {
 	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.delta}
 	name := fmt.Sprintf("f(ε = %s, δ = %s)", shownUp(b.EpsilonUpper), decimal.Exactly(c.delta))
 	s.curves = append(certified, tradeoff.Sample(
-		tradeoff.Label{Name: name, Side: tradeoff.Lower, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling}, guarantee.At, c.alphas))
+		tradeoff.Label{
+			Name: name, Side: tradeoff.Lower, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
+		}, guarantee.At, c.alphas))
 	for _, other := range []struct {
 		name string
 		add  func(*summary) error
@@ -120,7 +122,8 @@ func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 		side = tradeoff.Exact
 	}
 	s.curves = append(s.curves, tradeoff.Sample(
-		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %.6g)", mu), Side: side, Accountant: acc.Name(), Adjacency: b.Adjacency, Sampling: b.Sampling},
+		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %.6g)", mu), Side: side, Accountant: acc.Name(),
+			Adjacency: b.Adjacency, Sampling: b.Sampling},
 		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, c.alphas))
 	return nil
 }
@@ -153,22 +156,28 @@ func (c comparison) addPaper(s *summary) error {
 		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 	}
 	if float64(e.Count) < least {
-		return fmt.Errorf("for ε_target = %.6g it holds from T = %.6g rounds on, and there are %d: %w", target, least, e.Count, dp.ErrNotCovered)
+		return fmt.Errorf("for ε_target = %.6g it holds from T = %.6g rounds on, and there are %d: %w", target, least,
+			e.Count, dp.ErrNotCovered)
 	}
 	guarantees, err := p.ForAllRounds(target, paperGuarantees)
 	if err != nil {
 		return err
 	}
 	if len(guarantees) == 0 {
-		return fmt.Errorf("for ε_target = %.6g no ε below 0.5 meets the conditions of Theorem Main: %w", target, dp.ErrNotCovered)
+		return fmt.Errorf("for ε_target = %.6g no ε below 0.5 meets the conditions of Theorem Main: %w", target,
+			dp.ErrNotCovered)
 	}
 	s.TargetEpsilon = target
-	s.curves = append(s.curves, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %.6g)", target)), guarantees.At, c.alphas))
+	s.curves = append(s.curves, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %.6g)", target)),
+		guarantees.At, c.alphas))
 	return nil
 }
 
 func summarise(c tradeoff.Curve) curveSummary {
-	s := curveSummary{Name: c.Name, Side: c.Side, Accountant: c.Accountant, Adjacency: c.Adjacency, Sampling: c.Sampling, Points: len(c.Points)}
+	s := curveSummary{
+		Name: c.Name, Side: c.Side, Accountant: c.Accountant,
+		Adjacency: c.Adjacency, Sampling: c.Sampling, Points: len(c.Points),
+	}
 	for _, p := range c.Points {
 		if gain := 1 - p.Alpha - p.Beta; gain > s.MaxGain {
 			s.MaxGain, s.Alpha = gain, p.Alpha

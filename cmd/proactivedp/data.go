@@ -34,7 +34,8 @@ type dataFlags struct{ dir string }
 // add gives cmd the flag --data-dir.
 func (f *dataFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "data-dir", "",
-		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing file there is an error (default: $"+dataEnv+", else the cache, else a download)")
+		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing "+
+			"file there is an error (default: $"+dataEnv+", else the cache, else a download)")
 }
 
 // locator returns where to look. Messages and progress go to stderr.
@@ -75,8 +76,10 @@ func catalogue() []published {
 		return fmt.Sprintf("%d images for training and %d for the test, %s pixels", train, test, shape)
 	}
 	return append(all,
-		published{mnist.Name, append([]string{images(mnist.Train, mnist.Test, "1×28×28"), mnist.Citation, mnist.Licence}, mnist.Sources()...), mnist.Load},
-		published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"), cifar10.Citation, cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
+		published{mnist.Name, append([]string{images(mnist.Train, mnist.Test, "1×28×28"), mnist.Citation,
+			mnist.Licence}, mnist.Sources()...), mnist.Load},
+		published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"), cifar10.Citation,
+			cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
 }
 
 func publishedNames() []string {
@@ -123,7 +126,8 @@ func checkData(name string) error {
 		return synth.Check(name)
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file%s", name, strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file%s", name,
+			strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))
 	}
 	return nil
 }
@@ -184,7 +188,8 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 		if synth.Is(name) {
 			errs = append(errs, usage(synth.Check(name)))
 		} else if !slices.Contains(publishedNames(), name) {
-			errs = append(errs, usage(fmt.Errorf("data set = %q, must be one of %s%s", name, strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))))
+			errs = append(errs, usage(fmt.Errorf("data set = %q, must be one of %s%s", name,
+				strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -222,6 +227,8 @@ func listData(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "synthetic stand-ins, by name only: %s\nthose of images with a number of rows, too, as synth-mnist:7000\n", strings.Join(synth.Names(), ", "))
+	_, err := fmt.Fprintf(w,
+		"synthetic stand-ins, by name only: %s\nthose of images with a number of rows, too, as synth-mnist:7000\n",
+		strings.Join(synth.Names(), ", "))
 	return err
 }

@@ -136,7 +136,8 @@ func parseInt(v *int, field string) (err error) {
 
 // addEvents gives cmd the flag --events, for events.
 func addEvents(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "events", "", "`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and --steps")
+	cmd.Flags().StringVar(file, "events", "",
+		"`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and --steps")
 }
 
 // events returns the rounds of --events, or those that the flags describe.

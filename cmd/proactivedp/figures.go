@@ -69,9 +69,12 @@ as they are, and goes on from there.`,
 			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
-				if standIn && where.obtainable(cmd) && (errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)) {
+				missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)
+				if standIn && missing && where.obtainable(cmd) {
 					name := "synth-" + name
-					fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it says so\n", err, name)
+					fmt.Fprintf(cmd.ErrOrStderr(),
+						"proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it "+
+							"says so\n", err, name)
 					return where.load(cmd, name)
 				}
 				return d, err
@@ -88,10 +91,12 @@ as they are, and goes on from there.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
 	countVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
-	f.Float64Var(&o.Scale, "scale", o.Scale, "run this part of the gradient computations, in (0, 1], stamped on the plots")
+	f.Float64Var(&o.Scale, "scale", o.Scale,
+		"run this part of the gradient computations, in (0, 1], stamped on the plots")
 	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	f.BoolVar(&list, "list", false, "list the figures and stop")
-	f.BoolVar(&standIn, "allow-stand-in", false, "if a data set can be had nowhere, use its synthetic stand-in and say so")
+	f.BoolVar(&standIn, "allow-stand-in", false,
+		"if a data set can be had nowhere, use its synthetic stand-in and say so")
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	return cmd
 }

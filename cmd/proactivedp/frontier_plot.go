@@ -38,7 +38,8 @@ func drawFrontier(w io.Writer, f *plan.Frontier) error {
 		if len(l.X) == 0 {
 			continue
 		}
-		p.YMin, p.YMax = min(p.YMin, plots.Decade(math.Floor, slices.Min(l.Y))), max(p.YMax, plots.Decade(math.Ceil, slices.Max(l.Y)))
+		p.YMin = min(p.YMin, plots.Decade(math.Floor, slices.Min(l.Y)))
+		p.YMax = max(p.YMax, plots.Decade(math.Ceil, slices.Max(l.Y)))
 		p.Lines = append(p.Lines, l)
 	}
 	if len(p.Lines) == 0 {

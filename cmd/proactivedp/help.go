@@ -48,7 +48,9 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "holdout"}},
-	{"Model and steps", []string{"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size"}},
+	{"Model and steps", []string{
+		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size",
+	}},
 	{"Privacy", []string{"sigma", "clip", "delta", "sampling", "draws"}},
 	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
 	{"The virtual clock", []string{"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn"}},

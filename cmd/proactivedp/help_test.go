@@ -50,7 +50,8 @@ func TestHelpTellsRanges(t *testing.T) {
 func TestHelpFitsIntoATerminal(t *testing.T) {
 	for _, c := range append(commands(newRoot()), newRoot()) {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), append(strings.Fields(c.CommandPath())[1:], "--help"), &stdout, &stderr); code != exitOK {
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		if code := run(t.Context(), args, &stdout, &stderr); code != exitOK {
 			t.Errorf("%s --help: exit status %d", c.CommandPath(), code)
 		}
 		for line := range strings.Lines(stdout.String()) {
@@ -65,7 +66,8 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 // neither data nor long are run.
 func TestExamplesRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("rounds.json", []byte(`[{"sigma": 20, "sample_size": 20, "dataset_size": 10000, "steps": 500}]`), 0o666); err != nil {
+	rounds := `[{"sigma": 20, "sample_size": 20, "dataset_size": 10000, "steps": 500}]`
+	if err := os.WriteFile("rounds.json", []byte(rounds), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	cheap := []string{"plan", "account", "calibrate", "tradeoff", "version", "list"}

@@ -13,7 +13,8 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
 	switch {
 	case errors.Is(err, fetch.ErrMissing) && has("data-dir"):
-		return "--data-dir or $" + dataEnv + " names the folder; without both, proactivedp data fetch downloads into the cache"
+		return "--data-dir or $" + dataEnv + " names the folder; without both, proactivedp data fetch downloads " +
+			"into the cache"
 	case errors.Is(err, fetch.ErrUnavailable) && has("data-dir"):
 		stand := ""
 		if has("data") {
@@ -21,7 +22,8 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		} else if has("allow-stand-in") {
 			stand = "; --allow-stand-in takes the synthetic stand-in"
 		}
-		return "where there is a network, proactivedp data fetch downloads the data; --data-dir names a folder that has them" + stand
+		return "where there is a network, proactivedp data fetch downloads the data; --data-dir names a folder " +
+			"that has them" + stand
 	case errors.Is(err, fetch.ErrDamaged) && has("data-dir"):
 		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
 	case !interrupted:

@@ -19,7 +19,8 @@ type outputFlags struct{ json, statement bool }
 // add gives cmd the flags --json and --statement.
 func (o *outputFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.statement, "statement", false, "print only the privacy statement, ready to paste into a paper")
+	cmd.Flags().BoolVar(&o.statement, "statement", false,
+		"print only the privacy statement, ready to paste into a paper")
 }
 
 func (o *outputFlags) check() error {

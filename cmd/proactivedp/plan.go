@@ -76,20 +76,28 @@ by (treq4).
 
 func (f *planFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	countVar(fs, &f.req.N, "n", 0, fmt.Sprintf("records N of the client, in [1, 2^53], must be given with other options (default %d without any)", defaultN))
-	fs.Float64Var(&f.req.Epochs, "epochs", 0, fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --sample-size or --rounds is given)", defaultEpochs))
+	countVar(fs, &f.req.N, "n", 0,
+		fmt.Sprintf("records N of the client, in [1, 2^53], must be given with other options (default %d without "+
+			"any)", defaultN))
+	fs.Float64Var(&f.req.Epochs, "epochs", 0,
+		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --sample-size or "+
+			"--rounds is given)", defaultEpochs))
 	countVar(fs, &f.req.SampleSize, "sample-size", 0, "sample size s, in [1, N]; the mean if θ > 1")
 	countVar(fs, &f.req.Rounds, "rounds", 0, "rounds T, at least 1")
-	fs.Float64Var(&f.req.Sigma, "sigma", 0, fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default %g, unless --epsilon is given)", defaultSigma))
+	fs.Float64Var(&f.req.Sigma, "sigma", 0,
+		fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default "+
+			"%g, unless --epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
-	fs.StringVar(&f.method, "method", string(plan.ClosedForm), "closed-form, rdp (upper bounds), pld (interval); closed-form-printed, paper (NO guarantee, to compare)")
+	fs.StringVar(&f.method, "method", string(plan.ClosedForm),
+		"closed-form, rdp (upper bounds), pld (interval); closed-form-printed, paper (NO guarantee, to compare)")
 	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
 	countVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
 	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows")
-	fs.BoolVar(&f.frontier, "frontier", false, "add the trade of sample size against noise against rounds, at the plan's ε and k")
+	fs.BoolVar(&f.frontier, "frontier", false,
+		"add the trade of sample size against noise against rounds, at the plan's ε and k")
 	countVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
 	fs.StringVar(&f.after, "after", "", "plan the next leg after the rounds in this `file`, JSON or CSV")
 	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
@@ -143,7 +151,8 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", answer.NoFrontier)
 	}
 	if answer.Frontier != nil {
-		if err := f.files.write(answer.Frontier.WriteCSV, func(w io.Writer) error { return drawFrontier(w, answer.Frontier) }); err != nil {
+		picture := func(w io.Writer) error { return drawFrontier(w, answer.Frontier) }
+		if err := f.files.write(answer.Frontier.WriteCSV, picture); err != nil {
 			return err
 		}
 	}
@@ -163,7 +172,8 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 	var missing error
 	cmd.Flags().Visit(func(given *pflag.Flag) {
 		if given.Name != "json" && given.Name != "statement" {
-			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the paper's setting has %d)", defaultN)
+			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the "+
+				"paper's setting has %d)", defaultN)
 		}
 	})
 	return missing
@@ -191,7 +201,8 @@ func (f *planFlags) solve(ctx context.Context) (*planAnswer, error) {
 	}
 	if f.frontier {
 		if p.Epsilon == 0 || p.Epochs == 0 {
-			answer.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a frontier", p.Epsilon, p.Epochs)
+			answer.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
+				"frontier", p.Epsilon, p.Epochs)
 		} else if answer.Frontier, err = p.Frontier(ctx, acc, f.points); err != nil {
 			return nil, err
 		}

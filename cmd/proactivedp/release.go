@@ -21,10 +21,12 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Float64Var(&r.sigma, "sigma", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")
 	f.Float64Var(&r.rate, "sample-rate", 0, "sample rate q, in (0, 1]")
-	countVar(f, &r.size, "sample-size", 0, "sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
+	countVar(f, &r.size, "sample-size", 0,
+		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
 	countVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	countVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
-	f.StringVar(&r.adjacent, "adjacency", "", "add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
+	f.StringVar(&r.adjacent, "adjacency", "",
+		"add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
 	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
 }
 
@@ -64,7 +66,9 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 		allow         func()
 	}{
 		{"sigma", "--sigma is missing", []string{"sigma"}, func() { e.NoiseMultiplier = 1 }},
-		{"sample-rate", "--sample-rate is missing, or --sample-size with --n", rateFlags, func() { e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0 }},
+		{"sample-rate", "--sample-rate is missing, or --sample-size with --n", rateFlags, func() {
+			e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
+		}},
 		{"steps", "--steps is missing", []string{"steps"}, func() { e.Count = 1 }},
 	} {
 		isGiven, isFree := anyChanged(cmd, q.flags...), q.name == free

@@ -37,7 +37,8 @@ figures of ε over the sample size with a README.md of what was found.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Out, "out", o.Out, "`folder` to write to")
-	countVar(cmd.Flags(), &o.Workers, "workers", o.Workers, "parts computed at the same time, at least 1; never changes the result")
+	countVar(cmd.Flags(), &o.Workers, "workers", o.Workers,
+		"parts computed at the same time, at least 1; never changes the result")
 	by.addAccuracy(cmd, "")
 	return cmd
 }

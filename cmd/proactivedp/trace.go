@@ -17,7 +17,8 @@ import (
 type traceFlag struct{ path string }
 
 func (t *traceFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.path, "trace", "", "write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
+	cmd.Flags().StringVar(&t.path, "trace", "",
+		"write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
 }
 
 // check refuses a file without a name, and a run that has no trace.

@@ -46,7 +46,8 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
 			}
 			if cmd.Flags().Changed("epsilon") && !(epsilon > 0 && epsilon < 0.5) {
-				errs = append(errs, fmt.Errorf("--epsilon = %v, must be in (0, 0.5): Theorem Main has no other", epsilon))
+				errs = append(errs, fmt.Errorf("--epsilon = %v, must be in (0, 0.5): Theorem Main has no other",
+					epsilon))
 			}
 			if points < 3 || points > 100_000 {
 				errs = append(errs, fmt.Errorf("--points = %d, must be in [3, 100000]", points))
@@ -61,12 +62,16 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err != nil {
 				return err
 			}
-			ask := comparison{events: events, delta: delta, target: epsilon, alphas: alphas, accountant: pld.Accountant{Accuracy: by.accuracy}}
+			ask := comparison{
+				events: events, delta: delta, target: epsilon, alphas: alphas,
+				accountant: pld.Accountant{Accuracy: by.accuracy},
+			}
 			s, err := ask.curves(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := files.write(s.curves.WriteCSV, func(w io.Writer) error { return drawTradeoff(w, s.curves, s.Statement) }); err != nil {
+			picture := func(w io.Writer) error { return drawTradeoff(w, s.curves, s.Statement) }
+			if err := files.write(s.curves.WriteCSV, picture); err != nil {
 				return err
 			}
 			return out.print(cmd, s.Statement, s, s.print)
@@ -79,7 +84,8 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 	out.add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
-	f.Float64Var(&epsilon, "epsilon", 0, "ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
+	f.Float64Var(&epsilon, "epsilon", 0,
+		"ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
 	countVar(f, &points, "points", points, "points of a curve, in [3, 100000]")
 	return cmd
 }
