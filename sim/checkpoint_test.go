@@ -112,7 +112,8 @@ func TestCheckpointAtAnyEvent(t *testing.T) {
 }
 
 // derived are the fields that are not written but made again from the rest.
-var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients[].shared.readers", ".clients[].newer.readers",
+var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients[].shared.readers",
+	".clients[].newer.readers",
 	".queue[].vector.readers"}
 
 // Every field of the state is written: where one is changed, so is the file, or
@@ -153,7 +154,8 @@ func TestCheckpointHasEveryField(t *testing.T) {
 		}
 	})
 	for _, path := range slices.Sorted(maps.Keys(todo)) {
-		t.Errorf("a change of %s did not change the checkpoint, or no state had one: visit it, or extend everyState", path)
+		t.Errorf("a change of %s did not change the checkpoint, or no state had one: visit it, or extend everyState",
+			path)
 	}
 	if total < 20 {
 		t.Errorf("only %d fields were found", total)
@@ -270,7 +272,8 @@ func TestDamagedCheckpointIsRefused(t *testing.T) {
 			t.Fatalf("cut off at %d of %d bytes, signed, and taken", i, len(file))
 		}
 	}
-	if err := restore(v, signed(append(slices.Clone(file), 0))); err == nil || !strings.Contains(err.Error(), "more than a state") {
+	if err := restore(v, signed(append(slices.Clone(file), 0))); err == nil ||
+		!strings.Contains(err.Error(), "more than a state") {
 		t.Errorf("a byte too many: %v", err)
 	}
 	if !bytes.Equal(written(t, v), before) {
@@ -290,13 +293,14 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 		cfg  *Config
 		want string
 	}{
-		"nothing":          {nil, cfg, "no checkpoint"},
-		"a text":           {[]byte("accuracy 0.9\n"), cfg, "no checkpoint"},
-		"the beginning":    {[]byte(checkpointMagic), cfg, "cut off"},
-		"another version":  {other, cfg, fmt.Sprintf("version %d, this program has version %d", checkpointVersion+1, checkpointVersion)},
+		"nothing":       {nil, cfg, "no checkpoint"},
+		"a text":        {[]byte("accuracy 0.9\n"), cfg, "no checkpoint"},
+		"the beginning": {[]byte(checkpointMagic), cfg, "cut off"},
+		"another version": {other, cfg, fmt.Sprintf("version %d, this program has version %d",
+			checkpointVersion+1, checkpointVersion)},
 		"fewer clients":    {file, brief(t, withClients(3)), "number of clients = 4, must be in [3, 3]"},
 		"more rounds":      {file, brief(t, func(c *Config) { c.GradComps = 88 }), "number of rounds = 10"},
-		"another noise":    {file, brief(t, func(c *Config) { c.Mechanism.NoiseMultiplier = 3 }), ""}, // the header's matter
+		"another noise":    {file, brief(t, func(c *Config) { c.Mechanism.NoiseMultiplier = 3 }), ""}, // in the header
 		"the same, really": {file, cfg, ""},
 	} {
 		err := restore(newVirtual(t, c.cfg, Perf{}), c.file)

@@ -44,7 +44,8 @@ func TestAllRuns(t *testing.T) {
 func TestOtherCountsAreFound(t *testing.T) {
 	other := runs[0]
 	other.transitions++
-	if err := table(&bytes.Buffer{}, []run{other}); err == nil || !strings.Contains(err.Error(), "1791 states and 6223 transitions, must be 1791 and 6224") {
+	if err := table(&bytes.Buffer{}, []run{other}); err == nil ||
+		!strings.Contains(err.Error(), "1791 states and 6223 transitions, must be 1791 and 6224") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -21,8 +21,8 @@ const (
 	Name     = "cifar10"
 	Train    = 50_000
 	Test     = 10_000
-	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, University of " +
-		"Toronto, 2009"
+	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, " +
+		"University of Toronto, 2009"
 	Licence = "none stated by the author, who asks for the citation"
 )
 

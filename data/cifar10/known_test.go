@@ -80,7 +80,8 @@ func wantToy(t *testing.T, d *data.Dataset, err error, rows int, note string) {
 		t.Error(err)
 	}
 	if d.Name != "cifar10" || d.Train != 6 || d.Note != note ||
-		!slices.Equal(d.Label, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8}[:rows]) || !slices.Equal(d.Images.Image(4)[:4], []byte{1, 2, 3, 1}) {
+		!slices.Equal(d.Label, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8}[:rows]) ||
+		!slices.Equal(d.Images.Image(4)[:4], []byte{1, 2, 3, 1}) {
 		t.Errorf("%s: %d rows for training, note %q, labels %v, image 4 starts with %v", d.Name, d.Train, d.Note,
 			d.Label, d.Images.Image(4)[:4])
 	}

@@ -592,7 +592,8 @@ func TestProgressInALog(t *testing.T) {
 		l.Progress = &log
 		path, err := l.Locate(t.Context(), toy(empty, url))
 		wantFound(t, path, err, l.toyPath())
-		if got := strings.Count(log.String(), "\n"); got != lines || strings.Contains(log.String(), "100 %") != (lines == 2) {
+		if got := strings.Count(log.String(), "\n"); got != lines ||
+			strings.Contains(log.String(), "100 %") != (lines == 2) {
 			t.Errorf("the log is %q", &log)
 		}
 	}

@@ -45,14 +45,16 @@ func TestParse(t *testing.T) {
 	var hashes []string
 	for _, images := range [][]byte{someImages, gz(t, someImages)} {
 		for _, labels := range [][]byte{someLabels, gz(t, someLabels)} {
-			d, err := Parse("toy", iotest.HalfReader(bytes.NewReader(images)), iotest.OneByteReader(bytes.NewReader(labels)))
+			d, err := Parse("toy", iotest.HalfReader(bytes.NewReader(images)),
+				iotest.OneByteReader(bytes.NewReader(labels)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Validate(); err != nil {
 				t.Error(err)
 			}
-			if d.Name != "toy" || d.Train != 0 || d.Shape() != "1×2×2 pixels" || !slices.Equal(d.Label, []int32{9, 0, 4}) || !slices.Equal(d.Images.Image(1), []byte{10, 11, 12, 13}) {
+			if d.Name != "toy" || d.Train != 0 || d.Shape() != "1×2×2 pixels" ||
+				!slices.Equal(d.Label, []int32{9, 0, 4}) || !slices.Equal(d.Images.Image(1), []byte{10, 11, 12, 13}) {
 				t.Errorf("got %+v, images %+v", d, d.Images)
 			}
 			hashes = append(hashes, d.Hash())
@@ -65,28 +67,35 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for want, files := range map[string][2][]byte{
-		"images: the file ends within the header of 16 bytes":           {someImages[:15], someLabels},
-		"images: magic number = 2049, must be 2051":                     {slices.Concat(someLabels, someLabels), someLabels},
-		"images: images of 0×2 pixels, each must be in [1, 4096]":       {idx([]uint32{2051, 3, 0, 2}), someLabels},
-		"images: images of 2×4097 pixels":                               {idx([]uint32{2051, 3, 2, 4097}), someLabels},
-		"images: 0 images of 2×2 pixels, must be in [1, 268435456]":     {idx([]uint32{2051, 0, 2, 2}), someLabels},
-		"images: 268435457 images of 2×2 pixels":                        {idx([]uint32{2051, 1<<28 + 1, 2, 2}), someLabels},
-		"images: the file ends after 11 bytes of content, expected 12":  {someImages[:len(someImages)-1], someLabels},
-		"images: the file ends after 0 bytes of content, expected 1073": {idx([]uint32{2051, 1 << 28, 2, 2}), someLabels},
-		"images: the file goes on after the expected 12 bytes":          {append(slices.Clone(someImages), 0), someLabels},
-		"expected 12: unexpected EOF":                                   {gz(t, someImages)[:30], someLabels},
-		"images: gzip: invalid header":                                  {append(gz(t, someImages), "0123456789"...), someLabels},
-		"labels: the file ends within the header of 8 bytes":            {someImages, nil},
-		"labels: magic number = 2051, must be 2049":                     {someImages, someImages},
-		"labels: 0 labels, must be in [1, 1073741824]":                  {someImages, idx([]uint32{2049, 0})},
-		"labels: 2147483648 labels, must be in":                         {someImages, idx([]uint32{2049, 1 << 31})},
-		"labels: the file ends after 2 bytes of content, expected 3":    {someImages, someLabels[:10]},
-		"labels: the file goes on after the expected 3 bytes":           {someImages, append(slices.Clone(someLabels), 0)},
-		"labels: label 1 is 10, must be in [0, 10)":                     {someImages, idx([]uint32{2049, 3}, 9, 10, 4)},
-		"3 images and 2 labels, must be as many":                        {someImages, idx([]uint32{2049, 2}, 9, 4)},
+		"images: the file ends within the header of 16 bytes": {someImages[:15], someLabels},
+		"images: magic number = 2049, must be 2051": {slices.Concat(someLabels, someLabels),
+			someLabels},
+		"images: images of 0×2 pixels, each must be in [1, 4096]":   {idx([]uint32{2051, 3, 0, 2}), someLabels},
+		"images: images of 2×4097 pixels":                           {idx([]uint32{2051, 3, 2, 4097}), someLabels},
+		"images: 0 images of 2×2 pixels, must be in [1, 268435456]": {idx([]uint32{2051, 0, 2, 2}), someLabels},
+		"images: 268435457 images of 2×2 pixels": {idx([]uint32{2051, 1<<28 + 1, 2, 2}),
+			someLabels},
+		"images: the file ends after 11 bytes of content, expected 12": {someImages[:len(someImages)-1], someLabels},
+		"images: the file ends after 0 bytes of content, expected 1073": {idx([]uint32{2051, 1 << 28, 2, 2}),
+			someLabels},
+		"images: the file goes on after the expected 12 bytes": {append(slices.Clone(someImages), 0),
+			someLabels},
+		"expected 12: unexpected EOF": {gz(t, someImages)[:30], someLabels},
+		"images: gzip: invalid header": {append(gz(t, someImages), "0123456789"...),
+			someLabels},
+		"labels: the file ends within the header of 8 bytes":         {someImages, nil},
+		"labels: magic number = 2051, must be 2049":                  {someImages, someImages},
+		"labels: 0 labels, must be in [1, 1073741824]":               {someImages, idx([]uint32{2049, 0})},
+		"labels: 2147483648 labels, must be in":                      {someImages, idx([]uint32{2049, 1 << 31})},
+		"labels: the file ends after 2 bytes of content, expected 3": {someImages, someLabels[:10]},
+		"labels: the file goes on after the expected 3 bytes": {someImages,
+			append(slices.Clone(someLabels), 0)},
+		"labels: label 1 is 10, must be in [0, 10)": {someImages, idx([]uint32{2049, 3}, 9, 10, 4)},
+		"3 images and 2 labels, must be as many":    {someImages, idx([]uint32{2049, 2}, 9, 4)},
 	} {
 		d, err := Parse("toy", bytes.NewReader(files[0]), bytes.NewReader(files[1]))
-		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "mnist: toy: ") || !strings.Contains(err.Error(), want) {
+		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "mnist: toy: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -133,7 +142,8 @@ func FuzzParse(f *testing.F) {
 		}
 		m := d.Images
 		back := idx([]uint32{2051, uint32(d.Len()), uint32(m.Height), uint32(m.Width)}, m.Pixels...)
-		if !bytes.HasPrefix(images, []byte("\x1f\x8b")) && !bytes.HasPrefix(images, []byte("BZh")) && !bytes.Equal(back, images) {
+		if !bytes.HasPrefix(images, []byte("\x1f\x8b")) && !bytes.HasPrefix(images, []byte("BZh")) &&
+			!bytes.Equal(back, images) {
 			t.Errorf("%x is read as %x", images, back)
 		}
 	})
