@@ -3,10 +3,12 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 )
 
@@ -17,7 +19,11 @@ import (
 //	length of the header      8 bytes
 //	header                    the caller's: which run this is
 //	state                     see virtualState.visit
-//	SHA-256 of all before     32 bytes
+//	SHA-256 of all before     32 bytes; under a key, HMAC-SHA-256
+//
+// The version tells which. The SHA-256 finds damage, and proves nothing of who
+// wrote the file: whoever can change it can change that, too. Only the HMAC shows
+// that it is as somebody who has the key wrote it.
 //
 // It is written from the live state, without a copy of it.
 const (
@@ -25,6 +31,8 @@ const (
 	// checkpointVersion is raised with every change of what is written. The golden
 	// test shows one.
 	checkpointVersion = 1
+	// keyedVersion is the version of a file that ends in an HMAC.
+	keyedVersion = 1<<32 | checkpointVersion
 	// maxHeader bounds the header, in bytes.
 	maxHeader = 1 << 26
 	preamble  = len(checkpointMagic) + 16
@@ -36,17 +44,27 @@ const (
 // configuration. A run that has failed is in the middle of an event and is
 // refused.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
+	return v.WriteKeyedCheckpoint(w, header, nil)
+}
+
+// WriteKeyedCheckpoint is WriteCheckpoint under a secret key of MinKey bytes or
+// more: OpenKeyedCheckpoint sees a change by anybody who does not have it. An empty
+// key is none.
+func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
 	if v.failed != nil {
 		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
 	}
 	if len(header) > maxHeader {
 		return fmt.Errorf("sim: checkpoint: header of %d bytes, must be at most %d", len(header), maxHeader)
 	}
-	sum := sha256.New()
+	version, sum := digest(key)
 	both := io.MultiWriter(w, sum)
 	head := make([]byte, 0, preamble+len(header))
 	head = append(head, checkpointMagic...)
-	head = binary.LittleEndian.AppendUint64(head, checkpointVersion)
+	head = binary.LittleEndian.AppendUint64(head, version)
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(header)))
 	head = append(head, header...)
 	if _, err := both.Write(head); err != nil {
@@ -65,6 +83,25 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	return nil
 }
 
+// MinKey is the length of the shortest key of a checkpoint, in bytes.
+const MinKey = 16
+
+func checkKey(key []byte) error {
+	if len(key) > 0 && len(key) < MinKey {
+		return fmt.Errorf("sim: checkpoint: a key of %d bytes, must have at least %d", len(key), MinKey)
+	}
+	return nil
+}
+
+// digest returns the version of a file that is written under the key, and what its
+// last bytes are computed by.
+func digest(key []byte) (uint64, hash.Hash) {
+	if len(key) == 0 {
+		return checkpointVersion, sha256.New()
+	}
+	return keyedVersion, hmac.New(sha256.New, key)
+}
+
 // Checkpoint is the state of a run as WriteCheckpoint left it.
 type Checkpoint struct {
 	Header []byte
@@ -77,14 +114,28 @@ var ErrDamaged = errors.New("the checkpoint is damaged: its SHA-256 is not that 
 // OpenCheckpoint reads a checkpoint of size bytes once, to see that it is one and
 // is whole. r is read again by Restore.
 func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
-	c, err := openCheckpoint(r, size)
+	return OpenKeyedCheckpoint(r, size, nil)
+}
+
+// ErrKey reports a checkpoint that was not written under the key given, or that was
+// written under one where none is given.
+var ErrKey = errors.New("the checkpoint was not written under this key")
+
+// OpenKeyedCheckpoint is OpenCheckpoint of what WriteKeyedCheckpoint wrote under the
+// same key. With a key, a checkpoint that has no HMAC is refused; without one, a
+// checkpoint that has.
+func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	c, err := openCheckpoint(r, size, key)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	return c, nil
 }
 
-func openCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
+func openCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
 	head := make([]byte, preamble)
 	n, err := r.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -99,7 +150,13 @@ func openCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 	}
 	version := binary.LittleEndian.Uint64(head[len(checkpointMagic):])
 	length := binary.LittleEndian.Uint64(head[len(checkpointMagic)+8:])
-	sum := sha256.New()
+	due, sum := digest(key)
+	if version == checkpointVersion && due == keyedVersion {
+		return nil, fmt.Errorf("%w: it has no HMAC, and may be from anybody", ErrKey)
+	}
+	if version == keyedVersion && due != keyedVersion {
+		return nil, fmt.Errorf("%w: it was written under one, and none is given", ErrKey)
+	}
 	if _, err := io.Copy(sum, io.NewSectionReader(r, 0, body)); err != nil {
 		return nil, err
 	}
@@ -108,9 +165,12 @@ func openCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 		return nil, err
 	}
 	switch {
-	case !bytes.Equal(sum.Sum(nil), want):
+	case !hmac.Equal(sum.Sum(nil), want):
+		if len(key) > 0 {
+			return nil, fmt.Errorf("%w, or is damaged: its HMAC is another", ErrKey)
+		}
 		return nil, ErrDamaged
-	case version != checkpointVersion:
+	case version != due:
 		return nil, fmt.Errorf("the checkpoint's format is version %d, this program has version %d", version,
 			checkpointVersion)
 	case length > maxHeader || int64(length) > body-int64(preamble):

@@ -413,3 +413,48 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 	})
 }
+
+// Under a key a checkpoint that anybody changed is refused, though its digest was
+// computed anew; so is one under another key, one without, and one with a key
+// where none is given.
+func TestKeyedCheckpointsAreOfWhoHasTheKey(t *testing.T) {
+	v := newVirtual(t, brief(t), Perf{})
+	key, other := bytes.Repeat([]byte("k"), MinKey), bytes.Repeat([]byte("o"), MinKey)
+	var b bytes.Buffer
+	if err := v.WriteKeyedCheckpoint(&b, []byte("header"), key); err != nil {
+		t.Fatal(err)
+	}
+	keyed, plain := b.Bytes(), written(t, v)
+	forged := bytes.Replace(keyed, []byte("header"), []byte("hEader"), 1)
+	open := func(file, key []byte) error {
+		c, err := OpenKeyedCheckpoint(bytes.NewReader(file), int64(len(file)), key)
+		if err == nil && string(c.Header) != "header" {
+			t.Errorf("header %q", c.Header)
+		}
+		return err
+	}
+	if err := errors.Join(open(keyed, key), open(plain, nil)); err != nil {
+		t.Error(err)
+	}
+	for name, err := range map[string]error{
+		"another key": open(keyed, other), "no key": open(keyed, nil), "no HMAC": open(plain, key),
+		"changed": open(forged, key), "changed, with a digest": open(signed(forged), key),
+		"changed, its HMAC made a digest": open(unkeyed(forged), key),
+	} {
+		if !errors.Is(err, ErrKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, short := range [][]byte{key[1:], {1}} {
+		if open(keyed, short) == nil || v.WriteKeyedCheckpoint(io.Discard, nil, short) == nil {
+			t.Errorf("a key of %d bytes was taken", len(short))
+		}
+	}
+}
+
+// unkeyed is the file made one without a key, whole by its digest.
+func unkeyed(file []byte) []byte {
+	file = slices.Clone(file)
+	binary.LittleEndian.PutUint64(file[len(checkpointMagic):], checkpointVersion)
+	return signed(file)
+}

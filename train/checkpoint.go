@@ -2,6 +2,8 @@ package train
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,8 +59,9 @@ type header struct {
 	identity
 	Updates  int             `json:"updates"` // updates that the server has applied so far
 	Finished bool            `json:"finished"`
-	Seconds  float64         `json:"seconds"`           // seconds of training so far
-	Watched  json.RawMessage `json:"watched,omitempty"` // what an observer has seen so far
+	Seconds  float64         `json:"seconds"`                   // seconds of training so far
+	Released string          `json:"released_sha256,omitempty"` // see releasedHash
+	Watched  json.RawMessage `json:"watched,omitempty"`         // what an observer has seen so far
 }
 
 // Checkpoint is a training run that a file keeps, up to some event.
@@ -66,17 +69,23 @@ type Checkpoint struct {
 	header
 	path  string
 	file  *os.File
+	key   []byte
 	state *sim.Checkpoint
 }
 
 // OpenCheckpoint reads the checkpoint at path, and refuses one that is damaged or
 // that this program did not write. It is to be closed.
-func OpenCheckpoint(path string) (*Checkpoint, error) {
+func OpenCheckpoint(path string) (*Checkpoint, error) { return OpenKeyedCheckpoint(path, nil) }
+
+// OpenKeyedCheckpoint is OpenCheckpoint of one that was kept under a key (Keep.Key):
+// one that was not, or under another key, is refused. Without a key, a checkpoint
+// can be anybody's: its digest finds damage and no forgery.
+func OpenKeyedCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint: %w", err)
 	}
-	c := &Checkpoint{path: path, file: f}
+	c := &Checkpoint{path: path, file: f, key: key}
 	if err := c.read(); err != nil {
 		return nil, errors.Join(fmt.Errorf("train: checkpoint %s: %w", path, err), f.Close())
 	}
@@ -91,7 +100,7 @@ func (c *Checkpoint) read() error {
 	if !info.Mode().IsRegular() {
 		return errors.New("this is no regular file")
 	}
-	if c.state, err = sim.OpenCheckpoint(c.file, info.Size()); err != nil {
+	if c.state, err = sim.OpenKeyedCheckpoint(c.file, info.Size(), c.key); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(c.state.Header))
@@ -124,7 +133,36 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	if err := c.state.Restore(v); err != nil {
 		return fmt.Errorf("train: checkpoint %s: %w", c.path, err)
 	}
+	if err := c.checkReleased(v); err != nil {
+		return fmt.Errorf("train: checkpoint %s: %w", c.path, err)
+	}
 	return nil
+}
+
+// errReleased reports a checkpoint whose config is not what its run released under.
+var errReleased = errors.New("what was released, and with which noise, is not what the config and the ledgers say")
+
+// checkReleased reports that what the file says was released is not what its config
+// and its ledgers come to: a statement by the config would be of another run. Files
+// of before this was written have nothing to compare.
+func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
+	if c.Released != "" && c.Released != releasedHash(v) {
+		return errReleased
+	}
+	return nil
+}
+
+// releasedHash is the SHA-256 of all events in the ledgers of v's clients: with the
+// noise multiplier, sampling and adjacency of each, which the ledgers in the file
+// leave to the config.
+func releasedHash(v *sim.Virtual) string {
+	sum := sha256.New()
+	for i, ledger := range v.Ledgers() {
+		for _, e := range ledger.Events() {
+			fmt.Fprintf(sum, "%d %+v\n", i, e)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // CanKeep reports why runs of the spec keep no checkpoints.
@@ -141,7 +179,8 @@ func (s Spec) CanKeep() error {
 
 // CheckKeep refuses to begin a run whose checkpoints would replace an unfinished
 // run or a file that is something else.
-func CheckKeep(path string) error {
+// The key is that of a checkpoint which may be there, nil if it has none.
+func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (info.Size() == 0 || !info.Mode().IsRegular()):
@@ -149,7 +188,7 @@ func CheckKeep(path string) error {
 	case err != nil:
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
-	c, err := OpenCheckpoint(path)
+	c, err := OpenKeyedCheckpoint(path, key)
 	if err != nil {
 		return fmt.Errorf("%w; a new run does not replace it: name another file", err)
 	}

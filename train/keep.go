@@ -20,6 +20,7 @@ import (
 // on from.
 type Keep struct {
 	Path  string      // the file, which always holds the newest checkpoint; "": no checkpoints
+	Key   []byte      // the checkpoints are written and read under it, see sim.WriteKeyedCheckpoint; nil: none
 	Every int         // server updates from one checkpoint to the next, ≥ 0; 0: by time, see pause
 	From  *Checkpoint // the checkpoint to go on from; nil: the run begins
 
@@ -131,7 +132,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 			return nil, err
 		}
 		if k.From == nil { // another process may have begun since the first look
-			if err := CheckKeep(k.Path); err != nil {
+			if err := CheckKeep(k.Path, k.Key); err != nil {
 				return nil, err
 			}
 		}
@@ -171,7 +172,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 
 // write puts the run's state into the file.
 func (k *keeper) write(finished bool) error {
-	h := header{identity: k.identity, Updates: k.run.Updates(), Finished: finished, Seconds: k.seconds()}
+	h := header{Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished, Seconds: k.seconds()}
 	var err error
 	if k.watched != nil {
 		if h.Watched, err = json.Marshal(k.watched); err != nil {
@@ -183,7 +184,7 @@ func (k *keeper) write(finished bool) error {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	start := time.Now()
-	if err := atomicfile.Write(k.Path, func(w io.Writer) error { return k.run.WriteCheckpoint(w, text) }); err != nil {
+	if err := atomicfile.Write(k.Path, func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }); err != nil {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	k.next = k.run.Updates() + k.Every

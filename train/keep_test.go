@@ -3,8 +3,10 @@ package train
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -210,7 +212,7 @@ func TestCheckKeep(t *testing.T) {
 	path := filepath.Join(dir, "run.checkpoint")
 	check := func(what string, want bool) {
 		t.Helper()
-		if err := CheckKeep(path); (err == nil) != want || err != nil && !strings.Contains(err.Error(), path) {
+		if err := CheckKeep(path, nil); (err == nil) != want || err != nil && !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", what, err)
 		}
 	}
@@ -238,7 +240,7 @@ func TestCheckKeep(t *testing.T) {
 	check("a finished run", true)
 	write("proactivedp checkpoint\n, half of it")
 	check("a damaged one", false)
-	if err := CheckKeep(os.DevNull); err != nil {
+	if err := CheckKeep(os.DevNull, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -314,5 +316,63 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// A checkpoint whose σ was edited and whose digest was computed anew is refused: its
+// ledgers were written under another. Under a key every change is seen.
+func TestForgedCheckpointsAreRefused(t *testing.T) {
+	d, dir := drawn(), t.TempDir()
+	p := prepared(t, smallSpec(), d)
+	key := []byte("a secret of some length")
+	forge := func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := fmt.Sprintf(`"sigma":%v`, p.Spec.NoiseMultiplier)
+		if bytes.Count(text, []byte(was)) != 1 {
+			t.Fatalf("no %s in the header", was)
+		}
+		// The length of the header stays.
+		is := strings.Replace(was, was[len(was)-1:], string('1'+(was[len(was)-1]-'0')%9), 1)
+		text = bytes.Replace(text, []byte(was), []byte(is), 1)
+		body := text[:len(text)-sha256.Size]
+		sum := sha256.Sum256(body)
+		if err := os.WriteFile(path, append(body, sum[:]...), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, k := range map[string]Keep{"plain": {}, "keyed": {Key: key}} {
+		k.Path = filepath.Join(dir, name)
+		if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, k); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := OpenKeyedCheckpoint(k.Path, k.Key); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		forge(k.Path)
+		c, err := OpenKeyedCheckpoint(k.Path, k.Key)
+		if k.Key != nil {
+			if !errors.Is(err, sim.ErrKey) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged, err := c.Prepare(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := forged.RunKept(t.Context(), sim.Perf{}, nil, Keep{From: c}); !errors.Is(err, errReleased) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

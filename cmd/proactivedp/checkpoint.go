@@ -6,14 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/internal/bounded"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
+
+// maxKey bounds the key of checkpoints, in bytes.
+const maxKey = 4096
 
 // keepFlags says where a training run keeps checkpoints and goes on from.
 type keepFlags struct {
 	path, resume string
 	every        int
+	keyFile      string
+	key          []byte // what keyFile holds
 }
 
 // add gives cmd the flags of checkpoints.
@@ -21,13 +27,14 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
 	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by time)")
+	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, of 16 to 4096 bytes: a change by anybody without it is seen")
 	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run may be left out, and must not contradict it")
 }
 
 // check reports what the flags themselves have wrong.
 func (k *keepFlags) check(cmd *cobra.Command) error {
 	var errs []error
-	for _, name := range []string{"checkpoint", "resume"} {
+	for _, name := range []string{"checkpoint", "resume", "checkpoint-key"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
 		}
@@ -38,6 +45,17 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 		}
 		if !anyChanged(cmd, "checkpoint", "resume") {
 			errs = append(errs, errors.New("--checkpoint-every needs --checkpoint or --resume"))
+		}
+	}
+	if k.keyFile != "" {
+		if !anyChanged(cmd, "checkpoint", "resume") {
+			errs = append(errs, errors.New("--checkpoint-key needs --checkpoint or --resume"))
+		}
+		var err error
+		if k.key, err = bounded.File(k.keyFile, maxKey); err != nil {
+			errs = append(errs, fmt.Errorf("--checkpoint-key: %w", err))
+		} else if len(k.key) < sim.MinKey {
+			errs = append(errs, fmt.Errorf("--checkpoint-key: %s has %d bytes, must have %d to %d", k.keyFile, len(k.key), sim.MinKey, maxKey))
 		}
 	}
 	if k.resume != "" {
@@ -57,12 +75,12 @@ func (k *keepFlags) fits(s train.Spec) error {
 // keep returns how the flags ask to keep a run, which goes on from a checkpoint
 // unless that is nil.
 func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
-	return train.Keep{Path: k.path, Every: k.every, From: from}
+	return train.Keep{Path: k.path, Every: k.every, Key: k.key, From: from}
 }
 
 // goOn resumes the run of a checkpoint, and reports.
 func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, most memoryFlag, asJSON bool) error {
-	from, err := train.OpenCheckpoint(k.resume)
+	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
 	if err != nil {
 		return err
 	}
@@ -103,7 +121,7 @@ func (k *keepFlags) place() error {
 	if sameFile(k.path, k.resume) {
 		return nil
 	}
-	return train.CheckKeep(k.path)
+	return train.CheckKeep(k.path, k.key)
 }
 
 // contradict reports the flags that were given with another value than a

@@ -68,7 +68,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				return err
 			}
 			if keep.path != "" && !dryRun {
-				if err := train.CheckKeep(keep.path); err != nil {
+				if err := train.CheckKeep(keep.path, keep.key); err != nil {
 					return err
 				}
 			}
