@@ -26,6 +26,10 @@ var targets = []target{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
+// licences are the files that are handed on with the programs: the project's own
+// licence, and those of what the programs are made of.
+var licences = []string{"LICENSE", "THIRD_PARTY_LICENSES"}
+
 // file is the name of the target's program.
 func (t target) file(version string) string {
 	name := fmt.Sprintf("proactivedp-%s-%s-%s", version, t.os, t.arch)
@@ -74,6 +78,16 @@ func run(dir, out, version string, log io.Writer) error {
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(program), name)
 		fmt.Fprintf(log, "%s: %d bytes, the same twice\n", name, len(program))
+	}
+	for _, name := range licences {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(made, name), text, 0o666); err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
 	}
 	if err := os.WriteFile(filepath.Join(made, "SHA256SUMS"), sums.Bytes(), 0o666); err != nil {
 		return err
