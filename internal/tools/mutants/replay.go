@@ -68,20 +68,20 @@ func (r *replay) run() error {
 			continue
 		}
 		start := time.Now()
-		red, err := r.try(*f)
+		by, err := r.try(*f)
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s in %s/%s: %w", f.Name, f.Package, f.File, err))
 			fmt.Fprintf(r.out, "%s  %-9s %v\n", f.Name, "PROBLEM", err)
-		case red == "":
+		case by == "":
 			survived = append(survived, *f)
 			fmt.Fprintf(r.out, "%s  %-9s %s\n", f.Name, "SURVIVED", f.describe())
 		default:
 			found++
-			fmt.Fprintf(r.out, "%s  %-9s by %s in %.0f s\n", f.Name, "found", red, time.Since(start).Seconds())
+			fmt.Fprintf(r.out, "%s  %-9s by %s in %.0f s\n", f.Name, "found", by, time.Since(start).Seconds())
 		}
 		if r.record && err == nil {
-			f.Red = red
+			f.Red = by
 			if err := l.write(r.file); err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func (f fault) describe() string {
 }
 
 // try plants one fault and returns the test that went red, "package Test", or "".
-func (r *replay) try(f fault) (red string, err error) {
+func (r *replay) try(f fault) (by string, err error) {
 	path, faulty, err := f.plant(r.dir)
 	if err != nil {
 		return "", err
@@ -124,27 +124,51 @@ func (r *replay) try(f fault) (red string, err error) {
 		return "", err
 	}
 	if folder, test, ok := strings.Cut(f.Red, " "); ok && test != wholePackage {
-		if test, err := r.test(overlay, folder, "^"+test+"$"); err != nil || test != "" {
+		if found, err := r.test(overlay, folder, test, r.limit); err != nil || found.test != "" {
 			return f.Red, err
 		}
 	}
 	for _, folder := range r.nearest(f.Package) {
-		if test, err := r.test(overlay, folder, ""); err != nil || test != "" {
+		test, err := r.first(overlay, folder)
+		if err != nil || test != "" {
 			return folder + " " + test, err
 		}
 	}
 	return "", nil
 }
 
+// patience is by how much longer the tests of a package may take if none of them hangs
+// by itself: other programs may have the processors.
+const patience = 10
+
+// first runs the tests of a package and returns the first that went red, or "". A test
+// that has not ended in time is red only if it does not by itself either.
+func (r *replay) first(overlay, folder string) (string, error) {
+	found, err := r.test(overlay, folder, "", r.limit)
+	if err != nil || !found.late {
+		return found.test, err
+	}
+	if alone, err := r.test(overlay, folder, found.test, r.limit); err != nil || alone.test != "" {
+		return alone.test, err
+	}
+	found, err = r.test(overlay, folder, "", patience*r.limit)
+	return found.test, err
+}
+
 // wholePackage is in the place of a test's name if the tests went red without one.
 const wholePackage = "."
 
-// test runs the tests of one package with an overlay, those that match a pattern or
-// all, and returns the first that went red, or "".
-func (r *replay) test(overlay, folder, pattern string) (string, error) {
-	args := []string{"test", "-json", "-vet=off", "-failfast", "-timeout", r.limit.String(), "-skip", skipped}
-	if pattern != "" {
-		args = append(args, "-run", pattern)
+// red is the first test that went red, or "", and whether it was late.
+type red struct {
+	test string
+	late bool
+}
+
+// test runs one test of a package with an overlay, or all if it is "".
+func (r *replay) test(overlay, folder, only string, limit time.Duration) (red, error) {
+	args := []string{"test", "-json", "-vet=off", "-failfast", "-timeout", limit.String(), "-skip", skipped}
+	if only != "" && only != wholePackage {
+		args = append(args, "-run", "^"+only+"$")
 	}
 	cmd := exec.Command("go", append(args, "./"+folder)...)
 	cmd.Dir = r.dir
@@ -153,35 +177,37 @@ func (r *replay) test(overlay, folder, pattern string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err == nil {
-		return "", nil
+		return red{}, nil
 	}
-	red, running := "", []string{}
+	var found red
+	var running []string
 	for scanner := bufio.NewScanner(&stdout); scanner.Scan(); {
-		var e struct{ Action, Test string }
+		var e struct{ Action, Test, Output string }
 		if err := json.Unmarshal(scanner.Bytes(), &e); err != nil {
 			continue
 		}
+		found.late = found.late || strings.HasPrefix(e.Output, "panic: test timed out after ")
 		switch {
 		case e.Action == "build-fail":
-			return "", fmt.Errorf("does not build: %s", strings.TrimSpace(stdout.String()+stderr.String()))
-		case e.Action == "run":
+			return red{}, fmt.Errorf("does not build: %s", strings.TrimSpace(stdout.String()+stderr.String()))
+		case e.Action == "run" || e.Action == "cont":
 			running = append(running, e.Test)
-		case e.Action == "pass" || e.Action == "skip":
+		case e.Action == "pass" || e.Action == "skip" || e.Action == "pause":
 			running = slices.DeleteFunc(running, func(test string) bool { return test == e.Test })
-		case e.Action == "fail" && red == "":
-			if red = e.Test; red == "" && len(running) > 0 {
-				red = running[len(running)-1] // the test hung, or took the process with it
+		case e.Action == "fail" && found.test == "":
+			if found.test = e.Test; found.test == "" && len(running) > 0 {
+				found.test = running[len(running)-1] // the test hung, or took the process with it
 			}
-			if red == "" {
-				red = wholePackage
+			if found.test == "" {
+				found.test = wholePackage
 			}
-			red, _, _ = strings.Cut(red, "/")
+			found.test, _, _ = strings.Cut(found.test, "/")
 		}
 	}
-	if red == "" {
-		return "", fmt.Errorf("go test: %s", strings.TrimSpace(stderr.String()))
+	if found.test == "" {
+		return red{}, fmt.Errorf("go test: %s", strings.TrimSpace(stderr.String()))
 	}
-	return red, nil
+	return found, nil
 }
 
 // readImports reads which package rests on which, by its code or its tests.
