@@ -323,6 +323,18 @@ func TestCompareDelays(t *testing.T) {
 	}
 }
 
+func TestDelaySpecHasDelays(t *testing.T) {
+	s := smallDelays()
+	s.Delays = nil
+	for n := 0; n <= maxDelays+1; n++ {
+		err := s.Validate()
+		if good := n >= 1 && n <= maxDelays; (err == nil) != good {
+			t.Errorf("%d delays: %v", n, err)
+		}
+		s.Delays = append(s.Delays, strconv.Itoa(n))
+	}
+}
+
 func TestDelaySpecReportsEveryProblem(t *testing.T) {
 	s := smallDelays()
 	s.Delays, s.Seeds, s.Train.Runner, s.Train.NoiseMultiplier = []string{"1", "-1", "1"}, 0, train.HogwildRunner, -1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -82,7 +83,15 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 	if err := Make(context.Background(), figures, options(t, dir)); err != nil {
 		t.Fatal(err)
 	}
+	index, err := os.ReadFile(filepath.Join(dir, indexFile))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range figures {
+		links := fmt.Sprintf("[picture](%[1]s/figure.png), [data](%[1]s/data.csv), [manifest](%[1]s/manifest.json) |", f.Name)
+		if !strings.Contains(string(index), links) {
+			t.Errorf("the index lacks %s", links)
+		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name, pictureFile))
 		if err != nil {
 			t.Fatal(err)

@@ -51,7 +51,13 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	if err != nil || len(records) != len(f.Rows)+1 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
+	if header := strings.Join(records[0], " "); header != "sample_size rounds sample_rate sigma_closed_form sigma_add_or_remove sigma_replace_one" {
+		t.Errorf("header %s", header)
+	}
 	for i, r := range records[1:] {
+		if r[2] != decimal.Exactly(f.Rows[i].SampleRate) || r[5] != decimal.Exactly(*f.Rows[i].ReplaceOne) {
+			t.Errorf("record %v of %+v", r, f.Rows[i])
+		}
 		if r[0] != strconv.Itoa(f.Rows[i].SampleSize) || (r[3] == "") != (f.Rows[i].ClosedForm == nil) || r[4] != decimal.Exactly(*f.Rows[i].AddOrRemove) {
 			t.Errorf("record %v of %+v", r, f.Rows[i])
 		}

@@ -289,6 +289,18 @@ func TestNextRequestRefusals(t *testing.T) {
 	}
 }
 
+// One gradient computation is the least that can be planned.
+func TestReplanOfOneComputation(t *testing.T) {
+	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 1e-4, Epsilon: 5}
+	if err := r.Validate(); err != nil {
+		t.Errorf("one gradient: %v", err)
+	}
+	r.Epochs = 0.99e-4
+	if err := r.Validate(); err == nil {
+		t.Error("less than a gradient was accepted")
+	}
+}
+
 func TestReadEvents(t *testing.T) {
 	const one = `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":8,"sample_size":100,"dataset_size":10000,"count":500}`
 	const byRate = `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":8,"sample_rate":0.01,"count":500}`

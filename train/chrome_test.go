@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -104,6 +105,7 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 	if rounds != r.Updates || updates != f.Counts.Updates || len(arrows) != r.Updates || lag != float64(r.MaxLag) {
 		t.Errorf("%d rounds, %d updates, %d arrows, lag %v; want %d of each and %d", rounds, updates, len(arrows), lag, r.Updates, r.MaxLag)
 	}
+	checkArrows(t, f)
 	for id, way := range arrows {
 		if way[0] <= 0 || way[1] < way[0] {
 			t.Errorf("update %s is sent at %v and arrives at %v", id, way[0], way[1])
@@ -129,6 +131,46 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 		t.Errorf("the trace changed the run (error %v)", err)
 	}
 	return f, r
+}
+
+// checkArrows wants the server on the first track and client c on track c + 1, and
+// the arrow of an update to begin within the slice of its round: a viewer draws no
+// other.
+func checkArrows(t *testing.T, f traceFile) {
+	t.Helper()
+	type round struct {
+		track int
+		name  string
+	}
+	begins, ends := map[round]float64{}, map[round]float64{}
+	for _, e := range f.Events {
+		if e.Ph == "X" {
+			begins[round{e.TID, e.Name}], ends[round{e.TID, e.Name}] = e.TS, e.TS+e.Dur
+		}
+	}
+	for _, e := range f.Events {
+		if e.Name == "thread_name" {
+			want := "server"
+			if e.TID > 0 {
+				want = fmt.Sprintf("client %d", e.TID-1)
+			}
+			if e.Args["name"] != want {
+				t.Errorf("track %d is called %v, want %s", e.TID, e.Args["name"], want)
+			}
+		}
+		if e.Ph != "s" {
+			continue
+		}
+		var client, number int
+		if _, err := fmt.Sscanf(e.ID, "%d.%d", &client, &number); err != nil {
+			t.Fatalf("arrow %q: %v", e.ID, err)
+		}
+		of := round{client + 1, fmt.Sprintf("round %d", number)}
+		// The sum of two decimals may be off by half a nanosecond.
+		if e.TID != of.track || e.TS < begins[of] || e.TS > ends[of]-5e-4 {
+			t.Errorf("the arrow %s begins at %v on track %d, its round is from %v to %v", e.ID, e.TS, e.TID, begins[of], ends[of])
+		}
+	}
 }
 
 // The virtual clock is in nanoseconds, the format in microseconds.

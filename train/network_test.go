@@ -124,10 +124,34 @@ func TestForecastOfTheTime(t *testing.T) {
 	if r := growing.Speed / twenty.Speed; r < 0.34 || r > 3 {
 		t.Errorf("sizes 1 and 39: %.2g times the speed of size 20, want about as much", r)
 	}
+}
+
+// More gradients at a time than there are processors take no less time.
+func TestForecastOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	f := forecast("20", 4)
+	p, err := smallLeNet().Prepare(digits(350), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.Forecast(t.Context(), sim.Perf{Workers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if least := 5 * float64(f.GradComps) / f.Speed; f.Computing != 4 || f.Seconds < least {
 		t.Errorf("%d gradients at a time on one processor: %v s, want at least %v", f.Computing, f.Seconds, least)
+	}
+}
+
+// A part of no bytes is left out of the text, and those behind it are not.
+func TestForecastTextListsTheMemory(t *testing.T) {
+	f := Forecast{Memory: []sim.Part{{What: "models", Count: 3, Bytes: 3 << 20}, {What: "broadcasts", Count: 2}, {What: "data", Count: 1, Bytes: 5 << 20}}}
+	var text strings.Builder
+	if err := f.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = "estimated\n  models  3 × 3.0 MiB\n  data    1 × 5.0 MiB\n"
+	if !strings.Contains(text.String(), want) {
+		t.Errorf("no %q in\n%s", want, text.String())
 	}
 }
 

@@ -37,6 +37,17 @@ func TestLogTailFarOut(t *testing.T) {
 	}
 }
 
+// The normal distribution is symmetric, and so are its quantiles, to the last bit
+// where 1 − p is a float64.
+func TestTailQuantileIsSymmetric(t *testing.T) {
+	for e := 2; e <= 50; e++ {
+		p := math.Ldexp(1, -e)
+		if low, high := TailQuantile(1-p), TailQuantile(p); low != -high {
+			t.Errorf("p = 2^-%d: quantiles %v and %v", e, low, high)
+		}
+	}
+}
+
 // TailQuantile inverts the tail: with z off by d the tail is off by a factor
 // 1 + d/R(z), and z is asked for to a few units in the last place.
 func TestTailQuantile(t *testing.T) {

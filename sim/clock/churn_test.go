@@ -1,6 +1,10 @@
 package clock
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestChurnReadsWhatItPrints(t *testing.T) {
 	for _, text := range []string{"", "1s,100ms", "1h0m0s,1ns"} {
@@ -12,6 +16,19 @@ func TestChurnReadsWhatItPrints(t *testing.T) {
 	for _, text := range []string{"1s", "0s,0s", "1s,0s", "-1s,1s", "2h,1s", "1s,1s,1s", "x,1s"} {
 		if c, err := ParseChurn(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)
+		}
+	}
+}
+
+// A mean out of range is told by its name, and both are told at once.
+func TestChurnNamesWhatIsWrong(t *testing.T) {
+	for want, c := range map[string]Churn{
+		"clock: mean presence = -1s, must be above 0":                                                        {-time.Second, time.Second},
+		"clock: mean absence = 0s, must be above 0":                                                          {time.Second, 0},
+		"clock: mean presence = 0s, must be above 0, at most 1h0m0s\nclock: mean absence = 1h0m0.000000001s": {0, MaxDuration + 1},
+	} {
+		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}
 }

@@ -1,0 +1,46 @@
+package dp
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// An event has a rate or sizes, not both and not neither, and all its problems are
+// told at once.
+func TestEventValidate(t *testing.T) {
+	good := Event{Sampling: Poisson, Adjacency: AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Count: 1}
+	for _, c := range []struct {
+		set  func(*Event)
+		want []string // none if it is valid
+	}{
+		{func(*Event) {}, nil},
+		{func(e *Event) { e.Rate = 1 }, nil},
+		{func(e *Event) { e.Rate, e.SampleSize, e.DatasetSize = 0, 1, 1 }, nil},
+		{func(e *Event) { e.Rate, e.SampleSize, e.DatasetSize = 0, 10, 10 }, nil},
+		{func(e *Event) { e.NoiseMultiplier = 0 }, nil},
+		{func(e *Event) { e.SampleSize = 1 }, []string{"sample rate = 0.1 and sample size = 1 of N = 0"}},
+		{func(e *Event) { e.DatasetSize = 10 }, []string{"sample rate = 0.1 and sample size = 0 of N = 10"}},
+		{func(e *Event) { e.Rate = math.Nextafter(1, 2) }, []string{"sample rate = 1.0000000000000002"}},
+		{func(e *Event) { e.Rate = -0.1 }, []string{"sample rate = -0.1"}},
+		{func(e *Event) { e.Rate = math.NaN() }, []string{"sample rate = NaN"}},
+		{func(e *Event) { e.Rate = 0 }, []string{"data set size N = 0"}},
+		{func(e *Event) { e.Rate, e.DatasetSize = 0, 10 }, []string{"sample size = 0, must be in [1, N = 10]"}},
+		{func(e *Event) { e.Rate, e.SampleSize, e.DatasetSize = 0, 11, 10 }, []string{"sample size = 11, must be in [1, N = 10]"}},
+		{func(e *Event) { e.NoiseMultiplier, e.Count = math.Inf(1), 0 }, []string{"noise multiplier = +Inf", "count of rounds = 0"}},
+		{func(e *Event) { e.Sampling, e.Adjacency, e.NoiseMultiplier = "some", "near", -1 },
+			[]string{`sampling = "some"`, `adjacency = "near"`, "noise multiplier = -1"}},
+	} {
+		e := good
+		c.set(&e)
+		err := e.Validate()
+		if (err != nil) != (c.want != nil) {
+			t.Errorf("%+v: %v", e, err)
+		}
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %q", e, err, want)
+			}
+		}
+	}
+}

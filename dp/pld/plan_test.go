@@ -1,0 +1,45 @@
+package pld
+
+import (
+	"math"
+	"testing"
+)
+
+// The bounds of the copies of the loss are from tilts on either side of the saddle,
+// and the period that they allow is nearly the least of all tilts: a longer one is as
+// certain, and costs more steps. Where δ is tiny, the bound δ ≤ 1 is far from it.
+func TestAliasesAllowAShortPeriod(t *testing.T) {
+	for _, c := range []struct {
+		spec
+		delta float64
+	}{
+		{spec{0.01, 1, 1000}, 1e-5}, {spec{0.1, 2, 100}, 1e-5}, {spec{0.003, 0.8, 1612}, 1e-8},
+		{spec{0.01, 1, 1000}, 1e-100}, {spec{0.1, 2, 100}, 1e-100}, {spec{0.3, 5, 1000}, 1e-90},
+	} {
+		r := newRelease(t.Context(), remove, []spec{c.spec}, 1e-120, math.Inf(1))
+		s, ok := r.saddleOf(c.delta)
+		if !ok {
+			t.Fatalf("%+v: no saddle", c)
+		}
+		logTolerance := math.Log(c.delta) - 20
+		aliases, period := r.aliasesFor(s, r.gauss, 20, logTolerance)
+		if above, below := aliases[0].lambda, aliases[1].lambda; !(above > s.lambda && s.lambda > below && below >= 0) {
+			t.Errorf("%+v: tilts %v and %v, the saddle's is %v", c, above, below, s.lambda)
+		}
+		least := [2]float64{math.Inf(1), math.Inf(1)} // above and below the saddle
+		for i := range 300 {
+			a := alias{}
+			if a.lambda = 5 * s.lambda * float64(i) / 300; i > 0 {
+				a.logMoment = r.tilt(a.lambda).certain(a.lambda, 0)
+			}
+			side := 0
+			if a.lambda < s.lambda {
+				side = 1
+			}
+			least[side] = min(least[side], (a.logDelta(s.epsilon)-logTolerance)/math.Abs(a.lambda-s.lambda))
+		}
+		if most := 1.25 * max(least[0], least[1]); period > most {
+			t.Errorf("%+v: period %v, other tilts allow %v above and %v below", c, period, least[0], least[1])
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package experiments
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// The figures in results were made with the grids that the presets have: σ of the
+// utility graphs, and sample sizes.
+func TestPresetsAreOfTheCommittedResults(t *testing.T) {
+	for _, s := range settings() {
+		var sizes []float64
+		for _, size := range s.sizes {
+			sizes = append(sizes, float64(size))
+		}
+		for _, c := range []struct {
+			kind, column string
+			want         []float64
+		}{{"-utility", "sigma", s.sigmas}, {"-sample-size", "sample_size", sizes}} {
+			if got := columnOf(t, s.name()+c.kind, c.column); !slices.Equal(got, c.want) {
+				t.Errorf("%s%s: %s %v in results, %v in the preset", s.name(), c.kind, c.column, got, c.want)
+			}
+		}
+	}
+}
+
+// columnOf returns the different numbers of a column of a committed figure's data.
+func columnOf(t *testing.T, figure, column string) []float64 {
+	t.Helper()
+	file, err := os.Open(filepath.Join("..", "results", figure, tableFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.Index(rows[0], column)
+	if at < 0 {
+		t.Fatalf("%s: no column %s", figure, column)
+	}
+	var numbers []float64
+	for _, row := range rows[1:] {
+		v, err := strconv.ParseFloat(row[at], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, v)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}

@@ -1,0 +1,40 @@
+package train
+
+import (
+	"strings"
+	"testing"
+)
+
+// The text of a report has every number in its place.
+func TestReportText(t *testing.T) {
+	r := Report{
+		TestAccuracy: 0.875, TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7, GradCompsMin: 100, GradCompsMax: 100,
+		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4, Synthetic: true, Notes: []string{"a note"},
+		Spec: Spec{Data: "synth", Runner: VirtualRunner},
+	}
+	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
+rounds          10 per client, 50 updates in all, at most 3 behind, 1.25 on average
+simulated time  0.5 s on the virtual clock
+computations    100 gradients per client, 7 left over
+parameters      sha256 abc, norm 2.5
+training loop   4.000 s (12.5 client rounds per second)
+note            a note
+`
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || !strings.HasPrefix(text.String(), want) {
+		t.Errorf("%v:\n%s\nmust begin with\n%s", err, text.String(), want)
+	}
+	text.Reset()
+	r.Spec.Holdout, r.Spec.Runner, r.GradCompsMax, r.Theta = 20, HogwildRunner, 130, 1.5
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"held-out acc.   0.8750 on", "computations    100 to 130 gradients per client, nominally 100, θ ≤ 1.5, 7 left over"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "virtual clock") {
+		t.Errorf("a clock of the hogwild runner:\n%s", text.String())
+	}
+}
