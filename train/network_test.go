@@ -149,7 +149,7 @@ func TestForecastTextListsTheMemory(t *testing.T) {
 	if err := f.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	const want = "estimated\n  models  3 × 3.0 MiB\n  data    1 × 5.0 MiB\n"
+	const want = "estimated\n  models  3 × 3 MiB\n  data    1 × 5 MiB\n"
 	if !strings.Contains(text.String(), want) {
 		t.Errorf("no %q in\n%s", want, text.String())
 	}

@@ -43,3 +43,14 @@ func TestAliasesAllowAShortPeriod(t *testing.T) {
 		}
 	}
 }
+
+// Panels are split until the rule's error is lost in the rounding, down to 1e-7 of σ.
+// Little noise and a long way along the contour take panels that are far smaller than
+// the first ones.
+func TestPanelsAreAsFineAsTheNoiseAsks(t *testing.T) {
+	const q, lambda, along = 0.5, 1, 8e4
+	r := newRound(remove, spec{q, MinSigma, 1}, 1e-3, math.Inf(1))
+	if u, wrong := r.bulk.ruleFor(r, lambda, along); wrong > 1e-8 {
+		t.Errorf("error %v with %d panels, want less than 1e-8", wrong, len(u.panels))
+	}
+}

@@ -32,6 +32,8 @@ type fault struct {
 	Kind   string `json:"kind"`
 	Before string `json:"before"` // the line, without the white space around it
 	After  string `json:"after"`
+	// Survived says that no test of its package saw the fault when it was drawn.
+	Survived bool `json:"survived,omitempty"`
 	// Red is the test that was seen to go red, "package Test", or empty.
 	Red string `json:"red,omitempty"`
 	// Equivalent says why no test can find the fault, if so.
