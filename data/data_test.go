@@ -59,6 +59,15 @@ func TestSplitNeedsRows(t *testing.T) {
 	}
 }
 
+func TestNoDataSetIsAnError(t *testing.T) {
+	if _, _, err := Split(nil, rng.New(1)); err == nil {
+		t.Error("nothing was split")
+	}
+	if err := (*Dataset)(nil).Validate(); err == nil {
+		t.Error("no data set is a valid one")
+	}
+}
+
 func TestDeal(t *testing.T) {
 	train, _, err := Split(tiny(103), rng.New(1))
 	if err != nil {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,9 @@ const TrainFraction = 0.8
 // ⌊0.8·rows⌋ for training. That needs a root and at least 5 rows, so that neither
 // part is empty.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
+	if d == nil {
+		return train, test, errors.New("data: split: no data set")
+	}
 	n := d.Len()
 	if cut := d.Train; cut > 0 {
 		rows := sequence(n)

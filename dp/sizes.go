@@ -48,8 +48,13 @@ func (s PolynomialSizes) String() string {
 // ListSizes is a sequence given term by term; its last term repeats.
 type ListSizes []int
 
-// At returns the i-th term.
-func (s ListSizes) At(i int) int { return s[min(i, len(s)-1)] }
+// At returns the i-th term, or 0, which no mechanism may have, of an empty list.
+func (s ListSizes) At(i int) int {
+	if len(s) == 0 {
+		return 0
+	}
+	return s[min(i, len(s)-1)]
+}
 
 func (s ListSizes) String() string {
 	parts := make([]string, len(s))
@@ -122,7 +127,9 @@ type Run struct {
 // stops looking above MaxRounds, which no run may have.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
-	if c, ok := s.(ConstantSizes); ok {
+	if c, ok := s.(ConstantSizes); ok && c == 0 { // no size, which Mechanism.Validate refuses
+		return Run{Remainder: k}
+	} else if ok {
 		r = Run{Rounds: k / int(c), Max: int(c)}
 		r.Computed = r.Rounds * int(c)
 	} else {

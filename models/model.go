@@ -49,6 +49,17 @@ type Model interface {
 	Predict(labels []int32, params []float32, b data.Batch, scratch Scratch)
 }
 
+// Checker is a Model that knows which data sets it can be evaluated on, so that
+// a configuration with another one is an error before the run and not a panic or
+// a senseless result in it. Every model whose methods rely on a number of
+// columns or classes should be one.
+type Checker interface {
+	Model
+	// Check fails, and says what the model needs, unless the model can be
+	// evaluated on every row of d, which is valid.
+	Check(d *data.Dataset) error
+}
+
 // ErrDiverged reports gradients or parameters that are not finite: they have left
 // the range in which the model can be evaluated.
 var ErrDiverged = errors.New("training has diverged: not finite")

@@ -12,14 +12,14 @@ import (
 
 // Network is a neural network under softmax cross-entropy. Its batches must be of
 // data sets of images of the network's shape, or of rows with as many features,
-// [channel][y][x], with at most its number of classes; others panic.
+// [channel][y][x], with at most its number of classes; see Check. Others panic.
 type Network struct {
 	name string
 	net  *nn.Net
 }
 
 var _ interface {
-	Model
+	Checker
 	Stochastic
 } = (*Network)(nil)
 
@@ -47,6 +47,20 @@ func (m *Network) Name() string { return m.name }
 
 // NumParams implements Model.
 func (m *Network) NumParams() int { return m.net.NumParams() }
+
+// Check implements Checker.
+func (m *Network) Check(d *data.Dataset) error {
+	in, most := m.net.Input(), m.net.Classes()
+	fits := d.Features == in.Size()
+	if p := d.Images; p != nil {
+		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
+	}
+	if !fits || d.Classes > most {
+		return fmt.Errorf("models: %s needs images of %v, or rows of %d features, in at most %d classes: %q has %s in %d",
+			m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
+	}
+	return nil
+}
 
 // Net returns the network: its layers, their sizes and their cost.
 func (m *Network) Net() *nn.Net { return m.net }

@@ -86,6 +86,9 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	if err := p.join(); err != nil {
 		return nil, fmt.Errorf("nn: input: %w", err)
 	}
+	if i := slices.Index(layers, nil); i >= 0 {
+		return nil, fmt.Errorf("nn: layer %d is nil, must be a Layer", i+1)
+	}
 	n := &Net{group: 1, chunk: fewBlocks}
 	at := n.newValue(input)
 	n.input.out = at

@@ -58,13 +58,17 @@ type clientState struct {
 // it becomes a reader.
 func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
+	nominal := 0.0 // is read by clients that adapt, and Timing need be valid for them alone
+	if cfg.Adapt != 0 {
+		nominal = cfg.Timing.Compute.Expected()
+	}
 	compute := cfg.Substitute
 	if compute == nil {
 		compute = (*Client).Release
 	}
 	return &Client{
 		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
-		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: cfg.Timing.Compute.Expected(),
+		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: nominal,
 		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
 		state: clientState{shared: initial},
 	}
@@ -242,6 +246,9 @@ func (c *Client) Finish(u []float32) Update {
 // below k, so k is not above Round.
 func (c *Client) Receive(k int, v *Vector) error {
 	s := &c.state
+	if v == nil {
+		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d has no vector", c.id, s.i, k)
+	}
 	if k < 0 || k > s.i || len(v.X) != c.params {
 		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d",
 			c.id, s.i, k, len(v.X), s.i, c.params)
@@ -281,10 +288,13 @@ func (c *Client) keep(v *Vector) {
 // computed again has the same sample and the same noise, but another ŵ, and who
 // has both releases sees the difference of the gradients without noise.
 func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
-	rounds := ledger.Run().Rounds
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("sim: client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
 	}
+	if ledger == nil || v == nil {
+		return fail("it needs a ledger and a broadcast, one of them is nil")
+	}
+	rounds := ledger.Run().Rounds
 	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
 		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between "+
 			"rounds",

@@ -41,6 +41,9 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id),
 			cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
 	}
+	if cfg.Adapt != 0 {
+		errs = append(errs, cfg.Adapt.Validate(), cfg.Timing.Validate(cfg.Clients()))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

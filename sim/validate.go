@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/models"
 	"proactivedp/sim/clock"
 )
 
@@ -82,6 +83,11 @@ func (c *Config) checkRows(client int) error {
 	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
 		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n,
 			c.Mechanism.DatasetSize)
+	}
+	if m, ok := c.Model.(models.Checker); ok && c.Rows[client].Data != nil {
+		if err := m.Check(c.Rows[client].Data); err != nil {
+			return fmt.Errorf("sim: client %d: %w", client, err)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"sync"
 
 	"proactivedp/data"
@@ -96,6 +97,9 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 
 // prepare checks the spec and builds the run.
 func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
+	if s.data == nil {
+		return nil, errors.New("train: no data set")
+	}
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}

@@ -86,3 +86,13 @@ func TestSourceSharesWhatNoSeedDecides(t *testing.T) {
 		}
 	}
 }
+
+func TestNoDataSetIsAnError(t *testing.T) {
+	_, alone := DefaultSpec().Prepare(nil, nil)
+	_, source := NewSource(nil).Prepare(DefaultSpec())
+	for by, err := range map[string]error{"Spec.Prepare": alone, "Source.Prepare": source} {
+		if err == nil || err.Error() != "train: no data set" {
+			t.Errorf("%s: %v", by, err)
+		}
+	}
+}

@@ -30,7 +30,8 @@ const (
 // Statement returns one paragraph that says all that the bound stands for, to
 // be printed beside it: what is released, the unit of privacy, ε and δ,
 // adjacency, sampling, the accountant, and what it does not cover. The bound
-// is that of the events, on ε or on δ. Both are shown rounded up.
+// is that of the events, on ε or on δ. Both are shown rounded up. Without events
+// the paragraph does not describe them; put them beside it.
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	var s strings.Builder
 	name, lower, value, upper := "ε", b.EpsilonLower, b.Epsilon, b.EpsilonUpper
@@ -43,9 +44,12 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s sampling.",
 			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
-	fmt.Fprintf(&s, "Released is the noised sum of clipped gradients of every round, "+
-		"and with it every intermediate and the final model: %s. ", Rounds(events))
-	fmt.Fprintf(&s, "For %s, this is (ε, δ)-differentially private ", unit)
+	s.WriteString("Released is the noised sum of clipped gradients of every round, " +
+		"and with it every intermediate and the final model")
+	if len(events) > 0 {
+		s.WriteString(": " + Rounds(events))
+	}
+	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", unit)
 	switch b.Kind {
 	case dp.Exact:
 		fmt.Fprintf(&s, "with %s = %s at %s (exact, by the %s accountant)", name, up(upper), given, b.Accountant)

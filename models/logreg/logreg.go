@@ -29,7 +29,7 @@ type Model struct {
 	name     string
 }
 
-var _ models.Model = (*Model)(nil)
+var _ models.Checker = (*Model)(nil)
 
 // NewRidge returns the strongly convex model with penalty λ > 0.
 func NewRidge(features int, lambda float64) (*Model, error) {
@@ -37,6 +37,16 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 		return nil, fmt.Errorf("logreg: λ = %v, must be finite and above 0", lambda)
 	}
 	return newModel("logreg", features, lambda)
+}
+
+// Check implements models.Checker: the rows are sparse, of at most the model's
+// columns, in two classes.
+func (m *Model) Check(d *data.Dataset) error {
+	if d.Images != nil || d.Features > m.features || d.Classes != 2 {
+		return fmt.Errorf("logreg: the model needs sparse rows of at most %d features in 2 classes: %q has %s in %d",
+			m.features, d.Name, d.Shape(), d.Classes)
+	}
+	return nil
 }
 
 // NewPlain returns the convex model without a penalty.

@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/models"
+	"proactivedp/models/logreg"
+	"proactivedp/nn"
+	"proactivedp/sim/clock"
+)
+
+// A model that cannot be evaluated on the clients' rows, and sample sizes that are
+// none, are errors of every way to begin a run, before anything is computed.
+func TestUnfitPartsAreErrors(t *testing.T) {
+	d := small(t).Rows[0].Data
+	narrow, err := logreg.NewPlain(d.Features - 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := func(features, classes int) models.Model {
+		net, err := nn.New(nn.Shape{Channels: features, Height: 1, Width: 1}, nn.Dense{Out: classes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return models.NewNetwork("own", net)
+	}
+	inThree := *d
+	inThree.Name, inThree.Classes = "three", 3
+	three := make([]data.Subset, small(t).Clients())
+	for i, r := range small(t).Rows {
+		three[i] = data.Subset{Data: &inThree, Rows: r.Rows}
+	}
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"narrow regression":    {func(c *Config) { c.Model = narrow }, "logreg: the model needs sparse rows of at most"},
+		"regression on three":  {func(c *Config) { c.Rows = three }, `in 2 classes: "three" has`},
+		"network of few":       {func(c *Config) { c.Model = network(d.Features-1, 2) }, "models: own needs images of"},
+		"network of many":      {func(c *Config) { c.Model = network(d.Features+1, 2) }, "models: own needs images of"},
+		"network of two":       {func(c *Config) { c.Model, c.Rows = network(d.Features, 2), three }, "in at most 2 classes"},
+		"empty list of sizes":  {func(c *Config) { c.Mechanism.Sizes = dp.ListSizes{} }, "dp: sample size of round 0 = 0"},
+		"sizes of no records":  {func(c *Config) { c.Mechanism.Sizes = dp.ConstantSizes(0) }, "dp: sample size of round 0 = 0"},
+		"nothing in the list":  {func(c *Config) { c.Mechanism.Sizes = dp.ListSizes(nil) }, "dp: sample size of round 0 = 0"},
+		"adapting without any": {func(c *Config) { c.Adapt, c.Timing = 2, clock.Timing{} }, "clock: duration kind"},
+	} {
+		cfg := small(t)
+		c.change(cfg)
+		_, virtual := NewVirtual(cfg, Perf{}, nil)
+		_, client := NewClient(cfg, 0, nil)
+		for by, err := range map[string]error{"NewVirtual": virtual, "NewClient": client} {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %s says %v, want %q", name, by, err, c.want)
+			}
+		}
+	}
+}
+
+// Hogwild and a client of one's own runner have no virtual clock: they do not read
+// a Timing, whatever is in it.
+func TestWithoutAClockNoTimingIsRead(t *testing.T) {
+	cfg := small(t)
+	cfg.Timing.Compute = clock.Duration{Kind: clock.Own}
+	if _, err := Hogwild(t.Context(), cfg, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewClient(cfg, 0, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A broadcast without a vector and a ledger that is not there are errors.
+func TestMessagesWithoutContentAreErrors(t *testing.T) {
+	c, err := NewClient(small(t), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Receive(0, nil); err == nil || !strings.Contains(err.Error(), "has no vector") {
+		t.Errorf("no vector: %v", err)
+	}
+	if err := c.Resume(nil, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "needs a ledger") {
+		t.Errorf("no ledger: %v", err)
+	}
+	if err := c.Resume(&dp.Ledger{}, 0, nil); err == nil || !strings.Contains(err.Error(), "needs a ledger") {
+		t.Errorf("no broadcast: %v", err)
+	}
+}
