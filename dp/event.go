@@ -2,6 +2,13 @@
 // data sets are neighbours, what one round of a client releases, and the
 // mechanism that a client samples and noises from and an accountant accounts.
 //
+//	released := dp.Event{
+//		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
+//		NoiseMultiplier: 1.1, Rate: 0.004, Count: 10_000, // σ, q and the steps
+//	}
+//	bound, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{released}, 1e-5)
+//	fmt.Println(bound.EpsilonLower, bound.EpsilonUpper)
+//
 // How much a release costs is the business of the packages below it; they get
 // Events and a δ and return a Bound.
 //

@@ -1,6 +1,11 @@
 // Package nn evaluates small convolutional networks and the sum of their
 // clipped per-example gradients.
 //
+//	net, err := nn.New(nn.Shape{Channels: 4, Height: 1, Width: 1}, // rows of 4 numbers
+//		nn.Dense{Out: 16}, nn.ReLU{}, nn.Dense{Out: 3}) // 3 classes
+//	...
+//	model := models.NewNetwork("own", net) // to be trained by package sim
+//
 // Examples are images, or rows of numbers of the same size.
 //
 // Sixteen examples (f32.Lanes) form a block and lie side by side: a map is

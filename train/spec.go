@@ -3,9 +3,14 @@
 // forecast, trained with checkpoints on the way, traced, and reported with the
 // privacy that it guarantees.
 //
-//	p, err := train.DefaultSpec().Prepare(dataset, nil)
+//	spec := train.DefaultSpec()
+//	spec.Data, spec.GradComps = dataset.Name, 10_000
+//	p, err := spec.Prepare(dataset, nil)
 //	…
 //	report, err := p.Train(ctx, sim.Perf{}, nil)
+//
+// A spec names the program's own models; a model of another is trained by package
+// sim.
 package train
 
 import (
@@ -34,7 +39,7 @@ const (
 // what a manifest records and what a finished cell is found by.
 type Spec struct {
 	Model           string  `json:"model"`
-	Data            string  `json:"data"`
+	Data            string  `json:"data"` // what reports call the data set; Prepare is given the set itself and compares no name
 	Clients         int     `json:"clients"`
 	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
 	SampleSize      string  `json:"sample_size"`       // s_i, see dp.ParseSizes
