@@ -76,7 +76,12 @@ func TestFlippedBitsOfCellsAreSeen(t *testing.T) {
 
 func TestDamagedCellsAreSaid(t *testing.T) {
 	dir := t.TempDir()
-	c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil }, check: checkInt}
+	c := cell{
+		spec:  "x",
+		cost:  free,
+		run:   func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil },
+		check: checkInt,
+	}
 	key, err := c.key()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +95,8 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 		if err != nil || string(results[0]) != "7" {
 			t.Errorf("result %s, error %v", results, err)
 		}
-		if has := strings.Contains(said.String(), "are damaged"); has != (want != "") || !strings.Contains(said.String(), want) {
+		if has := strings.Contains(said.String(), "are damaged"); has != (want != "") ||
+			!strings.Contains(said.String(), want) {
 			t.Errorf("said %q, want %q", said.String(), want)
 		}
 	}
@@ -99,7 +105,13 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 // One flipped bit in a manifest is seen before it stands in an index.
 func TestFlippedBitsOfManifestsAreSeen(t *testing.T) {
 	var text bytes.Buffer
-	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05, Config: map[string]int{"b": 1, "a": 2}, Files: []string{pictureFile}}
+	m := Manifest{
+		Figure: "phishing-logreg-utility",
+		Title:  "T",
+		Scale:  0.05,
+		Config: map[string]int{"b": 1, "a": 2},
+		Files:  []string{pictureFile},
+	}
 	if err := writeManifest(&text, m); err != nil {
 		t.Fatal(err)
 	}

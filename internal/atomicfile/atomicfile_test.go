@@ -287,7 +287,14 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	left(t, path)
-	others := []string{".x.notes.tmp", ".x.tmp", ".x.y." + strings.Repeat("A", 26) + ".tmp", ".y." + strings.Repeat("A", 26) + ".tmp", "x", "y"}
+	others := []string{
+		".x.notes.tmp",
+		".x.tmp",
+		".x.y." + strings.Repeat("A", 26) + ".tmp",
+		".y." + strings.Repeat("A", 26) + ".tmp",
+		"x",
+		"y",
+	}
 	for _, name := range others {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)

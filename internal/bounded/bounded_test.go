@@ -56,7 +56,8 @@ func TestFile(t *testing.T) {
 	if text, err := File(path, 3); err != nil || string(text) != "abc" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := File(path, 2); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), path+": too large: more than 2 bytes") {
+	if _, err := File(path, 2); !errors.Is(err, ErrTooLarge) ||
+		!strings.Contains(err.Error(), path+": too large: more than 2 bytes") {
 		t.Error(err)
 	}
 }

@@ -31,7 +31,14 @@ func thirdParties(t *testing.T) []thirdParty {
 	t.Helper()
 	seen := map[thirdParty]bool{}
 	for _, system := range []string{"darwin", "linux", "windows"} {
-		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}", module+"/cmd/proactivedp")
+		list := exec.Command(
+			"go",
+			"list",
+			"-deps",
+			"-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}",
+			module+"/cmd/proactivedp",
+		)
 		list.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 		list.Dir = "../.."
 		out, err := list.Output()
@@ -77,7 +84,12 @@ func licences(t *testing.T, dir string) string {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		fmt.Fprintf(&out, "---- %s\n\n%s\n\n", filepath.ToSlash(name), bytes.TrimSpace(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))))
+		fmt.Fprintf(
+			&out,
+			"---- %s\n\n%s\n\n",
+			filepath.ToSlash(name),
+			bytes.TrimSpace(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))),
+		)
 		return err
 	})
 	if err != nil {
@@ -90,8 +102,10 @@ func licences(t *testing.T, dir string) string {
 // in its version, with the texts that its licence asks to be handed on.
 func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
 	var want strings.Builder
-	want.WriteString("Licences of what the program proactivedp is made of beside its own source, which is\nunder the licence in LICENSE. Written by\n" +
-		"go test ./internal/lint -run Licences -update-licences\n\n")
+	want.WriteString(
+		"Licences of what the program proactivedp is made of beside its own source, which is\nunder the licence in LICENSE. Written by\n" +
+			"go test ./internal/lint -run Licences -update-licences\n\n",
+	)
 	texts := map[string]string{"Go's standard library": licences(t, runtime.GOROOT())}
 	if texts["Go's standard library"] == "" {
 		t.Skip("needs a Go that comes with its licence")
@@ -122,10 +136,17 @@ func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(string(has), "\n======== "+name+"\n\n"+texts[name]) {
-			t.Errorf("%s lacks %s, or has another text of it: go test ./internal/lint -run Licences -update-licences", licencesFile, name)
+			t.Errorf(
+				"%s lacks %s, or has another text of it: go test ./internal/lint -run Licences -update-licences",
+				licencesFile,
+				name,
+			)
 		}
 	}
 	if string(has) != want.String() && !t.Failed() {
-		t.Errorf("%s has more than the program is made of: go test ./internal/lint -run Licences -update-licences", licencesFile)
+		t.Errorf(
+			"%s has more than the program is made of: go test ./internal/lint -run Licences -update-licences",
+			licencesFile,
+		)
 	}
 }

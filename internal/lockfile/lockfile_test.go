@@ -150,7 +150,8 @@ func TestFolderIsMadeAndHeld(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	fault := errors.New("planted fault")
 	err := InFolder(dir, func() error {
-		if _, err := Folder(dir); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), dir+": in use by another process") {
+		if _, err := Folder(dir); !errors.Is(err, ErrHeld) ||
+			!strings.Contains(err.Error(), dir+": in use by another process") {
 			t.Errorf("a second time: %v", err)
 		}
 		return fault

@@ -50,7 +50,9 @@ func TestCheckCountsWhatIsInUse(t *testing.T) {
 	if err := limit.Check(1 << 20); err != nil {
 		t.Errorf("what fits: %v", err)
 	}
-	if err := limit.Check(2 << 30); !errors.Is(err, ErrTooLittle) || !strings.Contains(err.Error(), "about 2048 MiB are needed") || !strings.Contains(err.Error(), "(a test)") {
+	if err := limit.Check(2 << 30); !errors.Is(err, ErrTooLittle) ||
+		!strings.Contains(err.Error(), "about 2048 MiB are needed") ||
+		!strings.Contains(err.Error(), "(a test)") {
 		t.Errorf("what does not fit: %v", err)
 	}
 	if Given(5).Bytes != 5 || Given(0) != Known() {

@@ -55,7 +55,19 @@ func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 
 // nowhere names an output that cannot be written.
 func (a *attacker) nowhere(r *rng.Stream) error {
-	place := pick(r, []string{"/dev/full", "/proc/none", "/proc/self/out", "/sys/out", "/proc/nowhere/out", "file/out", "\x00", strings.Repeat("x", 300)})
+	place := pick(
+		r,
+		[]string{
+			"/dev/full",
+			"/proc/none",
+			"/proc/self/out",
+			"/sys/out",
+			"/proc/nowhere/out",
+			"file/out",
+			"\x00",
+			strings.Repeat("x", 300),
+		},
+	)
 	dir, err := a.fresh("nowhere")
 	if err != nil {
 		return err

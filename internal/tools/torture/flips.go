@@ -24,7 +24,12 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := &flipped{work: w, want: want, dir: filepath.Join(a.dir, strings.Fields(w.name)[0]), files: map[string][]byte{}}
+		f := &flipped{
+			work:  w,
+			want:  want,
+			dir:   filepath.Join(a.dir, strings.Fields(w.name)[0]),
+			files: map[string][]byte{},
+		}
 		// The undisturbed run's folder is what is damaged.
 		if err := os.Rename(filepath.Join(a.dir, "undisturbed"), f.dir); err != nil {
 			return nil, err

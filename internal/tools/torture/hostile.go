@@ -66,7 +66,10 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 	case 0:
 		return pick(r, []string{"/dev/zero", "/dev/urandom", "/dev/full"}), nil
 	case 1:
-		return pick(r, []string{"/dev/null", dir, "/", "/proc/self/mem", "/proc/self/maps", filepath.Join(dir, "none")}), nil
+		return pick(
+			r,
+			[]string{"/dev/null", dir, "/", "/proc/self/mem", "/proc/self/maps", filepath.Join(dir, "none")},
+		), nil
 	case 2:
 		if r.IntN(8) > 0 { // each takes as long as the program may
 			break

@@ -48,7 +48,13 @@ func (a *attacker) shell(dir string, may, kill time.Duration, before string, arg
 	}
 	e := &ended{command: before + " proactivedp " + strings.Join(args, " ")}
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=3GiB", "XDG_CACHE_HOME="+dir, "HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9")
+	cmd.Env = append(
+		os.Environ(),
+		"GOMEMLIMIT=3GiB",
+		"XDG_CACHE_HOME="+dir,
+		"HTTPS_PROXY=http://127.0.0.1:9",
+		"HTTP_PROXY=http://127.0.0.1:9",
+	)
 	cmd.Stdout, cmd.Stderr = &limited{w: &e.stdout}, &limited{w: &e.stderr}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.command, err)

@@ -38,14 +38,48 @@ func resumed(flags string) func(dir string) []string {
 
 // works are of every command that writes, of some tenths of a second each.
 var works = []work{
-	{"train, kept", resumed("--data synth-phishing --grad-computations 13000 --latency exponential:300us --delay 3"), ""},
-	{"train, kept, of everything", resumed("--data synth-phishing --grad-computations 6500 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5"), ""},
+	{
+		"train, kept",
+		resumed("--data synth-phishing --grad-computations 13000 --latency exponential:300us --delay 3"),
+		"",
+	},
+	{
+		"train, kept, of everything",
+		resumed(
+			"--data synth-phishing --grad-computations 6500 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5",
+		),
+		"",
+	},
 	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json"},
-	{"search", words("search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 --grad-computations 2000 --holdout 50 --out out"), "out/search.csv"},
-	{"delay", words("delay --data synth-phishing --delays 0,1 --seeds 1 --grad-computations 300 --out out"), "out/*/data.csv"},
-	{"figures", words("figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out out"), "out/*/data.csv"},
-	{"plan, frontier", words("plan --n 10000 --epochs 5 --epsilon 0.5 --frontier --points 3 --accuracy 0.01 --csv frontier.csv --png frontier.png"), "frontier.csv"},
-	{"tradeoff", words("tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv curves.csv"), "curves.csv"},
+	{
+		"search",
+		words(
+			"search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 --grad-computations 2000 --holdout 50 --out out",
+		),
+		"out/search.csv",
+	},
+	{
+		"delay",
+		words("delay --data synth-phishing --delays 0,1 --seeds 1 --grad-computations 300 --out out"),
+		"out/*/data.csv",
+	},
+	{
+		"figures",
+		words("figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out out"),
+		"out/*/data.csv",
+	},
+	{
+		"plan, frontier",
+		words(
+			"plan --n 10000 --epochs 5 --epsilon 0.5 --frontier --points 3 --accuracy 0.01 --csv frontier.csv --png frontier.png",
+		),
+		"frontier.csv",
+	},
+	{
+		"tradeoff",
+		words("tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv curves.csv"),
+		"curves.csv",
+	},
 }
 
 // errNoResult reports that files to compare are not there.
