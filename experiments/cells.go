@@ -111,7 +111,8 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 		}
 	}
 	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "experiments: %d finished cells in %s are damaged, or of an older version of this program, and are computed again\n", damaged, g.store.dir)
+		fmt.Fprintf(g.progress, "experiments: %d finished cells in %s are damaged, or of an older version of this "+
+			"program, and are computed again\n", damaged, g.store.dir)
 	}
 	if err := g.compute(ctx, cells, keys, todo, results); err != nil {
 		return nil, 0, err
@@ -143,7 +144,8 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	if len(todo) == 0 {
 		return nil // all are kept from an earlier call
 	}
-	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)), total: len(todo)}
+	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
+		total: len(todo)}
 	workers := max(g.workers, 1)
 	work, largest := 0.0, int64(1)
 	for _, i := range todo {
@@ -178,7 +180,8 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	}
 	b.bar.Close()
 	if err != nil {
-		return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, len(todo), g.store.kept(), err)
+		return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, len(todo), g.store.kept(),
+			err)
 	}
 	return nil
 }

@@ -102,14 +102,17 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 				for name := range 4 {
 					cells = append(cells, cell{
 						spec: name, check: checkInt,
-						cost: func(workers int) (train.Cost, error) { return train.Cost{Work: 1, Memory: memory(workers)}, nil },
+						cost: func(workers int) (train.Cost, error) {
+							return train.Cost{Work: 1, Memory: memory(workers)}, nil
+						},
 						run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 							o.run(perf.Workers, memory(perf.Workers))
 							return 1, nil
 						},
 					})
 				}
-				if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(), cells); err != nil {
+				if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(),
+					cells); err != nil {
 					t.Fatal(err)
 				}
 				if want := slices.Repeat([]int{c.given}, 4); !slices.Equal(o.workers, want) {
@@ -133,14 +136,16 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 	keys := func(s train.Spec) map[string]bool {
 		out := map[string]bool{}
-		for _, c := range []cell{curveCell(s, 3, train.NewSource(drawn())), utilityCell(UtilitySpec{Train: s}, train.NewSource(drawn())), trialCell(s, train.NewSource(drawn()))} {
+		for _, c := range []cell{curveCell(s, 3, train.NewSource(drawn())),
+			utilityCell(UtilitySpec{Train: s}, train.NewSource(drawn())), trialCell(s, train.NewSource(drawn()))} {
 			key, err := c.key()
 			if err != nil {
 				t.Fatal(err)
 			}
 			out[key] = true
 			c.kernels = ""
-			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable || s.Model == train.Ridge) {
+			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable ||
+				s.Model == train.Ridge) {
 				t.Errorf("%s, %v: key %s, of the spec alone %s, error %v", s.Model, f32.Kernels(), key, plain, err)
 			}
 		}
@@ -173,12 +178,14 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
 		var out []cell
 		for i := range 20 {
-			out = append(out, cell{spec: i / 2 * 2, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { // each spec is there twice
-				if computed.Add(1) == stopAt {
-					ctx()
-				}
-				return i / 2 * 2 * 10, nil
-			}, check: checkInt})
+			// each spec is there twice
+			out = append(out, cell{spec: i / 2 * 2, cost: free,
+				run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+					if computed.Add(1) == stopAt {
+						ctx()
+					}
+					return i / 2 * 2 * 10, nil
+				}, check: checkInt})
 		}
 		return out
 	}
@@ -216,7 +223,9 @@ func checkInt(text json.RawMessage) error {
 func TestDamagedCellIsComputedAgain(t *testing.T) {
 	for _, damage := range []string{`{"half`, `"text"`, ``} {
 		dir := t.TempDir()
-		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil }, check: checkInt}
+		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+			return 7, nil
+		}, check: checkInt}
 		key, err := c.key()
 		if err != nil {
 			t.Fatal(err)
@@ -258,8 +267,11 @@ func TestFigureCellsAreChecked(t *testing.T) {
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return nil, fault }, check: checkInt}
-	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err, fault) {
+	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+		return nil, fault
+	}, check: checkInt}
+	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err,
+		fault) {
 		t.Errorf("error %v, want the fault", err)
 	}
 }
@@ -349,12 +361,14 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 			}
 		},
 		"another seed": func(path string) {
-			if _, err := watch(t.Context(), prepared(t, other, drawn()), sim.Perf{}, 10, func(float64) {}, train.Keep{Path: path}); err != nil {
+			if _, err := watch(t.Context(), prepared(t, other, drawn()), sim.Perf{}, 10, func(float64) {},
+				train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"not watched": func(path string) {
-			if _, _, err := prepared(t, smallSpec(), drawn()).RunKept(t.Context(), sim.Perf{}, nil, train.Keep{Path: path}); err != nil {
+			if _, _, err := prepared(t, smallSpec(), drawn()).RunKept(t.Context(), sim.Perf{}, nil,
+				train.Keep{Path: path}); err != nil {
 				t.Fatal(err)
 			}
 		},

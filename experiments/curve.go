@@ -44,7 +44,8 @@ func curveCell(spec train.Spec, points int, source *train.Source) cell {
 				return err
 			}
 			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
-				return fmt.Errorf("experiments: finished cell: %d, %d and %d points, must be %d", len(c.Target), len(c.At), len(c.Accuracy), n)
+				return fmt.Errorf("experiments: finished cell: %d, %d and %d points, must be %d", len(c.Target),
+					len(c.At), len(c.Accuracy), n)
 			}
 			return nil
 		},
@@ -54,7 +55,8 @@ func curveCell(spec train.Spec, points int, source *train.Source) cell {
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the
 // gradient computations that will be done. The points so far are kept beside the
 // run.
-func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64), keep train.Keep) (*curve, error) {
+func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
+	keep train.Keep) (*curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
 	c := &curve{}

@@ -54,10 +54,12 @@ func (s DelaySpec) Validate() error {
 		seen[delay] = true
 	}
 	if s.Train.Runner != train.VirtualRunner {
-		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q: only a virtual clock tells times", s.Train.Runner, train.VirtualRunner))
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q: only a virtual clock tells times",
+			s.Train.Runner, train.VirtualRunner))
 	}
 	if s.Train.SeedFromOS {
-		errs = append(errs, errors.New("experiments: delays are compared with the same seeds, not with the operating system's randomness"))
+		errs = append(errs, errors.New("experiments: delays are compared with the same seeds, not with the operating "+
+			"system's randomness"))
 	}
 	return errors.Join(errs...)
 }
@@ -70,13 +72,14 @@ type DelayOptions struct {
 	// Command returns what makes the comparison again, for the manifests; nil:
 	// nothing is said of that.
 	Command func(DelaySpec) string
-	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	Memory int64
 }
 
 // DelayReport is what a comparison found.
 type DelayReport struct {
 	Delays     []Standing   `json:"delays"`           // how each delay did, the synchronous one first
-	Tolerance  float64      `json:"target_tolerance"` // how far below the synchronous accuracy the target is, seed by seed
+	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the synchronous end
 	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
@@ -167,16 +170,20 @@ func (o DelayOptions) cells() string {
 }
 
 // write writes the pictures, a folder each, as figures are.
-func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage, origin Origin) error {
+func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage,
+	origin Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		draw        func() (*outcome, error)
 	}{
 		{"time", "Accuracy against simulated time", func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
-		{"accuracy", "Accuracy against the permissible delay", func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
+		{"accuracy", "Accuracy against the permissible delay",
+			func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
 		{"staleness", "Staleness against its bound", func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
 		{"idle", "Idle time of each client", func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
-		{"timeline", "Timeline of the first rounds", func() (*outcome, error) { return windowOutcome(f, c.all, windows) }},
+		{"timeline", "Timeline of the first rounds", func() (*outcome, error) {
+			return windowOutcome(f, c.all, windows)
+		}},
 	} {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", picture.name, err)
@@ -186,8 +193,9 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			return err
 		}
 		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds, Scale: f.scale,
-			Data: manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
+			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
+			Scale: f.scale,
+			Data:  manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
 		}
 		if err := write(filepath.Join(o.Out, picture.name), made, m); err != nil {
 			return err

@@ -18,7 +18,8 @@ const textWidth = 100
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
-		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds), r.TestRows, report.Data(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds),
+		r.TestRows, report.Data(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
 		wrapped(timingText(t))); err != nil {
 		return err
 	}
@@ -30,7 +31,8 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 		return err
 	}
 	notes := "All times are simulated. Accuracies: " + spreadText(r.Spec.Seeds) + ".\n" + r.contest.goalText() +
-		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a client's last round ended."
+		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a " +
+		"client's last round ended."
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
 		return err
 	}
@@ -42,5 +44,6 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 
 // wrapped breaks text into lines of the terminal's width.
 func wrapped(text string) string {
-	return strings.Join(report.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }), "\n")
+	return strings.Join(report.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
+		"\n")
 }

@@ -54,7 +54,8 @@ func TestTimedRunIsTheRun(t *testing.T) {
 		rounds += n
 	}
 	if mean, most := run.lag(); rounds != r.Updates || most != r.MaxLag || mean <= 0 || mean > float64(most) {
-		t.Errorf("%d rounds, mean lag %v, largest %d; want %d rounds, largest %d", rounds, mean, most, r.Updates, r.MaxLag)
+		t.Errorf("%d rounds, mean lag %v, largest %d; want %d rounds, largest %d", rounds, mean, most, r.Updates,
+			r.MaxLag)
 	}
 	for c := range run.Busy {
 		if w := run.waiting(c); w < 0 || w >= 1 || run.Done[c] > run.Clock || run.Busy[c] <= 0 {
@@ -68,7 +69,8 @@ func TestTimedRunIsTheRun(t *testing.T) {
 
 // handmade is a run of one client with these accuracies, a second apart.
 func handmade(accuracy ...float64) timed {
-	t := timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9}, Done: []sim.Time{4e9}}
+	t := timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9},
+		Done: []sim.Time{4e9}}
 	for i := range accuracy {
 		t.At = append(t.At, sim.Time(i)*1e9)
 	}
@@ -92,7 +94,8 @@ func TestStandings(t *testing.T) {
 	}
 	got := c.standings()
 	// Targets 0.829 and 0.729: the reference after 4 and 4 s, fast after 1 and 2 s.
-	if s := got[1]; s.ToTarget == nil || *s.ToTarget != 1.5 || math.Abs(*s.SpeedUp-4/1.5) > 1e-12 || *s.LeastUp != 2 || s.Idle != 0.75 || s.MeanLag != 1 || s.MaxLag != 1 {
+	if s := got[1]; s.ToTarget == nil || *s.ToTarget != 1.5 || math.Abs(*s.SpeedUp-4/1.5) > 1e-12 || *s.LeastUp != 2 ||
+		s.Idle != 0.75 || s.MeanLag != 1 || s.MaxLag != 1 {
 		t.Errorf("fast: %+v", s)
 	}
 	if s := got[2]; s.Reached != 1 || s.ToTarget != nil || s.SpeedUp != nil || s.row(2)[3] != "1 of 2 seeds" {
@@ -118,7 +121,8 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	// A diverged run has not reached the target even if it was there before.
 	run.Accuracy[3] = 0.95
 	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]timed{{handmade(0.5, 0.9)}, {*run}})
-	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 || !strings.Contains(s.row(1)[1], "1 of 1 diverged") {
+	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
+		!strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -196,11 +200,13 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run, _ := timedRun(t, spec, 2)
-	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
+	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1},
+		newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", "on 20 rows (held-out training rows)", "lost with probability 0.1",
+	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", "on 20 rows (held-out training rows)",
+		"lost with probability 0.1",
 		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤"} {
 		if !strings.Contains(out.picture.Caption, want) {
 			t.Errorf("caption does not say %q:\n%s", want, out.picture.Caption)
@@ -281,11 +287,13 @@ func smallDelays() DelaySpec {
 func TestCompareDelays(t *testing.T) {
 	s := smallDelays()
 	dir := t.TempDir()
-	r, err := s.Compare(context.Background(), train.NewSource(drawn()), DelayOptions{Out: dir, Workers: 2, Command: func(s DelaySpec) string { return "again with " + s.Delays[1] }})
+	r, err := s.Compare(context.Background(), train.NewSource(drawn()),
+		DelayOptions{Out: dir, Workers: 2, Command: func(s DelaySpec) string { return "again with " + s.Delays[1] }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Delays) != 4 || r.Delays[0].Name != "synchronous" || r.Delays[0].MaxLag != 0 || r.Delays[1].MaxLag != 2 || r.Rounds != 50 {
+	if len(r.Delays) != 4 || r.Delays[0].Name != "synchronous" || r.Delays[0].MaxLag != 0 || r.Delays[1].MaxLag != 2 ||
+		r.Rounds != 50 {
 		t.Errorf("report %+v", r)
 	}
 	for _, name := range []string{"time", "accuracy", "staleness", "idle", "timeline"} {
@@ -318,7 +326,8 @@ func TestCompareDelays(t *testing.T) {
 		t.Error("without a folder and with one worker the report is another")
 	}
 	var out strings.Builder
-	if err := r.WriteText(&out); err != nil || !strings.Contains(out.String(), "synchronous") || !strings.Contains(out.String(), "per record") {
+	if err := r.WriteText(&out); err != nil || !strings.Contains(out.String(), "synchronous") ||
+		!strings.Contains(out.String(), "per record") {
 		t.Errorf("text %s, error %v", out.String(), err)
 	}
 }

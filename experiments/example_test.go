@@ -30,7 +30,8 @@ func ExampleDelaySpec_Compare() {
 	spec := experiments.DefaultDelaySpec("", "phishing")
 	spec.Train.Data, spec.Train.GradComps, spec.Train.SampleSize = "synth-drawn", 300, "6"
 	spec.Delays, spec.Seeds = []string{"1", "unlimited"}, 2
-	r, err := spec.Compare(context.Background(), train.NewSource(synth.OneHot(rng.New(3), 400)), experiments.DelayOptions{Workers: 2})
+	r, err := spec.Compare(context.Background(), train.NewSource(synth.OneHot(rng.New(3), 400)),
+		experiments.DelayOptions{Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func TestSelect(t *testing.T) {
 		t.Errorf("%d figures, error %v; want 14", len(some), err)
 	}
 	_, err = Select([]string{"phishing-logreg-utlity", "mnist"})
-	if err == nil || !strings.Contains(err.Error(), "did you mean phishing-logreg-utility?") || !strings.Contains(err.Error(), "did you mean mnist-") {
+	if err == nil || !strings.Contains(err.Error(), "did you mean phishing-logreg-utility?") ||
+		!strings.Contains(err.Error(), "did you mean mnist-") {
 		t.Errorf("error %v should name the nearest figure of each", err)
 	}
 	if _, err := Select([]string{"x"}); err == nil || !strings.Contains(err.Error(), "phishing-logreg-utility") {
@@ -122,7 +123,8 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
 		}
-		if m.Figure != f.Name || !m.Data.Synthetic || m.Scale != 0.05 || m.Seeds != 2 || m.Data.SHA256 != drawn().Hash() {
+		if m.Figure != f.Name || !m.Data.Synthetic || m.Scale != 0.05 || m.Seeds != 2 ||
+			m.Data.SHA256 != drawn().Hash() {
 			t.Errorf("%s: manifest %+v", f.Name, m)
 		}
 	}
@@ -186,11 +188,13 @@ func TestUtility(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Lines) != 2 || r.Lines[0].Clip != 0.1 || r.Lines[1].Clip != 0.2 || r.TestRows != 80 || !r.Synthetic || r.DataNote != d.Note {
+	if len(r.Lines) != 2 || r.Lines[0].Clip != 0.1 || r.Lines[1].Clip != 0.2 || r.TestRows != 80 || !r.Synthetic ||
+		r.DataNote != d.Note {
 		t.Errorf("report %+v", r)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "on the test set: 80 rows of synth-drawn (SYNTHETIC data); a note on the rows\n") {
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(),
+		"on the test set: 80 rows of synth-drawn (SYNTHETIC data); a note on the rows\n") {
 		t.Errorf("error %v:\n%s", err, text.String())
 	}
 	u := r.Lines[0]
@@ -200,7 +204,8 @@ func TestUtility(t *testing.T) {
 	if u.Points[1].Fraction > 0.85 {
 		t.Errorf("noise of 200 times the clipping norm leaves %v of %v", u.Points[1].Fraction, u.Accuracy)
 	}
-	if err := (UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil || !strings.Contains(err.Error(), "draws") || !strings.Contains(err.Error(), "sigma") {
+	if err := (UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), "draws") || !strings.Contains(err.Error(), "sigma") {
 		t.Errorf("error %v should name sigma and draws", err)
 	}
 }

@@ -38,7 +38,8 @@ func Figures() []Figure {
 
 // delayFigures returns the laboratory's figures, in the order of the index.
 func (l laboratory) delayFigures() []Figure {
-	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with), l.stragglerFigure("-stragglers-without-noise", l.without)}
+	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
+		l.stragglerFigure("-stragglers-without-noise", l.without)}
 	if train.IsNetwork(l.with.Model) {
 		return all // the other figures are about the protocol, whatever it trains
 	}

@@ -43,8 +43,10 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		return nil, err
 	}
 	p := &out.picture
-	p.Title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data().Name, train.ModelTitle(c.all[0].spec.Model))
-	p.Rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ", "ε per client", "per record"}}
+	p.Title = fmt.Sprintf("%s, %s: constant and adaptive sample sizes", f.data().Name,
+		train.ModelTitle(c.all[0].spec.Model))
+	p.Rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ",
+		"ε per client", "per record"}}
 	for i, s := range c.standings() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
@@ -56,8 +58,10 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		}
 		p.Rows = append(p.Rows, append(row, worst.row()...))
 	}
-	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T and the step sizes stay. The last columns are of the seed that pays most per record, "+
-		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.", float64(adaptMost))
+	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T "+
+		"and the step sizes stay. The last columns are of the seed that pays most per record, "+
+		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.",
+		float64(adaptMost))
 	out.table = c.records(f, slices.Concat(lookColumns, paidColumns), func(_, seed int, r *timed) (rows [][]string) {
 		paid := r.paidOr(fixed).record()
 		for j := range r.At {

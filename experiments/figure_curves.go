@@ -30,7 +30,8 @@ func (s setting) sampleSizeFigure() Figure {
 	for _, size := range s.sizes {
 		spec := s.train
 		spec.SampleSize = strconv.Itoa(size)
-		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec, stated: s.paper.Basic.Epsilon.Value()})
+		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec,
+			stated: s.paper.Basic.Epsilon.Value()})
 	}
 	return s.curveFigure("sample-size", fmt.Sprintf("Sample-size sweep at σ = %.7g", s.train.NoiseMultiplier), members)
 }
@@ -80,7 +81,8 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 				"grad_computations", "broadcast_grad_computations", "test_accuracy",
 				"delta", "epsilon_per_client", "epsilon_per_record",
-				"certified_epsilon_per_client", "certified_epsilon_per_record", fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
+				"certified_epsilon_per_client", "certified_epsilon_per_record",
+				fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
 			var lines []plots.Line
 			var config []train.Spec
 			var privacy []claim.Report
@@ -102,11 +104,15 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					}
 					curves[seed] = c
 					for j, target := range c.Target {
-						table = append(table, []string{f.data().Name, s.train.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
-							report.Number(m.spec.NoiseMultiplier), report.Number(m.spec.Clip), strconv.Itoa(planned.PerClient.Rounds),
+						table = append(table, []string{f.data().Name, s.train.Model, m.name, strconv.Itoa(seed + 1),
+							m.spec.SampleSize,
+							report.Number(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
+							strconv.Itoa(planned.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
-							report.Number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper), epsilonText(planned.PerRecord.EpsilonUpper),
-							epsilonText(planned.Certified.PerClient.EpsilonUpper), epsilonText(planned.Certified.PerRecord.EpsilonUpper),
+							report.Number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper),
+							epsilonText(planned.PerRecord.EpsilonUpper),
+							epsilonText(planned.Certified.PerClient.EpsilonUpper),
+							epsilonText(planned.Certified.PerRecord.EpsilonUpper),
 							statedText(m.stated)})
 					}
 				}
@@ -115,7 +121,8 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}
 			return &outcome{
 				picture: plots.Picture{
-					Title:   fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name, train.ModelTitle(s.train.Model)),
+					Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
+						train.ModelTitle(s.train.Model)),
 					XLabel:  "gradient computations per client",
 					YLabel:  "test accuracy (fraction)",
 					Caption: s.curveCaption(f, all, privacy),
@@ -159,7 +166,8 @@ func addMean(l *plots.Line, x float64, y []float64, within float64) {
 // table: what holds for the N really used, and what the paper states for its own.
 func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
-	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.N, s.paper.Delta())
+	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.N,
+		s.paper.Delta())
 	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
 		stated = fmt.Sprintf("σ = %.7g; the paper states ε = %g for N = %d, δ = %.4g, s = %s.",
 			last.NoiseMultiplier, s.paper.Basic.Epsilon.Value(), s.paper.N, s.paper.Delta(), s.paper.Basic.Size)
@@ -170,11 +178,14 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 	}
 	report := privacy[0]
 	step += s.foundBy()
-	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and one standard deviation over %d seeds%s.\n",
+	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and "+
+		"one standard deviation over %d seeds%s.\n",
 		last.Clients, last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition, f.seeds, f.note()) +
-		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T rounds, and per record, which all %d clients hold. "+
+		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
+			"rounds, and per record, which all %d clients hold. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. ",
-			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients, report.Certified.PerClient.Accountant) + stated
+			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients,
+			report.Certified.PerClient.Accountant) + stated
 }
 
 // privacyRows returns a table of every member's ε, the header first.

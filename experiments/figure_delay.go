@@ -10,7 +10,8 @@ import (
 
 // contestFigure returns a figure of runs on the virtual clock, made from one
 // contest.
-func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender, draw func(ctx context.Context, f *frame, c *contest) (*outcome, error)) Figure {
+func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender,
+	draw func(ctx context.Context, f *frame, c *contest) (*outcome, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
@@ -44,7 +45,8 @@ func (l laboratory) stragglerFigure(kind string, spec train.Spec) Figure {
 	if spec.NoiseMultiplier == 0 {
 		title += ", without noise"
 	}
-	return l.contestFigure(kind, title, func(f *frame) []contender { return l.delays(f, spec, timedDelays) }, timeOutcome)
+	return l.contestFigure(kind, title, func(f *frame) []contender { return l.delays(f, spec, timedDelays) },
+		timeOutcome)
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.

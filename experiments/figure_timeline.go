@@ -40,7 +40,8 @@ func windowCells(all []contender, f *frame) []cell {
 // windowOutcome returns the figure that the results of windowCells make.
 func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
 	var windows []window
-	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"}}
+	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds",
+		"update_arrives_virtual_seconds"}}
 	var specs []train.Spec
 	for i, text := range results {
 		w, err := decode[window](text)
@@ -53,7 +54,8 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 			if r.Arrives > 0 {
 				arrives = seconds(r.Arrives)
 			}
-			table = append(table, []string{all[i].spec.Delay, strconv.Itoa(r.Client), strconv.Itoa(r.Round), strconv.Itoa(r.Lag), strconv.FormatBool(r.Aborted),
+			table = append(table, []string{all[i].spec.Delay, strconv.Itoa(r.Client), strconv.Itoa(r.Round),
+				strconv.Itoa(r.Lag), strconv.FormatBool(r.Aborted),
 				seconds(r.From), seconds(r.To), arrives})
 		}
 	}
@@ -62,8 +64,10 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 		return nil, err
 	}
 	picture := windowPicture(f, all, windows, p.Config.Run().Rounds)
-	picture.Caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead of the newest broadcast it has. "+
-		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a client's rounds the same durations, whatever the delay.",
+	picture.Caption = fmt.Sprintf("The first seed. %s\nColoured: a client computes a round that is i − k rounds ahead "+
+		"of the newest broadcast it has. "+
+		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a "+
+		"client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))
 	return &outcome{picture: picture, table: table, config: struct {
 		Train  []train.Spec `json:"train"`

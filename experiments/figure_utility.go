@@ -16,10 +16,11 @@ import (
 // noise is added to a trained model, against σ, for several clipping norms.
 func (s setting) utilityFigure() Figure {
 	return Figure{
-		Name:  s.name() + "-utility",
-		Data:  s.train.Data,
-		Long:  s.long,
-		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.train.Model), s.train.Data),
+		Name: s.name() + "-utility",
+		Data: s.train.Data,
+		Long: s.long,
+		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.train.Model),
+			s.train.Data),
 		cells: func(f *frame) []cell {
 			var cells []cell
 			for _, spec := range s.utilitySpecs(f) {
@@ -29,7 +30,8 @@ func (s setting) utilityFigure() Figure {
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all := s.utilitySpecs(f)
-			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
+			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy",
+				"wstar_accuracy", "wstar_norm"}}
 			var lines []plots.Line
 			var norms []string
 			for c, clip := range s.clips {
@@ -41,8 +43,10 @@ func (s setting) utilityFigure() Figure {
 					}
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
-						table = append(table, []string{f.data().Name, s.train.Model, report.Number(clip), strconv.Itoa(seed + 1), report.Number(p.Sigma),
-							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy), report.Number(u.Accuracy), report.Number(u.Norm)})
+						table = append(table, []string{f.data().Name, s.train.Model, report.Number(clip),
+							strconv.Itoa(seed + 1), report.Number(p.Sigma),
+							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy),
+							report.Number(u.Accuracy), report.Number(u.Norm)})
 					}
 				}
 				lines = append(lines, utilityLine(clip, bySeed))
@@ -50,15 +54,20 @@ func (s setting) utilityFigure() Figure {
 			}
 			spec := all[0]
 			caption := fmt.Sprintf(
-				"w*: clipping norm C, no noise, K = %d gradient computations in all (%d clients, s = %s, step size %s)%s.\n"+
+				"w*: clipping norm C, no noise, K = %d gradient computations in all (%d clients, s = %s, step size "+
+					"%s)%s.\n"+
 					"Mean ‖w*‖ and test accuracy over %d seeds: %s.\n"+
-					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %d draws per point; mean and one standard deviation over seeds and draws.\n"+
-					"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize, stepText(spec.Train)+s.foundBy(), f.note(),
+					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %d draws per point; mean and one standard "+
+					"deviation over seeds and draws.\n"+
+					"This graph spends privacy of its own: it looks at the data without noise and is covered by "+
+					"no (ε, δ).",
+				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize,
+				stepText(spec.Train)+s.foundBy(), f.note(),
 				f.seeds, strings.Join(norms, "; "), spec.Draws)
 			return &outcome{
 				picture: plots.Picture{
-					Title:   fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name, train.ModelTitle(s.train.Model)),
+					Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
+						train.ModelTitle(s.train.Model)),
 					XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
 					YLabel:  "fraction of test accuracy",
 					Caption: caption, Banner: f.banner(), Lines: lines,

@@ -54,7 +54,8 @@ func (f *frame) note() string {
 func (f *frame) banner() string {
 	var parts []string
 	if f.data().Synthetic {
-		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name, realName(f.data().Name)))
+		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name,
+			realName(f.data().Name)))
 	}
 	if f.scale < 1 {
 		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))

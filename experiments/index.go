@@ -57,7 +57,8 @@ func manifests(dir string, but []Figure) ([]Manifest, error) {
 			err = json.Unmarshal(text, &m)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("experiments: manifest %s: %w; make its figure again, or remove it", path, err))
+			errs = append(errs, fmt.Errorf("experiments: manifest %s: %w; make its figure again, or remove it", path,
+				err))
 			continue
 		}
 		made = append(made, m)
@@ -72,8 +73,10 @@ func writeIndex(dir string) error {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
-		if _, err := fmt.Fprint(w, indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it was made.\n\n"+
-			"| figure | shows | data | command | files |\n|---|---|---|---|---|\n"); err != nil {
+		if _, err := fmt.Fprint(w,
+			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
+				"was made.\n\n"+
+				"| figure | shows | data | command | files |\n|---|---|---|---|---|\n"); err != nil {
 			return err
 		}
 		for _, m := range made {
@@ -84,7 +87,8 @@ func writeIndex(dir string) error {
 			if m.Scale < 1 {
 				source += fmt.Sprintf(", **%g of K**", m.Scale)
 			}
-			if _, err := fmt.Fprintf(w, "| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
+			if _, err := fmt.Fprintf(w,
+				"| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
 				m.Figure, m.Title, source, m.Command, pictureFile, tableFile, manifestFile); err != nil {
 				return err
 			}

@@ -54,7 +54,8 @@ func laboratories() []laboratory {
 
 // laboratory returns the setting's laboratory.
 func (s setting) laboratory() laboratory {
-	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps, looks: looksOf(s.train.Model)}
+	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps,
+		looks: looksOf(s.train.Model)}
 	if train.IsNetwork(s.train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
 	}
@@ -127,7 +128,8 @@ func timingText(s train.Spec) string {
 		text += fmt.Sprintf(" A message comes twice with probability %g.", s.Duplicate)
 	}
 	if s.Churn != "" {
-		text += fmt.Sprintf(" Clients are present and away in turn, for %s on average.", strings.Replace(s.Churn, ",", " and ", 1))
+		text += fmt.Sprintf(" Clients are present and away in turn, for %s on average.",
+			strings.Replace(s.Churn, ",", " and ", 1))
 	}
 	return text
 }

@@ -38,7 +38,8 @@ type MakeOptions struct {
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
 	Command func(figure string, synthetic bool) string
-	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	Memory int64
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
@@ -73,7 +74,8 @@ type Origin struct {
 
 func newOrigin(w work) Origin {
 	return Origin{
-		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(), Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
+		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),
+		Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
 		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
 	}
 }
@@ -159,7 +161,8 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		cells = append(cells, fig.cells(f)...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress, memory: o.Memory}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
+		memory: o.Memory}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err
@@ -197,7 +200,8 @@ func write(dir string, out *outcome, m Manifest) error {
 	}
 	return atomicfile.WriteSet([]atomicfile.Output{
 		{Path: filepath.Join(dir, pictureFile), Write: out.picture.WritePNG},
-		{Path: filepath.Join(dir, tableFile), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(out.table) }},
+		{Path: filepath.Join(dir, tableFile),
+			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(out.table) }},
 	}, atomicfile.Output{
 		Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
 	})

@@ -50,7 +50,8 @@ func (p *paid) sizes() (least, most, largest int, theta float64) {
 }
 
 // paidColumns is the header of record.
-var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta", "certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
+var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
+	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
 // record returns sizes and the certified ε as cells of a table.
 func (p *paid) record() []string {

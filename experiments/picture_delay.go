@@ -215,7 +215,8 @@ func (c *contest) idlers() []idler {
 		}
 		lowest := func(x ...float64) float64 { return slices.Min(x) }
 		highest := func(x ...float64) float64 { return slices.Max(x) }
-		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*timed).idle}, {"the busiest client", edge(lowest)}}
+		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*timed).idle},
+			{"the busiest client", edge(lowest)}}
 	}
 	for client := range clients {
 		out = append(out, idler{c.clientName(client), func(r *timed) float64 { return r.waiting(client) }})

@@ -23,7 +23,8 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) plot
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]
 	p := plots.Picture{
-		Title:  fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data().Name, train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
+		Title: fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data().Name,
+			train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
 		XLabel: "time on the virtual clock (ms)", Banner: f.banner(),
 	}
 	var t plots.Timeline
@@ -48,7 +49,8 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) plot
 	}
 	p.Key = append(p.Key, plots.KeyEntry{Name: "waits for a broadcast", Colour: waitColour})
 	if slices.ContainsFunc(windows, func(w window) bool { return len(w.Away) > 0 }) {
-		p.Key = append(p.Key, plots.KeyEntry{Name: "is away", Colour: awayColour}, plots.KeyEntry{Name: "gave a round up", Colour: abortedColour})
+		p.Key = append(p.Key, plots.KeyEntry{Name: "is away", Colour: awayColour},
+			plots.KeyEntry{Name: "gave a round up", Colour: abortedColour})
 	}
 	if clients < spec.Clients {
 		p.Title += fmt.Sprintf(" (%d of %d clients)", clients, spec.Clients)
@@ -82,7 +84,8 @@ func addWindow(t *plots.Timeline, w window, top float64, clients, rounds int) (m
 			continue
 		}
 		if r.From > free[r.Client] {
-			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(free[r.Client]), To: ms(r.From), Colour: waitColour})
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(free[r.Client]),
+				To: ms(r.From), Colour: waitColour})
 		}
 		free[r.Client] = r.To
 		if !r.Aborted {
@@ -95,28 +98,33 @@ func addWindow(t *plots.Timeline, w window, top float64, clients, rounds int) (m
 			colour = abortedColour
 		}
 		if r.Arrives > 0 {
-			t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{row(r.Client), top}, From: ms(r.To), To: ms(r.Arrives), Colour: updateColour})
+			t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{row(r.Client), top}, From: ms(r.To),
+				To: ms(r.Arrives), Colour: updateColour})
 		}
 		end = max(end, r.To, r.Arrives)
-		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(r.From), To: ms(r.To), Colour: colour})
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(r.From), To: ms(r.To),
+			Colour: colour})
 	}
 	for _, b := range w.Broadcasts {
 		if b.Client >= clients {
 			continue
 		}
-		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{top, row(b.Client)}, From: ms(b.Sent), To: ms(b.Arrives), Colour: broadcastColour})
+		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{top, row(b.Client)}, From: ms(b.Sent),
+			To: ms(b.Arrives), Colour: broadcastColour})
 	}
 	t.Stretches = append(t.Stretches, plots.Stretch{Row: top, From: 0, To: ms(end), Colour: serverColour})
 	for client := range clients {
 		if done[client] < rounds && free[client] < end {
-			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(client), From: ms(free[client]), To: ms(end), Colour: waitColour})
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(client), From: ms(free[client]), To: ms(end),
+				Colour: waitColour})
 		}
 	}
 	for _, a := range w.Away {
 		if a.Client >= clients {
 			continue
 		}
-		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(a.Client), From: ms(a.From), To: ms(a.To), Colour: awayColour})
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(a.Client), From: ms(a.From), To: ms(a.To),
+			Colour: awayColour})
 	}
 	return most
 }

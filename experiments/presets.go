@@ -136,7 +136,8 @@ func cifarSetting() setting {
 func networkSpec(model, dataset string, basics paper.Case) train.Spec {
 	s := train.DefaultSpec()
 	s.Model, s.Data = model, dataset
-	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.GradComps, string(basics.Basic.Size), basics.Basic.Sigma.Value()
+	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.GradComps, string(basics.Basic.Size),
+		basics.Basic.Sigma.Value()
 	s.Clip = 0.025
 	return s
 }
@@ -157,7 +158,8 @@ func realName(dataset string) string {
 func settingOf(model, dataset string) setting {
 	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
-	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })
+	i := slices.IndexFunc(known,
+		func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })
 	if i < 0 && model != "" {
 		i = slices.IndexFunc(known, is)
 	}

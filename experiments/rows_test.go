@@ -33,7 +33,8 @@ func TestPrivacyRows(t *testing.T) {
 	if got := strings.Join(rows[1], " "); got != "m0 50 – – – –" {
 		t.Errorf("without noise: %s", got)
 	}
-	if got := rows[3]; !strings.HasPrefix(got[2], "ε ≤ ") || got[4] != report.NotCovered || got[5] != report.NotCovered {
+	if got := rows[3]; !strings.HasPrefix(got[2], "ε ≤ ") || got[4] != report.NotCovered ||
+		got[5] != report.NotCovered {
 		t.Errorf("fixed sampling: %s", got)
 	}
 	want := []*float64{

@@ -67,7 +67,8 @@ const maxRuns = 100_000
 func (s SearchSpec) Validate() error {
 	errs := []error{checkSeeds(s.Seeds), checkScale(s.Scale), s.Train.Validate()}
 	if s.Train.Holdout < 1 {
-		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by the test set", s.Train.Holdout))
+		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by "+
+			"the test set", s.Train.Holdout))
 	}
 	runs := max(s.Seeds, 0)
 	with := func(name string, n int, set func(t *train.Spec, i int)) {
@@ -81,7 +82,8 @@ func (s SearchSpec) Validate() error {
 		}
 		runs = min(runs*n, maxRuns+1)
 	}
-	errs = append(errs, repeats("models", s.Models), repeats("eta0", s.Eta0), repeats("beta", s.Beta), repeats("sigmas", s.Sigmas))
+	errs = append(errs, repeats("models", s.Models), repeats("eta0", s.Eta0), repeats("beta", s.Beta),
+		repeats("sigmas", s.Sigmas))
 	with("models", len(s.Models), func(t *train.Spec, i int) { t.Model = s.Models[i] })
 	with("eta0", len(s.Eta0), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })

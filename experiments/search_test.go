@@ -21,7 +21,8 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	all := []found{{spec: spec.points()[0]}}
 	spec.Sigmas = []float64{all[0].spec.NoiseMultiplier}
 	text := oneLine(spec.readme(all, digits(70), "the command"))
-	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)", "how it was made: `the command`"} {
+	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
+		"how it was made: `the command`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -39,7 +40,8 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 func TestSearch(t *testing.T) {
 	spec := PaperSearch("", "synth-mnist:350")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 60
-	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e29}, []float64{0}, []float64{0, 12}, 2
+	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e29},
+		[]float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
 	o := SearchOptions{Out: dir, Workers: 2}
 	r, err := Search(t.Context(), spec, train.NewSource(digits(350)), o)
@@ -75,14 +77,17 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("rankings %+v, must be 2 of 3 candidates", r.Rankings)
 	}
 	winner, last := r.Rankings[0].Winner, r.Rankings[0].Candidates[2]
-	if winner.Eta0 != 0.1 || winner.Accuracy <= 0.3 || winner.Accuracy > best || winner.Diverged != 0 || last.Accuracy > winner.Accuracy || r.HeldOutRows != 60 {
-		t.Errorf("the winner without noise is %+v and the last %+v: must be 0.1, the best of the table %v", winner, last, best)
+	if winner.Eta0 != 0.1 || winner.Accuracy <= 0.3 || winner.Accuracy > best || winner.Diverged != 0 ||
+		last.Accuracy > winner.Accuracy || r.HeldOutRows != 60 {
+		t.Errorf("the winner without noise is %+v and the last %+v: must be 0.1, the best of the table %v", winner,
+			last, best)
 	}
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"without noise: the best is lenet-relu with step size 0.1/(1+0t), held-out accuracy", "60 held-out training records", "SYNTHETIC", "privacy: none; "} {
+	for _, want := range []string{"without noise: the best is lenet-relu with step size 0.1/(1+0t), held-out accuracy",
+		"60 held-out training records", "SYNTHETIC", "privacy: none; "} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
@@ -91,7 +96,8 @@ func TestSearch(t *testing.T) {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
 	readme := oneLine(read(searchReadme))
-	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at", "Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**"} {
+	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at",
+		"Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)
 		}
@@ -100,7 +106,8 @@ func TestSearch(t *testing.T) {
 	if _, err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 || m.Config.Train.Holdout != 60 {
+	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
+		m.Config.Train.Holdout != 60 {
 		t.Errorf("error %v, manifest %+v: every run should be found finished", err, m)
 	}
 

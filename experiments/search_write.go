@@ -53,7 +53,8 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 
 func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	start := time.Now()
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress, memory: o.Memory}
+	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress,
+		memory: o.Memory}
 	all, computed, err := s.search(ctx, g, source)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o S
 			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), m.Command))
 			return err
 		}},
-		{Path: filepath.Join(o.Out, searchCSV), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
+		{Path: filepath.Join(o.Out, searchCSV),
+			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
 	}, atomicfile.Output{
 		Path: filepath.Join(o.Out, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
 	})
@@ -85,7 +87,8 @@ type SearchOptions struct {
 	// Command returns what makes the search again, for the manifest; nil: nothing
 	// is said of that.
 	Command func(SearchSpec) string
-	Memory  int64 // the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	Memory int64
 }
 
 // command returns what makes the search again, if that can be said.
@@ -101,11 +104,13 @@ func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train
 
 // searchRecords returns every run as rows of CSV, the header first.
 func searchRecords(all []found) [][]string {
-	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations", "seed", "held_out_rows", "held_out_accuracy", "diverged"}}
+	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
+		"seed", "held_out_rows", "held_out_accuracy", "diverged"}}
 	for _, f := range all {
 		for i, t := range f.trials {
 			s := f.spec
-			out = append(out, []string{s.Data, s.Model, report.Number(s.NoiseMultiplier), s.SampleSize, report.Number(s.Clip), s.Schedule,
+			out = append(out, []string{s.Data, s.Model, report.Number(s.NoiseMultiplier), s.SampleSize,
+				report.Number(s.Clip), s.Schedule,
 				report.Number(s.Eta0), report.Number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
 				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged)})
 		}
@@ -125,13 +130,17 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 	if d.Synthetic {
 		p.Text("**Synthetic stand-in data**, not %s.", realName(d.Name))
 	}
-	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is trained on the training set without its last %d records, "+
+	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is "+
+		"trained on the training set without its last %d records, "+
 		"and judged by these. The test set is not looked at.", t.Holdout)
-	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and again, also without noise, and picks by what it sees. " +
+	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and " +
+		"again, also without noise, and picks by what it sees. " +
 		"An ε given for a run with the winner's step size is that of this run alone.")
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, partition %s.",
-			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, "+
+			"partition %s.",
+			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule,
+			t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", searchCSV, manifestFile, made),
 	})
@@ -144,7 +153,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 		var rows [][]string
 		ranked := best(all, sigma)
 		for _, f := range ranked {
-			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta), report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
+			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
+				report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
 		p.Text("Best: **%s, step size %s**, %.4f.", w.spec.Model, stepText(w.spec), w.mean)

@@ -86,7 +86,7 @@ type Standing struct {
 	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
 	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target
 	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds came
-	SpeedUp    *float64  `json:"speed_up"`                  // ratio of the reference's mean time to target to this one's
+	SpeedUp    *float64  `json:"speed_up"`                  // the reference's mean time to target over this one's
 	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed
 	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
 	MaxLag     int       `json:"max_lag"`

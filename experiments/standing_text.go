@@ -14,7 +14,8 @@ import (
 
 // goalText says what "time to target" is the time to.
 func (c *contest) goalText() string {
-	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is that of the first of %d looks at it or above, mean over seeds. "+
+	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
+		"that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).",
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
 }
@@ -50,7 +51,8 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then, on %d rows (%s).",
-		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec), spec.Partition, spreadText(len(c.runs[0])), f.note(),
+		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec),
+		spec.Partition, spreadText(len(c.runs[0])), f.note(),
 		timingText(spec), c.runs[0][0].TestRows, spec.JudgedOn())
 	notes := ""
 	for _, note := range spec.Notes() {
@@ -92,7 +94,8 @@ func (c *contest) noiseText() string {
 
 // rows returns the standings as a table, the header first.
 func (c *contest) rows() [][]string {
-	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean", "largest", "idle"}}
+	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean",
+		"largest", "idle"}}
 	for _, s := range c.standings() {
 		out = append(out, s.row(len(c.goal)))
 	}
@@ -122,7 +125,7 @@ func (s Standing) row(seeds int) []string {
 type contestConfig struct {
 	Train     []train.Spec `json:"train"`
 	Looks     int          `json:"looks"`
-	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the first contender's accuracy at its end
+	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the reference's end
 	Standings []Standing   `json:"standings"`
 }
 
@@ -140,7 +143,8 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
 	for i, m := range c.all {
 		for seed := range c.runs[i] {
-			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier), strconv.Itoa(seed + 1)}
+			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier),
+				strconv.Itoa(seed + 1)}
 			for _, row := range rows(i, seed, &c.runs[i][seed]) {
 				out = append(out, append(own[:len(own):len(own)], row...))
 			}
@@ -151,10 +155,12 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 
 // table returns how every run ended, as rows of CSV.
 func (c *contest) table(f *frame) [][]string {
-	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target", "mean_lag", "max_lag", "idle", "diverged"},
+	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
+		"mean_lag", "max_lag", "idle", "diverged"},
 		func(_, seed int, r *timed) [][]string {
 			mean, most := r.lag()
-			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock), report.Number(c.goal[seed]), c.reachedText(seed, r),
+			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock),
+				report.Number(c.goal[seed]), c.reachedText(seed, r),
 				report.Number(mean), strconv.Itoa(most), report.Number(r.idle()), strconv.FormatBool(r.Diverged)}}
 		})
 }
@@ -211,10 +217,12 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 
 // idleTable returns how every client spent its time, as rows of CSV.
 func (c *contest) idleTable(f *frame) [][]string {
-	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"}, func(_, _ int, r *timed) (rows [][]string) {
-		for client := range r.Busy {
-			rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]), report.Number(r.waiting(client))})
-		}
-		return rows
-	})
+	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"},
+		func(_, _ int, r *timed) (rows [][]string) {
+			for client := range r.Busy {
+				rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]),
+					report.Number(r.waiting(client))})
+			}
+			return rows
+		})
 }

@@ -58,7 +58,8 @@ func TestFlippedBitsOfCellsAreSeen(t *testing.T) {
 		t.Errorf("%d flips were not seen, want at most those of the case of %d letters", taken, keys)
 	}
 	// Neither is a cell of another key taken, nor one of before there were digests.
-	for _, text := range []string{strings.Replace(string(whole), "key", "kex", 2), string(text), `{"key":"key","result":7}`} {
+	for _, text := range []string{strings.Replace(string(whole), "key", "kex", 2), string(text),
+		`{"key":"key","result":7}`} {
 		if err := os.WriteFile(s.path("key"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +181,8 @@ func TestSearchRefusesRepeats(t *testing.T) {
 	spec.Sigmas, spec.Eta0, spec.Beta = make([]float64, 3001), []float64{1, 1}, []float64{2, 1, 2}
 	spec.Models = append(spec.Models, spec.Models[0])
 	err := spec.Validate()
-	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice", "models: lenet is listed twice"} {
+	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice",
+		"models: lenet is listed twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %.300v", want, err)
 		}

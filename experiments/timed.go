@@ -29,8 +29,8 @@ type timed struct {
 	Clock     sim.Time      `json:"clock"`     // virtual time at the end
 	At        []sim.Time    `json:"at"`        // virtual time of each look
 	Accuracy  []float64     `json:"accuracy"`
-	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are 0, and nothing below is set
-	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by the lag i − k they were computed with
+	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are then 0
+	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
 	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
 	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if none ever is
 	Done      []sim.Time    `json:"done"`               // when each client's last round ended
@@ -52,7 +52,8 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 		check: func(text json.RawMessage) error {
 			t, err := decode[timed](text)
 			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
-				err = fmt.Errorf("experiments: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy), looks+1)
+				err = fmt.Errorf("experiments: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+					looks+1)
 			}
 			return err
 		},
@@ -60,7 +61,8 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 }
 
 // runTimed trains on the virtual clock and looks at the model on the way.
-func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int, progress func(part float64)) (*timed, error) {
+func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
+	progress func(part float64)) (*timed, error) {
 	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
 	if err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func (s UtilitySpec) plain() train.Spec {
 
 // run trains w* and adds the noise. It reports which part of the work is done,
 // from time to time.
-func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64), keep train.Keep) (*Utility, error) {
+func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
+	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -88,7 +89,8 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("experiments: w* labels none of the %d test rows rightly: there is no fraction of its accuracy", p.Test.Len())
+		return nil, fmt.Errorf("experiments: w* labels none of the %d test rows rightly: there is no fraction of its "+
+			"accuracy", p.Test.Len())
 	}
 	noisy := make([]float32, len(r.Params))
 	var stream rng.Stream

@@ -24,7 +24,8 @@ type UtilityReport struct {
 
 // Graph runs the spec with each clipping norm. A long run shows its progress; nil:
 // none.
-func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []float64, perf sim.Perf, progress io.Writer) (*UtilityReport, error) {
+func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []float64, perf sim.Perf,
+	progress io.Writer) (*UtilityReport, error) {
 	p, err := source.Prepare(s.Train)
 	if err != nil {
 		return nil, err

@@ -113,7 +113,8 @@ func runWindow(ctx context.Context, p *train.Prepared, perf sim.Perf, rounds int
 			if !aborted {
 				index[[2]int{h.Client, h.Number}] = len(w.Rounds)
 			}
-			w.Rounds = append(w.Rounds, windowRound{h.Client, h.Number, began[h.Client].Lag, aborted, false, began[h.Client].At, h.At, 0})
+			w.Rounds = append(w.Rounds, windowRound{h.Client, h.Number, began[h.Client].Lag, aborted, false,
+				began[h.Client].At, h.At, 0})
 		case sim.UpdateArrives:
 			i, ours := index[[2]int{h.Client, h.Number}]
 			if ours && w.Rounds[i].Arrives == 0 {

@@ -55,7 +55,8 @@ func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
 func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (float64, error) {
 	rounds := a.GradComps / s
 	return closedform.MinEpsilon(form, closedform.Setting{
-		N: a.N, Rounds: float64(rounds), Computed: float64(rounds * s), MaxSize: float64(s), Sigma: sigma, Delta: a.Delta(),
+		N: a.N, Rounds: float64(rounds), Computed: float64(rounds * s), MaxSize: float64(s), Sigma: sigma,
+		Delta: a.Delta(),
 	})
 }
 
@@ -132,7 +133,8 @@ func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	}
 	for i, adjacency := range adjacencies {
 		sigma, err := a.leastSigma(adjacency, s, eps)
-		if out[len(forms)+i], err = answered(err, report.NotCovered, func() answer { return answer{value: sigma} }); err != nil {
+		if out[len(forms)+i], err = answered(err, report.NotCovered,
+			func() answer { return answer{value: sigma} }); err != nil {
 			return out, err
 		}
 	}
@@ -181,7 +183,8 @@ func (a auditor) largestSize(adjacency dp.Adjacency, sigma, eps float64) (int, e
 	}
 	largest := func(rounds int) int { return min(a.GradComps/rounds, a.N) }
 	least := max(a.GradComps/a.N, 1)
-	rounds := least + sort.Search(a.GradComps-least+1, func(i int) bool { return failed != nil || fits(largest(least+i)) })
+	rounds := least + sort.Search(a.GradComps-least+1,
+		func(i int) bool { return failed != nil || fits(largest(least+i)) })
 	switch {
 	case failed != nil || rounds > a.GradComps:
 		return 0, failed

@@ -37,7 +37,8 @@ func TestSearches(t *testing.T) {
 		}
 		got, err := a.largestSize(dp.AddOrRemove, sigma, eps)
 		if err != nil || got != want {
-			t.Fatalf("N = %d, K = %d, σ = %v, ε = %v: s = %d, %v, want %d", p.N, p.GradComps, sigma, eps, got, err, want)
+			t.Fatalf("N = %d, K = %d, σ = %v, ε = %v: s = %d, %v, want %d", p.N, p.GradComps, sigma, eps, got, err,
+				want)
 		}
 		s := 1 + r.IntN(min(p.N, p.GradComps))
 		text, err := a.leastSigma(dp.AddOrRemove, s, eps)

@@ -102,7 +102,8 @@ func (a auditor) budgetCells(table, row string, b paper.Budget) ([]cell, error) 
 // basicCells audits a table of basic parameters: its budget, then δ = 1/N.
 func (a auditor) basicCells() ([]cell, error) {
 	b := a.Basic
-	cells, err := a.budgetCells(b.Label, "", paper.Budget{Epsilon: b.Epsilon, Sigma: b.Sigma, Size: b.Size, Exact: true})
+	cells, err := a.budgetCells(b.Label, "", paper.Budget{Epsilon: b.Epsilon, Sigma: b.Sigma, Size: b.Size,
+		Exact: true})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ func (a auditor) comparisonCells() ([]cell, error) {
 		fdp     []candidate
 	}{
 		{"T_min", c.Formula, candidate{loopName, true, r.size}, []candidate{{clt + loopName, true, r.fdp}}},
-		{"T_min_asym", c.Asym, candidate{asymName, true, r.sizeAsym}, []candidate{{clt + asymName, true, r.fdpAsym}, {clt + quarterName, false, r.fdpQuarter}}},
+		{"T_min_asym", c.Asym, candidate{asymName, true, r.sizeAsym},
+			[]candidate{{clt + asymName, true, r.fdpAsym}, {clt + quarterName, false, r.fdpQuarter}}},
 	} {
 		epsilons, err := a.epsilons(sigma, int(column.printed.Size.Value()))
 		if err != nil {

@@ -19,7 +19,8 @@ func ExampleMake() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	err = papertables.Make(context.Background(), papertables.Options{Out: dir, Accountant: closedform.Accountant{}, Workers: 2})
+	err = papertables.Make(context.Background(), papertables.Options{Out: dir, Accountant: closedform.Accountant{},
+		Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

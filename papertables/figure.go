@@ -75,7 +75,8 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 	closed := plots.Line{Name: "closed form, corrected γ"}
 	clt := plots.Line{Name: "CLT: an approximation"}
 	goal := plots.Line{Name: "ε_target", Emphasise: true}
-	certified := []plots.Line{{Name: c.accountant.Name() + ", add-or-remove"}, {Name: c.accountant.Name() + ", replace-one"}}
+	certified := []plots.Line{{Name: c.accountant.Name() + ", add-or-remove"},
+		{Name: c.accountant.Name() + ", replace-one"}}
 	for i, s := range c.sizes {
 		if c.closed[i] > 0 {
 			add(&closed, s, c.closed[i], c.closed[i])
@@ -91,8 +92,10 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("What s costs: N = %d, k = %g epochs, σ = %g", c.N, c.Epochs(), c.sigma),
 		XLabel: "expected sample size s", YLabel: fmt.Sprintf("ε at δ = 1/%d", c.N),
-		Caption: fmt.Sprintf("T = K/s rounds, rounded down, K = %d, Poisson sampling. Closed form: the least ε of Theorem simpleF (add-or-remove adjacency), an upper bound. "+
-			"%s: upper ends, with a band down to the lower ends. CLT: the formula for uniform sampling that the paper calls ε_f-DP; no guarantee. "+
+		Caption: fmt.Sprintf("T = K/s rounds, rounded down, K = %d, Poisson sampling. Closed form: the least ε of "+
+			"Theorem simpleF (add-or-remove adjacency), an upper bound. "+
+			"%s: upper ends, with a band down to the lower ends. CLT: the formula for uniform sampling that the paper "+
+			"calls ε_f-DP; no guarantee. "+
 			"ε_target = 2 ln(1/δ)/(σ²-2) = %s.", c.GradComps, c.accountant.Name(), decimal.Up(target, 5)),
 		YMin: 0, YMax: top,
 	}
@@ -106,7 +109,8 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 
 // curveTable is the figures' data, long form.
 func curveTable(accountant string, curves []*sizeCurve) [][]string {
-	header := []string{"data", "n", "epochs", "sigma", "delta", "sample_size", "rounds", "closed_form_epsilon", "clt_uniform_epsilon"}
+	header := []string{"data", "n", "epochs", "sigma", "delta", "sample_size", "rounds", "closed_form_epsilon",
+		"clt_uniform_epsilon"}
 	for _, adjacency := range adjacencies {
 		name := accountantColumn(accountant, adjacency)
 		header = append(header, name+"_lower", name+"_upper")
@@ -118,7 +122,8 @@ func curveTable(accountant string, curves []*sizeCurve) [][]string {
 			if c.closed[i] > 0 {
 				closed = decimal.Up(c.closed[i], 6)
 			}
-			row := []string{c.Name, strconv.Itoa(c.N), report.Number(c.Epochs()), string(c.Comparison.Sigma), report.Number(c.Delta()), strconv.Itoa(s),
+			row := []string{c.Name, strconv.Itoa(c.N), report.Number(c.Epochs()), string(c.Comparison.Sigma),
+				report.Number(c.Delta()), strconv.Itoa(s),
 				strconv.Itoa(c.GradComps / s), closed, report.Number(c.clt[i])}
 			for _, b := range c.bounds[i] {
 				a := interval(b)

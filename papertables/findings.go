@@ -76,7 +76,8 @@ func (a auditor) find() (*finding, error) {
 
 // allEpochs is a run of k epochs in so many rounds.
 func allEpochs(adjacency dp.Adjacency, sigma, k float64, rounds int) []dp.Event {
-	return []dp.Event{{Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: k / float64(rounds), Count: rounds}}
+	return []dp.Event{{Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: k / float64(rounds),
+		Count: rounds}}
 }
 
 // replaceOne is a setting in which the theorem is wrong if its neighbours

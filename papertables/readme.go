@@ -14,13 +14,17 @@ import (
 func (a *audit) readme() report.Page {
 	var p report.Page
 	p.Title("What the numbers in the paper's tables are")
-	p.Text("Every number about privacy in the paper's tables of parameters, budgets and comparisons, recomputed. Written by `proactivedp tables`; nothing here depends on data or chance.")
+	p.Text("Every number about privacy in the paper's tables of parameters, budgets and comparisons, recomputed. " +
+		"Written by `proactivedp tables`; nothing here depends on data or chance.")
 	p.Items([]string{
-		fmt.Sprintf("[%s](%[1]s), [%s](%[2]s): each printed number, the procedure that gives it, the theorem, the %s accountant, a verdict.", listFile, tablesFile, a.accountant),
+		fmt.Sprintf("[%s](%[1]s), [%s](%[2]s): each printed number, the procedure that gives it, the theorem, the %s "+
+			"accountant, a verdict.", listFile, tablesFile, a.accountant),
 		fmt.Sprintf("[%s](%[1]s) and the pictures below: ε over the sample size.", curvesFile),
 	})
-	p.Text("Throughout, ε is that of one record of one client with N records, at δ = 1/N, for all its rounds; sampling is Poisson. "+
-		"The theorem is simpleF, an upper bound for add-or-remove adjacency. What %s gives are the upper ends of its intervals, rounded up; the lower ends are in the data. L is ln(1/δ), k = K/N.", a.accountant)
+	p.Text("Throughout, ε is that of one record of one client with N records, at δ = 1/N, for all its rounds; "+
+		"sampling is Poisson. "+
+		"The theorem is simpleF, an upper bound for add-or-remove adjacency. What %s gives are the upper ends of its "+
+		"intervals, rounded up; the lower ends are in the data. L is ln(1/δ), k = K/N.", a.accountant)
 	a.summary(&p)
 	a.unsettledGamma(&p)
 	a.gammaError(&p)
@@ -32,7 +36,8 @@ func (a *audit) readme() report.Page {
 	a.adjacency(&p)
 	p.Section("What is not here")
 	p.Text("Accuracies, and what choosing C, σ, K and step sizes by them costs: no ε above counts it. " +
-		"Data sets of another size: the guarantee of N = 10000 is not that of a client who holds fewer records. Records that several clients hold pay for each of them.")
+		"Data sets of another size: the guarantee of N = 10000 is not that of a client who holds fewer records. " +
+		"Records that several clients hold pay for each of them.")
 	return p
 }
 
@@ -46,38 +51,49 @@ func (a *audit) summary(p *report.Page) {
 		}
 	}
 	p.Section("In short")
-	p.Text("Of %d printed numbers %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s: what the others were computed from.",
-		total, count[reproduced], reproduced, count[byAnother], byAnother, count[unsupported], "do not follow", count[given], given)
+	p.Text("Of %d printed numbers %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s: what the "+
+		"others were computed from.",
+		total, count[reproduced], reproduced, count[byAnother], byAnother, count[unsupported], "do not follow",
+		count[given], given)
 }
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2 the first update lands above the fixed point, the second below it, and so the loop ends there and keeps the first. " +
-		"The right-hand side falls as γ grows, so the first update is always above the fixed point, and the sizes it gives are smaller than they could be, not wrong.")
+	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2 the first update " +
+		"lands above the fixed point, the second below it, and so the loop ends there and keeps the first. " +
+		"The right-hand side falls as γ grows, so the first update is always above the fixed point, and the sizes it " +
+		"gives are smaller than they could be, not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
-			report.Fixed(f.run.gamma, 4), report.Fixed(f.run.gammaNext, 4), report.Fixed(f.limits[0].Gamma, 5), report.Fixed(f.run.size, 2), report.Fixed(f.limits[0].SMax, 2)})
+			report.Fixed(f.run.gamma, 4), report.Fixed(f.run.gammaNext, 4), report.Fixed(f.limits[0].Gamma, 5),
+			report.Fixed(f.run.size, 2), report.Fixed(f.limits[0].SMax, 2)})
 	}
-	p.Table([]string{"N", "σ", "ε = 2L/(σ²−2)", "γ kept", "next γ", "γ of the theorem", "s as run", "s of the theorem"}, rows)
+	p.Table([]string{"N", "σ", "ε = 2L/(σ²−2)", "γ kept", "next γ", "γ of the theorem", "s as run", "s of the theorem"},
+		rows)
 }
 
 func (a *audit) gammaError(p *report.Page) {
 	p.Section("γ has an algebra error")
-	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² in the place of 1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
+	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² in the place of " +
+		"1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
-		rows = append(rows, []string{strconv.Itoa(f.N), report.Fixed(printed.Gamma, 5), report.Fixed(corrected.Gamma, 5),
-			report.Percent(corrected.Gamma/printed.Gamma - 1), report.Fixed(printed.SMax, 2), report.Fixed(corrected.SMax, 2)})
+		rows = append(rows, []string{strconv.Itoa(f.N), report.Fixed(printed.Gamma, 5),
+			report.Fixed(corrected.Gamma, 5),
+			report.Percent(corrected.Gamma/printed.Gamma - 1), report.Fixed(printed.SMax, 2),
+			report.Fixed(corrected.SMax, 2)})
 	}
 	p.Table([]string{"N", "γ, printed form", "γ, corrected", "larger by", "s, printed form", "s, corrected"}, rows)
 }
 
 func (a *audit) missingEpsilon(p *report.Page) {
 	p.Section("The budgets' σ lacks “+ε”")
-	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so too small for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
-		"(More noise than is needed means that the row is labelled with too large an ε: see below.) The last column is the ε that the theorem, with the corrected γ, does give for the printed σ and s.")
+	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so too small " +
+		"for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
+		"(More noise than is needed means that the row is labelled with too large an ε: see below.) The last column " +
+		"is the ε that the theorem, with the corrected γ, does give for the printed σ and s.")
 	var rows [][]string
 	for _, t := range a.tables {
 		for i, c := range t.cells {
@@ -86,15 +102,19 @@ func (a *audit) missingEpsilon(p *report.Page) {
 			}
 			eps := t.cells[i-1]
 			needed := c.answers[len(forms)-1].value
-			rows = append(rows, []string{c.table, string(eps.printed), string(c.printed), needed, eps.answers[len(forms)-1].value})
+			rows = append(rows, []string{c.table, string(eps.printed), string(c.printed), needed,
+				eps.answers[len(forms)-1].value})
 		}
 	}
-	p.Table([]string{"table", "ε printed", "σ printed", "σ needed for that ε", "ε of the theorem at that σ and s"}, rows)
+	p.Table([]string{"table", "ε printed", "σ printed", "σ needed for that ε", "ε of the theorem at that σ and s"},
+		rows)
 }
 
 func (a *audit) wrongLabels(p *report.Page) {
 	p.Section("Rows that are not what they say")
-	p.Text("By the procedure that gives the other rows of its table, from the printed s. (The δ printed for N = 60000 is 1/60000 rounded up; 1/N itself is used here.)")
+	p.Text("By the procedure that gives the other rows of its table, from the printed s. (The δ printed for N " +
+		"= 60000 " +
+		"is 1/60000 rounded up; 1/N itself is used here.)")
 	var rows [][]string
 	for _, t := range a.tables {
 		for _, c := range t.cells {
@@ -108,22 +128,26 @@ func (a *audit) wrongLabels(p *report.Page) {
 
 func (a *audit) asymptoticColumn(p *report.Page) {
 	p.Section("ε_f-DP in the column T_min_asym is that of another T")
-	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half the rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and T.")
+	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half the " +
+		"rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and T.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), string(f.Comparison.Asym.FDP),
-			report.Fixed(f.run.fdpQuarter, 4), report.Fixed(f.run.fdpAsym, 4), compared(f.run.fdpAsym, f.run.fdpAsym, f.run.epsilon)})
+			report.Fixed(f.run.fdpQuarter, 4), report.Fixed(f.run.fdpAsym, 4),
+			compared(f.run.fdpAsym, f.run.fdpAsym, f.run.epsilon)})
 	}
 	p.Table([]string{"N", "ε_target", "ε_f-DP printed", "at k²/(4ε)", "at k²/(2ε)", "that is"}, rows)
 }
 
 func (a *audit) tightness(p *report.Page) {
 	p.Section("How tight the theorem is")
-	p.Text("The paper concludes from that column that ε_target cannot be achieved at T = k²/(2ε), and that its formula is tight up to a factor 2γ. By %s, for ⌊T⌋ rounds over all of K:", a.accountant)
+	p.Text("The paper concludes from that column that ε_target cannot be achieved at T = k²/(2ε), and that its "+
+		"formula is tight up to a factor 2γ. By %s, for ⌊T⌋ rounds over all of K:", a.accountant)
 	var rows [][]string
 	for _, f := range a.findings {
 		for _, t := range f.asym {
-			row := []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), fmt.Sprintf("k²/(%dε)", t.divisor), strconv.Itoa(t.rounds)}
+			row := []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), fmt.Sprintf("k²/(%dε)", t.divisor),
+				strconv.Itoa(t.rounds)}
 			for _, b := range t.bounds {
 				row = append(row, interval(b).value, comparedBound(b, f.run.epsilon))
 			}
@@ -135,7 +159,8 @@ func (a *audit) tightness(p *report.Page) {
 		header = append(header, string(adjacency), "that is")
 	}
 	p.Table(header, rows)
-	p.Text("The least T that is certified for ε_target, as c in T = c·k²/ε, from the s up to which every run is; below 1/2 is below k²/(2ε):")
+	p.Text("The least T that is certified for ε_target, as c in T = c·k²/ε, from the s up to which every run is; " +
+		"below 1/2 is below k²/(2ε):")
 	rows = nil
 	for _, f := range a.findings {
 		row := []string{strconv.Itoa(f.N), report.Fixed(f.limits[1].Gamma, 3)}
@@ -162,7 +187,8 @@ func (f *finding) leastC(size answer) string {
 
 func (a *audit) looseness(p *report.Page) {
 	p.Section("How loose the closed form is")
-	p.Text("What runs of the closed form cost by %s, add-or-remove adjacency, and what σ their size would need for ε_target.", a.accountant)
+	p.Text("What runs of the closed form cost by %s, add-or-remove adjacency, and what σ their size would need for "+
+		"ε_target.", a.accountant)
 	var rows [][]string
 	for _, f := range a.findings {
 		for _, r := range []struct {
@@ -170,7 +196,8 @@ func (a *audit) looseness(p *report.Page) {
 			bound *dp.Bound
 			least string
 		}{{int(f.run.size), f.asRun[0], report.NoAnswer}, {f.size(), f.exact[0], f.least[len(forms)].value}} {
-			rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), strconv.Itoa(r.size), decimal.Up(f.run.epsilon, 5),
+			rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), strconv.Itoa(r.size),
+				decimal.Up(f.run.epsilon, 5),
 				interval(r.bound).value, factor(f.run.epsilon, r.bound), r.least})
 		}
 	}
@@ -182,14 +209,16 @@ func (a *audit) looseness(p *report.Page) {
 
 func (a *audit) adjacency(p *report.Page) {
 	p.Section("It matters which neighbours are meant")
-	p.Text("The theorem is for data sets of which one has a record more (add-or-remove). If a record is replaced instead, a run can cost more than the theorem's ε. One that does, with the rounds that either γ asks for:")
+	p.Text("The theorem is for data sets of which one has a record more (add-or-remove). If a record is replaced " +
+		"instead, a run can cost more than the theorem's ε. One that does, with the rounds that either γ asks for:")
 	var rows [][]string
 	for _, e := range a.replaceOne {
 		main := "not met"
 		if e.main {
 			main = "met"
 		}
-		row := []string{string(e.form), strconv.Itoa(e.n), fmt.Sprintf("%g", e.epochs), decimal.Up(e.sigma, 6), strconv.Itoa(e.rounds), fmt.Sprintf("%g", e.epsilon), main}
+		row := []string{string(e.form), strconv.Itoa(e.n), fmt.Sprintf("%g", e.epochs), decimal.Up(e.sigma, 6),
+			strconv.Itoa(e.rounds), fmt.Sprintf("%g", e.epsilon), main}
 		for _, b := range e.bounds {
 			row = append(row, interval(b).value, comparedBound(b, e.epsilon))
 		}
@@ -203,7 +232,8 @@ func (a *audit) adjacency(p *report.Page) {
 	p.Text("The paper's own settings, at the largest whole s of the corrected γ, under replace-one:")
 	rows = nil
 	for _, f := range a.findings {
-		rows = append(rows, []string{strconv.Itoa(f.N), strconv.Itoa(f.size()), decimal.Up(f.run.epsilon, 5), interval(f.exact[1]).value, comparedBound(f.exact[1], f.run.epsilon)})
+		rows = append(rows, []string{strconv.Itoa(f.N), strconv.Itoa(f.size()), decimal.Up(f.run.epsilon, 5),
+			interval(f.exact[1]).value, comparedBound(f.exact[1], f.run.epsilon)})
 	}
 	p.Table([]string{"N", "s", "ε_target", "replace-one", "that is"}, rows)
 }
@@ -211,11 +241,20 @@ func (a *audit) adjacency(p *report.Page) {
 // columns explains the tables of numbers.
 func columns(p *report.Page, accountant string) {
 	p.Items([]string{
-		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or cut off (sizes: cut off; round ε such as 0.25: within 1 %), or else of the usual one for the table. “From s” is the paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the signed loop is its iteration of γ.",
-		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ rounds, δ = 1/N.", accountant),
-		"In those columns a row of **ε** has the ε of runs with the printed σ and s (ε_target and ε_f-DP too); **σ**, the least noise at the printed s and ε; **s**, the largest size for the ε: " +
-			"by the theorem with the σ that goes with ε, by the accountant with the printed σ, up to which every run is certified.",
-		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the others of its row are computed from it).", reproduced, byAnother, unsupported, given),
+		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or cut off (sizes: " +
+			"cut off; round ε such as 0.25: within 1 %), or else of the usual one for the table. “From s” is the " +
+			"paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the " +
+			"signed loop " +
+			"is its iteration of γ.",
+		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ "+
+			"rounds, δ = 1/N.", accountant),
+		"In those columns a row of **ε** has the ε of runs with the printed σ and s (ε_target and ε_f-DP " +
+			"too); **σ**, " +
+			"the least noise at the printed s and ε; **s**, the largest size for the ε: " +
+			"by the theorem with the σ that goes with ε, by the accountant with the printed σ, up to which every run " +
+			"is certified.",
+		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the others of its row are computed "+
+			"from it).", reproduced, byAnother, unsupported, given),
 	})
 }
 

@@ -85,7 +85,9 @@ func auditAll(ctx context.Context, o Options) (*audit, error) {
 		findings:   make([]*finding, len(problems)),
 		curves:     make([]*sizeCurve, len(problems)),
 	}
-	parts := []func() error{part(&all.replaceOne, func() ([]replaceOne, error) { return replaceOneExample(ctx, o.Accountant) })}
+	parts := []func() error{part(&all.replaceOne, func() ([]replaceOne, error) {
+		return replaceOneExample(ctx, o.Accountant)
+	})}
 	for i, p := range problems {
 		a := auditor{ctx, p, o.Accountant}
 		parts = append(parts, part(&all.findings[i], a.find), part(&all.curves[i], a.curve))
@@ -123,11 +125,14 @@ func tablePlans(ctx context.Context, accountant dp.Accountant) []tablePlan {
 			fmt.Sprintf("Basic parameters: "+setting, p.Basic.Label), []func() ([]cell, error){a.basicCells}})
 		rows := tablePlan{title: fmt.Sprintf("Privacy budgets: "+setting, p.Budgets.Label)}
 		for _, b := range p.Budgets.Rows {
-			rows.rows = append(rows.rows, func() ([]cell, error) { return a.budgetCells(p.Budgets.Label, "ε "+string(b.Epsilon), b) })
+			rows.rows = append(rows.rows, func() ([]cell, error) {
+				return a.budgetCells(p.Budgets.Label, "ε "+string(b.Epsilon), b)
+			})
 		}
 		budgets = append(budgets, rows)
 		comparisons = append(comparisons, tablePlan{
-			fmt.Sprintf("ε_target and ε_f-DP: "+setting, p.Comparison.Label), []func() ([]cell, error){a.comparisonCells}})
+			fmt.Sprintf("ε_target and ε_f-DP: "+setting, p.Comparison.Label),
+			[]func() ([]cell, error){a.comparisonCells}})
 	}
 	return slices.Concat(basics, budgets, comparisons)
 }

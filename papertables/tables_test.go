@@ -75,7 +75,8 @@ func TestVerdictsOnBudgets(t *testing.T) {
 		{cifar, "ε 3.0", quantityEpsilon}:              unsupported,
 		{cifar, "ε 3.0", quantitySigma}:                unsupported,
 	}
-	usual := map[string]verdict{quantityEpsilon: byAnother, quantitySigma: byAnother, quantitySize: given, quantityDelta: reproduced}
+	usual := map[string]verdict{quantityEpsilon: byAnother, quantitySigma: byAnother, quantitySize: given,
+		quantityDelta: reproduced}
 	rows := 0
 	for _, p := range paper.Cases() {
 		for _, label := range []string{p.Basic.Label, p.Budgets.Label} {
@@ -85,7 +86,8 @@ func TestVerdictsOnBudgets(t *testing.T) {
 					want = usual[c.quantity]
 				}
 				if c.verdict != want {
-					t.Errorf("%s, %s, %s = %s (%s by %s): %s, want %s", c.table, c.row, c.quantity, c.printed, c.computed, c.procedure, c.verdict, want)
+					t.Errorf("%s, %s, %s = %s (%s by %s): %s, want %s", c.table, c.row, c.quantity, c.printed,
+						c.computed, c.procedure, c.verdict, want)
 				}
 				if c.quantity == quantityEpsilon {
 					rows++
@@ -103,7 +105,8 @@ func TestVerdictsOnBudgets(t *testing.T) {
 		{cifar, "ε 3.0", quantityEpsilon}:  2.66220,
 		{cifar, "ε 3.0", quantitySigma}:    2.85105,
 	} {
-		nearTo(t, k.row+" "+k.quantity, num(t, cellsOf(t, k.table)[[2]string{k.row, k.quantity}].computed), want, 5.1e-6)
+		nearTo(t, k.row+" "+k.quantity, num(t, cellsOf(t, k.table)[[2]string{k.row, k.quantity}].computed), want,
+			5.1e-6)
 	}
 }
 
@@ -121,7 +124,8 @@ func TestVerdictsOnComparisons(t *testing.T) {
 				want = byAnother
 			}
 			if c.verdict != want {
-				t.Errorf("%s, %v = %s (%s by %s): %s, want %s", c.table, k, c.printed, c.computed, c.procedure, c.verdict, want)
+				t.Errorf("%s, %v = %s (%s by %s): %s, want %s", c.table, k, c.printed, c.computed, c.procedure,
+					c.verdict, want)
 			}
 		}
 	}
@@ -165,7 +169,8 @@ func TestSignedLoopIsOneUpdate(t *testing.T) {
 			}
 			once, sigmaOnce, errOnce := calculatorBySize(p, b.Size.Value(), withoutEpsilon, oneUpdate)
 			if err != nil || errOnce != nil || eps != once || sigma != sigmaOnce {
-				t.Errorf("N = %d, s = %s: (%v, %v), %v; once (%v, %v), %v", p.N, b.Size, eps, sigma, err, once, sigmaOnce, errOnce)
+				t.Errorf("N = %d, s = %s: (%v, %v), %v; once (%v, %v), %v", p.N, b.Size, eps, sigma, err, once,
+					sigmaOnce, errOnce)
 			}
 		}
 	}
@@ -213,7 +218,8 @@ func TestAccountantColumnsAgainstOracle(t *testing.T) {
 			for i, adjacency := range adjacencies {
 				peer := math.Inf(1)
 				for _, r := range rows {
-					if strings.HasPrefix(r.Accountant, "dp_accounting-PLD") && r.Adjacency == string(adjacency) && r.N == p.N &&
+					if strings.HasPrefix(r.Accountant, "dp_accounting-PLD") && r.Adjacency == string(adjacency) &&
+						r.N == p.N &&
 						r.Sigma == b.Sigma.Value() && float64(r.S) == b.Size.Value() && r.T == p.GradComps/r.S {
 						peer = min(peer, r.Epsilon)
 					}
@@ -222,10 +228,12 @@ func TestAccountantColumnsAgainstOracle(t *testing.T) {
 					continue
 				}
 				compared++
-				got := cellsOf(t, p.Budgets.Label)[[2]string{"ε " + string(b.Epsilon), quantityEpsilon}].answers[len(forms)+i]
+				got := cellsOf(t, p.Budgets.Label)[[2]string{"ε " + string(b.Epsilon),
+					quantityEpsilon}].answers[len(forms)+i]
 				upper, lower := num(t, got.value), num(t, got.lower)
 				if lower > peer || upper < peer*(1-1e-3) || upper > peer*(1+2e-3) {
-					t.Errorf("N = %d, s = %s, %s: [%v, %v], dp_accounting %v", p.N, b.Size, adjacency, lower, upper, peer)
+					t.Errorf("N = %d, s = %s, %s: [%v, %v], dp_accounting %v", p.N, b.Size, adjacency, lower, upper,
+						peer)
 				}
 			}
 		}
@@ -239,7 +247,8 @@ func TestAccountantColumnsAgainstOracle(t *testing.T) {
 // the comparisons: s at the same σ, σ at the same s, and c of T = c·k²/ε.
 func TestWhatTheAccountantAllows(t *testing.T) {
 	for i, want := range []struct{ addRemove, replaceOne, sigma, c float64 }{
-		{365, 92, 5.67, 0.272}, {3549, 908, 4.20, 0.429}, {7073, 1880, 2.34, 0.531}, // for each setting: s under either adjacency, σ, and c
+		// for each setting: s under either adjacency, σ, and c
+		{365, 92, 5.67, 0.272}, {3549, 908, 4.20, 0.429}, {7073, 1880, 2.34, 0.531},
 	} {
 		f := auditOf(t).findings[i]
 		for j, s := range []float64{want.addRemove, want.replaceOne} {
@@ -266,8 +275,10 @@ func TestTightness(t *testing.T) {
 		f := auditOf(t).findings[i]
 		for j, a := range f.asym {
 			for l, b := range a.bounds {
-				if w := want[j][l]; b.EpsilonLower > w+1e-5 || b.EpsilonUpper < w*(1-1e-3) || b.EpsilonUpper > w*(1+2e-3) {
-					t.Errorf("N = %d, k²/(%dε), %s: [%v, %v], want %v", f.N, a.divisor, adjacencies[l], b.EpsilonLower, b.EpsilonUpper, w)
+				if w := want[j][l]; b.EpsilonLower > w+1e-5 || b.EpsilonUpper < w*(1-1e-3) ||
+					b.EpsilonUpper > w*(1+2e-3) {
+					t.Errorf("N = %d, k²/(%dε), %s: [%v, %v], want %v", f.N, a.divisor, adjacencies[l], b.EpsilonLower,
+						b.EpsilonUpper, w)
 				}
 			}
 		}

@@ -48,7 +48,8 @@ func checkFolder(dir string) error {
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("papertables: out = %q holds a %s but no %s written with it: name another folder", dir, name, readmeFile)
+			return fmt.Errorf("papertables: out = %q holds a %s but no %s written with it: name another folder", dir,
+				name, readmeFile)
 		}
 	}
 	return nil
@@ -109,16 +110,18 @@ func (a *audit) write(dir string) error {
 		add(curvePicture(c.Case), picture.WritePNG)
 	}
 	// The manifest is written last, when the digests of the others are known.
-	return atomicfile.WriteSet(files, atomicfile.Output{Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(m)
-	}})
+	return atomicfile.WriteSet(files, atomicfile.Output{Path: filepath.Join(dir, manifestFile),
+		Write: func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(m)
+		}})
 }
 
 // records returns every cell of every table as rows of CSV, the header first.
 func (a *audit) records() [][]string {
-	header := []string{"table", "row", "quantity", "printed", "procedure_value", "procedure", "theorem_printed_gamma", "theorem_corrected_gamma"}
+	header := []string{"table", "row", "quantity", "printed", "procedure_value", "procedure", "theorem_printed_gamma",
+		"theorem_corrected_gamma"}
 	for _, adjacency := range adjacencies {
 		name := accountantColumn(a.accountant, adjacency)
 		header = append(header, name, name+"_lower")
@@ -148,7 +151,8 @@ func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 func (a *audit) list() report.Page {
 	var p report.Page
 	p.Title("The paper's tables, number by number")
-	p.Text("Each printed number beside what the paper's procedure gives and what is true. [%s](%s) says what follows from it, and how to make this file.", readmeFile, readmeFile)
+	p.Text("Each printed number beside what the paper's procedure gives and what is true. [%s](%s) says what follows "+
+		"from it, and how to make this file.", readmeFile, readmeFile)
 	columns(&p, a.accountant)
 	for _, t := range a.tables {
 		p.Section("%s", t.title)
@@ -161,7 +165,8 @@ func (a *audit) list() report.Page {
 			rows = append(rows, append(row, string(c.verdict)))
 		}
 		p.Table([]string{"row", "", "printed", "computed", "by", "theorem, printed γ", "theorem, corrected γ",
-			a.accountant + ", " + string(adjacencies[0]), a.accountant + ", " + string(adjacencies[1]), "verdict"}, rows)
+			a.accountant + ", " + string(adjacencies[0]), a.accountant + ", " + string(adjacencies[1]), "verdict"},
+			rows)
 	}
 	return p
 }

@@ -64,7 +64,8 @@ func TestMakeTablesIsReproducible(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"README.md", "epsilon-over-s-10000.png", "epsilon-over-s-50000.png", "epsilon-over-s-60000.png", "epsilon-over-s.csv", "manifest.json", "tables.csv", "tables.md"}
+	want := []string{"README.md", "epsilon-over-s-10000.png", "epsilon-over-s-50000.png", "epsilon-over-s-60000.png",
+		"epsilon-over-s.csv", "manifest.json", "tables.csv", "tables.md"}
 	if !slices.Equal(names, want) || len(b) != len(want) {
 		t.Errorf("files %v and %d, want %v", names, len(b), want)
 	}
@@ -73,7 +74,8 @@ func TestMakeTablesIsReproducible(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if want := map[string]int{"tables.csv": 1 + 3*4 + 20*3 + 3*8, "epsilon-over-s.csv": 1 + 3*figurePoints}[name]; len(rows) != want {
+		if want := map[string]int{"tables.csv": 1 + 3*4 + 20*3 + 3*8, "epsilon-over-s.csv": 1 +
+			3*figurePoints}[name]; len(rows) != want {
 			t.Errorf("%s has %d rows, want %d", name, len(rows), want)
 		}
 	}
@@ -99,7 +101,8 @@ func TestReadmeOfTables(t *testing.T) {
 	p := auditOf(t).readme()
 	text := strings.Join(strings.Fields(p.String()), " ") // wherever lines are broken
 	for _, want := range []string{
-		"Of 96 printed numbers 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, 4 do not follow, and 23 are given",
+		"Of 96 printed numbers 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, 4 " +
+			"do not follow, and 23 are given",
 		"| 10000 | 3.12524 | 3.13103 | 0.19 % | 31.82 | 31.76 |",
 		"| tbl:basic_param_setting_epsilon | 2.0 | 3.03241 | 3.34819 | 2.5601 |",
 		"| tbl:basic_param_setting_epsilon_cifar10 | ε 3.0 | σ | 2.68273 | 2.851045 |",
@@ -116,12 +119,14 @@ func TestReadmeOfTables(t *testing.T) {
 }
 
 func TestMakeTablesRefuses(t *testing.T) {
-	for _, name := range []string{"README.md", "tables.md", "tables.csv", "epsilon-over-s.csv", "epsilon-over-s-60000.png"} {
+	for _, name := range []string{"README.md", "tables.md", "tables.csv", "epsilon-over-s.csv",
+		"epsilon-over-s-60000.png"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("# Mine\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := tablesInto(t, dir, 1); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "name another folder") {
+		if err := tablesInto(t, dir, 1); err == nil || !strings.Contains(err.Error(), name) ||
+			!strings.Contains(err.Error(), "name another folder") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if files := filesOf(t, dir); len(files) != 1 || string(files[name]) != "# Mine\n" {
@@ -129,11 +134,13 @@ func TestMakeTablesRefuses(t *testing.T) {
 		}
 	}
 	err := Make(context.Background(), Options{})
-	if err == nil || !strings.Contains(err.Error(), `out = ""`) || !strings.Contains(err.Error(), "accountant is missing") {
+	if err == nil || !strings.Contains(err.Error(), `out = ""`) ||
+		!strings.Contains(err.Error(), "accountant is missing") {
 		t.Errorf("no options: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := Make(context.Background(), Options{Out: dir, Accountant: failing{}}); err == nil || !strings.Contains(err.Error(), "broken") {
+	if err := Make(context.Background(), Options{Out: dir, Accountant: failing{}}); err == nil ||
+		!strings.Contains(err.Error(), "broken") {
 		t.Errorf("an accountant that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

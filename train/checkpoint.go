@@ -169,10 +169,12 @@ func releasedHash(v *sim.Virtual) string {
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
-		errs = append(errs, fmt.Errorf("train: runner = %q keeps no checkpoints, as it stands still at no instant and its result cannot be repeated; must be %q", s.Runner, VirtualRunner))
+		errs = append(errs, fmt.Errorf("train: runner = %q keeps no checkpoints, as it stands still at no instant and "+
+			"its result cannot be repeated; must be %q", s.Runner, VirtualRunner))
 	}
 	if s.SeedFromOS {
-		errs = append(errs, errors.New("train: a run whose randomness is the operating system's keeps no checkpoints: they would hold the secret of its noise, and without it rounds would be released twice; give a seed"))
+		errs = append(errs, errors.New("train: a run whose randomness is the operating system's keeps no checkpoints: "+
+			"they would hold the secret of its noise, and without it rounds would be released twice; give a seed"))
 	}
 	return errors.Join(errs...)
 }
@@ -194,7 +196,8 @@ func CheckKeep(path string, key []byte) error {
 	}
 	defer c.Close()
 	if !c.Finished {
-		return fmt.Errorf("train: checkpoint %s holds a run that is not finished, %d updates of it; resume it, or remove the file", path, c.Updates)
+		return fmt.Errorf("train: checkpoint %s holds a run that is not finished, %d updates of it; resume it, or "+
+			"remove the file", path, c.Updates)
 	}
 	return nil
 }

@@ -53,10 +53,12 @@ const MaxTraceRounds = 1 << 18
 // CheckTrace refuses a trace of a run that has none or too long a one.
 func (p *Prepared) CheckTrace() error {
 	if p.Spec.Runner != VirtualRunner {
-		return fmt.Errorf("train: trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner, VirtualRunner)
+		return fmt.Errorf("train: trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner,
+			VirtualRunner)
 	}
 	if n := p.Config.Run().Rounds * p.Config.Clients(); n > MaxTraceRounds {
-		return fmt.Errorf("train: trace of %d rounds of all clients, must be at most %d: train with fewer gradient computations", n, MaxTraceRounds)
+		return fmt.Errorf("train: trace of %d rounds of all clients, must be at most %d: train with fewer gradient "+
+			"computations", n, MaxTraceRounds)
 	}
 	return nil
 }
@@ -163,7 +165,8 @@ func (t *Trace) mark(track int, name string, at sim.Time, args traceArgs) {
 
 // arrow writes the start (phase "s") or the end ("f") of an update's way.
 func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
-	e := traceEvent{Name: "update", Cat: "message", Phase: phase, At: micros(at), TID: track, ID: fmt.Sprintf("%d.%d", client, round)}
+	e := traceEvent{Name: "update", Cat: "message", Phase: phase, At: micros(at), TID: track,
+		ID: fmt.Sprintf("%d.%d", client, round)}
 	if phase == "f" {
 		e.Binds = "e"
 	}
@@ -181,12 +184,14 @@ func (t *Trace) happen(h sim.Happening) {
 		t.endRound(h)
 	case sim.UpdateArrives:
 		t.counts.Updates++
-		t.mark(serverTrack, fmt.Sprintf("update of client %d", h.Client), h.At, traceArgs{"client": h.Client, "round": h.Number})
+		t.mark(serverTrack, fmt.Sprintf("update of client %d", h.Client), h.At,
+			traceArgs{"client": h.Client, "round": h.Number})
 		t.arrow("f", serverTrack, h.At, h.Client, h.Number)
 	case sim.BroadcastSent:
 		t.counts.Broadcasts++
 		if h.Client != sim.AllClients {
-			t.mark(serverTrack, fmt.Sprintf("v̂_%d to client %d", h.Number, h.Client), h.At, traceArgs{"k": h.Number, "client": h.Client})
+			t.mark(serverTrack, fmt.Sprintf("v̂_%d to client %d", h.Number, h.Client), h.At,
+				traceArgs{"k": h.Number, "client": h.Client})
 			return
 		}
 		t.slice(serverTrack, fmt.Sprintf("to v̂_%d", h.Number), t.cut, h.At, traceArgs{"k": h.Number})
@@ -219,7 +224,8 @@ func (t *Trace) endRound(h sim.Happening) {
 		name, args["aborted"] = name+", aborted", true
 	} else {
 		t.counts.Rounds++
-		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number) // the arrow must begin within the slice
+		// the arrow must begin within the slice
+		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number)
 	}
 	t.slice(clientTrack(h.Client), name, c.round.At, h.At, args)
 	c.busy, c.free = false, h.At

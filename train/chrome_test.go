@@ -58,7 +58,8 @@ func TestTraceTellsTheRun(t *testing.T) {
 	calm := smallSpec()
 	calm.Delay, calm.Latency = "3", "exponential:40us"
 	f, r := checkTrace(t, calm)
-	if want := (TraceCounts{Rounds: r.Updates, Updates: r.Updates, Broadcasts: f.Counts.Broadcasts}); f.Counts != want || f.Counts.Broadcasts < 1 {
+	if want := (TraceCounts{Rounds: r.Updates, Updates: r.Updates,
+		Broadcasts: f.Counts.Broadcasts}); f.Counts != want || f.Counts.Broadcasts < 1 {
 		t.Errorf("counts %+v, want %+v", f.Counts, want)
 	}
 	rough := calm
@@ -71,7 +72,8 @@ func TestTraceTellsTheRun(t *testing.T) {
 	for _, e := range f.Events {
 		names[e.Name] = true
 	}
-	for _, want := range []string{"waits", "away", "message lost", "message resent", "message duplicated", "client leaves", "client returns"} {
+	for _, want := range []string{"waits", "away", "message lost", "message resent", "message duplicated",
+		"client leaves", "client returns"} {
 		if !names[want] {
 			t.Errorf("nothing is called %q", want)
 		}
@@ -103,7 +105,8 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 		}
 	}
 	if rounds != r.Updates || updates != f.Counts.Updates || len(arrows) != r.Updates || lag != float64(r.MaxLag) {
-		t.Errorf("%d rounds, %d updates, %d arrows, lag %v; want %d of each and %d", rounds, updates, len(arrows), lag, r.Updates, r.MaxLag)
+		t.Errorf("%d rounds, %d updates, %d arrows, lag %v; want %d of each and %d", rounds, updates, len(arrows), lag,
+			r.Updates, r.MaxLag)
 	}
 	checkArrows(t, f)
 	for id, way := range arrows {
@@ -119,7 +122,8 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 		for i := 1; i < len(parts); i++ {
 			// The sum of two decimals may be off by half a nanosecond.
 			if parts[i].from < parts[i-1].to-5e-4 {
-				t.Errorf("track %d: a slice begins at %v, the one before ends at %v", track, parts[i].from, parts[i-1].to)
+				t.Errorf("track %d: a slice begins at %v, the one before ends at %v", track, parts[i].from,
+					parts[i-1].to)
 			}
 		}
 	}
@@ -127,7 +131,8 @@ func checkTrace(t *testing.T, spec Spec) (traceFile, *Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := p.Train(context.Background(), sim.Perf{}, nil); err != nil || plain.ParamsSHA256 != r.ParamsSHA256 {
+	if plain, err := p.Train(context.Background(), sim.Perf{}, nil); err != nil ||
+		plain.ParamsSHA256 != r.ParamsSHA256 {
 		t.Errorf("the trace changed the run (error %v)", err)
 	}
 	return f, r
@@ -175,7 +180,8 @@ func checkArrows(t *testing.T, f traceFile) {
 
 // The virtual clock is in nanoseconds, the format in microseconds.
 func TestTraceIsExactToTheNanosecond(t *testing.T) {
-	for at, want := range map[micros]string{0: "0.000", 1: "0.001", 1_234_567: "1234.567", math.MaxInt64: "9223372036854775.807"} {
+	for at, want := range map[micros]string{0: "0.000", 1: "0.001", 1_234_567: "1234.567",
+		math.MaxInt64: "9223372036854775.807"} {
 		if got, err := at.MarshalJSON(); string(got) != want || err != nil {
 			t.Errorf("%d ns is written %s, want %s", at, got, want)
 		}

@@ -28,7 +28,8 @@ const (
 // Work returns about how many operations the run takes, for a progress bar.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
-	client := float64(run.Computed)*p.Config.FLOPs() + float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
+	client := float64(run.Computed)*p.Config.FLOPs() +
+		float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
 	return client * float64(p.Config.Clients())
 }
 

@@ -77,7 +77,8 @@ type keeper struct {
 // the way as k says, and returns the seconds that it took with those before the
 // checkpoint. A run that is stopped writes a checkpoint first. One whose last
 // checkpoint cannot be written has a result and an error.
-func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer, k Keep) (*sim.Result, float64, error) {
+func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
+	k Keep) (*sim.Result, float64, error) {
 	if k.Path == "" && k.From == nil {
 		run, err := p.ready(perf, observe)
 		if err != nil {
@@ -150,7 +151,8 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 	})
 	switch {
 	case failed != nil:
-		return nil, fmt.Errorf("%w; the run stopped after %d updates, the last checkpoint is as it was", failed, k.run.Updates())
+		return nil, fmt.Errorf("%w; the run stopped after %d updates, the last checkpoint is as it was", failed,
+			k.run.Updates())
 	case err != nil && errors.Is(err, context.Cause(ctx)):
 		if failed = k.write(false); failed != nil {
 			return nil, fmt.Errorf("%w; and the last checkpoint could not be written: %w", err, failed)

@@ -72,7 +72,8 @@ func TestStoppedTrainingGoesOn(t *testing.T) {
 		}
 		c := opened(t, path)
 		if c.Updates < stopAt*5 || c.Finished || c.Seconds <= before || c.Seconds > seconds {
-			t.Fatalf("stopped at round %d: %d updates, %v seconds after %v, finished: %v", stopAt, c.Updates, c.Seconds, before, c.Finished)
+			t.Fatalf("stopped at round %d: %d updates, %v seconds after %v, finished: %v", stopAt, c.Updates, c.Seconds,
+				before, c.Finished)
 		}
 		before = c.Seconds
 		if p, err = c.Prepare(d); err != nil {
@@ -150,7 +151,8 @@ func TestReportSurvivesTheLastCheckpoint(t *testing.T) {
 	if r == nil || err == nil {
 		t.Errorf("result %v, error %v, want both", r, err)
 	}
-	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: filepath.Join(dir, "run.checkpoint")}); err == nil {
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil,
+		Keep{Path: filepath.Join(dir, "run.checkpoint")}); err == nil {
 		t.Error("trained with a checkpoint that cannot be written")
 	}
 }
@@ -166,7 +168,8 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 
 	other := drawn()
 	other.Value[0]++
-	if _, err := c.Prepare(other); err == nil || !strings.Contains(err.Error(), other.Hash()) || !strings.Contains(err.Error(), d.Hash()) {
+	if _, err := c.Prepare(other); err == nil || !strings.Contains(err.Error(), other.Hash()) ||
+		!strings.Contains(err.Error(), d.Hash()) {
 		t.Errorf("other data: %v, want both hashes", err)
 	}
 	for want, id := range map[string]identity{
@@ -175,7 +178,8 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 		"architecture":        {c.Spec, c.Data, CodeVersion, c.Kernels, "other than " + runtime.GOARCH},
 		"config":              {Spec{}, c.Data, CodeVersion, c.Kernels, c.Arch},
 	} {
-		if err := c.identity.goesOn(id); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err := c.identity.goesOn(id); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("another %s: error %v", want, err)
 		}
 	}
@@ -265,7 +269,8 @@ func TestCanKeep(t *testing.T) {
 
 // Numbers of a header come back as they were, whatever they are.
 func TestHeaderRoundTrip(t *testing.T) {
-	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y"}, Updates: 3, Seconds: 0.1 + 0.2, Watched: json.RawMessage(`{"a":0.30000000000000004}`)}
+	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y"}, Updates: 3, Seconds: 0.1 + 0.2,
+		Watched: json.RawMessage(`{"a":0.30000000000000004}`)}
 	text, err := json.Marshal(h)
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,8 @@ func network(build func() *models.Network) func(*data.Dataset, int) (models.Mode
 	return func(d *data.Dataset, _ int) (models.Model, error) {
 		m := build()
 		in, classes := m.Net().Input(), m.Net().Classes()
-		if p := d.Images; p == nil || p.Channels != in.Channels || p.Height != in.Height || p.Width != in.Width || d.Classes != classes {
+		if p := d.Images; p == nil || p.Channels != in.Channels || p.Height != in.Height || p.Width != in.Width ||
+			d.Classes != classes {
 			return nil, mismatch(m.Name(), fmt.Sprintf("%v pixels in %d classes", in, classes), d)
 		}
 		return m, nil

@@ -83,7 +83,8 @@ func TestForecastIsOfTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Rounds != r.Rounds || f.Updates != r.Updates || f.GradComps != r.GradComps || f.Remainder != r.Remainder || !equalJSON(t, f.Privacy, r.Privacy) {
+	if f.Rounds != r.Rounds || f.Updates != r.Updates || f.GradComps != r.GradComps || f.Remainder != r.Remainder ||
+		!equalJSON(t, f.Privacy, r.Privacy) {
 		t.Errorf("forecast %+v, run %+v", f, r)
 	}
 	// 61,706 parameters; 1,131,960 multiplications forward, backward and of the weights.
@@ -94,7 +95,9 @@ func TestForecastIsOfTheRun(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var text strings.Builder
-	if err := f.WriteText(&text); err != nil || !strings.Contains(text.String(), "nothing is trained") || !strings.Contains(text.String(), "synth-mnist:350 (SYNTHETIC data)") || strings.Contains(text.String(), "0 MiB") {
+	if err := f.WriteText(&text); err != nil || !strings.Contains(text.String(), "nothing is trained") ||
+		!strings.Contains(text.String(), "synth-mnist:350 (SYNTHETIC data)") ||
+		strings.Contains(text.String(), "0 MiB") {
 		t.Errorf("error %v:\n%s", err, text.String())
 	}
 }
@@ -119,7 +122,8 @@ func TestForecastOfTheTime(t *testing.T) {
 	}
 	one, twenty, growing := forecast("1", 1), forecast("20", 1), forecast("list:1,39", 1)
 	if r := twenty.Speed / one.Speed; r < 3 {
-		t.Errorf("a gradient in samples of 20 is %.2g times as fast as alone, want at least 3: a block of 16 costs about as much as one of its examples", r)
+		t.Errorf("a gradient in samples of 20 is %.2g times as fast as alone, want at least 3: a block of 16 costs "+
+			"about as much as one of its examples", r)
 	}
 	if r := growing.Speed / twenty.Speed; r < 0.34 || r > 3 {
 		t.Errorf("sizes 1 and 39: %.2g times the speed of size 20, want about as much", r)

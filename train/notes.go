@@ -10,10 +10,12 @@ import (
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {
-		notes = append(notes, fmt.Sprintf("labels are distributed differently by client (%s), outside the paper's assumption that all clients' data has one distribution", s.Partition))
+		notes = append(notes, fmt.Sprintf("labels are distributed differently by client (%s), outside the paper's "+
+			"assumption that all clients' data has one distribution", s.Partition))
 	}
 	if s.Adapt != 0 {
-		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
+		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; "+
+			"T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
 	return notes
 }

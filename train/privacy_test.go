@@ -46,12 +46,15 @@ func TestPrivacyReportKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"":                     "accountant adjacency certified delta epsilon_upper kind noise_multiplier per_client per_record sampling",
-		"per_client":           "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
-		"per_record":           "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
-		"certified":            "per_client per_record",
-		"certified.per_client": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sampling",
-		"certified.per_record": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sampling",
+		"": "accountant adjacency certified delta epsilon_upper kind noise_multiplier per_client " +
+			"per_record sampling",
+		"per_client": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
+		"per_record": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
+		"certified":  "per_client per_record",
+		"certified.per_client": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper " +
+			"grad_computations kind rounds sampling",
+		"certified.per_record": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper " +
+			"grad_computations kind rounds sampling",
 	} {
 		at := text
 		for _, key := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' }) {
@@ -89,7 +92,8 @@ func TestCertifiedIsPld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *c.got.EpsilonLower != want.EpsilonLower || *c.got.EpsilonUpper != want.EpsilonUpper || c.got.Kind != dp.Interval {
+		if *c.got.EpsilonLower != want.EpsilonLower || *c.got.EpsilonUpper != want.EpsilonUpper ||
+			c.got.Kind != dp.Interval {
 			t.Errorf("%d rounds: %+v, want %+v", c.rounds, c.got, want)
 		}
 	}
@@ -104,7 +108,8 @@ func TestCertifiedIsTighter(t *testing.T) {
 		})
 		client, record := *r.Certified.PerClient.EpsilonUpper, *r.Certified.PerRecord.EpsilonUpper
 		if client > *r.PerClient.EpsilonUpper || record > *r.PerRecord.EpsilonUpper {
-			t.Errorf("%s: certified %v and %v, closed form %v and %v", partition, client, record, *r.PerClient.EpsilonUpper, *r.PerRecord.EpsilonUpper)
+			t.Errorf("%s: certified %v and %v, closed form %v and %v", partition, client, record,
+				*r.PerClient.EpsilonUpper, *r.PerRecord.EpsilonUpper)
 		}
 		if equal := client == record; equal != (partition == "shard") || client > record {
 			t.Errorf("%s: certified %v per client, %v per record", partition, client, record)
@@ -119,7 +124,8 @@ func TestFixedSamplingIsCertified(t *testing.T) {
 		t.Errorf("closed form: %v, %q", r.EpsilonUpper, r.Reason)
 	}
 	for _, s := range []claim.Claim{r.Certified.PerClient, r.Certified.PerRecord} {
-		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) || *s.EpsilonLower != 0 {
+		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) ||
+			*s.EpsilonLower != 0 {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -147,19 +153,23 @@ func TestPrivacyText(t *testing.T) {
 	}
 	record, client := r.Certified.PerRecord, r.Certified.PerClient
 	for _, c := range []struct{ printed, lower, upper float64 }{
-		{printed[5], *r.PerRecord.EpsilonUpper, 2}, {printed[6], 0, *record.EpsilonLower}, {printed[7], *record.EpsilonUpper, 2},
-		{printed[11], *r.PerClient.EpsilonUpper, 2}, {printed[12], 0, *client.EpsilonLower}, {printed[13], *client.EpsilonUpper, 2},
+		{printed[5], *r.PerRecord.EpsilonUpper, 2}, {printed[6], 0, *record.EpsilonLower},
+		{printed[7], *record.EpsilonUpper, 2},
+		{printed[11], *r.PerClient.EpsilonUpper, 2}, {printed[12], 0, *client.EpsilonLower},
+		{printed[13], *client.EpsilonUpper, 2},
 	} {
 		if !(c.printed >= c.lower && c.printed <= c.upper) {
 			t.Errorf("%v is not in [%v, %v]:\n%s", c.printed, c.lower, c.upper, text(r))
 		}
 	}
-	for _, want := range []string{"add-or-remove adjacency", "poisson sampling", "an upper bound", "a certified interval"} {
+	for _, want := range []string{"add-or-remove adjacency", "poisson sampling", "an upper bound",
+		"a certified interval"} {
 		if !strings.Contains(text(r), want) {
 			t.Errorf("no %q in\n%s", want, text(r))
 		}
 	}
-	if none := text(planned(t, func(s *Spec) { s.NoiseMultiplier = 0 })); strings.Count(none, "no ε claimed: ") != 4 || strings.Contains(none, "≤") {
+	if none := text(planned(t, func(s *Spec) { s.NoiseMultiplier = 0 })); strings.Count(none, "no ε claimed: ") != 4 ||
+		strings.Contains(none, "≤") {
 		t.Errorf("without noise:\n%s", none)
 	}
 }

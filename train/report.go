@@ -72,7 +72,8 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
 		Privacy:   privacy,
-		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds, Spec: p.Spec.stated(),
+		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
+		Spec: p.Spec.stated(),
 	}, err
 }
 
@@ -135,5 +136,6 @@ func (r *Report) gradients() string {
 	if r.GradCompsMin == r.GradCompsMax {
 		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)
 	}
-	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %.4g", r.GradCompsMin, r.GradCompsMax, r.GradComps, r.Theta)
+	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %.4g", r.GradCompsMin, r.GradCompsMax,
+		r.GradComps, r.Theta)
 }

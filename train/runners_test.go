@@ -113,7 +113,8 @@ func TestAllowedDisagreements(t *testing.T) {
 		sum := 0.0
 		for k := from; k <= comparedSeeds; k++ {
 			lg := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
-			sum += math.Exp(lg(comparedSeeds) - lg(k) - lg(comparedSeeds-k) + float64(k)*math.Log(disagreeing) + float64(comparedSeeds-k)*math.Log1p(-disagreeing))
+			sum += math.Exp(lg(comparedSeeds) - lg(k) - lg(comparedSeeds-k) + float64(k)*math.Log(disagreeing) +
+				float64(comparedSeeds-k)*math.Log1p(-disagreeing))
 		}
 		return sum
 	}

@@ -33,7 +33,8 @@ func TestSourceKeepsEachThingOnce(t *testing.T) {
 	}
 	later := spec
 	later.Delay = "4"
-	if p := prepare(later); p == one || &p.Config.Rows[0] != &one.Config.Rows[0] || p.Config.Model != one.Config.Model ||
+	if p := prepare(later); p == one || &p.Config.Rows[0] != &one.Config.Rows[0] ||
+		p.Config.Model != one.Config.Model ||
 		p.Config.Timing.Compute.Trace != one.Config.Timing.Compute.Trace {
 		t.Error("a spec that differs in its delay has rows, a model or a trace of its own")
 	}
@@ -53,7 +54,8 @@ func TestSourceKeepsEachThingOnce(t *testing.T) {
 		if &got.Config.Rows[0] == &one.Config.Rows[0] {
 			t.Errorf("another %s has the same rows", name)
 		}
-		if !slices.EqualFunc(got.Config.Rows, want.Config.Rows, func(a, b data.Subset) bool { return slices.Equal(a.Rows, b.Rows) }) ||
+		if !slices.EqualFunc(got.Config.Rows, want.Config.Rows,
+			func(a, b data.Subset) bool { return slices.Equal(a.Rows, b.Rows) }) ||
 			!slices.Equal(got.Test.Rows, want.Test.Rows) {
 			t.Errorf("another %s: other rows than without a source", name)
 		}
@@ -81,7 +83,8 @@ func TestSourceSharesWhatNoSeedDecides(t *testing.T) {
 	}
 	wait.Wait()
 	for _, p := range prepared[1:] {
-		if p == nil || &p.Config.Rows[0] != &prepared[0].Config.Rows[0] || p.Config.Roots.Run == prepared[0].Config.Roots.Run {
+		if p == nil || &p.Config.Rows[0] != &prepared[0].Config.Rows[0] ||
+			p.Config.Roots.Run == prepared[0].Config.Roots.Run {
 			t.Fatal("rows are not shared, or randomness is")
 		}
 	}

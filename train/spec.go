@@ -237,7 +237,8 @@ func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			err = errors.Join(err, fmt.Errorf("train: delta = 1/N = 1 for N = %d, must be below 1: give a δ or more records", n))
+			err = errors.Join(err, fmt.Errorf("train: delta = 1/N = 1 for N = %d, must be below 1: give a δ or "+
+				"more records", n))
 		}
 	}
 	return err
@@ -249,7 +250,8 @@ func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
 	if cut < 1 {
 		return rest, held, fmt.Errorf("train: holdout = %d, must be below the %d training rows", n, train.Len())
 	}
-	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]}, data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
+	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]},
+		data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
 }
 
 // Run trains and returns the result as package sim has it. observe may be nil.

@@ -28,7 +28,8 @@ func TestTrainReports(t *testing.T) {
 	}
 	client, record := r.Privacy.PerClient, r.Privacy.PerRecord
 	if client.Rounds != 50 || record.Rounds != 250 || client.DatasetSize != 320 {
-		t.Errorf("replicate: %d rounds per client and %d per record of N = %d, want 50, 250 and 320", client.Rounds, record.Rounds, client.DatasetSize)
+		t.Errorf("replicate: %d rounds per client and %d per record of N = %d, want 50, 250 and 320", client.Rounds,
+			record.Rounds, client.DatasetSize)
 	}
 	if planned := plannedPrivacy(t, p); !equalJSON(t, planned, r.Privacy) {
 		t.Errorf("planned privacy %+v, run %+v", planned, r.Privacy)
@@ -101,8 +102,10 @@ func TestPrepareReportsEveryProblem(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner", "duration = \"x\"", "duration = \"y\"",
-		"delta = 2", "clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "beta = -1", "schedule", "gradient computations per client = 0"} {
+	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner",
+		"duration = \"x\"", "duration = \"y\"",
+		"delta = 2", "clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "beta = -1", "schedule",
+		"gradient computations per client = 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}

@@ -31,7 +31,8 @@ func TestTraceIsPinnedByContent(t *testing.T) {
 	if other, err := s.Pinned(); err != nil || other == pinned {
 		t.Errorf("another content is pinned as %+v, %v", other, err)
 	}
-	if _, err := pinned.Prepare(drawn(), nil); err == nil || !strings.Contains(err.Error(), "must have "+pinned.ComputeTrace) {
+	if _, err := pinned.Prepare(drawn(), nil); err == nil ||
+		!strings.Contains(err.Error(), "must have "+pinned.ComputeTrace) {
 		t.Errorf("another content than pinned: %v", err)
 	}
 	pinned.Compute = "constant:1ms"
@@ -46,7 +47,10 @@ func TestDefaultSpecNamesNothingNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"model":"logreg","data":"phishing","clients":5,"grad_computations":50000,"sample_size":"26","sigma":19.29962,"clip":0.1,"eta0":0.1,"beta":0.001,"schedule":"linear","delay":"1","partition":"replicate","sampling":"poisson","runner":"virtual","compute_time":"exponential:10µs","latency":"constant:100µs","delta":0,"seed":1}`
+	const want = `{"model":"logreg","data":"phishing","clients":5,"grad_computations":50000,"sample_size":"26",` +
+		`"sigma":19.29962,"clip":0.1,"eta0":0.1,"beta":0.001,"schedule":"linear","delay":"1",` +
+		`"partition":"replicate","sampling":"poisson","runner":"virtual","compute_time":"exponential:10µs",` +
+		`"latency":"constant:100µs","delta":0,"seed":1}`
 	if string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}

@@ -74,7 +74,8 @@ func TestIntervals(t *testing.T) {
 			t.Errorf("[%v, %v]: width %v, want %v", c.lower, c.upper, w, c.width)
 		}
 		if asked(b) != c.asked || sound(b) != c.sound {
-			t.Errorf("[%v, %v]: asked for %v, sound %v, want %v, %v", c.lower, c.upper, asked(b), sound(b), c.asked, c.sound)
+			t.Errorf("[%v, %v]: asked for %v, sound %v, want %v, %v", c.lower, c.upper, asked(b), sound(b), c.asked,
+				c.sound)
 		}
 		if narrow := width(b) <= asked(b); narrow != c.narrow {
 			t.Errorf("[%v, %v]: as narrow as asked: %v, want %v", c.lower, c.upper, narrow, c.narrow)
@@ -127,7 +128,8 @@ func TestRandomSettings(t *testing.T) {
 	lowest := settings[0].event.Rate
 	for _, s := range settings {
 		e := s.event
-		if e.Validate() != nil || e.Rate < minRate || e.Rate > maxRate || e.NoiseMultiplier < minSigma || e.NoiseMultiplier > maxSigma ||
+		if e.Validate() != nil || e.Rate < minRate || e.Rate > maxRate || e.NoiseMultiplier < minSigma ||
+			e.NoiseMultiplier > maxSigma ||
 			e.Count < minRounds || e.Count > maxRounds || s.delta < minDelta || s.delta > maxDelta {
 			t.Errorf("%+v", s)
 		}
@@ -159,7 +161,9 @@ func TestMeasurements(t *testing.T) {
 		{"ε of 3 reference settings", 4, func() ([]figure, error) { return measureOracle(settings[:3], 1) }},
 		{"ε of 3 random settings", 7, func() ([]figure, error) { return measureRandom(randomSettings(3, 1), 1) }},
 		{"σ for 1 reference budgets", 4, func() ([]figure, error) { return measureCalibration(targets[:1], least, 1) }},
-		{"plan for N = 10000, k = 5, σ = 19.29962", 1, func() ([]figure, error) { return measurePlans(paperSettings()[:1], 1) }},
+		{"plan for N = 10000, k = 5, σ = 19.29962", 1, func() ([]figure, error) {
+			return measurePlans(paperSettings()[:1], 1)
+		}},
 	} {
 		figures, err := c.measure()
 		if err != nil {
@@ -193,7 +197,8 @@ func TestLooseness(t *testing.T) {
 		t.Fatal(err)
 	}
 	figures, err := measureLooseness(settings)
-	if err != nil || len(figures) != 3 || figures[0].verdict() != "met" || figures[0].value > figures[1].value || figures[1].value > figures[2].value {
+	if err != nil || len(figures) != 3 || figures[0].verdict() != "met" || figures[0].value > figures[1].value ||
+		figures[1].value > figures[2].value {
 		t.Errorf("%+v, %v", figures, err)
 	}
 }
@@ -214,7 +219,8 @@ PASS
 		name, unit string
 		want       float64
 	}{
-		{"DPStep/batch=26", "GFLOP/s", 52}, {"DPStep/batch=26", "samples/s", 22927}, {"Gaussian/n=69", "sec/float", 1.867e-9},
+		{"DPStep/batch=26", "GFLOP/s", 52}, {"DPStep/batch=26", "samples/s", 22927},
+		{"Gaussian/n=69", "sec/float", 1.867e-9},
 	} {
 		if got, err := m.get(c.name, c.unit); err != nil || math.Abs(got-c.want) > 1e-12*c.want {
 			t.Errorf("%s, %s: %v, %v, want %v", c.name, c.unit, got, err, c.want)

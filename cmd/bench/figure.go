@@ -31,7 +31,8 @@ func (f figure) String() string {
 	if f.sign != noTarget {
 		target = fmt.Sprintf("%s %v%s", f.sign, f.target, f.unit)
 	}
-	return fmt.Sprintf("| %s | %s | %.*f%s | %s | %s |\n", f.of, f.what, f.decimals, f.value, f.unit, target, f.verdict())
+	return fmt.Sprintf("| %s | %s | %.*f%s | %s | %s |\n", f.of, f.what, f.decimals, f.value, f.unit, target,
+		f.verdict())
 }
 
 // verdict compares the value as measured, not as shown; NaN meets nothing.

@@ -35,7 +35,8 @@ func main() {
 	runs := flag.Int("runs", 5, "runs of each row; the median is reported")
 	out := flag.String("out", "bench.md", "file to write")
 	alone := flag.Bool("accounting", false, "measure the accounting alone, in this process, and print its rows")
-	scaleDir := flag.String("scale", "", "measure cost against clients and parameters alone, and write figures to this folder")
+	scaleDir := flag.String("scale", "",
+		"measure cost against clients and parameters alone, and write figures to this folder")
 	scaleOne := flag.String("scale-run", "", "measure one such run, given as JSON, in this process")
 	flag.Parse()
 	var err error
@@ -73,9 +74,12 @@ func bench(w io.Writer, runs int) error {
 	}
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s, %s, %d processors, %s; medians of %d runs.\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs)
-	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 round behind, the paper's other parameters. A client round is "+
-		"sampling, the clipped gradient, noise, the local update and both messages. Heap allocation per round is none: `TestNoAllocationPerRound` of package `sim`.\n\n"+
-		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak memory, MiB |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 "+
+		"round behind, the paper's other parameters. A client round is "+
+		"sampling, the clipped gradient, noise, the local update and both messages. Heap allocation per round is "+
+		"none: `TestNoAllocationPerRound` of package `sim`.\n\n"+
+		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak "+
+		"memory, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct {
 		runner         string
 		clients, procs int
@@ -93,7 +97,8 @@ func bench(w io.Writer, runs int) error {
 		fmt.Fprintf(w, "| %s | %d | %d | %s | %.0f | %.0f | %.0f |\n", row.runner, row.clients, row.procs,
 			thousands(rate), 1e9/rate, 1e9/rate/math.Log2(float64(row.clients)), memory)
 	}
-	fmt.Fprint(w, "\n## All logistic-regression figures\n\nBoth data sets, both models, 5 seeds, the paper's size, nothing computed before; one run.\n\n"+
+	fmt.Fprint(w, "\n## All logistic-regression figures\n\nBoth data sets, both models, 5 seeds, the paper's size, "+
+		"nothing computed before; one run.\n\n"+
 		"| processors | seconds | peak memory, MiB |\n|---|---|---|\n")
 	seconds, memory, err := b.figures()
 	if err != nil {

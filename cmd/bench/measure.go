@@ -151,7 +151,8 @@ func measurePlans(requests []plan.Request, runs int) ([]figure, error) {
 			return nil, fmt.Errorf("%+v: %w", r, err)
 		}
 		of := fmt.Sprintf("plan for N = %d, k = %v, σ = %v", r.N, r.Epochs, r.Sigma)
-		figures = append(figures, figure{of, fmt.Sprintf("time with tight comparison and frontier of %d sizes", points), ms, 0, " ms", atMost, 1000})
+		figures = append(figures, figure{of, fmt.Sprintf("time with tight comparison and frontier of %d sizes", points),
+			ms, 0, " ms", atMost, 1000})
 	}
 	return figures, nil
 }

@@ -28,7 +28,8 @@ type measured map[string]map[string]float64
 
 // run runs the benchmarks on one processor.
 func (s suite) run(runs int) (measured, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", s.pattern, "-cpu", "1", "-count", strconv.Itoa(runs), "./"+s.pkg)
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", s.pattern, "-cpu", "1", "-count", strconv.Itoa(runs),
+		"./"+s.pkg)
 	if s.kernels != "" {
 		cmd.Env = append(os.Environ(), "PROACTIVEDP_KERNELS="+s.kernels)
 	}
@@ -81,8 +82,10 @@ func (m measured) get(name, unit string) (float64, error) {
 
 // writeNeural measures the kernels and the networks' steps on one processor.
 func writeNeural(w io.Writer, runs int) error {
-	fmt.Fprintf(w, "\n## Networks\n\nOne processor; medians of %d runs of Go benchmarks. A step is the sum of the batch's gradients, clipped, the noise, and the update; "+
-		"a plain step does without norms, clipping and noise. Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
+	fmt.Fprintf(w, "\n## Networks\n\nOne processor; medians of %d runs of Go benchmarks. A step is the sum of the "+
+		"batch's gradients, clipped, the noise, and the update; "+
+		"a plain step does without norms, clipping and noise. Peak is `BenchmarkPeakFMA`: multiply-adds between "+
+		"registers.\n\n", runs)
 	fmt.Fprint(w, figureHeader)
 	kernels, err := suite{pkg: "internal/f32", pattern: "PeakFMA|Gaussian|Gemm"}.run(runs)
 	if err != nil {
@@ -92,8 +95,10 @@ func writeNeural(w io.Writer, runs int) error {
 	best := f32.Kernels().String()
 	peak := n.get(kernels, "PeakFMA/class="+best, "GFLOP/s")
 	n.row("peak FMA, "+best, "arithmetic", peak, 0, " GFLOP/s", noTarget, 0)
-	n.row("GEMM 1024³", "part of peak", 100*n.get(kernels, "Gemm/class="+best+"/n=1024", "GFLOP/s")/peak, 0, " %", atLeast, 80)
-	n.row("Gaussian noise, 61,706 floats", "time a float, key stream included", 1e9*n.get(kernels, "Gaussian/n=61706/"+best, "sec/float"), 2, " ns", atMost, 1)
+	n.row("GEMM 1024³", "part of peak", 100*n.get(kernels, "Gemm/class="+best+"/n=1024", "GFLOP/s")/peak, 0, " %",
+		atLeast, 80)
+	n.row("Gaussian noise, 61,706 floats", "time a float, key stream included",
+		1e9*n.get(kernels, "Gaussian/n=61706/"+best, "sec/float"), 2, " ns", atMost, 1)
 
 	for _, net := range []struct {
 		pkg, title string
@@ -127,7 +132,8 @@ func writeNeural(w io.Writer, runs int) error {
 		if err != nil {
 			return err
 		}
-		n.row(net.title+", "+first.title, "private step with AVX2, samples/s", n.get(narrow, "DPStep/"+first.name, "samples/s"), 0, "", atLeast, narrowPart*first.samples)
+		n.row(net.title+", "+first.title, "private step with AVX2, samples/s",
+			n.get(narrow, "DPStep/"+first.name, "samples/s"), 0, "", atLeast, narrowPart*first.samples)
 	}
 	return n.err
 }
@@ -169,5 +175,6 @@ func (n *neural) step(of string, s step, steps measured, peak float64) {
 	samples := n.get(steps, private, "samples/s")
 	n.row(of, "private step, samples/s", samples, 0, "", atLeast, s.samples)
 	n.row(of, "part of peak", 100*n.get(steps, private, "GFLOP/s")/peak, 0, " %", atLeast, s.ofPeak)
-	n.row(of, "privacy's part of the plain step's time", 100*(n.get(steps, plain, "samples/s")/samples-1), 1, " %", atMost, s.privacy)
+	n.row(of, "privacy's part of the plain step's time", 100*(n.get(steps, plain, "samples/s")/samples-1), 1, " %",
+		atMost, s.privacy)
 }

@@ -33,7 +33,8 @@ func scaleRuns() []scaleRun {
 		{hogwild, train.Ridge, 68, 300_000, []int{1, 5, 10, 100, 1000, 10_000, 100_000}},
 	} {
 		for _, n := range line.clients {
-			runs = append(runs, scaleRun{line.runner, line.model, line.columns, n, max(leastScaleRounds, line.rounds/n)})
+			runs = append(runs, scaleRun{line.runner, line.model, line.columns, n,
+				max(leastScaleRounds, line.rounds/n)})
 		}
 	}
 	return runs

@@ -108,7 +108,8 @@ func fitScale(points []scalePoint) (*scaleLaw, error) {
 
 // leastSquares returns the coefficients with which the sum of a point's terms is
 // nearest to its value, relative to it.
-func leastSquares(points []scalePoint, of func(scalePoint) (terms []float64, value float64)) ([]float64, lawFit, error) {
+func leastSquares(points []scalePoint, of func(scalePoint) (terms []float64,
+	value float64)) ([]float64, lawFit, error) {
 	var rows []float64
 	for _, p := range points {
 		terms, value := of(p)
@@ -130,5 +131,6 @@ func leastSquares(points []scalePoint, of func(scalePoint) (terms []float64, val
 	}
 	got.MulVec(a, &c)
 	got.SubVec(&got, ones)
-	return c.RawVector().Data, lawFit{RMS: mat.Norm(&got, 2) / math.Sqrt(float64(n)), Worst: mat.Norm(&got, math.Inf(1))}, nil
+	return c.RawVector().Data, lawFit{RMS: mat.Norm(&got, 2) / math.Sqrt(float64(n)),
+		Worst: mat.Norm(&got, math.Inf(1))}, nil
 }

@@ -54,7 +54,8 @@ func TestScaleLawIsRecovered(t *testing.T) {
 
 func TestScaleFiguresAreDrawn(t *testing.T) {
 	law := &scaleLaw{A: 600, B: 20, C: 1.4, E: 200, F: 0.15, Cache: 1 << 19, Base: 18 << 20, Client: 800, Vectors: 3}
-	points := append(lawfulPoints(law), scalePoint{Runner: train.HogwildRunner, Model: train.Ridge, Clients: 5, Params: 69, Nanoseconds: 1e3, Least: 900, Most: 2000, MiB: 20})
+	points := append(lawfulPoints(law), scalePoint{Runner: train.HogwildRunner, Model: train.Ridge, Clients: 5,
+		Params: 69, Nanoseconds: 1e3, Least: 900, Most: 2000, MiB: 20})
 	for name, q := range map[string]scaleQuantity{"scale-time": timeCost, "scale-memory": memoryCost} {
 		plotstest.Golden(t, name, func(w io.Writer) error { return q.draw(w, points, law, "caption") })
 	}

@@ -60,7 +60,8 @@ func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, cap
 		}
 		y := q.law(law, point.Clients, point.Params)
 		dashed.Add(float64(point.Clients), y, y, y)
-		if next := i + 1; next < len(points) && points[next].Runner == point.Runner && points[next].Model == point.Model && points[next].Params == point.Params {
+		if next := i + 1; next < len(points) && points[next].Runner == point.Runner &&
+			points[next].Model == point.Model && points[next].Params == point.Params {
 			continue
 		}
 		p.Lines = append(p.Lines, dashed)

@@ -41,7 +41,8 @@ func TestScaleRunIsMeasured(t *testing.T) {
 			t.Errorf("%d parameters for %d columns", c.Params, r.Columns)
 		}
 	}
-	for _, text := range []string{`{"model":"logreg","runner":"virtual","columns":68,"clients":0,"rounds":5}`, `{"model":"logreg","runner":"virtual","columns":29,"clients":1,"rounds":5}`, `{"model":"none"}`, "68"} {
+	for _, text := range []string{`{"model":"logreg","runner":"virtual","columns":68,"clients":0,"rounds":5}`,
+		`{"model":"logreg","runner":"virtual","columns":29,"clients":1,"rounds":5}`, `{"model":"none"}`, "68"} {
 		if err := measureScale(&bytes.Buffer{}, text); err == nil {
 			t.Errorf("%s was measured", text)
 		}
@@ -66,10 +67,14 @@ func TestDrawnRows(t *testing.T) {
 func TestScaleIsWritten(t *testing.T) {
 	law := &scaleLaw{A: 600, B: 20, C: 1, Cache: 1 << 30, Base: 10 << 20, Client: 4096, Time: lawFit{0.01, 0.05}}
 	points := []scalePoint{
-		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: 8192, Params: 69, Updates: 81920, Rate: 2e6, Nanoseconds: 500, Least: 400, Most: 700, MiB: 40},
-		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: manyClients, Params: 69, Updates: 100_000, Rate: 250_000, Nanoseconds: 4000, Least: 3000, Most: 4500, MiB: 75},
-		{Runner: train.HogwildRunner, Model: train.Ridge, Processors: 2, Clients: 4, Params: 101, Updates: 400, Rate: 1e6, Nanoseconds: 2000, Least: 1900, Most: 2100, MiB: 20},
-		{Runner: train.VirtualRunner, Model: train.LeNetReLU, Processors: 1, Clients: 2, Params: 300, Updates: 6, Rate: 99.5, Nanoseconds: 1e7, Least: 9e6, Most: 2e7, Gradient: 1e6, MiB: 30},
+		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: 8192, Params: 69, Updates: 81920,
+			Rate: 2e6, Nanoseconds: 500, Least: 400, Most: 700, MiB: 40},
+		{Runner: train.VirtualRunner, Model: train.Ridge, Processors: 1, Clients: manyClients, Params: 69,
+			Updates: 100_000, Rate: 250_000, Nanoseconds: 4000, Least: 3000, Most: 4500, MiB: 75},
+		{Runner: train.HogwildRunner, Model: train.Ridge, Processors: 2, Clients: 4, Params: 101, Updates: 400,
+			Rate: 1e6, Nanoseconds: 2000, Least: 1900, Most: 2100, MiB: 20},
+		{Runner: train.VirtualRunner, Model: train.LeNetReLU, Processors: 1, Clients: 2, Params: 300, Updates: 6,
+			Rate: 99.5, Nanoseconds: 1e7, Least: 9e6, Most: 2e7, Gradient: 1e6, MiB: 30},
 	}
 	dir := filepath.Join(t.TempDir(), "scale")
 	if err := writeScale(dir, points, law, 3); err != nil {
@@ -84,7 +89,8 @@ func TestScaleIsWritten(t *testing.T) {
 	}
 	page := read(scaleReadme)
 	for _, want := range []string{
-		"| 10,000 clients, logistic regression, virtual | client rounds per second of one processor | 250000 | ≥ 400000 | missed |\n",
+		"| 10,000 clients, logistic regression, virtual | client rounds per second of one processor | 250000 | ≥ " +
+			"400000 | missed |\n",
 		"| 10,000 clients, logistic regression, virtual | peak memory of the process | 75 MiB | ≤ 1024 MiB | met |\n",
 		"| virtual | logreg | 69 | 8192 | 2,000,000 | 500 | 929 | 40 | 42 |\n",
 		"| hogwild | logreg | 101 | 4 | 1,000,000 | 2,000 | – | 20 | – |\n",

@@ -66,7 +66,8 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 
 // scaleCaption stands below both pictures.
 func scaleCaption(law *scaleLaw, runs int) string {
-	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands from the least to the most. %s",
+	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands "+
+		"from the least to the most. %s",
 		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
 }
 
@@ -75,9 +76,11 @@ const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, 
 
 // lawText states the law and how well it fits.
 func lawText(l *scaleLaw) string {
-	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
+	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
+		"where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
 		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
-		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors, 100*l.Memory.Worst)
+		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
+		100*l.Memory.Worst)
 }
 
 // kib writes a number of bytes in kibibytes.
@@ -85,7 +88,8 @@ func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1,
 
 // scaleRecords is every point, the header first.
 func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {
-	out := [][]string{{"runner", "model", "processors", "clients", "parameters", "client_rounds", "client_rounds_per_second",
+	out := [][]string{{"runner", "model", "processors", "clients", "parameters", "client_rounds",
+		"client_rounds_per_second",
 		"processor_ns", "processor_ns_least", "processor_ns_most", "gradient_ns", "law_ns", "peak_mib", "law_mib"}}
 	short := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 	for _, p := range points {
@@ -93,7 +97,8 @@ func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {
 		if p.Runner == train.VirtualRunner {
 			lawNs, lawMiB = short(lawNanoseconds(p, law)), short(law.MiB(p.Clients, p.Params))
 		}
-		out = append(out, []string{p.Runner, p.Model, strconv.Itoa(p.Processors), strconv.Itoa(p.Clients), strconv.Itoa(p.Params), strconv.Itoa(p.Updates), short(p.Rate),
+		out = append(out, []string{p.Runner, p.Model, strconv.Itoa(p.Processors), strconv.Itoa(p.Clients),
+			strconv.Itoa(p.Params), strconv.Itoa(p.Updates), short(p.Rate),
 			short(p.Nanoseconds), short(p.Least), short(p.Most), short(p.Gradient), lawNs, short(p.MiB), lawMiB})
 	}
 	return out
@@ -134,18 +139,25 @@ func scaleFigures(points []scalePoint) []figure {
 }
 
 func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int) error {
-	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a process of its own.\n\n"+
+	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a "+
+		"process of its own.\n\n"+
 		"![processor time of a client round](%s) ![memory](%s)\n\n",
-		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture, scaleMemory)
-	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors in the training loop, which other programs "+
-		"hardly change; the rate is by the clock. Memory is the largest resident of the whole process.\n\n", scaleSetting)
+		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture,
+		scaleMemory)
+	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors "+
+		"in the training loop, which other programs "+
+		"hardly change; the rate is by the clock. Memory is the largest resident of the whole process.\n\n",
+		scaleSetting)
 	fmt.Fprint(w, figureHeader)
 	for _, f := range scaleFigures(points) {
 		fmt.Fprint(w, f)
 	}
-	fmt.Fprintf(w, "\n## Law\n\n%s For networks, which it was not fitted to, the law is of the round without the gradient; the gradient, measured by itself, is added. "+
-		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
-	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(w, "\n## Law\n\n%s For networks, which it was not fitted to, the law is of the round without the "+
+		"gradient; the gradient, measured by itself, is added. "+
+		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast "+
+		"memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
+	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | "+
+		"peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {
 		lawNs, lawMiB := "–", "–"
 		if p.Runner == train.VirtualRunner {

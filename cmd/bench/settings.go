@@ -116,7 +116,8 @@ func plannedSettings(n int, seed uint64) ([]setting, error) {
 		}
 		rounds := math.Ceil(limits.TMin)
 		settings[i] = setting{dp.Event{
-			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, Rate: k / rounds, Count: int(rounds),
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, Rate: k / rounds,
+			Count: int(rounds),
 		}, delta}
 	}
 	return settings, nil

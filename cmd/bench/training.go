@@ -10,7 +10,8 @@ import (
 
 // writeTraining measures whole trainings of networks, in processes of their own.
 func (b *bencher) writeTraining(w io.Writer) error {
-	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs.\n\n", b.runs)
+	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs.\n\n",
+		b.runs)
 	fmt.Fprint(w, figureHeader)
 	const minHogwild, minVirtual, maxMiB = 1.85, 1.7, 4096
 	for _, r := range []struct {
@@ -18,19 +19,24 @@ func (b *bencher) writeTraining(w io.Writer) error {
 		least  float64
 	}{{"virtual", minVirtual}, {"hogwild", minHogwild}} {
 		// A tenth of the paper's K: some seconds.
-		factor, err := b.factor("--runner", r.runner, "--model", "lenet-relu", "--data", "mnist", "--grad-computations", "36000")
+		factor, err := b.factor("--runner", r.runner, "--model", "lenet-relu", "--data", "mnist", "--grad-computations",
+			"36000")
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(w, figure{"LeNet on MNIST, s = 370, " + r.runner, "speed of 2 processors over that of 1", factor, 2, "", atLeast, r.least})
+		fmt.Fprint(w, figure{"LeNet on MNIST, s = 370, " + r.runner, "speed of 2 processors over that of 1", factor, 2,
+			"", atLeast, r.least})
 	}
 	for _, runner := range []string{"virtual", "hogwild"} {
-		rate, memory, err := b.train(runtime.NumCPU(), "--runner", runner, "--model", "alexnet", "--data", "cifar10", "--grad-computations", "1378")
+		rate, memory, err := b.train(runtime.NumCPU(), "--runner", runner, "--model", "alexnet", "--data", "cifar10",
+			"--grad-computations", "1378")
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "client rounds per second", rate, 2, "", noTarget, 0})
-		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "peak memory, data included", memory, 0, " MiB", atMost, maxMiB})
+		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "client rounds per second", rate, 2, "",
+			noTarget, 0})
+		fmt.Fprint(w, figure{"AlexNet on CIFAR-10, s = 689, " + runner, "peak memory, data included", memory, 0, " MiB",
+			atMost, maxMiB})
 	}
 	return nil
 }

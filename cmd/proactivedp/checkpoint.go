@@ -89,7 +89,8 @@ func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags,
 	if cmd.Flags().Changed("data") {
 		dataName = flags.spec.Data // the data may be elsewhere now: their content is compared
 	}
-	if err := usage(errors.Join(flags.contradict(cmd, from.Spec), checkData(dataName), checkWorkers(perf.Workers))); err != nil {
+	if err := usage(errors.Join(flags.contradict(cmd, from.Spec), checkData(dataName),
+		checkWorkers(perf.Workers))); err != nil {
 		return err
 	}
 	if err := k.place(); err != nil {

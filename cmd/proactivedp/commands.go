@@ -31,18 +31,21 @@ func delayCommand(s experiments.DelaySpec) string {
 		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
 	}
 	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
-	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model, s.Train.Data, delays, s.Seeds) +
+	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model, s.Train.Data,
+		delays, s.Seeds) +
 		flagsText(s.Train, usual, "model", "data", "seed")
 }
 
 // searchCommand makes a search again: with all that is always said, and what else
 // differs from the paper's.
 func searchCommand(s experiments.SearchSpec) string {
-	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s --schedule %s --holdout %d --scale %g --seeds %d",
+	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
+		"--schedule %s --holdout %d --scale %g --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
 	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
-	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule", "holdout", "seed")
+	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
+		"holdout", "seed")
 }
 
 // listText writes numbers as a flag lists them.

@@ -31,7 +31,8 @@ func TestFigureCommand(t *testing.T) {
 func TestDelayCommand(t *testing.T) {
 	s := experiments.DefaultDelaySpec("", "phishing")
 	s.Delays, s.Seeds, s.Train.GradComps = []string{"2", "clients:0,1,0,1,0", "unlimited"}, 2, 300
-	const want = `proactivedp delay --model logreg --data phishing --delays '"2","clients:0,1,0,1,0","unlimited"' --seeds 2 --grad-computations 300`
+	const want = `proactivedp delay --model logreg --data phishing --delays '"2","clients:0,1,0,1,0","unlimited"' ` +
+		`--seeds 2 --grad-computations 300`
 	if got := delayCommand(s); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -45,14 +46,16 @@ func TestDelayCommand(t *testing.T) {
 func TestSearchCommand(t *testing.T) {
 	spec := experiments.PaperSearch("", "mnist")
 	plain := searchCommand(spec)
-	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling", "--runner", "--compute-time", "--latency"} {
+	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling",
+		"--runner", "--compute-time", "--latency"} {
 		if strings.Contains(plain, word) {
 			t.Errorf("%s is the paper's, but said: %s", word, plain)
 		}
 	}
 	s := &spec.Train
 	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
-	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms", "constant:2ms"
+	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms",
+		"constant:2ms"
 	spec.Scale = 0.5
 	const want = " --scale 0.5 --seeds 1 --clients 4 --grad-computations 3600 --delay unlimited --partition shard" +
 		" --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"

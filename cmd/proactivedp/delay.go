@@ -89,7 +89,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 	for _, name := range []string{"delay", "seed", "runner"} {
 		f.Lookup(name).Hidden = true // other flags list delays and count seeds, and only one runner has a clock
 	}
-	f.StringSliceVar(&spec.Delays, "delays", spec.Delays, "permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in '0,\"clients:1,1,1,1,8\"'")
+	f.StringSliceVar(&spec.Delays, "delays", spec.Delays,
+		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
+			"'0,\"clients:1,1,1,1,8\"'")
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")

@@ -28,8 +28,10 @@ func usage(err error) error {
 // packages are the names with which the errors of packages begin. They tell a
 // developer where an error is from, and a user of the program nothing.
 var packages = []string{
-	"atomicfile", "audit", "checkpoint", "checkout", "cifar10", "claim", "clock", "closedform", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "libsvm", "lockfile", "logreg",
-	"memory", "mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "rdp", "report", "rng", "root", "sim", "synth", "tradeoff", "train", "unpack",
+	"atomicfile", "audit", "checkpoint", "checkout", "cifar10", "claim", "clock", "closedform", "cpu", "data", "dp",
+	"experiments", "f32", "fetch", "gdp", "libsvm", "lockfile", "logreg",
+	"memory", "mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "rdp", "report", "rng", "root",
+	"sim", "synth", "tradeoff", "train", "unpack",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error

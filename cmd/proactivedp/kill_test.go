@@ -35,8 +35,11 @@ type kept struct {
 
 var keptRuns = []kept{
 	{strings.Fields("--data synth-phishing --grad-computations 26000 --latency exponential:300us --delay 3"), 40},
-	{strings.Fields("--data synth-phishing --grad-computations 26000 --clients 20 --delay unlimited --sample-size linear:20,0.1"), 200},
-	{strings.Fields("--data synth-phishing --grad-computations 13000 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5"), 40},
+	{strings.Fields("--data synth-phishing --grad-computations 26000 --clients 20 --delay unlimited --sample-size " +
+		"linear:20,0.1"), 200},
+	{strings.Fields("--data synth-phishing --grad-computations 13000 --compute-time pareto:10us,1.5 --latency " +
+		"lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds " +
+		"1,1,1,2,0.2 --partition dirichlet:0.5"), 40},
 	{strings.Fields("--data synth-mnist:700 --model lenet --grad-computations 1000 --sample-size 20 --workers 2"), 5},
 }
 
@@ -161,7 +164,8 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 			t.Errorf("left behind: %v", left)
 		}
 	}
-	t.Logf("%d kills, %d before there was a checkpoint and %d in the middle of writing one: %d resumes to the same bits, and %d runs that came through",
+	t.Logf("%d kills, %d before there was a checkpoint and %d in the middle of writing one: %d resumes to the same "+
+		"bits, and %d runs that came through",
 		killed, early, writing, resumed, through)
 	if kills >= 200 && writing == 0 {
 		t.Error("no process was killed while it wrote a checkpoint")
@@ -176,7 +180,8 @@ func TestSignalsCheckpoint(t *testing.T) {
 		// taken, until the signal is in time.
 		inTime := false
 		for computations := 520_000; !inTime && computations < 1e9; computations *= 4 {
-			flags := strings.Fields("--data synth-phishing --clients 2 --grad-computations " + strconv.Itoa(computations))
+			flags := strings.Fields("--data synth-phishing --clients 2 --grad-computations " +
+				strconv.Itoa(computations))
 			inTime = signalled(t, signal, flags)
 		}
 		if !inTime {
@@ -205,7 +210,8 @@ func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
 	if err := cmd.Wait(); err == nil {
 		return false
 	}
-	if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
+	if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 ||
+		!strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
 		t.Fatalf("%v: %v, stdout %q, stderr %q", signal, cmd.ProcessState, stdout, stderr)
 	}
 	if left := temporary(t, path); len(left) > 0 {
@@ -231,8 +237,12 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 	flags := strings.Fields("--data synth-phishing --grad-computations 5200 --clients 200 --checkpoint-every 500")
 	want := report(t, flags[:len(flags)-2]...)
 	for name, script := range map[string]string{
-		"file system": `mount -t tmpfs -o size=64k none "$0" || exit 77; proactivedp train --checkpoint "$0/c" "$@"; status=$?; cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
-		"file size":   `ulimit -f 96 || exit 77; proactivedp train --checkpoint "$0/c" "$@"; status=$?; cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
+		"file system": `mount -t tmpfs -o size=64k none "$0" || exit 77; ` +
+			`proactivedp train --checkpoint "$0/c" "$@"; status=$?; ` +
+			`cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
+		"file size": `ulimit -f 96 || exit 77; ` +
+			`proactivedp train --checkpoint "$0/c" "$@"; status=$?; ` +
+			`cp "$0/c" "$0/../kept" && ls -A "$0" && exit $status`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -248,7 +258,8 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()
-			if code := cmd.ProcessState.ExitCode(); cmd.ProcessState == nil || code == 77 || strings.Contains(stderr.String(), "unshare") {
+			if code := cmd.ProcessState.ExitCode(); cmd.ProcessState == nil || code == 77 ||
+				strings.Contains(stderr.String(), "unshare") {
 				t.Skipf("this system does not let a test make a full disk: %v, %s", err, &stderr)
 			} else if code != exitFailure {
 				t.Fatalf("status %d, stdout %q, stderr %q", code, &stdout, &stderr)
@@ -256,7 +267,9 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 			if stdout.String() != "c\n" {
 				t.Errorf("on the disk: %q, want the checkpoint alone", &stdout)
 			}
-			if text := stderr.String(); !strings.Contains(text, "no space left") && !strings.Contains(text, "file too large") || !strings.Contains(text, "the last checkpoint is as it was") {
+			if text := stderr.String(); !strings.Contains(text, "no space left") &&
+				!strings.Contains(text, "file too large") ||
+				!strings.Contains(text, "the last checkpoint is as it was") {
 				t.Errorf("stderr %q", text)
 			}
 			if got := report(t, "--resume", kept); !reflect.DeepEqual(got, want) {

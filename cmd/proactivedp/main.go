@@ -32,7 +32,8 @@ func main() {
 		time.AfterFunc(graceTime, func() {
 			said := make(chan bool)
 			go func() {
-				fmt.Fprintln(os.Stderr, "proactivedp: interrupted; what was under way did not stop and is given up, files are as they were last written")
+				fmt.Fprintln(os.Stderr, "proactivedp: interrupted; what was under way did not stop and is given up, "+
+					"files are as they were last written")
 				close(said)
 			}()
 			select {

@@ -63,9 +63,11 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			if o.Out == "" {
-				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator), "-").Replace(filepath.Clean(spec.Train.Data)))
+				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),
+					"-").Replace(filepath.Clean(spec.Train.Data)))
 			}
-			if err := distinct([]error{spec.Validate(), checkData(spec.Train.Data), checkWorkers(o.Workers)}); err != nil {
+			if err := distinct([]error{spec.Validate(), checkData(spec.Train.Data),
+				checkWorkers(o.Workers)}); err != nil {
 				return usage(err)
 			}
 			d, err := where.load(cmd, spec.Train.Data)
@@ -96,10 +98,12 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	flags.add(cmd, settingFlags)
 	most.add(cmd)
 	f := cmd.Flags()
-	f.StringSliceVar(&spec.Models, "models", spec.Models, "models to try, of logreg, logreg-plain, lenet, lenet-relu and alexnet")
+	f.StringSliceVar(&spec.Models, "models", spec.Models,
+		"models to try, of logreg, logreg-plain, lenet, lenet-relu and alexnet")
 	numbersVar(f, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
-	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
+	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas,
+		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
 	f.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")

@@ -112,7 +112,8 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	trace.add(cmd)
 	most.add(cmd)
 	f := cmd.Flags()
-	countVar(f, &perf.Workers, "workers", perf.Workers, "goroutines for gradients of large models, at least 1; never changes the result")
+	countVar(f, &perf.Workers, "workers", perf.Workers,
+		"goroutines for gradients of large models, at least 1; never changes the result")
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -30,7 +30,8 @@ func Clean(dir string) error {
 		return err
 	}
 	if len(out) > 0 {
-		return fmt.Errorf("checkout: %s has changes that are not committed, commit them first:\n%s", dir, strings.TrimRight(string(out), "\n"))
+		return fmt.Errorf("checkout: %s has changes that are not committed, commit them first:\n%s", dir,
+			strings.TrimRight(string(out), "\n"))
 	}
 	return nil
 }

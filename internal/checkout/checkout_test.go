@@ -22,7 +22,8 @@ func names(t *testing.T, dir string) string {
 // Without git all files count but those of builds; with it, those it tracks.
 func TestReadAndClean(t *testing.T) {
 	dir := t.TempDir()
-	all := Tree{"a.go": []byte("a"), ".ci/run": []byte("b"), "bin/program": []byte("c"), "out/figure": []byte("d"), "sub/out/e": []byte("e")}
+	all := Tree{"a.go": []byte("a"), ".ci/run": []byte("b"), "bin/program": []byte("c"), "out/figure": []byte("d"),
+		"sub/out/e": []byte("e")}
 	if err := all.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func compiled(t *testing.T) map[string]*types.Package {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		export[path] = file
 	}
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
+	imports := importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
 	all := map[string]*types.Package{}
 	for path, file := range export {
 		if !within(path, module) || file == "" {
@@ -116,7 +117,8 @@ func (w *apiWalk) walk(at string, t types.Type) {
 	case *types.Named:
 		if pkg := t.Obj().Pkg(); pkg != nil && within(pkg.Path(), module) {
 			if internal(pkg.Path()) || !t.Obj().Exported() {
-				w.bad = append(w.bad, fmt.Sprintf("%s needs %s.%s", at, strings.TrimPrefix(pkg.Path(), module+"/"), t.Obj().Name()))
+				w.bad = append(w.bad, fmt.Sprintf("%s needs %s.%s", at, strings.TrimPrefix(pkg.Path(), module+"/"),
+					t.Obj().Name()))
 			}
 		}
 		for arg := range t.TypeArgs().Types() {

@@ -111,7 +111,8 @@ type listed struct {
 
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,TestImports,XTestImports", module+"/...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,TestImports,XTestImports",
+		module+"/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -248,7 +249,8 @@ func TestOnlyRunnersKnowGoroutines(t *testing.T) {
 }
 
 // durationNames are what package time has for lengths of time, beside its clocks.
-var durationNames = []string{"Duration", "ParseDuration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
+var durationNames = []string{"Duration", "ParseDuration", "Nanosecond", "Microsecond", "Millisecond", "Second",
+	"Minute", "Hour"}
 
 // concurrency lists what runs, waits or shares in a source file, with its line:
 // goroutines, channels, the clock, and the imports that are for them.
@@ -324,7 +326,8 @@ func f(b box) {
 	if got := concurrency(t, "a.go", planted); !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
-	if got := concurrency(t, "a.go", "package sim\n\nimport \"time\"\n\n// go chan <-\nvar going = -time.Second\n"); len(got) != 0 {
+	if got := concurrency(t, "a.go",
+		"package sim\n\nimport \"time\"\n\n// go chan <-\nvar going = -time.Second\n"); len(got) != 0 {
 		t.Errorf("found %q where there is nothing", got)
 	}
 }

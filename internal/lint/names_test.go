@@ -103,7 +103,8 @@ var (
 	qualified  = regexp.MustCompile(`^\w+(\.[A-Za-z]\w*){1,2}$`)
 	sourceFile = regexp.MustCompile(`\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
 	// extensions are those of files that pages name; no declaration is called so.
-	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint", "cff", "s"}
+	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint",
+		"cff", "s"}
 )
 
 // unknownNames lists what a page names in `code` and the module does not have:
@@ -147,7 +148,8 @@ func TestNamesInMarkdownExist(t *testing.T) {
 
 func TestUnknownNamesAreFound(t *testing.T) {
 	d := declarations(t, map[string]string{
-		"a/a.go":      "package a\n\ntype T struct{ F int }\n\nfunc (t *T) M() {}\n\nconst C = 1\n\ntype I interface{ N() }\n",
+		"a/a.go": "package a\n\ntype T struct{ F int }\n\nfunc (t *T) M() {}\n\nconst C = 1\n\ntype I " +
+			"interface{ N() }\n",
 		"a/a_test.go": "package a\n\nfunc Tested() {}\n",
 	})
 	const page = "`a.C` `a.T.F` `T.M` `a.I.N` `a/a.go` `figure.png` `--x=1.5` `x.y z` a/b.go\n" +
@@ -162,7 +164,8 @@ func TestUnknownNamesAreFound(t *testing.T) {
 		t.Errorf("found\n%q, want\n%q", got, want)
 	}
 	below := func(path string) bool { return path == "sub/a/b.go" } // beside the page
-	if got := unknownNames("sub/p.md", "a/b.go a/c.go", d, below); !slices.Equal(got, []string{"sub/p.md:1: there is no a/c.go"}) {
+	if got := unknownNames("sub/p.md", "a/b.go a/c.go", d, below); !slices.Equal(got,
+		[]string{"sub/p.md:1: there is no a/c.go"}) {
 		t.Errorf("beside a page found %q", got)
 	}
 }

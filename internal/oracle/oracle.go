@@ -65,7 +65,8 @@ func Noises() ([]Noise, error) {
 	var rows []Noise
 	err := each(calibrate, func(f fields) {
 		rows = append(rows, Noise{
-			f.float("target_epsilon"), f.float("delta"), f.float("q"), f.int("T"), f["method"], f.float("sigma"), f.float("achieved_epsilon"),
+			f.float("target_epsilon"), f.float("delta"), f.float("q"), f.int("T"), f["method"], f.float("sigma"),
+			f.float("achieved_epsilon"),
 		})
 	})
 	return rows, err

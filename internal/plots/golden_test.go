@@ -29,13 +29,16 @@ func TestPicturesAreTheGoldenOnes(t *testing.T) {
 	for name, p := range map[string]Picture{
 		"lines": {
 			Title: "Lines with bands", XLabel: "rounds", YLabel: "test accuracy (fraction)", YMin: 0, YMax: 1,
-			Banner: "SCALE 0.05: that part of the paper's K", Caption: strings.Repeat("A caption is broken into lines that fit. ", 6),
-			Rows:  [][]string{{"σ", "ε", "accuracy"}, {"19.3", "0.0497", "a wide cell of the table"}, {"8", "1", "0.9"}},
+			Banner:  "SCALE 0.05: that part of the paper's K",
+			Caption: strings.Repeat("A caption is broken into lines that fit. ", 6),
+			Rows: [][]string{{"σ", "ε", "accuracy"}, {"19.3", "0.0497", "a wide cell of the table"},
+				{"8", "1", "0.9"}},
 			Lines: []Line{rising("σ = 8", 1), dashed, marked, rising("", 0.2)},
 		},
 		"logarithmic": {
 			Title: "A law", XLabel: "clients n", YLabel: "ns", Logarithmic: true, YMin: 1, YMax: 1e5,
-			Lines: []Line{{Name: "cost", X: []float64{1, 100, 1e4}, Y: []float64{3, 300, 3e4}, Lo: []float64{2, 200, 2e4}, Hi: []float64{5, 500, 9e4}}},
+			Lines: []Line{{Name: "cost", X: []float64{1, 100, 1e4}, Y: []float64{3, 300, 3e4},
+				Lo: []float64{2, 200, 2e4}, Hi: []float64{5, 500, 9e4}}},
 		},
 		"shares": {
 			Title: "Staleness", XLabel: "permissible delay Υ", YLabel: "i − k",
@@ -46,8 +49,10 @@ func TestPicturesAreTheGoldenOnes(t *testing.T) {
 			Title: "Timeline", XLabel: "ms", YNames: []string{"client 1", "client 0", "server"},
 			Key: []KeyEntry{{"computes", green}, {"waits", color.Gray{228}}},
 			Marks: []plot.Plotter{Timeline{
-				Stretches: []Stretch{{1, 0, 3, green}, {1, 3, 4, color.Gray{228}}, {0, 1, 6, green}, {2, 0, 8, color.Gray{200}}},
-				Flights:   []Flight{{[2]float64{1, 2}, 3, 5, color.Black}, {[2]float64{2, 0}, 5, 7, red}, {[2]float64{0, 2}, 6, 8, color.Black}},
+				Stretches: []Stretch{{1, 0, 3, green}, {1, 3, 4, color.Gray{228}}, {0, 1, 6, green},
+					{2, 0, 8, color.Gray{200}}},
+				Flights: []Flight{{[2]float64{1, 2}, 3, 5, color.Black}, {[2]float64{2, 0}, 5, 7, red},
+					{[2]float64{0, 2}, 6, 8, color.Black}},
 			}},
 		},
 	} {

@@ -129,14 +129,16 @@ func (p Picture) WritePNG(w io.Writer) error {
 			legend.Add(l.Name, curve)
 		}
 		if l.Points {
-			plt.Add(&plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2, Shape: draw.CircleGlyph{}}})
+			plt.Add(&plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
+				Shape: draw.CircleGlyph{}}})
 		}
 	}
 	for _, k := range p.Key {
 		legend.Add(k.Name, swatch{k.Colour})
 	}
 
-	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, pictureHeight+p.tableHeight()), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))
+	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, pictureHeight+p.tableHeight()), vgimg.UseDPI(pictureDPI),
+		vgimg.UseBackgroundColor(color.White))
 	canvas := draw.Crop(draw.New(img), pictureMargin, -pictureMargin, pictureMargin, -pictureMargin)
 	canvas = drawLine(canvas, sans(12, color.Black), p.Title)
 	canvas = drawLine(canvas, sans(10, color.RGBA{200, 0, 0, 255}), p.Banner)

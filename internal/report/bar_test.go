@@ -44,7 +44,8 @@ func TestLogOfLongSteps(t *testing.T) {
 	bar := NewBar(&log, "accounting", 3)
 	bar.Add(1)
 	bar.Add(2)
-	if got := strings.Count(log.String(), "\n"); got != 2 || !strings.Contains(log.String(), "accounting: 30 %") || !strings.Contains(log.String(), "accounting: 100 %") {
+	if got := strings.Count(log.String(), "\n"); got != 2 || !strings.Contains(log.String(), "accounting: 30 %") ||
+		!strings.Contains(log.String(), "accounting: 100 %") {
 		t.Errorf("the log is %q", &log)
 	}
 	log.Reset()
@@ -64,7 +65,8 @@ func TestBarOnATerminal(t *testing.T) {
 		bar.Describe("training 2/2")
 		bar.Add(10)
 		bar.Close()
-		if got := strings.Count(screen.String(), "█"); got != width || !strings.Contains(screen.String(), "training 2/2 100%") {
+		if got := strings.Count(screen.String(), "█"); got != width ||
+			!strings.Contains(screen.String(), "training 2/2 100%") {
 			t.Errorf("on %d columns there are %d of a bar, must be %d: %q", columns, got, width, &screen)
 		}
 		if strings.Contains(screen.String(), "after") {

@@ -9,7 +9,8 @@ import (
 func TestWrapKeepsEveryWord(t *testing.T) {
 	text := "one two three four\nfive " + strings.Repeat("x", 40)
 	lines := Wrap(text, func(s string) bool { return len(s) <= 10 })
-	if got, want := strings.Join(strings.Fields(strings.Join(lines, " ")), " "), strings.Join(strings.Fields(text), " "); got != want {
+	if got, want := strings.Join(strings.Fields(strings.Join(lines, " ")), " "),
+		strings.Join(strings.Fields(text), " "); got != want {
 		t.Errorf("wrapped to %q", lines)
 	}
 }
@@ -23,7 +24,8 @@ func TestMarkdownIsBrokenIntoLines(t *testing.T) {
 	if got := Markdown(kept); got != kept {
 		t.Errorf("%q became %q", kept, got)
 	}
-	page := long + "\n\n- " + long + "\n  1. " + long + "\n\n" + strings.Repeat("word = - + 1. 2) # ", 20) + "\n" + strings.Repeat("x", 200)
+	page := long + "\n\n- " + long + "\n  1. " + long + "\n\n" + strings.Repeat("word = - + 1. 2) # ", 20) + "\n" +
+		strings.Repeat("x", 200)
 	got := Markdown(page)
 	if again := Markdown(got); again != got {
 		t.Errorf("broken again:\n%s\n%s", got, again)

@@ -119,7 +119,8 @@ func TestFindProperty(t *testing.T) {
 			t.Fatal(err)
 		}
 		if math.Abs(x/want-1) > tol*(1+1e-9)+4e-16 {
-			t.Fatalf("power %v, %v and %v, [%v, %v], tolerance %v: %v, want %v", power, left, right, lo, hi, tol, x, want)
+			t.Fatalf("power %v, %v and %v, [%v, %v], tolerance %v: %v, want %v", power, left, right, lo, hi, tol, x,
+				want)
 		}
 		if *n > 250 {
 			t.Fatalf("%d evaluations", *n)
@@ -138,7 +139,8 @@ func TestBracket(t *testing.T) {
 	if _, _, err := Bracket(func(x float64) float64 { return 1 }, -1, 1); !errors.Is(err, ErrNoSignChange) {
 		t.Errorf("constant: %v", err)
 	}
-	if _, _, err := Bracket(func(x float64) float64 { return 1 + math.Exp(x) }, -1, 1); !errors.Is(err, ErrNoSignChange) {
+	if _, _, err := Bracket(func(x float64) float64 { return 1 + math.Exp(x) }, -1, 1); !errors.Is(err,
+		ErrNoSignChange) {
 		t.Errorf("positive: %v", err)
 	}
 	for _, bad := range [][2]float64{{1, 1}, {1, 0}, {math.NaN(), 1}, {0, math.Inf(1)}} {

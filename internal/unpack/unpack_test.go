@@ -89,7 +89,8 @@ func TestFile(t *testing.T) {
 		}
 	}
 	wrong := errors.New("wrong")
-	if err := File(path, func(io.Reader) error { return wrong }); !errors.Is(err, wrong) || err.Error() != path+": wrong" {
+	if err := File(path, func(io.Reader) error { return wrong }); !errors.Is(err, wrong) ||
+		err.Error() != path+": wrong" {
 		t.Errorf("error %v, want it to name the path", err)
 	}
 }

@@ -25,7 +25,8 @@ func TestDescribe(t *testing.T) {
 		{installed, "", "v1.2.3", "", "v1.2.3", false},
 	} {
 		got := describe(c.record, c.release)
-		if got.Version != c.version || got.Revision != c.revision || got.Modified != c.modified || got.Source() != c.source {
+		if got.Version != c.version || got.Revision != c.revision || got.Modified != c.modified ||
+			got.Source() != c.source {
 			t.Errorf("describe(%v, %q) = %+v, source %q", c.record, c.release, got, got.Source())
 		}
 	}

@@ -122,7 +122,8 @@ func TestSearchFindsTheBestOrder(t *testing.T) {
 		g := drawn(source, len(files), 40)
 		found, best := g.search(files), g.exact(files)
 		if !isPermutation(found, len(files)) || sum(g.against(found)) != sum(g.against(best)) {
-			t.Errorf("%v: search finds %d against the order, exactly it is %d", g.calls, sum(g.against(found)), sum(g.against(best)))
+			t.Errorf("%v: search finds %d against the order, exactly it is %d", g.calls, sum(g.against(found)),
+				sum(g.against(best)))
 		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 func main() {
 	dir := flag.String("dir", ".", "folder of the module whose packages are read")
 	up := flag.Int("up", 10, "how many pairs of files with calls against the order are listed")
-	uses := flag.Bool("uses", false, "count the places that name a type, a constant or a variable of another file as well")
+	uses := flag.Bool("uses", false,
+		"count the places that name a type, a constant or a variable of another file as well")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "calls: no package named, for instance ./sim")
@@ -42,7 +43,8 @@ func run(w io.Writer, dir string, patterns []string, uses bool, up int) error {
 	for _, g := range all {
 		order := g.order()
 		against := g.against(order)
-		fmt.Fprintf(w, "%s: %d files, %d calls between files, %d against the order\n", g.name, len(g.files), g.total(), sum(against))
+		fmt.Fprintf(w, "%s: %d files, %d calls between files, %d against the order\n", g.name, len(g.files), g.total(),
+			sum(against))
 		for _, f := range order {
 			fmt.Fprintf(w, "  %s\n", g.files[f])
 		}

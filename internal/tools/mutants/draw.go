@@ -44,7 +44,8 @@ func drawTo(file, dir string, seed uint64, n int) error {
 		patterns = append(patterns, "./"+s.folder)
 		all += s.share
 	}
-	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, patterns...)
+	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule},
+		patterns...)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,8 @@ func candidates(p *packages.Package, parsed *ast.File, path, folder string, seed
 	at := func(pos token.Pos) int { return p.Fset.Position(pos).Offset }
 	var all []candidate
 	for _, d := range parsed.Decls {
-		e := editor{pkg: p.Types, info: p.TypesInfo, text: func(n ast.Node) string { return string(source[at(n.Pos()):at(n.End())]) }}
+		e := editor{pkg: p.Types, info: p.TypesInfo,
+			text: func(n ast.Node) string { return string(source[at(n.Pos()):at(n.End())]) }}
 		e.declaration(d)
 		for _, edit := range e.edits {
 			from, to := at(edit.from), at(edit.to)

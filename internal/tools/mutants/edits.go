@@ -110,9 +110,12 @@ func (e *editor) speaksOfError(x ast.Expr) bool {
 }
 
 var (
-	wrongSign = map[token.Token]token.Token{token.ADD: token.SUB, token.SUB: token.ADD, token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN}
-	wrongOp   = map[token.Token]token.Token{token.MUL: token.QUO, token.QUO: token.MUL, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN}
-	boundary  = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
+	wrongSign = map[token.Token]token.Token{token.ADD: token.SUB, token.SUB: token.ADD,
+		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN}
+	wrongOp = map[token.Token]token.Token{token.MUL: token.QUO, token.QUO: token.MUL,
+		token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN}
+	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
+		token.GEQ: token.GTR}
 	negated   = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL}
 	connected = map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND}
 )
@@ -186,7 +189,8 @@ func (e *editor) literal(n *ast.BasicLit) {
 
 func (e *editor) result(n *ast.ReturnStmt) {
 	for _, x := range n.Results {
-		if id, ok := x.(*ast.Ident); ok && e.info.Types[x].Value != nil && e.info.Types[x].Value.Kind() == constant.Bool {
+		if id, ok := x.(*ast.Ident); ok && e.info.Types[x].Value != nil &&
+			e.info.Types[x].Value.Kind() == constant.Bool {
 			e.replace("wrong constant", id, map[string]string{"true": "false", "false": "true"}[id.Name])
 		}
 	}

@@ -82,7 +82,8 @@ func (f fault) plant(dir string) (path, faulty string, err error) {
 		return "", "", err
 	}
 	own := filepath.Join(folder, f.File)
-	files = slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") || path == own })
+	files = slices.DeleteFunc(files,
+		func(path string) bool { return strings.HasSuffix(path, "_test.go") || path == own })
 	for _, path := range append([]string{own}, files...) {
 		text, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {

@@ -32,7 +32,8 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the draw")
 	flag.StringVar(&r.only, "only", "", "replay only faults whose package or name has this in it")
 	flag.IntVar(&r.near, "near", -1, "run tests at most that many imports away from the fault; -1 is any number")
-	flag.DurationVar(&r.limit, "limit", 2*time.Minute, "time for the tests of one package; a fault that makes them hang is found by it")
+	flag.DurationVar(&r.limit, "limit", 2*time.Minute,
+		"time for the tests of one package; a fault that makes them hang is found by it")
 	flag.BoolVar(&r.record, "record", false, "write to the list which test found each fault")
 	flag.Parse()
 	if flag.NArg() > 0 || *draw < 0 || r.limit <= 0 {

@@ -166,7 +166,8 @@ func TestFaultsAreFoundAgain(t *testing.T) {
 	moved := map[string]string{
 		"a/a.go":      "package a\n",
 		"a/b_test.go": source,
-		"a/c.go":      "package a\n\nfunc odd(n int) bool {\n\tif n%2 == 0 {\n\t\treturn false\n\t}\n\treturn true\n}\n" + source[strings.Index(source, "\nfunc even"):],
+		"a/c.go": "package a\n\nfunc odd(n int) bool {\n\tif n%2 == 0 {\n\t\treturn false\n\t}\n\treturn " +
+			"true\n}\n" + source[strings.Index(source, "\nfunc even"):],
 	}
 	dir := tree(t, moved)
 	path, faulty, err := f.plant(dir)
@@ -188,15 +189,19 @@ func TestFaultsAreFoundAgain(t *testing.T) {
 // does not build, plants nothing that is equivalent, and fails unless all is found.
 func TestReplay(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"a/a.go":      "package a\n\nfunc Twice(n int) int {\n\treturn n + n\n}\n\nfunc Same(n int) int {\n\treturn n + 0\n}\n\nfunc Until(n int) int {\n\tfor n < 3 {\n\t\tn++\n\t}\n\treturn n\n}\n",
-		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestUntil(t *testing.T) {\n\tif Until(1) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
-		"b/b.go":      "package b\n\nimport \"m/a\"\n\nfunc Four(n int) int { return a.Twice(a.Twice(n)) }\n",
-		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc TestFour(t *testing.T) {\n\tt.Run(\"three\", func(t *testing.T) {\n\t\tif Four(3) != 12 {\n\t\t\tt.Fatal()\n\t\t}\n\t})\n}\n",
+		"a/a.go": "package a\n\nfunc Twice(n int) int {\n\treturn n + n\n}\n\nfunc Same(n int) int {\n\treturn n " +
+			"+ 0\n}\n\nfunc Until(n int) int {\n\tfor n < 3 {\n\t\tn++\n\t}\n\treturn n\n}\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestUntil(t *testing.T) {\n\tif Until(1) != 3 " +
+			"{\n\t\tt.Fatal()\n\t}\n}\n",
+		"b/b.go": "package b\n\nimport \"m/a\"\n\nfunc Four(n int) int { return a.Twice(a.Twice(n)) }\n",
+		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc TestFour(t *testing.T) {\n\tt.Run(\"three\", func(t " +
+			"*testing.T) {\n\t\tif Four(3) != 12 {\n\t\t\tt.Fatal()\n\t\t}\n\t})\n}\n",
 	})
 	l := list{Faults: []fault{
 		{Name: "sign", Package: "a", File: "a.go", In: "Twice", Before: "return n + n", After: "return n - n"},
 		{Name: "hangs", Package: "a", File: "a.go", In: "Until", Before: "n++", After: ""},
-		{Name: "struck", Package: "a", File: "a.go", In: "Same", Before: "return n + 0", After: "return n - 0", Equivalent: "n + 0 = n − 0"},
+		{Name: "struck", Package: "a", File: "a.go", In: "Same", Before: "return n + 0", After: "return n - 0",
+			Equivalent: "n + 0 = n − 0"},
 	}}
 	file := filepath.Join(dir, "faults.json")
 	replayed := func(near int) (string, error) {
@@ -227,7 +232,8 @@ func TestReplay(t *testing.T) {
 	)
 	l.Faults[0].Red = ""
 	out, err = replayed(0)
-	for _, want := range []string{"sign  SURVIVED", "hangs  found", "lives  SURVIVED", "gone  PROBLEM", "broken  PROBLEM", "does not build", "1 found, 2 survived, 1 equivalent"} {
+	for _, want := range []string{"sign  SURVIVED", "hangs  found", "lives  SURVIVED", "gone  PROBLEM",
+		"broken  PROBLEM", "does not build", "1 found, 2 survived, 1 equivalent"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -235,7 +235,8 @@ func (r *replay) readImports() error {
 		}
 		own := strings.TrimPrefix(p.ImportPath, p.Module.Path+"/")
 		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			if of, ok := strings.CutPrefix(path, p.Module.Path+"/"); ok && of != own && !slices.Contains(r.rests[of], own) {
+			if of, ok := strings.CutPrefix(path, p.Module.Path+"/"); ok && of != own &&
+				!slices.Contains(r.rests[of], own) {
 				r.rests[of] = append(r.rests[of], own)
 			}
 		}

@@ -109,7 +109,8 @@ func checkVersion(version string) error {
 		return fmt.Errorf("VERSION = %q, must be a semantic version such as v1.2.3 or v1.3.0-rc.1", version)
 	}
 	if !module.MatchPathMajor(version, "") {
-		return fmt.Errorf("VERSION = %q, must be v0 or v1: the module's path has no suffix /%s", version, semver.Major(version))
+		return fmt.Errorf("VERSION = %q, must be v0 or v1: the module's path has no suffix /%s", version,
+			semver.Major(version))
 	}
 	return nil
 }

@@ -101,7 +101,8 @@ func TestBuildsAreReproducible(t *testing.T) {
 // A release that is refused or fails leaves nothing.
 func TestRunIsWholeOrNotAtAll(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	broken := checkout.Tree{"go.mod": []byte("module m\n\ngo 1.26.0\n"), "cmd/proactivedp/main.go": []byte("package main\n\nfunc main() { x }\n")}
+	broken := checkout.Tree{"go.mod": []byte("module m\n\ngo 1.26.0\n"),
+		"cmd/proactivedp/main.go": []byte("package main\n\nfunc main() { x }\n")}
 	if err := broken.Write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,8 @@ func TestBuildTwiceComparesTheBytes(t *testing.T) {
 	if _, err := buildTwice(here, "v1.2.3", sources[0], sources[0], file, cache); err != nil {
 		t.Error(err)
 	}
-	if _, err := buildTwice(here, "v1.2.3", sources[0], sources[1], file, cache); err == nil || !strings.Contains(err.Error(), "differ") {
+	if _, err := buildTwice(here, "v1.2.3", sources[0], sources[1], file, cache); err == nil ||
+		!strings.Contains(err.Error(), "differ") {
 		t.Errorf("error %v, want one that says that the builds differ", err)
 	}
 }

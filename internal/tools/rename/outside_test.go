@@ -68,7 +68,8 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 	o.run(filepath.Join(dir, "examples"), "go", "list", "-mod=readonly", "-deps", "-test", "./...")
 
 	user := put(t, tree{
-		"go.mod":  []byte("module example.org/them/uses\n\ngo 1.26.0\n\nrequire " + outsidePath + " " + outsideVersion + "\n"),
+		"go.mod": []byte("module example.org/them/uses\n\ngo 1.26.0\n\nrequire " + outsidePath + " " + outsideVersion +
+			"\n"),
 		"main.go": []byte(outsideProgram),
 	})
 	// All packages are built here and not in the copy, too: there they would have
@@ -85,7 +86,8 @@ func TestRenamedModuleServesOthers(t *testing.T) {
 		program += ".exe"
 	}
 	var build struct{ Version string }
-	if err := json.Unmarshal([]byte(o.run(t.TempDir(), program, "version", "--json")), &build); err != nil || build.Version != outsideVersion {
+	if err := json.Unmarshal([]byte(o.run(t.TempDir(), program, "version", "--json")), &build); err != nil ||
+		build.Version != outsideVersion {
 		t.Errorf("the installed program says version %q, %v; want %q", build.Version, err, outsideVersion)
 	}
 

@@ -57,7 +57,8 @@ func rename(dir, to string) ([]string, error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if !bytes.Equal(back[name], old[name]) {
-			errs = append(errs, fmt.Errorf("%s: renaming from %s to %s and back would not give the same bytes", name, from, to))
+			errs = append(errs, fmt.Errorf("%s: renaming from %s to %s and back would not give the same bytes", name,
+				from, to))
 		}
 		if !bytes.Equal(renamed[name], old[name]) {
 			names = append(names, name)
@@ -75,7 +76,8 @@ func checkPath(to string) error {
 		return nil
 	}
 	if err := module.CheckPath(to); err != nil {
-		return fmt.Errorf("MODULE = %q, must be a module path such as example.org/you/proactivedp, or %s: %w", to, home, err)
+		return fmt.Errorf("MODULE = %q, must be a module path such as example.org/you/proactivedp, or %s: %w", to, home,
+			err)
 	}
 	if _, major, _ := module.SplitPathVersion(to); major != "" {
 		return fmt.Errorf("MODULE = %q, must be without the suffix %q of a major version", to, major)

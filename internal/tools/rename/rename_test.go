@@ -15,32 +15,42 @@ import (
 // toy is a small repository of the module home.test/old.
 var toy = tree{
 	"go.mod": []byte("module home.test/old\n\ngo 1.26.0\n\nrequire (\n\texample.org/b v1.0.0\n)\n"),
-	"tools/go.mod": []byte("module home.test/old/tools\n\ngo 1.26.0\n\nrequire (\n\thome.test/old v0.0.0\n\tiota.test/z v1.0.0\n)\n\n" +
+	"tools/go.mod": []byte("module home.test/old/tools\n\ngo 1.26.0\n\nrequire (\n\thome.test/old " +
+		"v0.0.0\n\tiota.test/z v1.0.0\n)\n\n" +
 		"replace home.test/old => ../\n"),
-	"sim/sim.go": []byte("// Package sim is home.test/old/sim, and not home.test/old/simple.\npackage sim\n\nimport (\n" +
-		"\t\"home.test/old/rng\"\n\t\"iota.test/z\"\n)\n\n// hashed stays, though it looks like a package.\nconst hashed = \"home.test/old/rng\"\n\n" +
+	"sim/sim.go": []byte("// Package sim is home.test/old/sim, and not home.test/old/simple.\npackage " +
+		"sim\n\nimport (\n" +
+		"\t\"home.test/old/rng\"\n\t\"iota.test/z\"\n)\n\n// hashed stays, though it looks like a package.\nconst " +
+		"hashed = \"home.test/old/rng\"\n\n" +
 		"var _, _ = rng.New, z.Z\n"),
 	"rng/rng.go":      []byte("package rng\n\nconst New, domain = 1, \"home.test/old/rng/stream/v1\"\n"),
 	"rng/rng_test.go": []byte("package rng\n\nconst overlay = `package x\n\nimport \"home.test/old/rng\"\n`\n"),
 	"cmd/old/main.go": []byte("package main\n"),
-	"Makefile":        []byte("a:\n\tgo build -ldflags \"-X home.test/old/rng.release=v1\" home.test/old/cmd/old && ./cmd/old/main home.test/old/...\n"),
-	"README.md": []byte("`go get home.test/old@latest`, go get -u home.test/old; https://home.test/old/rng is a page and other.home.test/old/rng a host;\n" +
+	"Makefile": []byte("a:\n\tgo build -ldflags \"-X home.test/old/rng.release=v1\" home.test/old/cmd/old && " +
+		"./cmd/old/main home.test/old/...\n"),
+	"README.md": []byte("`go get home.test/old@latest`, go get -u home.test/old; https://home.test/old/rng is a page " +
+		"and other.home.test/old/rng a host;\n" +
 		"require home.test/old v1.0.0\nhome.test/old is its name\n"),
 	"picture.png": []byte("\x00home.test/old/rng"),
 }
 
 var toyRenamed = map[string]string{
 	"go.mod": "module new.test/you/it\n\ngo 1.26.0\n\nrequire (\n\texample.org/b v1.0.0\n)\n",
-	"tools/go.mod": "module new.test/you/it/tools\n\ngo 1.26.0\n\nrequire (\n\tiota.test/z v1.0.0\n\tnew.test/you/it v0.0.0\n)\n\n" +
+	"tools/go.mod": "module new.test/you/it/tools\n\ngo 1.26.0\n\nrequire (\n\tiota.test/z v1.0.0\n\tnew.test/you/it " +
+		"v0.0.0\n)\n\n" +
 		"replace new.test/you/it => ../\n",
 	"sim/sim.go": "// Package sim is new.test/you/it/sim, and not home.test/old/simple.\npackage sim\n\nimport (\n" +
-		"\t\"iota.test/z\"\n\t\"new.test/you/it/rng\"\n)\n\n// hashed stays, though it looks like a package.\nconst hashed = \"home.test/old/rng\"\n\n" +
+		"\t\"iota.test/z\"\n\t\"new.test/you/it/rng\"\n)\n\n// hashed stays, though it looks like a package.\nconst " +
+		"hashed = \"home.test/old/rng\"\n\n" +
 		"var _, _ = rng.New, z.Z\n",
 	"rng/rng.go":      "package rng\n\nconst New, domain = 1, \"home.test/old/rng/stream/v1\"\n",
 	"rng/rng_test.go": "package rng\n\nconst overlay = `package x\n\nimport \"new.test/you/it/rng\"\n`\n",
 	"cmd/old/main.go": "package main\n",
-	"Makefile":        "a:\n\tgo build -ldflags \"-X new.test/you/it/rng.release=v1\" new.test/you/it/cmd/old && ./cmd/old/main new.test/you/it/...\n",
-	"README.md": "`go get new.test/you/it@latest`, go get -u new.test/you/it; https://home.test/old/rng is a page and other.home.test/old/rng a host;\n" +
+	"Makefile": "a:\n\tgo build -ldflags \"-X new.test/you/it/rng.release=v1\" new.test/you/it/cmd/old && " +
+		"./cmd/old/main new.test/you/it/...\n",
+	"README.md": "`go get new.test/you/it@latest`, go get -u new.test/you/it; https://home.test/old/rng is a " +
+		"page and " +
+		"other.home.test/old/rng a host;\n" +
 		"require new.test/you/it v1.0.0\nhome.test/old is its name\n",
 	"picture.png": "\x00home.test/old/rng",
 }
@@ -88,7 +98,8 @@ func TestRenameChangesThePathAlone(t *testing.T) {
 		want[name] = []byte(content)
 	}
 	same(t, dir, want)
-	if names := []string{"Makefile", "README.md", "go.mod", "rng/rng_test.go", "sim/sim.go", "tools/go.mod"}; !slices.Equal(changed, names) {
+	if names := []string{"Makefile", "README.md", "go.mod", "rng/rng_test.go", "sim/sim.go",
+		"tools/go.mod"}; !slices.Equal(changed, names) {
 		t.Errorf("changed %q, want %q", changed, names)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "Makefile")); err != nil || info.Mode() != 0o755 {
@@ -109,7 +120,8 @@ func TestRenameRefuses(t *testing.T) {
 		{"a major version", "new.test/you/it/v2", `must be without the suffix "/v2"`},
 		{"its own", "home.test/old", "is the module's path already"},
 		// Taken back, this would change what spoke of the other module before.
-		{"one that the text speaks of", "other.test/it", "README.md: renaming from home.test/old to other.test/it and back"},
+		{"one that the text speaks of", "other.test/it",
+			"README.md: renaming from home.test/old to other.test/it and back"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := maps.Clone(toy)

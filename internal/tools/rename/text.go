@@ -36,7 +36,8 @@ func newRenamer(t tree, from, to string) *renamer {
 		}
 	}
 	quoted := regexp.QuoteMeta(from)
-	r.bare = regexp.MustCompile(`(\b(?:module|require|replace|go get(?: -[a-z]+)*)[ \t]+)` + quoted + `(\.?(?:[\s"@;,)` + "`" + `]|$))`)
+	r.bare = regexp.MustCompile(`(\b(?:module|require|replace|go get(?: -[a-z]+)*)[ \t]+)` + quoted +
+		`(\.?(?:[\s"@;,)` + "`" + `]|$))`)
 	r.below = regexp.MustCompile(`(^|[^\w./~-])` + quoted + `(/(?:\.\.\.|[\w/-]+))`)
 	return r
 }
