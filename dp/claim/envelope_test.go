@@ -38,3 +38,12 @@ func TestEnvelopeIsAboveEveryClient(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// Histories with the same rounds, in whatever order, are one, of all their clients.
+func TestEqualHistoriesAreOne(t *testing.T) {
+	a, b := event(1, 10, 3, 2), event(5, 10, 1, 2)
+	got := distinct([]history{{[]dp.Event{a, b}, 2}, {[]dp.Event{b, a}, 3}, {[]dp.Event{a}, 4}, {[]dp.Event{b, a}, 1}})
+	if len(got) != 2 || got[0].clients != 6 || got[1].clients != 4 || len(got[1].events) != 1 {
+		t.Errorf("%+v, want 6 clients with both kinds of rounds and 4 with one", got)
+	}
+}

@@ -45,3 +45,43 @@ func TestStatement(t *testing.T) {
 		}
 	}
 }
+
+// The text of a report says of each view by which accountant, which side of ε is
+// proved, and why if none is.
+func TestReportText(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	r := Report{
+		Delta: 1e-5, NoiseMultiplier: 2, Accountant: "closed-form", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson,
+		PerRecord: View{EpsilonUpper: at(1.25), Kind: dp.Upper, DatasetSize: 100, Rounds: 50, SampleRate: 0.01},
+		PerClient: View{DatasetSize: 20, Rounds: 10, SampleRate: 0.05, Reason: "θ is too large"},
+		Certified: Privacy{
+			PerRecord: Claim{EpsilonLower: at(0.5), EpsilonUpper: at(0.75), Kind: dp.Interval, Accountant: "pld"},
+			PerClient: Claim{EpsilonLower: at(0), EpsilonUpper: at(0.25), Kind: dp.Upper, Accountant: "pld", Reason: "of a client that computes more"},
+		},
+	}
+	const want = `privacy         σ = 2, δ = 1e-05, add-or-remove adjacency, poisson sampling
+  per record    N = 100, 50 rounds at mean sample rate 0.01
+    closed-form ε ≤ 1.25, an upper bound
+    pld         0.5 ≤ ε ≤ 0.75, a certified interval
+  per client    N = 20, 10 rounds at mean sample rate 0.05
+    closed-form no ε claimed: θ is too large
+    pld         ε ≤ 0.25, an upper bound of a client that computes more
+`
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || text.String() != want {
+		t.Errorf("%v:\n%swant\n%s", err, text.String(), want)
+	}
+}
+
+// A statement calls the sampling by its name.
+func TestStatementNamesTheSampling(t *testing.T) {
+	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some", Adjacency: dp.AddOrRemove}
+	for sampling, want := range map[dp.Sampling]string{
+		dp.Poisson: "add-or-remove adjacency with Poisson sampling", dp.FixedSize: "add-or-remove adjacency with fixed-size sampling",
+	} {
+		b.Sampling = sampling
+		if text := Statement(PerRecord, b, event(1, 10, 1, 1)); !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}

@@ -32,3 +32,16 @@ func TestChurnNamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A client that is there half of the time takes twice as long, one that never leaves no
+// longer.
+func TestStretch(t *testing.T) {
+	for _, c := range []struct {
+		Churn
+		want float64
+	}{{Churn{}, 1}, {Churn{time.Second, time.Second}, 2}, {Churn{4 * time.Second, time.Second}, 1.25}} {
+		if got := c.Stretch(); got != c.want {
+			t.Errorf("%v: %v, want %v", c.Churn, got, c.want)
+		}
+	}
+}
