@@ -36,25 +36,32 @@ type Bound struct {
 	Sampling   Sampling
 }
 
-// MarshalJSON writes snake_case keys; infinite ends are null.
-func (b Bound) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Accountant   string    `json:"accountant"`
-		Kind         Kind      `json:"kind"`
-		Adjacency    Adjacency `json:"adjacency"`
-		Sampling     Sampling  `json:"sampling"`
-		EpsilonLower *float64  `json:"epsilon_lower"`
-		Epsilon      *float64  `json:"epsilon"`
-		EpsilonUpper *float64  `json:"epsilon_upper"`
-		DeltaLower   *float64  `json:"delta_lower"`
-		Delta        *float64  `json:"delta"`
-		DeltaUpper   *float64  `json:"delta_upper"`
-	}{
+// BoundJSON is a Bound as it is written in JSON, to be embedded where more is said
+// beside it. A number that is infinite or none is nil, and null there.
+type BoundJSON struct {
+	Accountant   string    `json:"accountant"`
+	Kind         Kind      `json:"kind"`
+	Adjacency    Adjacency `json:"adjacency"`
+	Sampling     Sampling  `json:"sampling"`
+	EpsilonLower *float64  `json:"epsilon_lower"`
+	Epsilon      *float64  `json:"epsilon"`
+	EpsilonUpper *float64  `json:"epsilon_upper"`
+	DeltaLower   *float64  `json:"delta_lower"`
+	Delta        *float64  `json:"delta"`
+	DeltaUpper   *float64  `json:"delta_upper"`
+}
+
+// JSON returns b as it is written.
+func (b Bound) JSON() BoundJSON {
+	return BoundJSON{
 		b.Accountant, b.Kind, b.Adjacency, b.Sampling,
 		finite(b.EpsilonLower), finite(b.Epsilon), finite(b.EpsilonUpper),
 		finite(b.DeltaLower), finite(b.Delta), finite(b.DeltaUpper),
-	})
+	}
 }
+
+// MarshalJSON writes b with the keys of [BoundJSON].
+func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
 func finite(x float64) *float64 {
 	if math.IsInf(x, 0) || math.IsNaN(x) {

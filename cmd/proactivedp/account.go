@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,35 +111,26 @@ func (q *question) put(ctx context.Context, acc dp.Accountant, events []dp.Event
 
 // answer is what one accountant says: a bound, or the reason for none.
 type answer struct {
-	bound     dp.Bound
+	bound dp.Bound
+	dp.BoundJSON
 	Seconds   float64 `json:"seconds"`
 	Reason    string  `json:"reason,omitempty"`
 	Statement string  `json:"statement,omitempty"`
 }
 
 func newAnswer(acc dp.Accountant, events []dp.Event, b dp.Bound, err error) answer {
+	var a answer
 	if err == nil {
-		return answer{bound: b, Statement: "Privacy. " + claim.Statement(claim.PerRecord, b, events...)}
+		a.Statement = "Privacy. " + claim.Statement(claim.PerRecord, b, events...)
+	} else {
+		none := math.NaN()
+		a.Reason, b = oneLine(err), dp.Bound{
+			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
+			Accountant: acc.Name(), Adjacency: events[0].Adjacency, Sampling: events[0].Sampling,
+		}
 	}
-	none := math.NaN() // NaN is null in JSON
-	return answer{Reason: oneLine(err), bound: dp.Bound{
-		EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
-		Accountant: acc.Name(), Adjacency: events[0].Adjacency, Sampling: events[0].Sampling,
-	}}
-}
-
-// MarshalJSON writes the keys of the bound and the answer's own in one object.
-func (a answer) MarshalJSON() ([]byte, error) {
-	bound, err := json.Marshal(a.bound)
-	if err != nil {
-		return nil, err
-	}
-	type own answer
-	rest, err := json.Marshal(own(a))
-	if err != nil {
-		return nil, err
-	}
-	return append(append(bound[:len(bound)-1], ','), rest[1:]...), nil
+	a.bound, a.BoundJSON = b, b.JSON()
+	return a
 }
 
 func statements(answers []answer) string {
