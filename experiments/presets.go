@@ -57,7 +57,7 @@ func settings() []setting {
 			all = append(all, convexSetting(model, dataset))
 		}
 	}
-	return append(all, mnistSetting(mnistModel), cifarSetting())
+	return append(all, mnistSetting(mnistModel), cifarSetting(train.AlexNet))
 }
 
 // convexSetting returns logistic regression: Tables "Basic parameter setting for
@@ -117,11 +117,11 @@ func mnistSetting(model string) setting {
 	}
 }
 
-// cifarSetting returns AlexNet on CIFAR-10: the tables of the same names.
-func cifarSetting() setting {
+// cifarSetting returns an AlexNet on CIFAR-10: the tables of the same names.
+func cifarSetting(model string) setting {
 	basics := paper.CIFAR()
 	return setting{
-		paper: basics, train: cifarSteps.of(networkSpec(train.AlexNet, "cifar10", basics)), plain: cifarPlainSteps,
+		paper: basics, train: cifarSteps.of(networkSpec(model, "cifar10", basics)), plain: cifarPlainSteps,
 		sizes:  []int{10, 25, 50, 100, 300, 500, 689},
 		clips:  []float64{0.01, 0.025, 0.05},
 		sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
@@ -156,7 +156,8 @@ func realName(dataset string) string {
 // the usual one with the other. Where the paper has none it is the model's first,
 // or ridge logistic regression on phishing, under the names given.
 func settingOf(model, dataset string) setting {
-	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU))
+	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU),
+		cifarSetting(train.AlexNetDropout))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
 	i := slices.IndexFunc(known,
 		func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })

@@ -20,6 +20,8 @@ const (
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
+
+	AlexNetDropout = "alexnet-dropout" // the same with dropout behind its first two dense layers
 )
 
 // modelKind is what a model's name stands for.
@@ -48,6 +50,7 @@ var modelKinds = []modelKind{
 	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
 	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
 	{AlexNet, "AlexNet", true, network(alexnet.New)},
+	{AlexNetDropout, "AlexNet with dropout", true, network(alexnet.NewDropout)},
 }
 
 // checkSparse refuses data that logistic regression cannot be trained on.

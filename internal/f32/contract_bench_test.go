@@ -102,14 +102,14 @@ func BenchmarkTranspose(b *testing.B) {
 	})
 }
 
-func BenchmarkGemm(b *testing.B) {
+func BenchmarkProductOfMatrices(b *testing.B) {
 	benchClasses(b, func(b *testing.B) {
 		for _, n := range []int{64, 256, 1024} {
 			b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 				x, y, z := make([]float32, n*n), make([]float32, n*n), make([]float32, n*n)
 				var s ProductScratch
 				for b.Loop() {
-					Gemm(false, false, n, n, n, x, n, y, n, z, n, false, &s)
+					gemm(false, n, n, n, x, n, y, n, z, n, false, &s)
 				}
 				reportFlops(b, 2*float64(n)*float64(n)*float64(n))
 			})

@@ -39,7 +39,7 @@ type panelB struct {
 // unless they lie so already; lanes beyond the last column are then 0.
 func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 	whole := (j+blocks)*Lanes <= p.N
-	if together := !p.transposedB && p.RowB <= tileFloats; p.K == 0 || whole && together {
+	if together := p.RowB <= tileFloats; p.K == 0 || whole && together {
 		return panelB{blocks, p.B[min(len(p.B), j*p.BlockB+k*p.RowB):], p.RowB, p.BlockB}
 	}
 	s.b = grow(s.b, blocks*terms*Lanes)
@@ -47,10 +47,6 @@ func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 		dst, lanes := s.b[i*terms*Lanes:][:terms*Lanes], min(Lanes, p.N-(j+i)*Lanes)
 		if lanes < Lanes {
 			clear(dst)
-		}
-		if p.transposedB {
-			copyTransposed(dst, p.B[(j+i)*Lanes*p.RowB+k:], p.RowB, lanes, terms)
-			continue
 		}
 		src := p.B[(j+i)*p.BlockB+k*p.RowB:]
 		for t := range terms {
@@ -62,22 +58,6 @@ func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 		}
 	}
 	return panelB{blocks, s.b, Lanes, terms * Lanes}
-}
-
-// copyTransposed sets dst, [term][Lanes], to the transpose of src: lanes rows of
-// terms floats.
-func copyTransposed(dst, src []float32, srcRow, lanes, terms int) {
-	t := 0
-	if lanes == Lanes && srcRow >= Lanes {
-		for ; t+Lanes <= terms; t += Lanes {
-			Transpose(dst[t*Lanes:], Lanes, src[t:], srcRow)
-		}
-	}
-	for ; t < terms; t++ {
-		for l := range lanes {
-			dst[t*Lanes+l] = src[l*srcRow+t]
-		}
-	}
 }
 
 // panelA returns rows from m on, terms from k on, copied side by side if that

@@ -27,8 +27,6 @@ type Product struct {
 	RowC, BlockC int       // ≥ 1; no two places of C coincide
 	Bias         []float32 // nil, or M floats
 	Accumulate   bool
-
-	transposedB bool // B(t, j) = B[j·RowB + t] instead
 }
 
 // Mul computes the product.
@@ -66,32 +64,11 @@ func (p *Product) check() {
 	}
 	_ = p.A[(p.M-1)*p.RowA+(p.K-1)*p.ColA]
 	checkStrides(p.RowB, p.BlockB)
-	if p.transposedB {
-		_ = p.B[(p.N-1)*p.RowB+p.K-1]
-	} else {
-		_ = p.B[(p.K-1)*p.RowB+block*p.BlockB+lane]
-	}
+	_ = p.B[(p.K-1)*p.RowB+block*p.BlockB+lane]
 }
 
 func checkStrides(a, b int) {
 	if a < 1 || b < 1 {
 		panic("f32: a product with a stride below 1")
 	}
-}
-
-// Gemm computes C ← A·B, or C ← C + A·B if accumulate, of row-major matrices:
-// C is m×n, op(A) m×k, op(B) k×n, where op is the transpose if the flag says so;
-// lda, ldb and ldc are the floats from a row to the next as they lie in memory.
-func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool, s *ProductScratch) {
-	p := Product{
-		M: m, N: n, K: k,
-		A: a, RowA: lda, ColA: 1,
-		B: b, RowB: ldb, BlockB: Lanes,
-		C: c, RowC: ldc, BlockC: Lanes,
-		Accumulate: accumulate, transposedB: transB,
-	}
-	if transA {
-		p.RowA, p.ColA = 1, lda
-	}
-	p.Mul(s)
 }
