@@ -57,8 +57,8 @@ func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
 		{mnistSetting(train.LeNet).sampleSizeFigure(), 7 * 2},
 		{mnistSetting(train.LeNet).epsilonFigure(), 8 * 2},
 		{mnistSetting(train.LeNet).utilityFigure(), 4 * 2},
-		{cifarSetting().sampleSizeFigure(), 7 * 2},
-		{cifarSetting().epsilonFigure(), 8 * 2},
+		{cifarSetting(train.AlexNet).sampleSizeFigure(), 7 * 2},
+		{cifarSetting(train.AlexNet).epsilonFigure(), 8 * 2},
 	} {
 		if cells := c.figure.cells(f); len(cells) != c.cells {
 			t.Errorf("%s: %d cells, want %d", c.figure.Name, len(cells), c.cells)

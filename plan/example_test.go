@@ -1,0 +1,61 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+)
+
+// From a budget to noise, sample size and rounds.
+func Example() {
+	ctx := context.Background()
+	p, err := plan.Solve(ctx, plan.Request{N: 10_000, Epochs: 5, Epsilon: 0.05})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !p.Feasible {
+		log.Fatal(p.Reason)
+	}
+	fmt.Printf("σ = %.3f, %d rounds of s = %d: ε ≤ %.3f at δ = %g\n", p.Sigma, p.Run.Rounds, p.Run.SampleSize, p.Epsilon, p.Delta)
+
+	// What a tight accountant says of the same plan.
+	if err := p.Tighten(ctx, pld.Accountant{}); err != nil {
+		log.Fatal(err)
+	}
+	t := p.Tight.AddOrRemove
+	fmt.Printf("%s: ε ≤ %.4f, or s up to %d\n", p.Tight.Accountant, t.Run.EpsilonUpper, t.LargestSample.SampleSize)
+	// Output:
+	// σ = 19.246, 1612 rounds of s = 31: ε ≤ 0.050 at δ = 0.0001
+	// pld: ε ≤ 0.0115, or s up to 366
+}
+
+// The least noise for a rate and a number of rounds.
+func ExampleCalibrate() {
+	c, err := plan.Calibrate(context.Background(), plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
+		pld.Accountant{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("σ = %.3f: ε ≤ %.4f, by %s\n", c.Sigma, c.EpsilonUpper, c.Accountant)
+	// Output:
+	// σ = 2.128: ε ≤ 1.9999, by pld
+}
+
+// Half of a training is over. What may follow, in the same budget?
+func ExampleReplan() {
+	past := []dp.Event{{
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, SampleSize: 50, DatasetSize: 10_000, Count: 500,
+	}}
+	next, err := plan.Replan(context.Background(), plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2}, pld.Accountant{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("so far ε ≤ %.4f; then %d rounds of s = %d: ε ≤ %.4f for all\n",
+		next.Past.EpsilonUpper, next.Run.Rounds, next.Run.SampleSize, next.Bound.EpsilonUpper)
+	// Output:
+	// so far ε ≤ 0.0412; then 34 rounds of s = 719: ε ≤ 0.1999 for all
+}
