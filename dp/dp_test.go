@@ -49,7 +49,8 @@ func TestPoissonSampling(t *testing.T) {
 		limit := 6*math.Sqrt(rounds*q*(1-q)) + 1e-9
 		for p, got := range count {
 			if math.Abs(float64(got)-rounds*q) > limit {
-				t.Errorf("s = %d of %d: record %d in %d samples, expected %.0f ± %.0f", c.size, c.n, p, got, rounds*q, limit)
+				t.Errorf("s = %d of %d: record %d in %d samples, expected %.0f ± %.0f", c.size, c.n, p, got, rounds*q,
+					limit)
 			}
 		}
 		if want := rounds * q * q; math.Abs(float64(pairs)-want) > 6*math.Sqrt(want)+1e-9 {
@@ -88,7 +89,8 @@ func TestFixedSizeSampling(t *testing.T) {
 		limit := 6*math.Sqrt(rounds*q*(1-q)) + 1e-9 // false-alarm rate below 1e-6
 		for p, got := range count {
 			if math.Abs(float64(got)-rounds*q) > limit {
-				t.Errorf("s = %d of %d: record %d in %d samples, expected %.0f ± %.0f", c.size, c.n, p, got, rounds*q, limit)
+				t.Errorf("s = %d of %d: record %d in %d samples, expected %.0f ± %.0f", c.size, c.n, p, got, rounds*q,
+					limit)
 			}
 		}
 	}
@@ -117,12 +119,14 @@ func TestNoiseScale(t *testing.T) {
 }
 
 func TestMechanismReportsEveryProblem(t *testing.T) {
-	m := Mechanism{Sampling: "some", Adjacency: "near", ClipNorm: math.Inf(1), NoiseMultiplier: -1, DatasetSize: 10, Sizes: ConstantSizes(11)}
+	m := Mechanism{Sampling: "some", Adjacency: "near", ClipNorm: math.Inf(1), NoiseMultiplier: -1, DatasetSize: 10,
+		Sizes: ConstantSizes(11)}
 	err := m.Validate(5)
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`sampling = "some"`, `adjacency = "near"`, "clipping norm = +Inf", "noise multiplier = -1", "sample size = 11"} {
+	for _, want := range []string{`sampling = "some"`, `adjacency = "near"`, "clipping norm = +Inf",
+		"noise multiplier = -1", "sample size = 11"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
@@ -179,7 +183,8 @@ func TestLedgerCountsEqualRoundsTogether(t *testing.T) {
 
 // θ = s_max/s̄ of Theorem Main; for s_i = i+1 it is 2T/(T+1).
 func TestTheta(t *testing.T) {
-	if r := Cut(ConstantSizes(26), 50_000); r != (Run{Rounds: 1923, Computed: 49_998, Remainder: 2, Max: 26}) || r.Theta() != 1 {
+	if r := Cut(ConstantSizes(26), 50_000); r != (Run{Rounds: 1923, Computed: 49_998, Remainder: 2, Max: 26}) ||
+		r.Theta() != 1 {
 		t.Errorf("constant 26 of 50000: %+v, θ = %v", r, r.Theta())
 	}
 	linear := PolynomialSizes{First: 1, Slope: 1, Power: 1}
@@ -204,7 +209,8 @@ func TestParseSizesRoundTrips(t *testing.T) {
 			t.Errorf("%s reads back as %s", text, s)
 		}
 	}
-	for _, text := range []string{"", "0", "-3", "2.5", "linear:1", "linear:0,1", "poly:1,1,0", "poly:1,NaN,1", "list:", "list:1,0", "cube:1", "linear:1,-1"} {
+	for _, text := range []string{"", "0", "-3", "2.5", "linear:1", "linear:0,1", "poly:1,1,0", "poly:1,NaN,1", "list:",
+		"list:1,0", "cube:1", "linear:1,-1"} {
 		if s, err := ParseSizes(text); err == nil {
 			t.Errorf("%q was accepted as %v", text, s)
 		}

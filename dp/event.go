@@ -106,7 +106,8 @@ func (e Event) Validate() error {
 	}
 	switch {
 	case e.Rate != 0 && (e.SampleSize != 0 || e.DatasetSize != 0):
-		fail("sample rate = %v and sample size = %d of N = %d, only one may be given", e.Rate, e.SampleSize, e.DatasetSize)
+		fail("sample rate = %v and sample size = %d of N = %d, only one may be given", e.Rate, e.SampleSize,
+			e.DatasetSize)
 	case e.Rate != 0:
 		if !(e.Rate > 0 && e.Rate <= 1) {
 			fail("sample rate = %v, must be in (0, 1]", e.Rate)

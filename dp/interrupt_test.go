@@ -45,7 +45,8 @@ func TestAccountantsStopWithinASecond(t *testing.T) {
 	for i := range 20_000 {
 		x := float64(i)
 		events = append(events, dp.Event{
-			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 0.4 + 1e-4*x, Rate: 1e-4 + 1e-8*x, Count: 1 + i%7,
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 0.4 + 1e-4*x, Rate: 1e-4 +
+				1e-8*x, Count: 1 + i%7,
 		})
 	}
 	few := events[:500]

@@ -49,14 +49,16 @@ func (m Mechanism) Validate(rounds int) error {
 	if !(m.ClipNorm >= MinScale && m.ClipNorm <= MaxScale) {
 		fail("clipping norm = %v, must be above 0, in [%g, %g]", m.ClipNorm, MinScale, MaxScale)
 	} else if std := m.ClipNorm * m.NoiseMultiplier; m.NoiseMultiplier > 0 && !(std >= MinScale && std <= MaxScale) {
-		fail("clipping norm %v × noise multiplier %v = %v, must be 0 or in [%g, %g]", m.ClipNorm, m.NoiseMultiplier, std, MinScale, MaxScale)
+		fail("clipping norm %v × noise multiplier %v = %v, must be 0 or in [%g, %g]", m.ClipNorm, m.NoiseMultiplier,
+			std, MinScale, MaxScale)
 	}
 	if m.Sizes == nil {
 		fail("no sample sizes")
 		return errors.Join(errs...)
 	}
 	if m.Sampling == FixedSize && m.Adjacency == AddOrRemove {
-		fail("adjacency = %q with sampling = %q: a fixed sample size reveals N, use %q", m.Adjacency, m.Sampling, ReplaceOne)
+		fail("adjacency = %q with sampling = %q: a fixed sample size reveals N, use %q", m.Adjacency, m.Sampling,
+			ReplaceOne)
 	}
 	largest := 0
 	for i := range max(rounds, 1) {

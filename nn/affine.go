@@ -18,7 +18,8 @@ type affine struct {
 
 // newAffine takes the next parameters of n.
 func newAffine(n *Net, out, in, fanOut, positions int) affine {
-	a := affine{out: out, in: in, weight: n.params, bias: n.params + out*in, fanOut: fanOut, mulAdds: out * in * positions}
+	a := affine{out: out, in: in, weight: n.params, bias: n.params + out*in, fanOut: fanOut,
+		mulAdds: out * in * positions}
 	n.params = a.bias + out
 	return a
 }

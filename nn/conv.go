@@ -49,7 +49,8 @@ func (l Conv) check(n *Net, in *value) error {
 	p.need(l.Kernel > 0, "kernel", l.Kernel, "at least 1")
 	p.need(l.Stride > 0, "stride", l.Stride, "at least 1")
 	p.need(l.Pad >= 0 && l.Pad < max(l.Kernel, 1), "pad", l.Pad, "in [0, kernel)")
-	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel, "at most the padded input's height and width")
+	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel,
+		"at most the padded input's height and width")
 	p.need(len(n.features) == 0, "its place", "behind a dense layer", "before")
 	return p.join()
 }

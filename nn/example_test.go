@@ -25,7 +25,8 @@ func Example() {
 	// Two images: a dark one of class 0, a bright one of class 1.
 	set := &data.Dataset{
 		Name: "two", Classes: 2, Label: []int32{0, 1},
-		Images: &data.Images{Channels: 1, Height: 4, Width: 4, Pixels: make([]byte, 32), Mean: []float32{0.5}, Std: []float32{0.5}},
+		Images: &data.Images{Channels: 1, Height: 4, Width: 4, Pixels: make([]byte, 32), Mean: []float32{0.5},
+			Std: []float32{0.5}},
 	}
 	for i := range 16 {
 		set.Images.Pixels[16+i] = 255

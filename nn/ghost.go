@@ -84,7 +84,8 @@ func (g *ghostGradients) listPairs(ys, xs []stretch) {
 			py, px, qy, qx := ys[p/c.out.Width], xs[p%c.out.Width], ys[q/c.out.Width], xs[q%c.out.Width]
 			for _, ky := range common(py, qy) {
 				for _, kx := range common(px, qx) {
-					pair.inputs = append(pair.inputs, g.inputs.at(index(c.in.Shape, ky[0], kx[0]), index(c.in.Shape, ky[1], kx[1])))
+					pair.inputs = append(pair.inputs,
+						g.inputs.at(index(c.in.Shape, ky[0], kx[0]), index(c.in.Shape, ky[1], kx[1])))
 				}
 			}
 			g.pairs = append(g.pairs, pair)

@@ -60,7 +60,8 @@ func samples() []sample {
 			nn.Conv{Out: 9, Kernel: 3, Stride: 2, Pad: 1}, nn.ReLU{}, // 1×2
 			nn.Dense{Out: 3},
 		}},
-		{"dense alone", nn.Shape{Channels: 2, Height: 3, Width: 5}, 3, []nn.Layer{nn.Dense{Out: 19}, nn.Tanh{}, nn.Dense{Out: 3}}},
+		{"dense alone", nn.Shape{Channels: 2, Height: 3, Width: 5}, 3,
+			[]nn.Layer{nn.Dense{Out: 19}, nn.Tanh{}, nn.Dense{Out: 3}}},
 		{"pool first", nn.Shape{Channels: 2, Height: 4, Width: 4}, 3, []nn.Layer{nn.MaxPool{}, nn.Dense{Out: 3}}},
 	}
 }
@@ -104,7 +105,8 @@ type truth struct {
 }
 
 func (c sample) truth(net *nn.Net, images int) truth {
-	w := truth{set: modeltest.Images(images, c.input.Channels, c.input.Height, c.input.Width, c.classes), params: initial(net)}
+	w := truth{set: modeltest.Images(images, c.input.Channels, c.input.Height, c.input.Width, c.classes),
+		params: initial(net)}
 	ref := reference{c.input, c.layers, w.params}
 	for i := range images {
 		loss, grad, logits := ref.example(w.set, i)
@@ -269,7 +271,8 @@ func TestNotFinite(t *testing.T) {
 				}
 			}
 		}
-		if err := net.GradSum(sum, w.params, batch, func(float64) (float64, bool) { return 0, false }, nil, scratch); !errors.Is(err, nn.ErrNotFinite) {
+		if err := net.GradSum(sum, w.params, batch, func(float64) (float64, bool) { return 0, false }, nil,
+			scratch); !errors.Is(err, nn.ErrNotFinite) {
 			t.Errorf("%s: every norm refused: error %v", c.name, err)
 		}
 	}
@@ -279,7 +282,8 @@ func TestNoAllocation(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)
 		w := c.truth(net, 1)
-		batch, scratch, sum, labels := w.batch(37), net.NewScratch(), make([]float32, net.NumParams()), make([]int32, 37)
+		batch, scratch, sum, labels := w.batch(37), net.NewScratch(), make([]float32, net.NumParams()), make([]int32,
+			37)
 		factor := func(n float64) (float64, bool) { return min(1, 0.1/n), true }
 		step := func() {
 			for _, f := range []nn.Factor{factor, nil} {

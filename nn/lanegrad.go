@@ -58,7 +58,8 @@ func (g *laneGradients) positions() []*f32.Terms {
 		var list []f32.Term
 		for y := p.start; y < p.start+p.len; y++ {
 			for x := range c.out.Width {
-				list = append(list, f32.Term{A: int32(c.out.at(0, y, x)), B: int32(c.in.at(0, y*c.Stride-c.Pad, x*c.Stride-c.Pad))})
+				list = append(list, f32.Term{A: int32(c.out.at(0, y, x)),
+					B: int32(c.in.at(0, y*c.Stride-c.Pad, x*c.Stride-c.Pad))})
 			}
 		}
 		out = append(out, f32.NewTerms(list))

@@ -19,10 +19,12 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		layers []nn.Layer
 		want   []string
 	}{
-		{nn.Shape{0, -1, 3}, nil, []string{"nn: input: channels = 0, must be at least 1", "height = -1, must be at least 1"}},
+		{nn.Shape{0, -1, 3}, nil, []string{"nn: input: channels = 0, must be at least 1",
+			"height = -1, must be at least 1"}},
 		{image, nil, []string{"nn: 0 layers without a dense one"}},
 		{image, []nn.Layer{nn.Conv{Out: 0, Kernel: 9, Stride: 0, Pad: 9}}, []string{
-			"nn: layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1", "pad = 9, must be in [0, kernel)",
+			"nn: layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1",
+			"pad = 9, must be in [0, kernel)",
 		}},
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 9, Stride: 1}}, []string{"kernel = 9, must be at most the padded input's"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Conv{Out: 1, Kernel: 1, Stride: 1}}, []string{"layer 2 (conv 1×1): its place"}},
@@ -31,7 +33,8 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{image, []nn.Layer{nn.Dense{-3}}, []string{"layer 1 (dense): out = -3, must be at least 1"}},
 		{image, []nn.Layer{nn.ReLU{}, nn.Tanh{}}, []string{"layer 2 (tanh): it stands behind another activation"}},
 		{image, []nn.Layer{nn.Dropout{0.5}}, []string{"layer 1 (dropout 0.5): it must stand behind a dense layer"}},
-		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{1}}, []string{"layer 2 (dropout 1): rate = 1, must be a multiple of 2^-16 in (0, 1)"}},
+		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{1}},
+			[]string{"layer 2 (dropout 1): rate = 1, must be a multiple of 2^-16 in (0, 1)"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{0.1}}, []string{"rate = 0.1"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{math.NaN()}}, []string{"rate = NaN"}},
 	} {
@@ -66,7 +69,8 @@ func small(t *testing.T) *nn.Net {
 func TestSmallHasAllPaths(t *testing.T) {
 	across, positions, lanes, ghosts := small(t).Paths()
 	if across == 0 || positions == 0 || ghosts == 0 || lanes == 0 {
-		t.Errorf("%d convolutions across blocks, %d by positions; %d ghosts, %d in lanes: want some of each", across, positions, ghosts, lanes)
+		t.Errorf("%d convolutions across blocks, %d by positions; %d ghosts, %d in lanes: want some of each", across,
+			positions, ghosts, lanes)
 	}
 }
 
@@ -148,7 +152,8 @@ func TestGhostNormBoundsTheSum(t *testing.T) {
 		for i := range d.Len() {
 			var claimed float64
 			factor := func(norm float64) (float64, bool) { claimed = norm; return 1, true }
-			if err := net.GradSum(sum, params, data.Batch{Data: d, Rows: []int32{int32(i)}}, factor, nil, scratch); err != nil {
+			if err := net.GradSum(sum, params, data.Batch{Data: d, Rows: []int32{int32(i)}}, factor, nil,
+				scratch); err != nil {
 				t.Fatal(err)
 			}
 			squares := 0.0
@@ -156,7 +161,8 @@ func TestGhostNormBoundsTheSum(t *testing.T) {
 				squares += float64(v) * float64(v)
 			}
 			if norm := math.Sqrt(squares); norm > claimed || norm < claimed*(1-1e-5) {
-				t.Fatalf("seed %d, image %d: norm %.9g of what is added, %.9g by the Gram matrices", seed, i, norm, claimed)
+				t.Fatalf("seed %d, image %d: norm %.9g of what is added, %.9g by the Gram matrices", seed, i, norm,
+					claimed)
 			}
 		}
 	}
@@ -206,7 +212,8 @@ func TestDropout(t *testing.T) {
 	if limit := 6 * math.Sqrt(n*rate*(1-rate)); math.Abs(float64(kept)-n*(1-rate)) > limit {
 		t.Errorf("%d of %d features kept, expected %v ± %.0f", kept, n, n*(1-rate), limit)
 	}
-	if net.Loss(params, data.Batch{Data: d, Rows: []int32{0, 1}}, scratch) != net.Loss(params, data.Batch{Data: d, Rows: []int32{0, 1}}, net.NewScratch()) {
+	if net.Loss(params, data.Batch{Data: d, Rows: []int32{0, 1}}, scratch) != net.Loss(params,
+		data.Batch{Data: d, Rows: []int32{0, 1}}, net.NewScratch()) {
 		t.Error("dropout is on in Loss")
 	}
 }
@@ -285,7 +292,8 @@ func TestRowsAreImages(t *testing.T) {
 			batch.Rows = append(batch.Rows, int32(i))
 		}
 		sums[k] = make([]float32, len(params))
-		if err := net.GradSum(sums[k], params, batch, func(norm float64) (float64, bool) { return 1 / (1 + norm), true }, nil, scratch); err != nil {
+		if err := net.GradSum(sums[k], params, batch,
+			func(norm float64) (float64, bool) { return 1 / (1 + norm), true }, nil, scratch); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -104,7 +104,8 @@ func layer(l nn.Layer, x field, w []float32, start int) (field, int, step) {
 }
 
 func convolution(l nn.Conv, x field, w []float32, start int) (field, int, step) {
-	y := newField(nn.Shape{Channels: l.Out, Height: (x.Height+2*l.Pad-l.Kernel)/l.Stride + 1, Width: (x.Width+2*l.Pad-l.Kernel)/l.Stride + 1})
+	y := newField(nn.Shape{Channels: l.Out, Height: (x.Height+2*l.Pad-l.Kernel)/l.Stride + 1,
+		Width: (x.Width+2*l.Pad-l.Kernel)/l.Stride + 1})
 	fan := l.Kernel * l.Kernel * x.Channels
 	bias := l.Out * fan
 	// each calls f for every output, weight and input that belong together.

@@ -39,7 +39,8 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	f.borders()
 	f.step = 2 * l.Stride * in.row()
 	f.pool = &pool{in: f.out, out: n.newValue(pooled), largest: true}
-	n.layers = append(n.layers, LayerInfo{Layer: l, Out: between, Params: f.size(), Forward: f.mulAdds, Weights: f.mulAdds})
+	n.layers = append(n.layers, LayerInfo{Layer: l, Out: between, Params: f.size(), Forward: f.mulAdds,
+		Weights: f.mulAdds})
 	if rectified { // behind the pooling: see MaxPool.add
 		f.rectified, f.pool.out.activated = true, true
 		n.append(rectifier(f.pool.out))
@@ -84,7 +85,8 @@ func (f *streamed) forward(s *Scratch, from, to int) {
 // norms is the whole way back.
 func (f *streamed) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
-		x, between, dy, grad := s.float(f.in.act, b), s.float(f.out.delta, b), s.float(f.pool.out.delta, b), s.float(f.lanes.grad, b)
+		x, between, dy, grad := s.float(f.in.act, b), s.float(f.out.delta, b), s.float(f.pool.out.delta,
+			b), s.float(f.lanes.grad, b)
 		for i := range f.bands {
 			f32.MaxPoolBack(between, f.out.row(), dy[f.pool.out.at(0, i, 0):], f.plane(), f.origins(s, b, i))
 			f.lanes.weights(grad, x[i*f.step:], between, i > 0)

@@ -122,7 +122,8 @@ func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel
 				made[key] = from.terms(y.taps, x.taps, weight)
 			}
 			last := len(out) - 1
-			if last < 0 || single || out[last].terms != made[key] || out[last].columns+len(y.at)*len(x.at) > f32.TileCols {
+			if last < 0 || single || out[last].terms != made[key] ||
+				out[last].columns+len(y.at)*len(x.at) > f32.TileCols {
 				out = append(out, patch{terms: made[key]})
 				last++
 			}

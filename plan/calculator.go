@@ -94,7 +94,8 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	default:
 		a.stop, err = c.sizeFor(ctx, a.sigma, k)
 		a.s, a.rounds = int(a.value), k/max(int(a.value), 1)
-		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds, for k = %.6g epochs, already", a.rounds, r.Epochs), "sample_size"
+		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds, for k = %.6g epochs, already", a.rounds,
+			r.Epochs), "sample_size"
 	}
 	return a, err
 }
@@ -196,7 +197,8 @@ func (c calculator) remedies(ctx context.Context, a answer) []string {
 	}
 	if a.rounds > 1 {
 		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
-			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %.6g", s.value, s.value*float64(a.s)/float64(c.p.N)))
+			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %.6g", s.value,
+				s.value*float64(a.s)/float64(c.p.N)))
 		}
 	}
 	if a.s > 1 {

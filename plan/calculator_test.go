@@ -47,7 +47,8 @@ func TestMethodsOfThePaper(t *testing.T) {
 		near("γ printed", q.Gamma, tt.gamma, 5.1e-6)
 		near("s for the printed γ", q.SMaxReal, tt.exact, 5.1e-3)
 		for _, p := range []*Plan{p, q} {
-			if p.Kind != dp.Approximation || p.PerRecord.Kind != dp.Approximation || !math.IsInf(p.PerRecord.EpsilonUpper, 1) || !strings.Contains(p.Statement(), "not a guarantee") {
+			if p.Kind != dp.Approximation || p.PerRecord.Kind != dp.Approximation ||
+				!math.IsInf(p.PerRecord.EpsilonUpper, 1) || !strings.Contains(p.Statement(), "not a guarantee") {
 				t.Errorf("%s is claimed as a guarantee: %+v, %+v", p.Method, p, p.PerRecord)
 			}
 		}
@@ -69,13 +70,16 @@ func TestEveryUnknown(t *testing.T) {
 		}
 		given.SampleSize, given.Rounds = int(logUniform(r, 10, float64(given.N)/500)), int(logUniform(r, 100, 5000))
 		p := solve(t, given)
-		if !p.Feasible || p.Epochs != float64(given.SampleSize)*float64(given.Rounds)/float64(given.N) || p.Run.Remainder != 0 {
+		if !p.Feasible || p.Epochs != float64(given.SampleSize)*float64(given.Rounds)/float64(given.N) ||
+			p.Run.Remainder != 0 {
 			t.Fatalf("%+v: %+v", given, p)
 		}
 		target := p.Epsilon * (1 + 1e-6)
 		check := func(what string, got *Plan) {
 			t.Helper()
-			if !got.Feasible || got.Epsilon > target || got.Epsilon < target*(1-1e-3) || got.PerRecord.EpsilonUpper > target || got.TargetEpsilon != target || got.PerClient.EpsilonUpper > got.PerRecord.EpsilonUpper {
+			if !got.Feasible || got.Epsilon > target || got.Epsilon < target*(1-1e-3) ||
+				got.PerRecord.EpsilonUpper > target || got.TargetEpsilon != target ||
+				got.PerClient.EpsilonUpper > got.PerRecord.EpsilonUpper {
 				t.Errorf("%s of %+v at ε = %v: %+v", what, given, target, got)
 			}
 		}
@@ -100,7 +104,8 @@ func TestEveryUnknown(t *testing.T) {
 			t.Errorf("%+v: %+v", given, got)
 		}
 		// k in the place of s or of T.
-		for _, with := range []func(*Request){func(q *Request) { q.Rounds = 0 }, func(q *Request) { q.SampleSize = 0 }} {
+		for _, with := range []func(*Request){func(q *Request) { q.Rounds = 0 },
+			func(q *Request) { q.SampleSize = 0 }} {
 			q = given
 			q.Epochs = p.Epochs
 			with(&q)
@@ -123,7 +128,8 @@ func TestClosedFormConditionsHoldForEveryUnknown(t *testing.T) {
 		{N: 10000, Epochs: 5, Rounds: 3000, Sigma: 19.3, Theta: 2},
 	} {
 		p := solve(t, r)
-		if !p.Feasible || !closedform.Holds(p.Conditions, closedform.SimpleF) || len(p.Conditions) != 11 || p.Gamma == 0 || p.Kind != dp.Upper {
+		if !p.Feasible || !closedform.Holds(p.Conditions, closedform.SimpleF) || len(p.Conditions) != 11 ||
+			p.Gamma == 0 || p.Kind != dp.Upper {
 			t.Errorf("%+v: %+v", r, p)
 		}
 	}
@@ -143,8 +149,10 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 	many := alone
 	many.Epochs *= 5
 	m := solve(t, many)
-	if *s.PerClient != *a.PerRecord || *s.PerRecord != *m.PerRecord || s.Epsilon != m.Epsilon || s.Run.Rounds != a.Run.Rounds {
-		t.Errorf("per client %+v, alone %+v; per record %+v, all rounds %+v", s.PerClient, a.PerRecord, s.PerRecord, m.PerRecord)
+	if *s.PerClient != *a.PerRecord || *s.PerRecord != *m.PerRecord || s.Epsilon != m.Epsilon ||
+		s.Run.Rounds != a.Run.Rounds {
+		t.Errorf("per client %+v, alone %+v; per record %+v, all rounds %+v", s.PerClient, a.PerRecord, s.PerRecord,
+			m.PerRecord)
 	}
 	// Disjoint data: clients do not matter.
 	disjoint := alone
@@ -155,7 +163,8 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 	// By the closed form: the sample size of n times the epochs, the rounds of one.
 	joint := solve(t, Request{N: 60000, Epochs: 6, Epsilon: 0.5, Clients: 5, Shared: true})
 	whole := solve(t, Request{N: 60000, Epochs: 30, Epsilon: 0.5})
-	if joint.SMax != whole.SMax || joint.Run.Rounds != 360000/joint.SMax || !joint.Feasible || joint.PerRecord.EpsilonUpper != 0.5 {
+	if joint.SMax != whole.SMax || joint.Run.Rounds != 360000/joint.SMax || !joint.Feasible ||
+		joint.PerRecord.EpsilonUpper != 0.5 {
 		t.Errorf("%+v, %+v", joint, whole)
 	}
 }
@@ -196,17 +205,21 @@ func TestCombinationsRefused(t *testing.T) {
 		want string
 	}{
 		{Request{N: 100, Sigma: 5}, "epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given"},
-		{Request{N: 100, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5}, "epochs k = 1, sample size = 10 and rounds = 10, only two may be given"},
+		{Request{N: 100, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5},
+			"epochs k = 1, sample size = 10 and rounds = 10, only two may be given"},
 		{Request{N: 100, SampleSize: 10, Rounds: 10}, "sigma and epsilon are both missing"},
-		{Request{N: 100, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1}, "sigma = 5 and epsilon = 1, only one may be given if two of"},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Epsilon: 1}, "sigma = 5 and epsilon = 1, only one may be given with epochs"},
+		{Request{N: 100, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1},
+			"sigma = 5 and epsilon = 1, only one may be given if two of"},
+		{Request{N: 100, Epochs: 1, Sigma: 5, Epsilon: 1},
+			"sigma = 5 and epsilon = 1, only one may be given with epochs"},
 		{Request{N: 100, SampleSize: 10, Sigma: 5}, "sample size = 10 and rounds = 0, one is not enough"},
 		{Request{N: 100, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
 		{Request{N: 100, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},
 		{Request{N: 100, SampleSize: 10, Rounds: -1, Sigma: 5}, "rounds = -1, must be in [1, "},
 		{Request{N: 100, Epochs: 0.05, SampleSize: 10, Sigma: 5}, "sample size = 10, must be at most K = kN = 5"},
 		{Request{N: 100, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
-		{Request{N: 100, Epochs: 5, Rounds: 3, Sigma: 5}, "rounds = 3, must be more: then s = K/T = 166 is at most N/θ = 100"},
+		{Request{N: 100, Epochs: 5, Rounds: 3, Sigma: 5},
+			"rounds = 3, must be more: then s = K/T = 166 is at most N/θ = 100"},
 		{Request{N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 9.2"},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Method: "exact"}, `method = "exact", must be "closed-form"`},
@@ -218,7 +231,8 @@ func TestCombinationsRefused(t *testing.T) {
 			t.Errorf("%+v: want %q, got %v", tt.r, tt.want, err)
 		}
 	}
-	if _, err := Solve(t.Context(), Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Solve(t.Context(), Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err,
+		dp.ErrNotCovered) {
 		t.Errorf("replace-one by the closed form: %v", err)
 	}
 }
@@ -241,15 +255,25 @@ func TestReasonsNameRemedies(t *testing.T) {
 		r    Request
 		want []string
 	}{
-		{Request{N: 100, Epochs: 5, Epsilon: 0.01}, []string{"less than one record (treq3): allow ε = ", ", that is σ = ", ", or lower k to "}},
-		{Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD}, []string{"s = 1 in 500 rounds, for k = 5 epochs, already costs ε = ", ", above 0.01: raise σ to ", ", or lower T to "}},
-		{Request{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP}, []string{"one round of s = 50 already costs ε = ", "raise σ to ", "or lower s to "}},
-		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP}, []string{"s = 1 in 1000000 rounds already costs ε = ", "raise σ to ", "or lower T to "}},
-		{Request{N: 100, SampleSize: 50, Rounds: 10, Sigma: 2}, []string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
-		{Request{N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1}, []string{"even σ = 1e+06 has no ε: closedform: no epsilon: (treq3)"}},
-		{Request{N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1}, []string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
-		{Request{N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1}, []string{"one round of s = 1 already costs ε = ", ", by (treq4): raise σ to 13.6"}},
-		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP}, []string{"less than one gradient computation"}},
+		{Request{N: 100, Epochs: 5, Epsilon: 0.01},
+			[]string{"less than one record (treq3): allow ε = ", ", that is σ = ", ", or lower k to "}},
+		{Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD},
+			[]string{"s = 1 in 500 rounds, for k = 5 epochs, already costs ε = ", ", above 0.01: raise σ to ",
+				", or lower T to "}},
+		{Request{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP},
+			[]string{"one round of s = 50 already costs ε = ", "raise σ to ", "or lower s to "}},
+		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
+			[]string{"s = 1 in 1000000 rounds already costs ε = ", "raise σ to ", "or lower T to "}},
+		{Request{N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
+			[]string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
+		{Request{N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
+			[]string{"even σ = 1e+06 has no ε: closedform: no epsilon: (treq3)"}},
+		{Request{N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
+			[]string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
+		{Request{N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
+			[]string{"one round of s = 1 already costs ε = ", ", by (treq4): raise σ to 13.6"}},
+		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
+			[]string{"less than one gradient computation"}},
 	} {
 		p := solve(t, tt.r)
 		if p.Feasible || p.Run != nil || p.PerRecord != nil {
@@ -270,7 +294,8 @@ func TestReasonsNameRemedies(t *testing.T) {
 	// The closed form's two, tried.
 	p := solve(t, Request{N: 100, Epochs: 5, Epsilon: 0.01})
 	eps, sigma, k := after(t, p.Reason, "allow ε = "), after(t, p.Reason, "σ = "), after(t, p.Reason, "lower k to ")
-	for _, r := range []Request{{N: 100, Epochs: 5, Epsilon: eps}, {N: 100, Epochs: 5, Sigma: sigma * (1 - 1e-6)}, {N: 100, Epochs: k, Epsilon: 0.01}} {
+	for _, r := range []Request{{N: 100, Epochs: 5, Epsilon: eps}, {N: 100, Epochs: 5, Sigma: sigma * (1 - 1e-6)},
+		{N: 100, Epochs: k, Epsilon: 0.01}} {
 		if q := solve(t, r); !q.Feasible || q.Run.SampleSize != 1 {
 			t.Errorf("%q, but %+v: %+v", p.Reason, r, q)
 		}
@@ -356,7 +381,8 @@ func TestEventsBoundUnevenSizes(t *testing.T) {
 	}
 	uneven, mean := cost(grows.Events()), cost([]dp.Event{leg(p.Run.SampleSize, p.N, p.Run.Rounds, p.Sigma)})
 	if planned := cost(p.Events()); planned < uneven || planned != p.PerRecord.EpsilonUpper || uneven <= mean {
-		t.Errorf("the plan's events cost %v, of PerRecord %v; uneven sizes %v, their mean %v", planned, p.PerRecord.EpsilonUpper, uneven, mean)
+		t.Errorf("the plan's events cost %v, of PerRecord %v; uneven sizes %v, their mean %v", planned,
+			p.PerRecord.EpsilonUpper, uneven, mean)
 	}
 	if !strings.Contains(p.Statement(), fmt.Sprintf("(s = %d of N = 10000)", p.Run.SampleSize)) {
 		t.Errorf("not the mean size: %s", p.Statement())
@@ -371,7 +397,8 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	}
 	feasible := map[Method]int{}
 	for range 600 {
-		q := Request{N: int(pick(2, 1e7)), Delta: pick(1e-12, 0.1), Method: []Method{ClosedForm, Printed, RDP}[r.IntN(3)]}
+		q := Request{N: int(pick(2, 1e7)), Delta: pick(1e-12, 0.1),
+			Method: []Method{ClosedForm, Printed, RDP}[r.IntN(3)]}
 		if r.IntN(3) == 0 {
 			q.Theta = pick(1, 100)
 		}
@@ -417,8 +444,10 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 		if (q.SampleSize != 0 || q.Rounds != 0) && (p.SMax < run.SampleSize || p.TMin > run.Rounds) {
 			t.Errorf("%+v: %+v is beyond %+v", q, run, p)
 		}
-		if q.Epsilon != 0 && p.Epsilon > q.Epsilon || q.Sigma != 0 && p.Sigma != q.Sigma || q.SampleSize != 0 && run.SampleSize != q.SampleSize || run.MaxSampleSize > q.N ||
-			run.Rounds < 1 || run.Remainder < 0 || p.PerClient.Epsilon > p.PerRecord.Epsilon || p.PerRecord.Epsilon > p.Epsilon {
+		if q.Epsilon != 0 && p.Epsilon > q.Epsilon || q.Sigma != 0 && p.Sigma != q.Sigma || q.SampleSize != 0 &&
+			run.SampleSize != q.SampleSize || run.MaxSampleSize > q.N ||
+			run.Rounds < 1 || run.Remainder < 0 || p.PerClient.Epsilon > p.PerRecord.Epsilon ||
+			p.PerRecord.Epsilon > p.Epsilon {
 			t.Errorf("%+v: %+v, %+v", q, p, run)
 		}
 	}
@@ -436,7 +465,8 @@ func TestUnevenBeyondTheData(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	p = solve(t, Request{N: 10, Theta: 100, Epochs: 5, Epsilon: 1, Delta: 0.01})
-	if err := p.Tighten(t.Context(), clt{}); err != nil || p.Feasible || p.Tight.AddOrRemove.LargestSample != nil || p.Tight.ReplaceOne.Reason == "" {
+	if err := p.Tighten(t.Context(), clt{}); err != nil || p.Feasible || p.Tight.AddOrRemove.LargestSample != nil ||
+		p.Tight.ReplaceOne.Reason == "" {
 		t.Errorf("%+v, %v", p.Tight, err)
 	}
 	if f, err := p.Frontier(t.Context(), clt{}, 5); err == nil {
@@ -451,14 +481,21 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 		not  string
 	}{
 		{Request{N: 60000, Epochs: 6, SampleSize: 600, Sigma: 1.1, Method: PLD, Clients: 5, Shared: true},
-			[]string{"Plan by the PLD accountant", "per client  ε in [", "per record  ε in [", "held by 5 clients: 3000 rounds", "certified"}, "γ"},
+			[]string{"Plan by the PLD accountant", "per client  ε in [", "per record  ε in [",
+				"held by 5 clients: 3000 rounds", "certified"}, "γ"},
 		{Request{N: 60000, Rounds: 600, Sigma: 3, Epsilon: 2, Theta: 2, Method: RDP},
-			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ", "of which none is above"}, "γ"},
-		{Request{N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1}, []string{"γ", "; ε = 0.1 is allowed", "simpleF  treq3      met"}, "APPROX"},
-		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true}, []string{"NOT a guarantee", "per client           ε about 0.049722 (no guarantee)"}, "≤"},
-		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Paper}, []string{"NOT a guarantee", "s = 26", "3.81", "about 0.049722", "APPROX"}, "≤"},
-		{Request{N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2}, []string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
-		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP}, []string{"N = 10000, θ = 1", "one round of s = 5000 already costs"}, "epochs"},
+			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ",
+				"of which none is above"}, "γ"},
+		{Request{N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
+			[]string{"γ", "; ε = 0.1 is allowed", "simpleF  treq3      met"}, "APPROX"},
+		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
+			[]string{"NOT a guarantee", "per client           ε about 0.049722 (no guarantee)"}, "≤"},
+		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Paper},
+			[]string{"NOT a guarantee", "s = 26", "3.81", "about 0.049722", "APPROX"}, "≤"},
+		{Request{N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
+			[]string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
+		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
+			[]string{"N = 10000, θ = 1", "one round of s = 5000 already costs"}, "epochs"},
 	} {
 		var b strings.Builder
 		if err := solve(t, tt.r).WriteText(&b); err != nil {

@@ -40,7 +40,8 @@ func (t Target) Validate() error {
 		name      string
 		v, lo, hi float64
 	}{
-		{"sigma", t.Sigma, minSigma, maxSigma}, {"sample rate", t.SampleRate, minRate, 1}, {"steps", float64(t.Steps), 1, maxSteps},
+		{"sigma", t.Sigma, minSigma, maxSigma}, {"sample rate", t.SampleRate, minRate, 1}, {"steps", float64(t.Steps),
+			1, maxSteps},
 	} {
 		if q.v == 0 {
 			unknown++
@@ -49,7 +50,8 @@ func (t Target) Validate() error {
 		}
 	}
 	if unknown != 1 {
-		errs.fail("sigma = %v, sample rate = %v and steps = %d, must be two given and one, to be solved for, 0", t.Sigma, t.SampleRate, t.Steps)
+		errs.fail("sigma = %v, sample rate = %v and steps = %d, must be two given and one, to be solved for, 0",
+			t.Sigma, t.SampleRate, t.Steps)
 	}
 	if t.Sampling != "" {
 		_, err := dp.ParseSampling(string(t.Sampling))
@@ -127,7 +129,8 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 
 // Event returns what the calibrated release releases.
 func (c *Calibration) Event() dp.Event {
-	return dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}
+	return dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate,
+		Count: c.Steps}
 }
 
 // Bound returns what the accountant says of the calibrated release.
@@ -186,9 +189,11 @@ func (t Target) dial(ctx context.Context, q quantity, acc dp.Accountant, tol flo
 	case noise:
 		return noiseDial(price, l.sigma(t.SampleRate, float64(t.Steps)), tol)
 	case rate:
-		return dial{price: price, safe: roundDown, start: l.rate(t.Sigma, float64(t.Steps)), least: minRate, most: 1, slope: 1, tol: 2 * tol}
+		return dial{price: price, safe: roundDown, start: l.rate(t.Sigma, float64(t.Steps)), least: minRate, most: 1,
+			slope: 1, tol: 2 * tol}
 	}
-	return dial{price: price, safe: math.Floor, start: l.rounds(t.Sigma, t.SampleRate), least: 1, most: maxSteps, slope: 0.5, tol: 2 * tol}
+	return dial{price: price, safe: math.Floor, start: l.rounds(t.Sigma, t.SampleRate), least: 1, most: maxSteps,
+		slope: 0.5, tol: 2 * tol}
 }
 
 // noiseDial turns σ. As log ε falls with log σ at least as fast as in one
@@ -208,7 +213,8 @@ func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) 
 func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accountant) error {
 	t = t.with(q, s.value)
 	what := map[quantity]string{
-		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g", s.value), steps: "one step already",
+		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g",
+			s.value), steps: "one step already",
 	}[q]
 	e := &Infeasible{SolvedFor: string(q), Cost: s.cost(what, t.Epsilon)}
 	if s.err != nil {

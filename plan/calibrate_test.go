@@ -71,7 +71,8 @@ func TestCalibrateAgainstPeers(t *testing.T) {
 		}
 		e := c.Event()
 		e.NoiseMultiplier *= 1 - 1e-3
-		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil || !(b.EpsilonLower > target.Epsilon) {
+		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil ||
+			!(b.EpsilonLower > target.Epsilon) {
 			t.Errorf("%+v: σ = %v would do: %+v, %v", target, e.NoiseMultiplier, b, err)
 		}
 	}
@@ -139,7 +140,8 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 		if more(&e); e.Rate > 1 || e.Count > maxSteps {
 			continue
 		}
-		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil || b.EpsilonUpper <= target.Epsilon {
+		if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, target.Delta); err != nil ||
+			b.EpsilonUpper <= target.Epsilon {
 			t.Errorf("%+v: %+v, but %+v is within the target too: %v, %v", target, c, e, b.EpsilonUpper, err)
 		}
 	}
@@ -153,7 +155,8 @@ func TestCalibrateClosedForm(t *testing.T) {
 		t.Errorf("%+v, want σ_eq = %v", c, want)
 	}
 	// (treq1): no noise helps a rate that is too large.
-	if c, err := Calibrate(t.Context(), Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000}, closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
+	if c, err := Calibrate(t.Context(), Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000},
+		closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -161,11 +164,13 @@ func TestCalibrateClosedForm(t *testing.T) {
 // A coarse accountant moves the start, and spares questions to the sharp one.
 func TestCalibrateCoarse(t *testing.T) {
 	target := Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.001, Steps: 10000}
-	plain, sharp, coarse := counting(pld.Accountant{}), counting(pld.Accountant{}), counting(pld.Accountant{Accuracy: 3e-2})
+	plain, sharp := counting(pld.Accountant{}), counting(pld.Accountant{})
+	coarse := counting(pld.Accountant{Accuracy: 3e-2})
 	a := calibrate(t, target, plain, nil)
 	b := calibrate(t, target, sharp, coarse)
 	if math.Abs(a.Sigma/b.Sigma-1) > 2e-4 || *sharp.calls >= *plain.calls || *coarse.calls == 0 {
-		t.Errorf("σ = %v after %d accountings, with %d coarse ones %v after %d", a.Sigma, *plain.calls, *coarse.calls, b.Sigma, *sharp.calls)
+		t.Errorf("σ = %v after %d accountings, with %d coarse ones %v after %d", a.Sigma, *plain.calls, *coarse.calls,
+			b.Sigma, *sharp.calls)
 	}
 }
 
@@ -176,7 +181,8 @@ func TestCalibrationJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"sigma":1.41`, `"sample_rate":0.01,"steps":1000,"epsilon_lower":0.99`, `"epsilon":0.99`, `"epsilon_upper":0.99`, `"target_epsilon":1,"delta":0.00001`,
+		`{"sigma":1.41`, `"sample_rate":0.01,"steps":1000,"epsilon_lower":0.99`, `"epsilon":0.99`,
+		`"epsilon_upper":0.99`, `"target_epsilon":1,"delta":0.00001`,
 		`"adjacency":"add-or-remove","sampling":"poisson","accountant":"pld","kind":"interval","solved_for":"sigma"}`,
 	} {
 		if !strings.Contains(string(text), want) {
@@ -187,7 +193,9 @@ func TestCalibrationJSON(t *testing.T) {
 	if err := c.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sigma for ε ≤ 1", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [", "certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling", "The T = 1000 rounds are those of all clients that hold the record together."} {
+	for _, want := range []string{"sigma for ε ≤ 1", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
+		"certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling", "The T = " +
+			"1000 rounds are those of all clients that hold the record together."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -200,9 +208,13 @@ func TestCalibrateInfeasible(t *testing.T) {
 		target Target
 		want   []string
 	}{
-		{Target{Epsilon: 0.1, Delta: 1e-6, Sigma: 1, SampleRate: 0.5}, []string{"plan: no steps meets the budget: one step already costs ε = ", ", above 0.1: raise σ to ", ", or lower q to "}},
-		{Target{Epsilon: 1e-4, Delta: 1e-15, SampleRate: 1, Steps: 1_000_000}, []string{"plan: no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
-		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000}, []string{"plan: no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
+		{Target{Epsilon: 0.1, Delta: 1e-6, Sigma: 1, SampleRate: 0.5},
+			[]string{"plan: no steps meets the budget: one step already costs ε = ", ", above 0.1: raise σ to ",
+				", or lower q to "}},
+		{Target{Epsilon: 1e-4, Delta: 1e-15, SampleRate: 1, Steps: 1_000_000},
+			[]string{"plan: no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
+		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000},
+			[]string{"plan: no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
 	} {
 		c, err := Calibrate(t.Context(), tt.target, rdp.Accountant{}, nil)
 		var infeasible *Infeasible
@@ -221,7 +233,8 @@ func TestCalibrateInfeasible(t *testing.T) {
 		acc    dp.Accountant
 	}{
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, gdp.Accountant{}},
-		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000, Adjacency: dp.ReplaceOne}, closedform.Accountant{}},
+		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000, Adjacency: dp.ReplaceOne},
+			closedform.Accountant{}},
 	} {
 		if c, err := Calibrate(t.Context(), tt.target, tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: %+v, %v", tt.acc.Name(), c, err)
@@ -248,7 +261,8 @@ func TestTargetRefusals(t *testing.T) {
 	} {
 		target := good
 		tt.set(&target)
-		if c, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil); c != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		if c, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil); c != nil || err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", target, tt.want, err)
 		}
 	}

@@ -20,7 +20,8 @@ func Example() {
 	if !p.Feasible {
 		log.Fatal(p.Reason)
 	}
-	fmt.Printf("σ = %.3f, %d rounds of s = %d: ε ≤ %.3f at δ = %g\n", p.Sigma, p.Run.Rounds, p.Run.SampleSize, p.Epsilon, p.Delta)
+	fmt.Printf("σ = %.3f, %d rounds of s = %d: ε ≤ %.3f at δ = %g\n", p.Sigma, p.Run.Rounds, p.Run.SampleSize,
+		p.Epsilon, p.Delta)
 
 	// What a tight accountant says of the same plan.
 	if err := p.Tighten(ctx, pld.Accountant{}); err != nil {
@@ -35,7 +36,8 @@ func Example() {
 
 // The least noise for a rate and a number of rounds.
 func ExampleCalibrate() {
-	c, err := plan.Calibrate(context.Background(), plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
+	c, err := plan.Calibrate(context.Background(),
+		plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
 		pld.Accountant{}, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -48,9 +50,11 @@ func ExampleCalibrate() {
 // Half of a training is over. What may follow, in the same budget?
 func ExampleReplan() {
 	past := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, SampleSize: 50, DatasetSize: 10_000, Count: 500,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, SampleSize: 50, DatasetSize: 10_000,
+		Count: 500,
 	}}
-	next, err := plan.Replan(context.Background(), plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2}, pld.Accountant{})
+	next, err := plan.Replan(context.Background(), plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2},
+		pld.Accountant{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -49,7 +49,8 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.Epsilon, Delta: p.Delta, Accountant: acc.Name()}
 	k := count(p.Epochs * float64(p.N))
 	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
-		return nil, fmt.Errorf("plan: epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a frontier", p.Epsilon, k, p.Theta)
+		return nil, fmt.Errorf("plan: epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
+			"frontier", p.Epsilon, k, p.Theta)
 	}
 	theorem := *p
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
@@ -103,7 +104,8 @@ func geometric(least, most, points int) []int {
 // empty.
 func (f *Frontier) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"sample_size", "rounds", "sample_rate", "sigma_closed_form", "sigma_add_or_remove", "sigma_replace_one"})
+	out.Write([]string{"sample_size", "rounds", "sample_rate", "sigma_closed_form", "sigma_add_or_remove",
+		"sigma_replace_one"})
 	number := func(v *float64) string {
 		if v == nil {
 			return ""

@@ -25,16 +25,20 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	}
 	own := false
 	for i, r := range f.Rows {
-		if i > 0 && (r.SampleSize <= f.Rows[i-1].SampleSize || *r.AddOrRemove <= *f.Rows[i-1].AddOrRemove || *r.ReplaceOne <= *f.Rows[i-1].ReplaceOne) {
+		if i > 0 && (r.SampleSize <= f.Rows[i-1].SampleSize || *r.AddOrRemove <= *f.Rows[i-1].AddOrRemove ||
+			*r.ReplaceOne <= *f.Rows[i-1].ReplaceOne) {
 			t.Errorf("s = %d after %d is not farther along", r.SampleSize, f.Rows[i-1].SampleSize)
 		}
 		own = own || r.SampleSize == 31
-		if (r.ClosedForm != nil) != (r.SampleSize <= 31) || r.ClosedForm != nil && (*r.ClosedForm < 19.2996199 || *r.ClosedForm > 19.29963) {
+		if (r.ClosedForm != nil) != (r.SampleSize <= 31) || r.ClosedForm != nil &&
+			(*r.ClosedForm < 19.2996199 || *r.ClosedForm > 19.29963) {
 			t.Errorf("s = %d: closed form %v", r.SampleSize, r.ClosedForm)
 		}
 		for a, sigma := range map[dp.Adjacency]*float64{dp.AddOrRemove: r.AddOrRemove, dp.ReplaceOne: r.ReplaceOne} {
-			e := dp.Event{Sampling: dp.Poisson, Adjacency: a, NoiseMultiplier: *sigma, SampleSize: r.SampleSize, DatasetSize: 10000, Count: r.Rounds}
-			if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil || b.EpsilonUpper > p.Epsilon || b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != 50000/r.SampleSize {
+			e := dp.Event{Sampling: dp.Poisson, Adjacency: a, NoiseMultiplier: *sigma, SampleSize: r.SampleSize,
+				DatasetSize: 10000, Count: r.Rounds}
+			if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil || b.EpsilonUpper > p.Epsilon ||
+				b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != 50000/r.SampleSize {
 				t.Errorf("%+v: %+v, %v", r, b, err)
 			}
 		}
@@ -51,25 +55,29 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	if err != nil || len(records) != len(f.Rows)+1 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
-	if header := strings.Join(records[0], " "); header != "sample_size rounds sample_rate sigma_closed_form sigma_add_or_remove sigma_replace_one" {
+	if header := strings.Join(records[0], " "); header != "sample_size rounds sample_rate sigma_closed_form "+
+		"sigma_add_or_remove sigma_replace_one" {
 		t.Errorf("header %s", header)
 	}
 	for i, r := range records[1:] {
 		if r[2] != decimal.Exactly(f.Rows[i].SampleRate) || r[5] != decimal.Exactly(*f.Rows[i].ReplaceOne) {
 			t.Errorf("record %v of %+v", r, f.Rows[i])
 		}
-		if r[0] != strconv.Itoa(f.Rows[i].SampleSize) || (r[3] == "") != (f.Rows[i].ClosedForm == nil) || r[4] != decimal.Exactly(*f.Rows[i].AddOrRemove) {
+		if r[0] != strconv.Itoa(f.Rows[i].SampleSize) || (r[3] == "") != (f.Rows[i].ClosedForm == nil) ||
+			r[4] != decimal.Exactly(*f.Rows[i].AddOrRemove) {
 			t.Errorf("record %v of %+v", r, f.Rows[i])
 		}
 	}
 	text.Reset()
-	if err := f.WriteText(&text); err != nil || strings.Count(text.String(), "\n") != len(f.Rows)+3 || !strings.Contains(text.String(), "pld, replace-one") {
+	if err := f.WriteText(&text); err != nil || strings.Count(text.String(), "\n") != len(f.Rows)+3 ||
+		!strings.Contains(text.String(), "pld, replace-one") {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
 	if err := f.WriteCSV(broken{}); err == nil {
 		t.Error("the writer's error is lost")
 	}
-	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc, 12); err == nil {
+	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc,
+		12); err == nil {
 		t.Error("a frontier of no computations")
 	}
 }

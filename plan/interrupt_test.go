@@ -30,7 +30,8 @@ func (i impatient) Epsilon(ctx context.Context, events []dp.Event, delta float64
 // every one of the first eight questions that the accountant is asked (or at
 // least three, if it is not asked more), and at most one other question follows.
 func TestInterrupts(t *testing.T) {
-	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30, DatasetSize: 10000, Count: 100}}
+	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30,
+		DatasetSize: 10000, Count: 100}}
 	planned := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.3})
 	for name, ask := range map[string]func(context.Context, dp.Accountant) error{
 		"calibrate": func(ctx context.Context, acc dp.Accountant) error {

@@ -21,7 +21,7 @@ type Method string
 const (
 	ClosedForm Method = "closed-form"         // Theorem simpleF, γ corrected
 	Printed    Method = "closed-form-printed" // Theorem simpleF, γ as printed; no guarantee
-	Paper      Method = "paper"               // as the paper ran it: γ after one update from 2, as printed; no guarantee
+	Paper      Method = "paper"               // as the paper ran it: printed γ after one update from 2; no guarantee
 	RDP        Method = "rdp"                 // Rényi differential privacy
 	PLD        Method = "pld"                 // certified interval
 )
@@ -110,7 +110,8 @@ func (p *Plan) upper(eps float64) dp.Bound {
 func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting {
 	total := float64(copies) * float64(rounds)
 	return closedform.Setting{
-		N: p.N, Rounds: total, Computed: total * float64(s), MaxSize: p.Theta * float64(s), Sigma: sigma, Delta: p.Delta,
+		N: p.N, Rounds: total, Computed: total * float64(s), MaxSize: p.Theta * float64(s), Sigma: sigma,
+		Delta: p.Delta,
 	}
 }
 

@@ -142,7 +142,8 @@ func strict(text []byte, v any) error {
 func plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Slice: "an array", reflect.Struct: "an object"}
+		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Slice: "an array",
+			reflect.Struct: "an object"}
 		field := cmp.Or(wrong.Field, "the value")
 		return fmt.Errorf("line %d: %s is a JSON %s, must be %s", line(wrong.Offset), field, wrong.Value,
 			cmp.Or(want[wrong.Type.Kind()], "a number"))

@@ -41,8 +41,11 @@ type Plan struct {
 	Epochs float64 `json:"epochs"` // k, of one client; 0: not found
 	Theta  float64 `json:"theta"`
 
-	TargetEpsilon float64 `json:"target_epsilon,omitempty"` // as requested, or what (treq4) ties to σ for another accountant
-	Epsilon       float64 `json:"epsilon"`                  // upper bound per record, at most the target; of what is no guarantee, the value
+	// TargetEpsilon is the ε requested, or what (treq4) ties to σ for another
+	// accountant. Epsilon is the upper bound per record, at most the target, or the
+	// value of what is no guarantee.
+	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
+	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // 0: not found
 

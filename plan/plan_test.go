@@ -59,7 +59,8 @@ func TestSolvePaperSettings(t *testing.T) {
 		if p.Run == nil || *p.Run != want {
 			t.Errorf("N = %d: run %+v, want %+v", tt.n, p.Run, want)
 		}
-		if !p.Feasible || p.SMax != s || p.TMin != int(math.Ceil(p.TMinReal)) || p.SMaxAsym != tt.asym || p.Binding != "treq3" || p.Theta != 1 || p.Delta != 1/float64(tt.n) {
+		if !p.Feasible || p.SMax != s || p.TMin != int(math.Ceil(p.TMinReal)) || p.SMaxAsym != tt.asym ||
+			p.Binding != "treq3" || p.Theta != 1 || p.Delta != 1/float64(tt.n) {
 			t.Errorf("N = %d: %+v", tt.n, p)
 		}
 		if closedform.Holds(p.Conditions, closedform.Main) != tt.mainHolds {
@@ -97,22 +98,28 @@ func TestPlanJSON(t *testing.T) {
 		slices.Sort(ks)
 		return strings.Join(ks, " ")
 	}
-	if got, want := keys(got), "accountant adjacency binding clients conditions delta epochs epsilon feasible gamma gamma_printed kind method n per_client per_record run s_max s_max_asym s_max_real sampling shared sigma t_min t_min_asym t_min_real theta"; got != want {
+	if got, want := keys(got), "accountant adjacency binding clients conditions delta epochs epsilon feasible gamma "+
+		"gamma_printed kind method n per_client per_record run s_max s_max_asym s_max_real sampling shared sigma "+
+		"t_min t_min_asym t_min_real theta"; got != want {
 		t.Errorf("keys %s\nwant %s", got, want)
 	}
-	if got, want := keys(got["run"].(map[string]any)), "grad_computations max_sample_size remainder rounds sample_rate sample_size"; got != want {
+	if got, want := keys(got["run"].(map[string]any)), "grad_computations max_sample_size remainder rounds "+
+		"sample_rate sample_size"; got != want {
 		t.Errorf("keys of run %s, want %s", got, want)
 	}
 	conditions := got["conditions"].([]any)
-	if got, want := keys(conditions[0].(map[string]any)), "margin met name theorem"; got != want || len(conditions) != 11 {
+	if got, want := keys(conditions[0].(map[string]any)), "margin met name theorem"; got != want ||
+		len(conditions) != 11 {
 		t.Errorf("%d conditions with keys %s, want 11 with %s", len(conditions), got, want)
 	}
-	if got["adjacency"] != "add-or-remove" || got["sampling"] != "poisson" || got["kind"] != "upper" || got["accountant"] != "closed-form" {
+	if got["adjacency"] != "add-or-remove" || got["sampling"] != "poisson" || got["kind"] != "upper" ||
+		got["accountant"] != "closed-form" {
 		t.Errorf("statement: %v", got)
 	}
 
 	var r Request
-	if err := json.Unmarshal([]byte(`{"n": 10000, "epochs": 5, "epsilon": 1, "theta": 2}`), &r); err != nil || r != (Request{N: 10000, Epochs: 5, Epsilon: 1, Theta: 2}) {
+	if err := json.Unmarshal([]byte(`{"n": 10000, "epochs": 5, "epsilon": 1, "theta": 2}`), &r); err != nil ||
+		r != (Request{N: 10000, Epochs: 5, Epsilon: 1, Theta: 2}) {
 		t.Errorf("request %+v, %v", r, err)
 	}
 }
@@ -125,17 +132,20 @@ func TestRequestRefusals(t *testing.T) {
 		want []string
 	}{
 		{func(r *Request) { *r = Request{} }, []string{"N = 0", "k = 0", "both missing"}},
-		{func(r *Request) { *r = Request{N: -1, Epochs: nan, Sigma: 1, Epsilon: nan, Delta: 2, Theta: 0.5} }, []string{"N = -1", "k = NaN", "only one", "sigma = 1,", "epsilon = NaN", "delta = 2", "theta = 0.5"}},
+		{func(r *Request) { *r = Request{N: -1, Epochs: nan, Sigma: 1, Epsilon: nan, Delta: 2, Theta: 0.5} },
+			[]string{"N = -1", "k = NaN", "only one", "sigma = 1,", "epsilon = NaN", "delta = 2", "theta = 0.5"}},
 		{func(r *Request) { r.Epochs = inf }, []string{"k = +Inf"}},
 		{func(r *Request) { r.N, r.Epochs = 1e10, 1e6 }, []string{"2^53"}},
-		{func(r *Request) { r.Sigma = math.Sqrt2 }, []string{"sigma = 1.4142135623730951, must be in [1.4142136, 1e+06]: the theorem needs more than √2"}},
+		{func(r *Request) { r.Sigma = math.Sqrt2 },
+			[]string{"sigma = 1.4142135623730951, must be in [1.4142136, 1e+06]: the theorem needs more than √2"}},
 		{func(r *Request) { r.Sigma = -5 }, []string{"sigma = -5"}},
 		{func(r *Request) { r.Sigma = inf }, []string{"sigma = +Inf"}},
 		{func(r *Request) { r.Sigma, r.Epsilon = 0, -1 }, []string{"epsilon = -1"}},
 		{func(r *Request) { r.Delta = 1 }, []string{"delta = 1"}},
 		{func(r *Request) { r.Delta = -0.1 }, []string{"delta = -0.1"}},
 		{func(r *Request) { r.Delta = nan }, []string{"delta = NaN"}},
-		{func(r *Request) { r.N = 1 }, []string{"delta is missing, must be given for N = 1, below 100, as 1/N = 1 promises little"}},
+		{func(r *Request) { r.N = 1 }, []string{"delta is missing, must be given for N = 1, below 100, as 1/N = 1 " +
+			"promises little"}},
 		{func(r *Request) { r.N = 99 }, []string{"delta is missing", "1/N = 0.0101"}},
 		{func(r *Request) { r.Theta = nan }, []string{"theta = NaN"}},
 		{func(r *Request) { r.Theta = inf }, []string{"theta = +Inf"}},
@@ -148,19 +158,22 @@ func TestRequestRefusals(t *testing.T) {
 		{func(r *Request) { r.Sigma = 1e308 }, []string{"sigma = 1e+308, must be in [1.4142136, 1e+06]"}},
 		{func(r *Request) { r.Delta = 1e-320 }, []string{"delta = 1e-320, must be in [1e-300, 1)"}},
 		{func(r *Request) { r.Delta = inf }, []string{"delta = +Inf, must be in [1e-300, 1)"}},
-		{func(r *Request) { r.N = 1<<53 + 1 }, []string{"N = 9007199254740993, must be in [1, 2^53 = 9007199254740992]"}},
+		{func(r *Request) { r.N = 1<<53 + 1 }, []string{"N = 9007199254740993, must be in [1, 2^53 = " +
+			"9007199254740992]"}},
 	}
 	for i, tt := range tests {
 		r := good
 		tt.set(&r)
 		p, err := Solve(t.Context(), r)
 		for _, want := range tt.want {
-			if err == nil || p != nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plan: ") {
+			if err == nil || p != nil || !strings.Contains(err.Error(), want) ||
+				!strings.HasPrefix(err.Error(), "plan: ") {
 				t.Errorf("test %d: want an error with %q, got %v", i, want, err)
 			}
 		}
 	}
-	if p := solve(t, Request{N: 1, Epochs: 0.5, Sigma: 10, Delta: 0.1}); p.Feasible || !strings.Contains(p.Reason, "gradient computation") {
+	if p := solve(t, Request{N: 1, Epochs: 0.5, Sigma: 10, Delta: 0.1}); p.Feasible ||
+		!strings.Contains(p.Reason, "gradient computation") {
 		t.Errorf("%+v", p)
 	}
 }
@@ -204,7 +217,8 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 		if _, err := json.Marshal(p); err != nil {
 			t.Fatalf("%+v: %v", req, err)
 		}
-		if p.Feasible != (p.SMax >= 1) || p.Feasible != (p.Reason == "") || p.Feasible && !closedform.Holds(p.Conditions, closedform.SimpleF) {
+		if p.Feasible != (p.SMax >= 1) || p.Feasible != (p.Reason == "") || p.Feasible &&
+			!closedform.Holds(p.Conditions, closedform.SimpleF) {
 			t.Fatalf("%+v: %+v", req, p)
 		}
 		if p.Feasible {
@@ -224,14 +238,16 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 // s_max < 1: an answer, with its reason, and the conditions at the real values.
 func TestNotFeasible(t *testing.T) {
 	p := solve(t, Request{N: 100, Epochs: 5, Epsilon: 0.01})
-	if p.Feasible || p.Run != nil || p.SMax != 0 || !(p.SMaxReal < 1) || !strings.Contains(p.Reason, "less than one record") {
+	if p.Feasible || p.Run != nil || p.SMax != 0 || !(p.SMaxReal < 1) ||
+		!strings.Contains(p.Reason, "less than one record") {
 		t.Errorf("%+v", p)
 	}
 	if !closedform.Holds(p.Conditions, closedform.SimpleF) {
 		t.Errorf("the real-valued setting does not meet its own conditions: %+v", p.Conditions)
 	}
 	text, err := json.Marshal(p)
-	if err != nil || !strings.Contains(string(text), `"feasible":false,"reason":"the largest`) || strings.Contains(string(text), `"run"`) {
+	if err != nil || !strings.Contains(string(text), `"feasible":false,"reason":"the largest`) ||
+		strings.Contains(string(text), `"run"`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -243,7 +259,8 @@ func TestComputations(t *testing.T) {
 		n    int
 		k    float64
 		want int
-	}{{100, 0.07, 7}, {100, 0.29, 29}, {3, 1. / 3, 1}, {10, 0.19999, 1}, {10000, 5, 50000}, {10, 0.05, 0}, {49, 1. / 49 * 3, 3}} {
+	}{{100, 0.07, 7}, {100, 0.29, 29}, {3, 1. / 3, 1}, {10, 0.19999, 1}, {10000, 5, 50000}, {10, 0.05, 0}, {49,
+		1. / 49 * 3, 3}} {
 		if got := count(tt.k * float64(tt.n)); got != tt.want {
 			t.Errorf("K of k = %v, N = %d is %d, want %d", tt.k, tt.n, got, tt.want)
 		}
@@ -302,7 +319,8 @@ func TestPlanProperties(t *testing.T) {
 			continue
 		}
 		cs, err := closedform.Conditions(closedform.Corrected, closedform.Setting{
-			N: p.N, Rounds: k / more, Computed: k, MaxSize: p.Theta * more, Sigma: p.Sigma, Epsilon: p.Epsilon, Delta: p.Delta,
+			N: p.N, Rounds: k / more, Computed: k, MaxSize: p.Theta * more, Sigma: p.Sigma, Epsilon: p.Epsilon,
+			Delta: p.Delta,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -350,7 +368,8 @@ func TestWriteText(t *testing.T) {
 	}
 	got := text(Request{N: 10000, Epochs: 5, Sigma: 19.29962})
 	for _, want := range []string{
-		"N = 10000, k = 5 epochs, θ = 1", "ε = 0.049722, δ = 0.0001", "σ = 19.29962\n", "3.13103 (as the paper prints it 3.12524)",
+		"N = 10000, k = 5 epochs, θ = 1", "ε = 0.049722, δ = 0.0001", "σ = 19.29962\n",
+		"3.13103 (as the paper prints it 3.12524)",
 		"1612 rounds of s = 31, rate 0.0031: 49972 gradient computations, 28 left over", "not a bound",
 		"add-or-remove adjacency", "Poisson sampling", "upper bound", "closed-form accountant", "δ = 0.0001",
 	} {
@@ -358,7 +377,8 @@ func TestWriteText(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	for _, name := range []string{"sigma", "delta", "epsilon", "N", "theta", "minK", "minT", "treq1", "treq2", "treq3", "treq4"} {
+	for _, name := range []string{"sigma", "delta", "epsilon", "N", "theta", "minK", "minT", "treq1", "treq2", "treq3",
+		"treq4"} {
 		if !slices.ContainsFunc(strings.Split(got, "\n"), func(line string) bool {
 			f := strings.Fields(line)
 			return len(f) == 5 && f[1] == name && f[2] == "met"
@@ -366,15 +386,18 @@ func TestWriteText(t *testing.T) {
 			t.Errorf("condition %s is not shown as met in\n%s", name, got)
 		}
 	}
-	if got := text(Request{N: 10000, Epochs: 5, Sigma: 19.29962, Theta: 2}); !strings.Contains(got, ", mean") || !strings.Contains(got, "up to θs = 14") {
+	if got := text(Request{N: 10000, Epochs: 5, Sigma: 19.29962, Theta: 2}); !strings.Contains(got, ", mean") ||
+		!strings.Contains(got, "up to θs = 14") {
 		t.Errorf("θ > 1 is not explained in\n%s", got)
 	}
 	got = text(Request{N: 100, Epochs: 5, Epsilon: 0.01})
-	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") || strings.Contains(got, "Privacy,") {
+	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") ||
+		strings.Contains(got, "Privacy,") {
 		t.Errorf("an infeasible plan reads\n%s", got)
 	}
 	got = text(Request{N: 100, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})
-	if !strings.Contains(got, "at least T = 2e+26, set") || !strings.Contains(got, "T ≥ 2^53") || strings.Contains(got, "9007199254740992") {
+	if !strings.Contains(got, "at least T = 2e+26, set") || !strings.Contains(got, "T ≥ 2^53") ||
+		strings.Contains(got, "9007199254740992") {
 		t.Errorf("more rounds than can be counted read\n%s", got)
 	}
 	if err := solve(t, Request{N: 100, Epochs: 5, Epsilon: 1}).WriteText(broken{}); err == nil {
@@ -387,7 +410,8 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestUpIsNeverBelow(t *testing.T) {
-	for v, want := range map[float64]string{0.04972174: "0.049722", 19.29962: "19.3", 0.1: "0.1", 9.99999: "10", 1. / 60000: "1.6667e-05", 123456.7: "1.2346e+05"} {
+	for v, want := range map[float64]string{0.04972174: "0.049722", 19.29962: "19.3", 0.1: "0.1", 9.99999: "10",
+		1. / 60000: "1.6667e-05", 123456.7: "1.2346e+05"} {
 		if got := up(v, 5); got != want {
 			t.Errorf("up(%v) = %s, want %s", v, got, want)
 		}

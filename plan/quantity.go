@@ -103,7 +103,8 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	}
 	next := int(last.value) + 1
 	further := dial{
-		price: d.price, safe: math.Floor, start: float64(next), least: float64(next), most: float64(end(next)), slope: 1, tol: tolerance,
+		price: d.price, safe: math.Floor, start: float64(next), least: float64(next), most: float64(end(next)),
+		slope: 1, tol: tolerance,
 	}
 	if s, err := further.turn(ctx, c.target); err != nil || s.met {
 		return s, err
@@ -113,5 +114,6 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 
 // tooUneven is where samples of one record on average cannot be had.
 func (c calculator) tooUneven() stop {
-	return stop{value: 1, err: fmt.Errorf("plan: theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta, c.p.N, dp.ErrNotCovered)}
+	return stop{value: 1, err: fmt.Errorf("plan: theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta,
+		c.p.N, dp.ErrNotCovered)}
 }

@@ -33,7 +33,8 @@ func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
 func (r *rangeErrors) delta(delta float64, n int) {
 	switch {
 	case delta == 0 && n >= 1 && n < minDefaultN:
-		r.fail("delta is missing, must be given for N = %d, below %d, as 1/N = %.3g promises little", n, minDefaultN, 1/float64(n))
+		r.fail("delta is missing, must be given for N = %d, below %d, as 1/N = %.3g promises little", n, minDefaultN,
+			1/float64(n))
 	case delta != 0 && closedform.CheckDelta(delta) != nil:
 		r.fail("delta = %v, must be in [%v, 1)", delta, closedform.MinDelta)
 	}

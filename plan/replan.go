@@ -16,7 +16,7 @@ type NextRequest struct {
 	Past    []dp.Event // all rounds so far that use the record, of all clients, of one sampling and adjacency
 	N       int        // size of the data set; not given: that of the last event
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
-	Sigma   float64    // its noise multiplier σ_j in [0.05, 1e6]; not given: σ_eq(ε, δ) rounded up to 7 digits, or the past's if that is less
+	Sigma   float64    // its noise multiplier σ_j in [0.05, 1e6]; not given: the least of σ_eq(ε, δ) and the past's
 	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg
 	Delta   float64    // δ in [1e-300, 1); not given: 1/N, if N ≥ 100
 
@@ -43,8 +43,10 @@ func (r NextRequest) Validate() error {
 		errs.fail("data set size N = %d, must be in [1, 2^53 = %d]", n, int64(maxCount))
 	default:
 		copies := holders(r.Clients, r.Shared)
-		if errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients && r.Epochs*float64(n)*float64(copies) > maxCount {
-			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %d clients that hold a record)", r.Epochs, n, copies)
+		if errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients &&
+			r.Epochs*float64(n)*float64(copies) > maxCount {
+			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %d clients that hold "+
+				"a record)", r.Epochs, n, copies)
 		} else if count(r.Epochs*float64(n)) < 1 {
 			errs.fail("epochs k = %v of N = %d, must be at least one gradient computation", r.Epochs, n)
 		}
@@ -214,7 +216,8 @@ func (p *Next) choose(ctx context.Context, acc dp.Accountant) error {
 		return nil
 	}
 	if beyond > 0 {
-		d := dial{price: bySize, safe: math.Floor, start: best.value, least: best.value, most: float64(beyond), slope: 1, tol: tolerance}
+		d := dial{price: bySize, safe: math.Floor, start: best.value, least: best.value, most: float64(beyond),
+			slope: 1, tol: tolerance}
 		s, err := d.turn(ctx, p.TargetEpsilon)
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
@@ -252,10 +255,12 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	case p.Least == nil:
 		return "no sample size has an ε that is certain"
 	case p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon:
-		return fmt.Sprintf("the rounds run already cost ε = %s, above %.6g", up(p.Past.EpsilonUpper, 5), p.TargetEpsilon)
+		return fmt.Sprintf("the rounds run already cost ε = %s, above %.6g", up(p.Past.EpsilonUpper, 5),
+			p.TargetEpsilon)
 	}
 	s, rounds := p.Least.SampleSize, p.Least.Rounds
-	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %.6g", up(*p.Least.EpsilonUpper, 5), s, p.TargetEpsilon)}
+	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %.6g",
+		up(*p.Least.EpsilonUpper, 5), s, p.TargetEpsilon)}
 	noise := noiseDial(func(sigma float64) (dp.Bound, error) { return price(sigma, s, rounds) }, p.Sigma, roughly)
 	if better, err := noise.turn(ctx, p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
 		e.Remedies = append(e.Remedies, "raise σ to "+up(better.value, digits))
@@ -265,7 +270,8 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 		safe:  math.Floor, start: float64(rounds) / 2, least: 1, most: float64(rounds), slope: 0.5, tol: roughly,
 	}
 	if better, err := fewer.turn(ctx, p.TargetEpsilon); err == nil && better.met {
-		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %.6g, %.0f rounds", better.value*float64(s)/float64(p.N), better.value))
+		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %.6g, %.0f rounds",
+			better.value*float64(s)/float64(p.N), better.value))
 	}
 	return e.Reason()
 }

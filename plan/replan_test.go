@@ -19,7 +19,8 @@ import (
 )
 
 func leg(s, n, rounds int, sigma float64) dp.Event {
-	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: s, DatasetSize: n, Count: rounds}
+	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: s,
+		DatasetSize: n, Count: rounds}
 }
 
 func replan(t *testing.T, r NextRequest, acc dp.Accountant) *Next {
@@ -42,7 +43,8 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	p := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
 	byForm := func(form closedform.Form, s int) (float64, error) {
 		return closedform.MinEpsilon(form, closedform.Setting{
-			N: 10000, Rounds: 500 + float64(20000/s), Computed: 50000 + float64(20000/s*s), MaxSize: float64(max(s, 100)), Sigma: math.Inf(1), Delta: 1e-4,
+			N: 10000, Rounds: 500 + float64(20000/s), Computed: 50000 +
+				float64(20000/s*s), MaxSize: float64(max(s, 100)), Sigma: math.Inf(1), Delta: 1e-4,
 		})
 	}
 	for s, want := range map[int]float64{1: 0, 2: 0, 5: 0, 10: 2.04, 50: 0.372, 100: 0.268, 150: 0.715} {
@@ -54,7 +56,8 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	for _, c := range p.Choices {
 		looked[c.SampleSize] = true
 		eps, err := byForm(closedform.Corrected, c.SampleSize)
-		if (err == nil) != (c.EpsilonUpper != nil) || err == nil && math.Abs(*c.EpsilonUpper/eps-1) > 1e-6 || c.Rounds != 20000/c.SampleSize {
+		if (err == nil) != (c.EpsilonUpper != nil) || err == nil && math.Abs(*c.EpsilonUpper/eps-1) > 1e-6 ||
+			c.Rounds != 20000/c.SampleSize {
 			t.Errorf("%+v, want ε = %v, %v", c, eps, err)
 		}
 	}
@@ -86,26 +89,31 @@ func TestReplanByTightAccountant(t *testing.T) {
 	if p.Past == nil || p.Past.EpsilonUpper >= p.Bound.EpsilonUpper || p.Least.SampleSize != 1 {
 		t.Errorf("past %+v, least %+v", p.Past, p.Least)
 	}
-	if q := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.5}, closedform.Accountant{}); q.Run.SampleSize >= p.Run.SampleSize {
-		t.Errorf("s = %d by the closed form for five times the ε, %d by a tight accountant", q.Run.SampleSize, p.Run.SampleSize)
+	if q := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.5},
+		closedform.Accountant{}); q.Run.SampleSize >= p.Run.SampleSize {
+		t.Errorf("s = %d by the closed form for five times the ε, %d by a tight accountant", q.Run.SampleSize,
+			p.Run.SampleSize)
 	}
 	var text strings.Builder
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Next leg by the pld accountant", "budget   ε ≤ 0.1, δ = 0.0001", "500 rounds with sample rate q = 0.01 and noise multiplier σ = 8", "certified upper bound", "least ε"} {
+	for _, want := range []string{"Next leg by the pld accountant", "budget   ε ≤ 0.1, δ = 0.0001",
+		"500 rounds with sample rate q = 0.01 and noise multiplier σ = 8", "certified upper bound", "least ε"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
 	}
-	if js, err := json.Marshal(p); err != nil || !strings.Contains(string(js), `"choices":[{"sample_size":1,"rounds":20000,"epsilon_upper":0.06`) {
+	if js, err := json.Marshal(p); err != nil || !strings.Contains(string(js),
+		`"choices":[{"sample_size":1,"rounds":20000,"epsilon_upper":0.06`) {
 		t.Errorf("%s, %v", js, err)
 	}
 }
 
 // σ_j that is not given is σ_eq(ε, δ), but not above the past's.
 func TestReplanNoise(t *testing.T) {
-	low := replan(t, NextRequest{Past: []dp.Event{leg(20, 10000, 500, 30)}, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{})
+	low := replan(t, NextRequest{Past: []dp.Event{leg(20, 10000, 500, 30)}, Epochs: 2, Epsilon: 0.5},
+		closedform.Accountant{})
 	want, err := closedform.Sigma(0.5, 1e-4)
 	if err != nil || low.Sigma < want || low.Sigma > want*(1+1e-6) || !low.Feasible {
 		t.Errorf("σ = %v, want σ_eq = %v; %v, %s", low.Sigma, want, err, low.Reason)
@@ -137,7 +145,8 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 		}
 		feasible++
 		b, err := closedform.Accountant{}.Epsilon(t.Context(), append(past, p.Event()), p.Delta)
-		if err != nil || b.EpsilonUpper > req.Epsilon || p.Run.Computations+p.Run.Remainder != count(req.Epochs*float64(n)) {
+		if err != nil || b.EpsilonUpper > req.Epsilon ||
+			p.Run.Computations+p.Run.Remainder != count(req.Epochs*float64(n)) {
 			t.Errorf("%+v: %+v costs %+v, %v", req, p.Run, b, err)
 		}
 	}
@@ -167,7 +176,8 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 		if err := p.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{fmt.Sprintf("%d rounds with sample rate", 5*p.Run.Rounds), fmt.Sprintf("of each of 5 clients that hold a record: %d rounds", 5*p.Run.Rounds)} {
+		for _, want := range []string{fmt.Sprintf("%d rounds with sample rate", 5*p.Run.Rounds),
+			fmt.Sprintf("of each of 5 clients that hold a record: %d rounds", 5*p.Run.Rounds)} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("no %q in\n%s", want, text.String())
 			}
@@ -177,7 +187,8 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 
 // What a refusal says would do does for all clients too.
 func TestReplanSharedRemedies(t *testing.T) {
-	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3, Shared: true}
+	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
+		Shared: true}
 	p := replan(t, r, pld.Accountant{})
 	if p.Feasible {
 		t.Fatalf("%+v", p.Run)
@@ -210,7 +221,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 		past := leg(int(logUniform(r, 2, float64(n)/100)), n, 1, equal*logUniform(r, 0.8, 2))
 		q := past.SampleRate()
 		past.Count = 1 + int(logUniform(r, 0.01, 0.9)*eps/2/(q*q))
-		p := replan(t, NextRequest{Past: []dp.Event{past}, Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2, Shared: true}, acc)
+		p := replan(t, NextRequest{Past: []dp.Event{past}, Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2,
+			Shared: true}, acc)
 		if !p.Feasible {
 			continue
 		}
@@ -221,7 +233,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 		}
 		want := v <= eps/2 && least >= equal && most <= 1/(math.E*equal)
 		if p.Adaptive != want || strings.Contains(p.Statement(), "Rényi filter") != want {
-			t.Errorf("ε = %v: V = %v, σ from %v, q up to %v: %v, %s", eps, v, least/equal, most*math.E*equal, p.Adaptive, p.Statement())
+			t.Errorf("ε = %v: V = %v, σ from %v, q up to %v: %v, %s", eps, v, least/equal, most*math.E*equal,
+				p.Adaptive, p.Statement())
 		}
 		if !strings.Contains(p.Statement(), "The next leg is counted as if it had been fixed then too.") {
 			t.Error(p.Statement())
@@ -236,7 +249,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 func TestReplanInfeasible(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
 	spent := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
-	if spent.Feasible || !strings.Contains(spent.Reason, "the rounds run already cost ε = 0.29711, above 0.1") || !strings.Contains(spent.Statement(), "No guarantee") {
+	if spent.Feasible || !strings.Contains(spent.Reason, "the rounds run already cost ε = 0.29711, above 0.1") ||
+		!strings.Contains(spent.Statement(), "No guarantee") {
 		t.Errorf("%+v", spent)
 	}
 	r := NextRequest{Past: past, Epochs: 2, Sigma: 1, Epsilon: 0.08}
@@ -254,7 +268,8 @@ func TestReplanInfeasible(t *testing.T) {
 		t.Errorf("%q, but %q", p.Reason, q.Reason)
 	}
 	past[0].Adjacency = dp.ReplaceOne
-	if q := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible || q.Past != nil || q.Least != nil || !strings.Contains(q.Reason, "replace-one") {
+	if q := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible ||
+		q.Past != nil || q.Least != nil || !strings.Contains(q.Reason, "replace-one") {
 		t.Errorf("%+v", q)
 	}
 }
@@ -268,13 +283,15 @@ func TestNextRequestRefusals(t *testing.T) {
 		{func(r *NextRequest) { r.Past = nil }, "no rounds that were run already"},
 		{func(r *NextRequest) { r.Past = []dp.Event{{}} }, "plan: event 0: dp: sampling"},
 		{func(r *NextRequest) {
-			r.Past = []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 8, Rate: 0.1, Count: 3}}
+			r.Past = []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 8, Rate: 0.1,
+				Count: 3}}
 		}, "data set size N is missing, and the last event gives a rate"},
 		{func(r *NextRequest) { r.N = -1 }, "N = -1"},
 		{func(r *NextRequest) { r.Epochs = 0 }, "epochs k = 0, must be in [1e-06, 1e+09]"},
 		{func(r *NextRequest) { r.Epochs = 1e-5 }, "at least one gradient computation"},
 		{func(r *NextRequest) { r.N, r.Epochs = 1e10, 1e7 }, "at most 2^53"},
-		{func(r *NextRequest) { r.N, r.Epochs, r.Clients, r.Shared = 1e10, 1e5, 1e6, true }, "at most 2^53 gradient computations (of 1000000 clients that hold a record)"},
+		{func(r *NextRequest) { r.N, r.Epochs, r.Clients, r.Shared = 1e10, 1e5, 1e6, true },
+			"at most 2^53 gradient computations (of 1000000 clients that hold a record)"},
 		{func(r *NextRequest) { r.Clients = -1 }, "clients = -1, must be in [1, 1000000]"},
 		{func(r *NextRequest) { r.N = 50 }, "delta is missing, must be given for N = 50"},
 		{func(r *NextRequest) { r.Sigma = -1 }, "sigma = -1"},
@@ -283,7 +300,8 @@ func TestNextRequestRefusals(t *testing.T) {
 	} {
 		r := good
 		tt.set(&r)
-		if p, err := Replan(t.Context(), r, closedform.Accountant{}); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		if p, err := Replan(t.Context(), r, closedform.Accountant{}); p != nil || err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", r, tt.want, err)
 		}
 	}
@@ -302,13 +320,15 @@ func TestReplanOfOneComputation(t *testing.T) {
 }
 
 func TestReadEvents(t *testing.T) {
-	const one = `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":8,"sample_size":100,"dataset_size":10000,"count":500}`
-	const byRate = `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":8,"sample_rate":0.01,"count":500}`
+	const scheme = `{"sampling":"poisson","adjacency":"add-or-remove",`
+	const one = scheme + `"noise_multiplier":8,"sample_size":100,"dataset_size":10000,"count":500}`
+	const byRate = scheme + `"noise_multiplier":8,"sample_rate":0.01,"count":500}`
 	const short = `{"sigma":8,"sample_size":100,"dataset_size":10000,"steps":500}`
 	read := func(text string) ([]dp.Event, error) {
 		return ReadEvents(strings.NewReader(text), dp.Poisson, dp.AddOrRemove)
 	}
-	for text, want := range map[string]int{"[" + one + "]": 1, ` {"events": [` + one + `,` + byRate + `]} `: 2, "[" + short + "]": 1} {
+	for text, want := range map[string]int{"[" + one + "]": 1, ` {"events": [` + one + `,` + byRate + `]} `: 2, "[" +
+		short + "]": 1} {
 		events, err := read(text)
 		if err != nil || len(events) != want || events[0] != leg(100, 10000, 500, 8) {
 			t.Errorf("%s: %+v, %v", text, events, err)
@@ -320,7 +340,8 @@ func TestReadEvents(t *testing.T) {
 		`{}`:             "plan: events: none",
 		`{"rounds": []}`: `unknown field "rounds"`,
 		`[{"noise": 3}]`: `unknown field "noise"`,
-		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are the same, only one may be given\ncount and steps",
+		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
+			"the same, only one may be given\ncount and steps",
 		"[" + one + "] []":                              "more after the first",
 		`[` + one + `, {"count": 1}]`:                   "plan: event 1: dp: data set size",
 		`[{"sigma": 2, "Sigma": 200}]`:                  `the key "Sigma" stands twice`,
@@ -340,9 +361,12 @@ func TestReadEvents(t *testing.T) {
 // Text that is no JSON is refused, wherever the fault is; none is read for ever.
 func TestReadEventsEndsOnMalformedJSON(t *testing.T) {
 	malformed := []string{
-		"[x]", "[", "{", "[[", "[{", `[{"`, `{"events":`, `{"events":[`, `[{"sigma"}]`, `[{"sigma" 2}]`, `[{"sigma":}]`, `[{"sigma":2,}]`,
-		`[{"sigma":2}`, `[{"sigma":NaN}]`, `[{"sigma":.5}]`, `[{"sigma":01}]`, `[{"sigma":+1}]`, `[{"sigma":1.}]`, `[{'sigma':1}]`, `[{sigma:1}]`,
-		`[{"sigma":2} // a comment` + "\n]", `[{"sigma":2]}`, `[{"sigma":"open}]`, `[{"sigma":2},]`, `[,]`, `]`, "[\x00]", "[\xff]",
+		"[x]", "[", "{", "[[", "[{", `[{"`, `{"events":`, `{"events":[`, `[{"sigma"}]`, `[{"sigma" 2}]`, `[{"sigma":}]`,
+		`[{"sigma":2,}]`,
+		`[{"sigma":2}`, `[{"sigma":NaN}]`, `[{"sigma":.5}]`, `[{"sigma":01}]`, `[{"sigma":+1}]`, `[{"sigma":1.}]`,
+		`[{'sigma':1}]`, `[{sigma:1}]`,
+		`[{"sigma":2} // a comment` + "\n]", `[{"sigma":2]}`, `[{"sigma":"open}]`, `[{"sigma":2},]`, `[,]`, `]`,
+		"[\x00]", "[\xff]",
 		strings.Repeat("[", 100_000), strings.Repeat(`{"events":`, 100_000), "[" + strings.Repeat(`{"a":[`, 9_000),
 	}
 	for _, text := range malformed {
@@ -398,7 +422,8 @@ func FuzzReadEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := ReadEvents(bytes.NewReader(again), dp.FixedSize, ""); err != nil || !slices.Equal(back, events) {
+		if back, err := ReadEvents(bytes.NewReader(again), dp.FixedSize, ""); err != nil ||
+			!slices.Equal(back, events) {
 			t.Errorf("%s: %+v, %v", again, back, err)
 		}
 	})

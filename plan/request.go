@@ -17,13 +17,14 @@ import (
 //	s, σ and ε         the largest T
 //	T, σ and ε         the largest s
 //
-// What is solved for never costs more than ε.
+// What is solved for never costs more than ε. The closed form, too, needs a σ above
+// √2, 1.4142136 at the least.
 type Request struct {
-	N          int     `json:"n"`                     // size of the client's data set, in [1, 2^53]; of neighbours, the larger
+	N          int     `json:"n"`                     // the client's records, in [1, 2^53]; of neighbours, the larger
 	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9]: gradient computations over N; K ≤ 2^53
 	SampleSize int     `json:"sample_size,omitempty"` // s, the mean if θ > 1, with θs in [1, N]
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier; in [1.4142136, 1e6] for the closed form and joint plans, else in [0.05, 1e6]
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]; joint plans: from 1.4142136
 	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], for a record
 	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); not given: 1/N, if N ≥ 100
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; not given: 1, constant sizes
@@ -78,7 +79,8 @@ func (r Request) validateMethod(errs *rangeErrors) {
 		errs.add(err)
 	}
 	if m := r.method(); r.Adjacency == dp.ReplaceOne && m.isClosedForm() {
-		errs.add(fmt.Errorf("plan: adjacency = %q, must be %q: Theorem simpleF is not proved for another, and violated there: %w", r.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
+		errs.add(fmt.Errorf("plan: adjacency = %q, must be %q: Theorem simpleF is not proved for another, and "+
+			"violated there: %w", r.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
 	}
 }
 
@@ -100,20 +102,25 @@ func (r Request) validateCombination(errs *rangeErrors) {
 	case work == 0:
 		errs.fail("epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given")
 	case work == 3:
-		errs.fail("epochs k = %v, sample size = %d and rounds = %d, only two may be given: k = sT/N", r.Epochs, r.SampleSize, r.Rounds)
+		errs.fail("epochs k = %v, sample size = %d and rounds = %d, only two may be given: k = sT/N", r.Epochs,
+			r.SampleSize, r.Rounds)
 	}
 	switch {
 	case privacy == 0:
 		errs.fail("sigma and epsilon are both missing, one must be given")
 	case privacy == 2 && work == 2:
-		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, sample size and rounds are: the other follows", r.Sigma, r.Epsilon)
+		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, sample size and rounds are: "+
+			"the other follows", r.Sigma, r.Epsilon)
 	case privacy == 2 && r.Epochs != 0 && m.isClosedForm():
-		errs.fail("sigma = %v and epsilon = %v, only one may be given with epochs: by the closed form the other follows from (treq4)", r.Sigma, r.Epsilon)
+		errs.fail("sigma = %v and epsilon = %v, only one may be given with epochs: by the closed form the other "+
+			"follows from (treq4)", r.Sigma, r.Epsilon)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
-		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one more of these, or epochs", r.SampleSize, r.Rounds)
+		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one "+
+			"more of these, or epochs", r.SampleSize, r.Rounds)
 	}
 	if m == Paper && (r.SampleSize != 0 || r.Rounds != 0) {
-		errs.fail("sample size = %d and rounds = %d, must not be given if method = %q: the paper solves for them", r.SampleSize, r.Rounds, m)
+		errs.fail("sample size = %d and rounds = %d, must not be given if method = %q: the paper solves for them",
+			r.SampleSize, r.Rounds, m)
 	}
 }
 
@@ -141,13 +148,15 @@ func (r Request) validateSizes(errs *rangeErrors) {
 			errs.fail("rounds = %d, must be more: then s = K/T = %d is at most N/θ = %v", r.Rounds, k/r.Rounds, most)
 		}
 		if r.Epochs*n*clients > maxCount {
-			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs, r.N, clients)
+			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs,
+				r.N, clients)
 		}
 		return
 	}
 	computed := float64(max(r.SampleSize, 1)) * float64(max(r.Rounds, 1))
 	if computed*clients > maxCount {
-		errs.fail("sample size = %d in rounds = %d, must be at most 2^53 gradient computations (of %v clients)", r.SampleSize, r.Rounds, clients)
+		errs.fail("sample size = %d in rounds = %d, must be at most 2^53 gradient computations (of %v clients)",
+			r.SampleSize, r.Rounds, clients)
 	} else if r.SampleSize != 0 && r.Rounds != 0 {
 		errs.within("epochs k = sT/N", computed/n, minEpochs, maxEpochs, "")
 	}
@@ -177,7 +186,8 @@ func (r Request) theta() float64 {
 func (r Request) plan() *Plan {
 	m := r.method()
 	p := &Plan{
-		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta, Sigma: r.Sigma,
+		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
+		Sigma:     r.Sigma,
 		Adjacency: r.Adjacency, Sampling: dp.Poisson, Method: m, Accountant: string(m), Kind: m.kind(),
 		Clients: max(r.Clients, 1), Shared: r.Shared, Conditions: []closedform.Condition{},
 	}

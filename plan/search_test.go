@@ -39,7 +39,8 @@ func TestDial(t *testing.T) {
 				}
 				return dp.Bound{}, errors.New("no price")
 			},
-			safe: roundDown, start: logUniform(r, 1e-7, 1e7), least: 1e-5, most: 1e5, slope: power * logUniform(r, 0.3, 3), tol: 1e-4,
+			safe: roundDown, start: logUniform(r, 1e-7, 1e7), least: 1e-5, most: 1e5, slope: power * logUniform(r, 0.3,
+				3), tol: 1e-4,
 		}
 		if power < 0 {
 			d.safe = roundUp
@@ -62,7 +63,8 @@ func TestDial(t *testing.T) {
 		met++
 		further := s.value * math.Exp(math.Copysign(2.1e-4, power))
 		if cost(s.value) > target || s.value != dearest && cost(further) <= target {
-			t.Fatalf("power %v, scale %v, wall %v, target %v: %+v, but %v costs %v", power, scale, wall, target, s, further, cost(further))
+			t.Fatalf("power %v, scale %v, wall %v, target %v: %+v, but %v costs %v", power, scale, wall, target, s,
+				further, cost(further))
 		}
 	}
 	if met < 1500 || calls > 20*runs {
@@ -74,7 +76,8 @@ func TestRoundedIsOnTheSafeSide(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 2))
 	for range 5000 {
 		v := math.Exp(100 * (r.Float64() - 0.5))
-		if u, d := roundUp(v), roundDown(v); u < v || d > v || u > v*(1+1.1e-6) || d < v*(1-1.1e-6) || roundUp(u) != u || roundDown(d) != d {
+		if u, d := roundUp(v), roundDown(v); u < v || d > v || u > v*(1+1.1e-6) || d < v*(1-1.1e-6) ||
+			roundUp(u) != u || roundDown(d) != d {
 			t.Fatalf("%v: up %v, down %v", v, u, d)
 		}
 	}

@@ -112,13 +112,15 @@ func (p *Plan) writeRun(t *page) {
 		t.row("run", "none: %s", p.Reason)
 		return
 	}
-	t.row("run", "%d rounds of s = %d%s, rate %.6g: %d gradient computations, %d left over", r.Rounds, r.SampleSize, p.mean(), r.SampleRate, r.Computations, r.Remainder)
+	t.row("run", "%d rounds of s = %d%s, rate %.6g: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
+		p.mean(), r.SampleRate, r.Computations, r.Remainder)
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
 	if p.copies() > 1 {
 		t.row("per client", "%s, %d rounds", claim.Short(p.PerClient), r.Rounds)
-		t.row("per record", "%s, held by %d clients: %d rounds", claim.Short(p.PerRecord), p.Clients, p.Clients*r.Rounds)
+		t.row("per record", "%s, held by %d clients: %d rounds", claim.Short(p.PerRecord), p.Clients,
+			p.Clients*r.Rounds)
 	}
 }
 
@@ -147,7 +149,8 @@ func (p *Plan) Statement() string {
 	mean.SampleSize = p.Run.SampleSize
 	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.PerRecord, mean)
 	if p.Theta > 1 {
-		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d of which none is above %d.", p.Run.SampleSize, p.Run.MaxSampleSize)
+		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d of which none is above %d.",
+			p.Run.SampleSize, p.Run.MaxSampleSize)
 	}
 	return statement
 }
@@ -198,12 +201,14 @@ func (c *Calibration) WriteText(w io.Writer) error {
 
 // Statement returns the paragraph that the calibration's ε stands for.
 func (c *Calibration) Statement() string {
-	return fmt.Sprintf("Privacy. %s The T = %d rounds are those of all clients that hold the record together.", claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
+	return fmt.Sprintf("Privacy. %s The T = %d rounds are those of all clients that hold the record together.",
+		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
 // WriteText writes the rows as a table; "-" is what does not exist.
 func (f *Frontier) WriteText(w io.Writer) error {
-	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g", decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
+	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g",
+		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
 	number := func(v *float64) string {
 		if v == nil {
 			return "-"
@@ -212,7 +217,8 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	}
 	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one", f.Accountant, f.Accountant)
 	for _, r := range f.Rows {
-		t.line("%d\t%d\t%.6g\t%s\t%s\t%s", r.SampleSize, r.Rounds, r.SampleRate, number(r.ClosedForm), number(r.AddOrRemove), number(r.ReplaceOne))
+		t.line("%d\t%d\t%.6g\t%s\t%s\t%s", r.SampleSize, r.Rounds, r.SampleRate, number(r.ClosedForm),
+			number(r.AddOrRemove), number(r.ReplaceOne))
 	}
 	return t.writeTo(w)
 }
@@ -226,7 +232,8 @@ func (p *Next) WriteText(w io.Writer) error {
 	t.row("past", "%s: %s", claim.Short(p.Past), claim.Rounds(p.past))
 	t.row("noise", "σ = %s", up(p.Sigma, digits))
 	if r := p.Run; r != nil {
-		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize, r.Computations, r.Remainder)
+		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
+			r.Computations, r.Remainder)
 		if n := holders(p.Clients, p.Shared); n > 1 {
 			t.row("", "of each of %d clients that hold a record: %d rounds", n, n*r.Rounds)
 		}
@@ -256,9 +263,13 @@ func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)
 	}
-	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, p.release(p.Event())...) + " The next leg is counted as if it had been fixed then too."
+	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, p.release(p.Event())...) +
+		" The next leg is counted as if it had been fixed then too."
 	if p.Adaptive {
-		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) and q ≤ 1/(eσ_eq) (Theorem thm1, corrected, as a Rényi filter).", decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
+		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, "+
+			"and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) "+
+			"and q ≤ 1/(eσ_eq) (Theorem thm1, corrected, as a Rényi filter).",
+			decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
 	}
 	return statement
 }

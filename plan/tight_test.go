@@ -40,14 +40,17 @@ func TestTightenPaperSettings(t *testing.T) {
 			size int
 		}{{dp.AddOrRemove, p.Tight.AddOrRemove, tt.remove}, {dp.ReplaceOne, p.Tight.ReplaceOne, tt.replace}} {
 			s := c.got.LargestSample
-			if s == nil || s.SampleSize > c.size || s.SampleSize < c.size-1-c.size/3000 || s.Rounds != k/s.SampleSize || s.Sigma != p.Sigma || s.EpsilonUpper > p.Epsilon {
+			if s == nil || s.SampleSize > c.size || s.SampleSize < c.size-1-c.size/3000 || s.Rounds != k/s.SampleSize ||
+				s.Sigma != p.Sigma || s.EpsilonUpper > p.Epsilon {
 				t.Errorf("N = %d, %s: s up to %+v, want %d", tt.n, c.what, s, c.size)
 			}
 			l := c.got.LeastNoise
-			if l == nil || c.what == dp.AddOrRemove && math.Abs(l.Sigma/tt.least-1) > 0.006 || l.SampleSize != p.Run.SampleSize || l.Rounds != p.Run.Rounds || l.EpsilonUpper > p.Epsilon {
+			if l == nil || c.what == dp.AddOrRemove && math.Abs(l.Sigma/tt.least-1) > 0.006 ||
+				l.SampleSize != p.Run.SampleSize || l.Rounds != p.Run.Rounds || l.EpsilonUpper > p.Epsilon {
 				t.Errorf("N = %d, %s: least σ %+v, want %v", tt.n, c.what, l, tt.least)
 			}
-			if b := c.got.Run; b == nil || b.Adjacency != c.what || b.Kind != dp.Interval || !(b.EpsilonUpper < p.Epsilon) {
+			if b := c.got.Run; b == nil || b.Adjacency != c.what || b.Kind != dp.Interval ||
+				!(b.EpsilonUpper < p.Epsilon) {
 				t.Errorf("N = %d, %s: the run costs %+v", tt.n, c.what, b)
 			}
 		}
@@ -62,12 +65,14 @@ func TestTightenPaperSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"accountant pld", "ε of the run", "largest s, same σ and k", "least σ, same s and T"} {
+		for _, want := range []string{"accountant pld", "ε of the run", "largest s, same σ and k",
+			"least σ, same s and T"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no %q in\n%s", want, b.String())
 			}
 		}
-		for _, want := range []string{`"tight":{"accountant":"pld","add_or_remove":{"run":{`, `"largest_sample":{"sigma":`, `"least_noise":{"sigma":`, `"replace_one":{"run":{`} {
+		for _, want := range []string{`"tight":{"accountant":"pld","add_or_remove":{"run":{`,
+			`"largest_sample":{"sigma":`, `"least_noise":{"sigma":`, `"replace_one":{"run":{`} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("no %s in %s", want, text)
 			}
@@ -81,7 +86,8 @@ func TestClosedFormIsAboveTight(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	feasible := 0
 	for range 40 {
-		p := solve(t, Request{N: int(logUniform(r, 1e4, 1e6)), Epochs: logUniform(r, 2, 100), Epsilon: logUniform(r, 0.05, 2)})
+		p := solve(t, Request{N: int(logUniform(r, 1e4, 1e6)), Epochs: logUniform(r, 2, 100),
+			Epsilon: logUniform(r, 0.05, 2)})
 		if !p.Feasible {
 			continue
 		}
@@ -90,7 +96,8 @@ func TestClosedFormIsAboveTight(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := p.Tight.AddOrRemove
-		if a.Run == nil || a.Run.EpsilonUpper > p.Epsilon/1.8 || a.LargestSample.SampleSize < p.SMax || a.LeastNoise.Sigma > p.Sigma {
+		if a.Run == nil || a.Run.EpsilonUpper > p.Epsilon/1.8 || a.LargestSample.SampleSize < p.SMax ||
+			a.LeastNoise.Sigma > p.Sigma {
 			t.Errorf("%+v: %+v", p, p.Tight)
 		}
 	}
@@ -105,7 +112,8 @@ func TestLargestSampleIsTheFirstCrossing(t *testing.T) {
 	several := 0
 	for range 25 {
 		p := &Plan{
-			N: int(logUniform(r, 100, 3000)), Theta: 1, Delta: 1e-5, Epsilon: logUniform(r, 0.5, 5), Sigma: logUniform(r, 1, 20),
+			N: int(logUniform(r, 100, 3000)), Theta: 1, Delta: 1e-5, Epsilon: logUniform(r, 0.5,
+				5), Sigma: logUniform(r, 1, 20),
 			Adjacency: dp.AddOrRemove, Sampling: dp.Poisson,
 		}
 		acc := clt{}
@@ -162,7 +170,8 @@ func (clt) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bo
 // What an accountant has no answer to is absent, with the reason.
 func TestTightenWithoutAnAnswer(t *testing.T) {
 	p := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 1, Delta: 1e-290})
-	if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight == nil || p.Tight.AddOrRemove.Run != nil || !strings.Contains(p.Tight.AddOrRemove.Reason, "delta") {
+	if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight == nil ||
+		p.Tight.AddOrRemove.Run != nil || !strings.Contains(p.Tight.AddOrRemove.Reason, "delta") {
 		t.Errorf("%+v, %v", p.Tight, err)
 	}
 	nothing := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1})
@@ -171,7 +180,8 @@ func TestTightenWithoutAnAnswer(t *testing.T) {
 	}
 	// No run by the closed form, but by a tight accountant.
 	none := solve(t, Request{N: 100, Epochs: 5, Epsilon: 0.05})
-	if err := none.Tighten(t.Context(), rdp.Accountant{}); err != nil || none.Feasible || none.Tight.AddOrRemove.LargestSample == nil || none.Tight.AddOrRemove.Run != nil {
+	if err := none.Tighten(t.Context(), rdp.Accountant{}); err != nil || none.Feasible ||
+		none.Tight.AddOrRemove.LargestSample == nil || none.Tight.AddOrRemove.Run != nil {
 		t.Errorf("%+v, %v", none.Tight, err)
 	}
 }

@@ -34,7 +34,8 @@ func TestEnvelopeIsAboveEveryClient(t *testing.T) {
 	// Another mechanism among them is accounted by itself.
 	other := poisson(10_000, 20, 1)
 	ledgers = append(ledgers, ledger(other, 40))
-	if p := of(t, pld.Accountant{}, ledgers, false, delta).PerClient; p.Kind != dp.Interval || *p.EpsilonUpper <= worst {
+	if p := of(t, pld.Accountant{}, ledgers, false, delta).PerClient; p.Kind != dp.Interval ||
+		*p.EpsilonUpper <= worst {
 		t.Errorf("%+v", p)
 	}
 }

@@ -15,7 +15,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	events := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.3, SampleSize: 31, DatasetSize: 10_000, Count: 1612,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.3, SampleSize: 31, DatasetSize: 10_000,
+		Count: 1612,
 	}}
 	p, err := claim.OfClients(ctx, pld.Accountant{}, events, 5, true, 1e-4)
 	if err != nil {

@@ -83,7 +83,8 @@ func worstOf(ctx context.Context, acc dp.Accountant, kinds []history, delta floa
 		if events, ok := envelope(kinds); ok {
 			c, err := Of(ctx, acc, events, delta)
 			return c.AtMost(fmt.Sprintf(
-				"of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d different clients",
+				"of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d "+
+					"different clients",
 				len(kinds))), err
 		}
 	}

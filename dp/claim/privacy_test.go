@@ -70,8 +70,10 @@ func TestClaimIsTheBoundOfTheComposition(t *testing.T) {
 		if *s.EpsilonLower != want.EpsilonLower || *s.Epsilon != want.Epsilon || *s.EpsilonUpper != want.EpsilonUpper {
 			t.Errorf("%s: [%v, %v, %v], want %+v", c.name, *s.EpsilonLower, *s.Epsilon, *s.EpsilonUpper, want)
 		}
-		if s.Kind != dp.Interval || s.Accountant != "pld" || s.Adjacency != dp.AddOrRemove || s.Sampling != dp.Poisson ||
-			s.Delta != delta || s.Rounds != c.rounds || s.GradComps != 26*c.rounds || s.DatasetSize != 8844 || s.Reason != "" {
+		if s.Kind != dp.Interval || s.Accountant != "pld" || s.Adjacency != dp.AddOrRemove ||
+			s.Sampling != dp.Poisson ||
+			s.Delta != delta || s.Rounds != c.rounds || s.GradComps != 26*c.rounds || s.DatasetSize != 8844 ||
+			s.Reason != "" {
 			t.Errorf("%s: %+v", c.name, s)
 		}
 	}
@@ -90,7 +92,8 @@ func TestOrderOfClaims(t *testing.T) {
 		delta := math.Pow(10, -3-5*r.Float64())
 		certified := of(t, pld.Accountant{}, ledgers, true, delta)
 		closed := of(t, closedform.Accountant{}, ledgers, true, delta)
-		for _, pair := range [][2]Claim{{certified.PerClient, closed.PerClient}, {certified.PerRecord, closed.PerRecord}} {
+		for _, pair := range [][2]Claim{{certified.PerClient, closed.PerClient},
+			{certified.PerRecord, closed.PerRecord}} {
 			if pair[0].EpsilonUpper == nil {
 				t.Fatalf("%+v, δ = %v: %s", m, delta, pair[0].Reason)
 			}
@@ -99,12 +102,14 @@ func TestOrderOfClaims(t *testing.T) {
 			}
 			both++
 			if *pair[0].EpsilonUpper > *pair[1].EpsilonUpper {
-				t.Errorf("%+v, δ = %v: certified %v, closed form %v", m, delta, *pair[0].EpsilonUpper, *pair[1].EpsilonUpper)
+				t.Errorf("%+v, δ = %v: certified %v, closed form %v", m, delta, *pair[0].EpsilonUpper,
+					*pair[1].EpsilonUpper)
 			}
 		}
 		for _, p := range []Privacy{certified, closed} {
 			if p.PerRecord.EpsilonUpper != nil && *p.PerClient.EpsilonUpper > *p.PerRecord.EpsilonUpper {
-				t.Errorf("%+v, δ = %v: %s gives %v per client, %v per record", m, delta, p.PerClient.Accountant, *p.PerClient.EpsilonUpper, *p.PerRecord.EpsilonUpper)
+				t.Errorf("%+v, δ = %v: %s gives %v per client, %v per record", m, delta, p.PerClient.Accountant,
+					*p.PerClient.EpsilonUpper, *p.PerRecord.EpsilonUpper)
 			}
 		}
 		if record := *certified.PerRecord.EpsilonUpper; record > 0 && record == *certified.PerClient.EpsilonUpper {
@@ -132,7 +137,8 @@ func TestTheWorstClientDecides(t *testing.T) {
 	}
 	open := ledger(poisson(1000, 10, 0), 10)
 	for _, ledgers := range [][]dp.Ledger{{much, open}, {open, much}} {
-		if p := of(t, pld.Accountant{}, ledgers, false, 1e-5); p.PerRecord.EpsilonUpper != nil || p.PerRecord.Reason == "" {
+		if p := of(t, pld.Accountant{}, ledgers, false, 1e-5); p.PerRecord.EpsilonUpper != nil ||
+			p.PerRecord.Reason == "" {
 			t.Errorf("a client without noise, and still %+v", p.PerRecord)
 		}
 	}
@@ -176,11 +182,13 @@ func TestNoProofNoEpsilon(t *testing.T) {
 	} {
 		p := of(t, c.acc, same(ledger(m, 10), 3), true, c.delta)
 		for _, s := range []Claim{p.PerClient, p.PerRecord} {
-			if s.EpsilonLower != nil || s.Epsilon != nil || s.EpsilonUpper != nil || s.Kind != "" || !strings.HasPrefix(s.Reason, c.want) {
+			if s.EpsilonLower != nil || s.Epsilon != nil || s.EpsilonUpper != nil || s.Kind != "" ||
+				!strings.HasPrefix(s.Reason, c.want) {
 				t.Errorf("%s: %+v, want the reason %q", c.acc.Name(), s, c.want)
 			}
 		}
-		if text, err := json.Marshal(p); err != nil || !strings.Contains(string(text), `"per_record":{"epsilon_lower":null,"epsilon":null,"epsilon_upper":null`) {
+		if text, err := json.Marshal(p); err != nil ||
+			!strings.Contains(string(text), `"per_record":{"epsilon_lower":null,"epsilon":null,"epsilon_upper":null`) {
 			t.Errorf("%s: %s, %v", c.acc.Name(), text, err)
 		}
 	}

@@ -57,7 +57,8 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		fmt.Fprintf(&s, "with %s ≤ %s at %s (a certified upper bound, by the %s accountant; "+
 			"the smallest such %s is at least %s)", name, up(upper), given, b.Accountant, name, down(lower))
 	case dp.Upper:
-		fmt.Fprintf(&s, "with %s ≤ %s at %s (an upper bound, by the %s accountant)", name, up(upper), given, b.Accountant)
+		fmt.Fprintf(&s, "with %s ≤ %s at %s (an upper bound, by the %s accountant)", name, up(upper), given,
+			b.Accountant)
 	default:
 		fmt.Fprintf(&s, "with %s of about %s at %s by %s, which is an APPROXIMATION that may be too small: "+
 			"it is not a guarantee", name, up(value), given, b.Accountant)
@@ -123,7 +124,8 @@ func Short(b *dp.Bound) string {
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %g, δ = %.4g, %s adjacency, %s sampling\n%s%s",
 		r.NoiseMultiplier, r.Delta, r.Adjacency, r.Sampling,
-		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient, r.Certified.PerClient))
+		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
+			r.Certified.PerClient))
 	return err
 }
 
@@ -131,7 +133,8 @@ func (r Report) text(name string, closed View, certified Claim) string {
 	return fmt.Sprintf("  %-14sN = %d, %d rounds at mean sample rate %.4g\n    %-12s%s\n    %-12s%s\n",
 		name, closed.DatasetSize, closed.Rounds, closed.SampleRate,
 		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
-		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind, certified.Reason))
+		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind,
+			certified.Reason))
 }
 
 // kindNames are how kinds are called in a sentence.

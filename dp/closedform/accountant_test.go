@@ -13,7 +13,8 @@ import (
 )
 
 func event(n, s, count int, sigma float64) dp.Event {
-	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: s, DatasetSize: n, Count: count}
+	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: s,
+		DatasetSize: n, Count: count}
 }
 
 // The smallest ε, and its σ, that Theorem simpleF with the printed γ allows at
@@ -68,7 +69,10 @@ func TestAccountantPaperSettings(t *testing.T) {
 		if !(b.Epsilon > tt.pld) {
 			t.Errorf("ε = %v, but a tight accountant needs %v", b.Epsilon, tt.pld)
 		}
-		want := dp.Bound{Epsilon: b.Epsilon, EpsilonUpper: b.Epsilon, DeltaLower: delta, Delta: delta, DeltaUpper: delta, Kind: dp.Upper, Accountant: "closed-form", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
+		want := dp.Bound{
+			Epsilon: b.Epsilon, EpsilonUpper: b.Epsilon, DeltaLower: delta, Delta: delta, DeltaUpper: delta,
+			Kind: dp.Upper, Accountant: "closed-form", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson,
+		}
 		if b != want {
 			t.Errorf("%+v, want %+v", b, want)
 		}
@@ -114,11 +118,14 @@ func TestAccountantNotCovered(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want dp.ErrNotCovered with %q", tt.name, b, err, tt.want)
 		}
 	}
-	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{good}, 1e-310); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "delta = 1e-310, must be in [1e-300, 1)") {
+	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{good}, 1e-310); !errors.Is(err, dp.ErrNotCovered) ||
+		!strings.Contains(err.Error(), "delta = 1e-310, must be in [1e-300, 1)") {
 		t.Errorf("δ too small: %v", err)
 	}
 	two := with(func(e *dp.Event) { e.Sampling, e.Adjacency, e.NoiseMultiplier = dp.FixedSize, dp.ReplaceOne, 1 })
-	if _, err := (Accountant{}).Epsilon(t.Context(), two, 1e-4); err == nil || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") || !strings.Contains(err.Error(), "sigma = 1,") {
+	if _, err := (Accountant{}).Epsilon(t.Context(), two, 1e-4); err == nil ||
+		!strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") ||
+		!strings.Contains(err.Error(), "sigma = 1,") {
 		t.Errorf("all problems at once: %v", err)
 	}
 
@@ -130,7 +137,8 @@ func TestAccountantNotCovered(t *testing.T) {
 		"sample size = -1": func() ([]dp.Event, float64) { return with(func(e *dp.Event) { e.SampleSize = -1 }), 1e-4 },
 	} {
 		events, delta := f()
-		if _, err := (Accountant{}).Epsilon(t.Context(), events, delta); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), name) {
+		if _, err := (Accountant{}).Epsilon(t.Context(), events, delta); err == nil ||
+			errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -161,7 +169,8 @@ closedform: event 1 and 299 more: adjacency is "replace-one", the theorem needs 
 		events[i].Count = 0
 	}
 	_, err := Accountant{}.Epsilon(t.Context(), events, 1e-4)
-	if err == nil || errors.Is(err, dp.ErrNotCovered) || err.Error() != "closedform: event 0 and 300 more: dp: count of rounds = 0, must be at least 1" {
+	if err == nil || errors.Is(err, dp.ErrNotCovered) ||
+		err.Error() != "closedform: event 0 and 300 more: dp: count of rounds = 0, must be at least 1" {
 		t.Errorf("%v", err)
 	}
 }
@@ -201,7 +210,8 @@ func TestAccountantCoversItsRanges(t *testing.T) {
 		switch {
 		case err == nil:
 			found++
-		case !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "θ²s̄/N") || strings.Contains(err.Error(), "root") || q < 0.0598:
+		case !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "θ²s̄/N") ||
+			strings.Contains(err.Error(), "root") || q < 0.0598:
 			t.Fatalf("q = %v, %+v, δ = %v: %v", q, events, delta, err)
 		default:
 			none++
@@ -323,7 +333,8 @@ func TestMinEpsilonIsTheSmallest(t *testing.T) {
 			sigma = math.Sqrt2 * (1 + logUniform(r, 1e-3, 1e3))
 		}
 		mean := q / (theta * theta) * float64(n)
-		s := Setting{N: n, Rounds: k * float64(n) / mean, Computed: k * float64(n), MaxSize: theta * mean, Sigma: sigma, Delta: delta}
+		s := Setting{N: n, Rounds: k * float64(n) / mean, Computed: k * float64(n), MaxSize: theta * mean, Sigma: sigma,
+			Delta: delta}
 		eps, err := MinEpsilon(form, s)
 		name := fmt.Sprintf("%s, q = %v, θ = %v, %+v", form, q, theta, s)
 		if err != nil {

@@ -70,7 +70,8 @@ func TestPaperSettings(t *testing.T) {
 	for i, want := range []float64{198, 3042, 7504} {
 		p := paper[i]
 		eps := num(Epsilon(p.sigma, 1/float64(p.n)))
-		if got := must[Limits](t)(Limit(Corrected, p.n, p.k, 1, eps, 1/float64(p.n))).SMaxAsym; math.Floor(got) != want {
+		if got := must[Limits](t)(Limit(Corrected, p.n, p.k, 1, eps,
+			1/float64(p.n))).SMaxAsym; math.Floor(got) != want {
 			t.Errorf("s_max_asym = %v, printed %v", got, want)
 		}
 	}
@@ -304,15 +305,35 @@ func TestRefusals(t *testing.T) {
 		"delta = 5e-324, must be in [1e-300, 1)": func() error { return CheckDelta(5e-324) },
 		"sigma = NaN":                            func() error { _, err := MaxAlphaBar(Corrected, nan); return err },
 		"epsilon/k = 0":                          func() error { _, err := GammaAt(Corrected, 1, 0); return err },
-		"sigma = 0.001, must be in [0.1, 1e+35]": func() error { _, err := GammaAt(Corrected, 1e-3, 1e308); return err },
-		"epsilon/k = 1e+308, must be in [1e-250, 1e+100]": func() error { _, err := GammaAt(Corrected, 1e-3, 1e308); return err },
-		"epsilon = 1e+300, must be in [1e-60, 1e+30]":     func() error { _, err := Gamma(Corrected, 1e300, 0.1, 1); return err },
+		"sigma = 0.001, must be in [0.1, 1e+35]": func() error {
+			_,
+				err := GammaAt(Corrected, 1e-3, 1e308)
+			return err
+		},
+		"epsilon/k = 1e+308, must be in [1e-250, 1e+100]": func() error {
+			_,
+				err := GammaAt(Corrected, 1e-3, 1e308)
+			return err
+		},
+		"epsilon = 1e+300, must be in [1e-60, 1e+30]": func() error {
+			_,
+				err := Gamma(Corrected, 1e300, 0.1, 1)
+			return err
+		},
 		"theta = 0.5":  func() error { _, err := Limit(Corrected, 10, 1, 0.5, 1, 0.1); return err },
 		"N = 0":        func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
 		"k = NaN":      func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
 		"theta = +Inf": func() error { _, err := Limit(Corrected, 0, nan, inf, 1, 0.1); return err },
-		"epochs k = 1e+200, must be in [1e-20, 1e+20]": func() error { _, err := Limit(Corrected, 10, 1e200, 1, 1, 0.1); return err },
-		"theta = 1e+200, must be in [1, 1e+10]":        func() error { _, err := Limit(Corrected, 10, 1, 1e200, 1, 0.1); return err },
+		"epochs k = 1e+200, must be in [1e-20, 1e+20]": func() error {
+			_,
+				err := Limit(Corrected, 10, 1e200, 1, 1, 0.1)
+			return err
+		},
+		"theta = 1e+200, must be in [1, 1e+10]": func() error {
+			_,
+				err := Limit(Corrected, 10, 1, 1e200, 1, 0.1)
+			return err
+		},
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want an error with %q, got %v", name, err)

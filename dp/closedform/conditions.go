@@ -76,7 +76,8 @@ func (s Setting) validateRun() error {
 	if s.N < 1 {
 		errs = append(errs, fmt.Errorf("closedform: data set size N = %d, must be at least 1", s.N))
 	}
-	errs = append(errs, checkPositive("rounds", s.Rounds), checkPositive("computed", s.Computed), checkPositive("largest size", s.MaxSize))
+	errs = append(errs, checkPositive("rounds", s.Rounds), checkPositive("computed", s.Computed),
+		checkPositive("largest size", s.MaxSize))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -140,7 +141,8 @@ func conditions(form Form, s Setting) ([]Condition, error) {
 	}
 	for _, c := range cs {
 		if math.IsNaN(c.Margin) || math.IsInf(c.Margin, 0) && !math.IsInf(s.Sigma, 0) {
-			return nil, fmt.Errorf("closedform: condition %s of Theorem %s leaves the range of float64", c.Name, c.Theorem)
+			return nil, fmt.Errorf("closedform: condition %s of Theorem %s leaves the range of float64", c.Name,
+				c.Theorem)
 		}
 	}
 	return cs, nil

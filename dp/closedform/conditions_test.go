@@ -30,7 +30,8 @@ func TestConditionsAreAllListed(t *testing.T) {
 	for _, c := range cs {
 		names = append(names, c.Theorem+"."+c.Name)
 	}
-	want := "Main.sigma Main.delta Main.epsilon Main.N Main.theta Main.minK Main.minT simpleF.treq1 simpleF.treq2 simpleF.treq3 simpleF.treq4"
+	want := "Main.sigma Main.delta Main.epsilon Main.N Main.theta Main.minK Main.minT simpleF.treq1 simpleF.treq2 " +
+		"simpleF.treq3 simpleF.treq4"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("conditions %s, want %s", got, want)
 	}
@@ -64,7 +65,10 @@ func TestMainMinK(t *testing.T) {
 func TestConditionsTurn(t *testing.T) {
 	base := setting(20000, 6, 3000, 20, 0.1, 1./20000)
 	sigmaEq := must[float64](t)(Sigma(0.1, base.Delta))
-	below, above := func(x float64) float64 { return math.Nextafter(x, 0) }, func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+	below, above := func(x float64) float64 {
+		return math.Nextafter(x,
+			0)
+	}, func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 	limit := must[Limits](t)(Limit(Corrected, base.N, 6, 1, 0.1, base.Delta))
 	tests := []struct {
 		theorem, name string
@@ -167,7 +171,8 @@ func TestLimitMeetsSimpleF(t *testing.T) {
 func TestSettingRefusals(t *testing.T) {
 	s := Setting{N: 0, Rounds: -1, Computed: math.NaN(), MaxSize: 0, Sigma: math.Inf(1), Epsilon: 0, Delta: 1}
 	_, err := Conditions("other", s)
-	for _, want := range []string{"form", "N = 0", "rounds = -1", "computed = NaN", "largest size = 0", "sigma = +Inf", "epsilon = 0", "delta = 1"} {
+	for _, want := range []string{"form", "N = 0", "rounds = -1", "computed = NaN", "largest size = 0", "sigma = +Inf",
+		"epsilon = 0", "delta = 1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}

@@ -41,10 +41,12 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 			continue
 		}
 		if e.Sampling != dp.Poisson {
-			refusals.add(i, fmt.Errorf("sampling is %q, the theorem needs %q: %w", e.Sampling, dp.Poisson, dp.ErrNotCovered))
+			refusals.add(i, fmt.Errorf("sampling is %q, the theorem needs %q: %w", e.Sampling, dp.Poisson,
+				dp.ErrNotCovered))
 		}
 		if e.Adjacency != dp.AddOrRemove {
-			refusals.add(i, fmt.Errorf("adjacency is %q, the theorem needs %q: %w", e.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
+			refusals.add(i, fmt.Errorf("adjacency is %q, the theorem needs %q: %w", e.Adjacency, dp.AddOrRemove,
+				dp.ErrNotCovered))
 		}
 	}
 	return faults.join(), refusals.join()

@@ -26,7 +26,8 @@ func Example() {
 	fmt.Printf("σ ≥ %.4f, s ≤ %.2f, T ≥ %.1f, set by (%s)\n", sigma, l.SMax, l.TMin, l.Binding)
 
 	run := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: 31, DatasetSize: n, Count: 1612,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: 31, DatasetSize: n,
+		Count: 1612,
 	}}
 	for _, a := range []dp.Accountant{closedform.Accountant{}, closedform.MomentAccountant{}} {
 		b, err := a.Epsilon(context.Background(), run, delta)
@@ -108,7 +109,8 @@ func ExampleBudget() {
 	fmt.Printf("noise multiplier at least %.4f, samples of at most %d\n", b.Sigma(), b.MaxSize())
 	task := func(name string, size, rounds int) {
 		err := b.Spend(name, []dp.Event{{
-			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 10, SampleSize: size, DatasetSize: 10_000, Count: rounds,
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 10, SampleSize: size, DatasetSize: 10_000,
+			Count: rounds,
 		}})
 		fmt.Printf("%s: refused %v\n", name, errors.Is(err, closedform.ErrBudgetSpent))
 	}

@@ -130,12 +130,14 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 //
 // rounded up, with a relative error of at most 1e-13. There is exactly one for
 // every σ > 0 and x > 0; here σ must be in [0.1, 1e35], x in [1e-250, 1e100].
-// The paper's "smallest solution" must not be taken literally: for ᾱ > h(σ), where denominators are negative and the proof does
-// not hold, there are always smaller ones.
+// The paper's "smallest solution" must not be taken literally: for ᾱ > h(σ), where
+// denominators are negative and the proof does not hold, there are always smaller
+// ones.
 //
 // An error means that an argument is out of its range.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
-	if err := errors.Join(form.check(), checkRange("sigma", sigma, minGammaSigma, maxGammaSigma), checkRange("epsilon/k", x, minX, maxX)); err != nil {
+	if err := errors.Join(form.check(), checkRange("sigma", sigma, minGammaSigma, maxGammaSigma),
+		checkRange("epsilon/k", x, minX, maxX)); err != nil {
 		return 0, err
 	}
 	c := newCurve(form, sigma)

@@ -73,7 +73,8 @@ type Growth struct {
 // is no such sequence of at most dp.MaxRounds rounds; then K is beyond the limit
 // of [ReuseLimit], or near it.
 func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
-	if err := errors.Join(checkN(n), checkRange("computed", float64(computed), 1, MaxN), checkRange("power", power, 0, maxPower), checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(checkN(n), checkRange("computed", float64(computed), 1, MaxN),
+		checkRange("power", power, 0, maxPower), checkEpsilon(eps), CheckDelta(delta)); err != nil {
 		return Growth{}, err
 	}
 	limit, err := Limit(Corrected, n, float64(computed)/float64(n), 1+power, eps, delta)
@@ -81,7 +82,8 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		return Growth{}, err
 	}
 	if limit.TMin > dp.MaxRounds {
-		return Growth{}, fmt.Errorf("closedform: rounds = %.4g, must be at most %d: %w", limit.TMin, dp.MaxRounds, dp.ErrNotCovered)
+		return Growth{}, fmt.Errorf("closedform: rounds = %.4g, must be at most %d: %w", limit.TMin, dp.MaxRounds,
+			dp.ErrNotCovered)
 	}
 	rounds := math.Ceil(limit.TMin)
 	most := int(min((1+power)*float64(computed)/rounds, float64(n)))
@@ -105,11 +107,13 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		return ok
 	})
 	if down == most {
-		return Growth{}, fmt.Errorf("closedform: no sequence: %.0f rounds do not fit into %d gradient computations: %w", rounds, computed, dp.ErrNotCovered)
+		return Growth{}, fmt.Errorf("closedform: no sequence: %.0f rounds do not fit into %d gradient computations: %w",
+			rounds, computed, dp.ErrNotCovered)
 	}
 	g, ok := try(most - down)
 	if !ok {
-		return Growth{}, fmt.Errorf("closedform: no sequence: the conditions cannot be verified for %.0f rounds: %w", rounds, dp.ErrNotCovered)
+		return Growth{}, fmt.Errorf("closedform: no sequence: the conditions cannot be verified for %.0f rounds: %w",
+			rounds, dp.ErrNotCovered)
 	}
 	return g, nil
 }

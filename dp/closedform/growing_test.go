@@ -17,7 +17,8 @@ func TestGrowingTheta(t *testing.T) {
 	for range 500 {
 		g := Growing{Largest: 1 + r.IntN(5000), Rounds: 1 + r.IntN(3000), Power: 5 * r.Float64()}
 		run := g.Run(0)
-		if th := run.Theta(); th > 1+g.Power || g.At(g.Rounds-1) != g.Largest || g.At(g.Rounds+7) != g.Largest || g.At(0) < 1 {
+		if th := run.Theta(); th > 1+g.Power || g.At(g.Rounds-1) != g.Largest || g.At(g.Rounds+7) != g.Largest ||
+			g.At(0) < 1 {
 			t.Fatalf("%+v: θ = %v, last size %d", g, th, g.At(g.Rounds-1))
 		}
 		for i := 1; i < g.Rounds; i++ {
@@ -43,16 +44,19 @@ func TestGrow(t *testing.T) {
 	for _, tt := range []struct {
 		n, k       int
 		power, eps float64
-	}{{10000, 5, 1, 0.05}, {60000, 6, 1, 0.15}, {50000, 7, 0.5, 0.5}, {10000, 20, 2, 1}, {50000, 7, 0, 0.52534}, {10000, 4, 1, 3}} {
+	}{{10000, 5, 1, 0.05}, {60000, 6, 1, 0.15}, {50000, 7, 0.5, 0.5}, {10000, 20, 2, 1}, {50000, 7, 0, 0.52534}, {10000,
+		4, 1, 3}} {
 		delta := 1 / float64(tt.n)
 		g, err := Grow(tt.n, tt.k*tt.n, tt.power, tt.eps, delta)
 		if err != nil {
 			t.Fatalf("%+v: %v", tt, err)
 		}
-		if !Holds(g.Conditions, SimpleF) || g.Theta > 1+tt.power || g.Theta < 1+0.8*tt.power || g.Run.Remainder < 0 || float64(g.Run.Remainder) > 0.1*float64(tt.k*tt.n) {
+		if !Holds(g.Conditions, SimpleF) || g.Theta > 1+tt.power || g.Theta < 1+0.8*tt.power || g.Run.Remainder < 0 ||
+			float64(g.Run.Remainder) > 0.1*float64(tt.k*tt.n) {
 			t.Errorf("%+v: s_max = %d, %+v, θ = %v, %+v", tt, g.Sizes.Largest, g.Run, g.Theta, g.Conditions)
 		}
-		mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: g.Sigma, DatasetSize: tt.n, Sizes: g.Sizes}
+		mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: g.Sigma,
+			DatasetSize: tt.n, Sizes: g.Sizes}
 		events := mech.Events(g.Sizes.Rounds)
 		simple, err := Accountant{}.Epsilon(t.Context(), events, delta)
 		if err != nil || simple.Epsilon > tt.eps*(1+1e-12) || simple.Epsilon < 0.95*tt.eps {
@@ -78,7 +82,8 @@ func TestGrow(t *testing.T) {
 	if _, err := Grow(10000, 10000*2000, 1, 0.2, 1e-4); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("beyond the limit of reuse: %v", err)
 	}
-	if _, err := Grow(10000, 10000*1e6, 1, 0.2, 1e-4); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "rounds") {
+	if _, err := Grow(10000, 10000*1e6, 1, 0.2, 1e-4); !errors.Is(err, dp.ErrNotCovered) ||
+		!strings.Contains(err.Error(), "rounds") {
 		t.Errorf("too many rounds: %v", err)
 	}
 	_, err := Grow(0, 0, math.NaN(), -1, 2)

@@ -130,7 +130,8 @@ func unmet(cs []Condition) error {
 	var errs []error
 	for _, c := range cs {
 		if !c.Met {
-			errs = append(errs, fmt.Errorf("closedform: condition %s of %s is not met (margin %.3g): %w", c.Name, c.Theorem, c.Margin, dp.ErrNotCovered))
+			errs = append(errs, fmt.Errorf("closedform: condition %s of %s is not met (margin %.3g): %w", c.Name,
+				c.Theorem, c.Margin, dp.ErrNotCovered))
 		}
 	}
 	return errors.Join(errs...)

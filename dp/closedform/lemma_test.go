@@ -162,7 +162,8 @@ func TestMomentConditions(t *testing.T) {
 			}
 		}
 		if got := strings.Join(names, " "); got != tt.unmet {
-			t.Errorf("%s, q = %v, σ = %v, λ = %d: not met %q, want %q (%+v)", tt.form, tt.q, tt.sigma, tt.lambda, got, tt.unmet, cs)
+			t.Errorf("%s, q = %v, σ = %v, λ = %d: not met %q, want %q (%+v)", tt.form, tt.q, tt.sigma, tt.lambda, got,
+				tt.unmet, cs)
 		}
 		_, err := Moment(tt.form, tt.q, tt.sigma, tt.lambda)
 		if (err == nil) != (tt.unmet == "") || err != nil && !errors.Is(err, dp.ErrNotCovered) {

@@ -98,7 +98,8 @@ func (s *momentSum) add(q, count float64) {
 
 func (s *momentSum) moments() (Moments, error) {
 	if s.max >= 1 {
-		return Moments{}, fmt.Errorf("closedform: largest sample rate = %v, must be below 1: %w", s.max, dp.ErrNotCovered)
+		return Moments{}, fmt.Errorf("closedform: largest sample rate = %v, must be below 1: %w", s.max,
+			dp.ErrNotCovered)
 	}
 	up := (1 + float64(s.terms+8)*ulp) / s.rounds
 	return Moments{Rounds: s.rounds, MaxRate: s.max, S1: s.s1 / s.rounds, S2: s.s2 * up, S3: s.s3 * up}, nil

@@ -86,7 +86,8 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 			if i%4 == 0 {
 				q = 0.0598 * (0.8 + 0.8*r.Float64()) // about h(√2)
 			}
-			events = append(events, rateEvent(q, int(math.Ceil(logUniform(r, 0.1, 100)/q)), 1.42+logUniform(r, 0.01, 100)))
+			events = append(events, rateEvent(q, int(math.Ceil(logUniform(r, 0.1, 100)/q)),
+				1.42+logUniform(r, 0.01, 100)))
 		}
 		eps := logUniform(r, 1e-3, 1e4)
 		for _, a := range accountants {
@@ -98,28 +99,34 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 				none++
 				for _, delta := range []float64{1e-300, 1e-100, 1e-10, 0.1, 0.9, 1 - 1e-9} {
 					if b, err := a.Epsilon(t.Context(), events, delta); err == nil && b.Epsilon <= eps*(1-1e-6) {
-						t.Errorf("%s of %+v: no δ at ε = %v, but δ = %v gives %v", a.Name(), events, eps, delta, b.Epsilon)
+						t.Errorf("%s of %+v: no δ at ε = %v, but δ = %v gives %v", a.Name(), events, eps, delta,
+							b.Epsilon)
 					}
 				}
 				continue
 			}
 			found++
-			if d.Kind != dp.Upper || d.Epsilon != eps || d.EpsilonLower != eps || d.EpsilonUpper != eps || d.DeltaUpper != d.Delta || d.DeltaLower != 0 || !(d.Delta >= MinDelta && d.Delta < 1) {
+			if d.Kind != dp.Upper || d.Epsilon != eps || d.EpsilonLower != eps || d.EpsilonUpper != eps ||
+				d.DeltaUpper != d.Delta || d.DeltaLower != 0 || !(d.Delta >= MinDelta && d.Delta < 1) {
 				t.Fatalf("%+v", d)
 			}
 			b, err := a.Epsilon(t.Context(), events, d.Delta)
 			if err != nil || b.Epsilon > eps*(1+2e-8) {
-				t.Fatalf("%s of %+v: δ = %v at ε = %v, but there ε = %v, %v", a.Name(), events, d.Delta, eps, b.Epsilon, err)
+				t.Fatalf("%s of %+v: δ = %v at ε = %v, but there ε = %v, %v", a.Name(), events, d.Delta, eps, b.Epsilon,
+					err)
 			}
 			if d.Delta == MinDelta {
 				least++
 				continue
 			}
-			if less, err := a.Epsilon(t.Context(), events, d.Delta*(1-1e-6)); err == nil && less.Epsilon <= eps*(1-1e-12) {
-				t.Errorf("%s of %+v: δ = %v at ε = %v, but a smaller one gives %v", a.Name(), events, d.Delta, eps, less.Epsilon)
+			if less, err := a.Epsilon(t.Context(), events, d.Delta*(1-1e-6)); err == nil &&
+				less.Epsilon <= eps*(1-1e-12) {
+				t.Errorf("%s of %+v: δ = %v at ε = %v, but a smaller one gives %v", a.Name(), events, d.Delta, eps,
+					less.Epsilon)
 			}
 			// δ need not be the one at the noise of the events.
-			if sigma := must[float64](t)(Sigma(eps, d.Delta)); sigma < 0.9*events[0].NoiseMultiplier && len(events) == 1 {
+			if sigma := must[float64](t)(Sigma(eps, d.Delta)); sigma < 0.9*events[0].NoiseMultiplier &&
+				len(events) == 1 {
 				pastTurn++
 			}
 		}
@@ -151,7 +158,8 @@ func TestDeltaRefusals(t *testing.T) {
 	good := []dp.Event{event(10000, 26, 1923, 19.3)}
 	for _, a := range accountants {
 		for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-			if _, err := a.Delta(t.Context(), good, eps); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "epsilon = ") {
+			if _, err := a.Delta(t.Context(), good, eps); err == nil || errors.Is(err, dp.ErrNotCovered) ||
+				!strings.Contains(err.Error(), "epsilon = ") {
 				t.Errorf("%s: ε = %v: %v", a.Name(), eps, err)
 			}
 		}
@@ -172,7 +180,8 @@ func TestDeltaRefusals(t *testing.T) {
 			func() (dp.Bound, error) { return a.Delta(t.Context(), []dp.Event{bad}, 1) },
 			func() (dp.Bound, error) { return a.Epsilon(t.Context(), []dp.Event{bad}, 1e-4) },
 		} {
-			if _, err := f(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "sampling") || !strings.Contains(err.Error(), "adjacency") {
+			if _, err := f(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "sampling") ||
+				!strings.Contains(err.Error(), "adjacency") {
 				t.Errorf("%s: %v", a.Name(), err)
 			}
 		}

@@ -24,12 +24,14 @@ import (
 // [MinDelta, 1). The error wraps dp.ErrNotCovered if n is too small for any
 // such use: (treq1) at s_max = θ, or no γ.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
-	if err := errors.Join(form.check(), checkN(n), checkRange("theta", theta, 1, maxTheta), checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(form.check(), checkN(n), checkRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
+		CheckDelta(delta)); err != nil {
 		return 0, err
 	}
 	sigma := sigmaEq(eps, -math.Log(delta))
 	if theta > safeG(sigma)*float64(n) {
-		return 0, fmt.Errorf("closedform: N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma), dp.ErrNotCovered)
+		return 0, fmt.Errorf("closedform: N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
+			dp.ErrNotCovered)
 	}
 	gamma, err := RHS(form, sigma, theta*theta/float64(n))
 	if err != nil {
@@ -61,11 +63,12 @@ type Task struct {
 // in which what a task costs does not depend on the others. They are at one
 // order of moments, λ = ⌊σ_eq²⌋-1, fixed by ε and δ, so a task may be chosen,
 // or ended early, after results are seen (Feldman, Zrnic 2021, "Individual
-// Privacy Accounting via a Rényi Filter"), but (ε, δ) may not. What is proved then is (ε, δ) as a whole: see [Budget.Guarantee].
+// Privacy Accounting via a Rényi Filter"), but (ε, δ) may not. What is proved then
+// is (ε, δ) as a whole: see [Budget.Guarantee].
 //
-// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k epochs in
-// samples of s cost about s times as much. Make one with [NewBudget]. It is not
-// safe for concurrent use.
+// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k
+// epochs in samples of s cost about s times as much. Make one with [NewBudget]. It
+// is not safe for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -154,17 +157,20 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 		}
 	}
 	if sigma < b.sigma {
-		return fmt.Errorf("closedform: task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma, dp.ErrNotCovered)
+		return fmt.Errorf("closedform: task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma,
+			dp.ErrNotCovered)
 	}
 	if m.MaxRate > b.maxRate() {
-		return fmt.Errorf("closedform: task %q: sample rate = %v, must be at most 1/(eσ_eq) = %v: %w", name, m.MaxRate, b.maxRate(), dp.ErrNotCovered)
+		return fmt.Errorf("closedform: task %q: sample rate = %v, must be at most 1/(eσ_eq) = %v: %w", name, m.MaxRate,
+			b.maxRate(), dp.ErrNotCovered)
 	}
 	t := Task{Name: name, Epochs: m.Epochs()}
 	for _, e := range events {
 		t.Cost += cost(e.SampleRate(), e.Count)
 	}
 	if !b.fits(t.Cost) {
-		return fmt.Errorf("closedform: task %q: cost = %.6g, must be at most %.6g: %w", name, t.Cost, b.total()-b.spent, ErrBudgetSpent)
+		return fmt.Errorf("closedform: task %q: cost = %.6g, must be at most %.6g: %w", name, t.Cost, b.total()-b.spent,
+			ErrBudgetSpent)
 	}
 	b.spent += t.Cost
 	b.tasks = append(b.tasks, t)

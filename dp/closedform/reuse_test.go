@@ -16,7 +16,8 @@ func TestReuseLimit(t *testing.T) {
 	near(t, "epochs", must[float64](t)(ReuseLimit(Corrected, 10000, 1, 0.2, 1e-4)), 1000, 15)
 	r := rand.New(rand.NewPCG(11, 1))
 	for range 2000 {
-		n, theta, eps, delta := int(logUniform(r, 1e4, 1e9)), 1+2*r.Float64(), logUniform(r, 1e-2, 10), logUniform(r, 1e-12, 0.1)
+		n, theta, eps, delta := int(logUniform(r, 1e4, 1e9)), 1+2*r.Float64(), logUniform(r, 1e-2, 10), logUniform(r,
+			1e-12, 0.1)
 		for _, form := range []Form{Corrected, Printed} {
 			k := must[float64](t)(ReuseLimit(form, n, theta, eps, delta))
 			gamma := must[float64](t)(Gamma(form, eps, delta, k))
@@ -79,7 +80,8 @@ func TestBudgetKeepsItsPromise(t *testing.T) {
 			}
 			if err != nil {
 				refused++
-				over, err := MomentAccountant{}.Epsilon(t.Context(), append(all[:len(all):len(all)], event(n, size, rounds, b.Sigma())), delta)
+				over, err := MomentAccountant{}.Epsilon(t.Context(),
+					append(all[:len(all):len(all)], event(n, size, rounds, b.Sigma())), delta)
 				if err != nil || over.Epsilon < eps*(1-1e-9) {
 					t.Fatalf("refused, but ε = %v of %v, %v", over.Epsilon, eps, err)
 				}
@@ -175,7 +177,8 @@ func TestBudgetRefusals(t *testing.T) {
 		t.Errorf("σ_eq above MaxSigma: %v", err)
 	}
 	// A rate without sizes is as good.
-	if err := b.Spend("rates", []dp.Event{rateEvent(0.002, 100, 9)}); err != nil || b.Tasks()[0] != (Task{"rates", b.Epochs(), b.Tasks()[0].Cost}) {
+	if err := b.Spend("rates", []dp.Event{rateEvent(0.002, 100, 9)}); err != nil ||
+		b.Tasks()[0] != (Task{"rates", b.Epochs(), b.Tasks()[0].Cost}) {
 		t.Errorf("%v, %+v", err, b.Tasks())
 	}
 }

@@ -57,7 +57,8 @@ func (m Moments) c0(r, eps float64) float64 {
 // less than it is, down to 1/(e·max q_i), is post-processing; [Moments.MinEpsilon]
 // does. σ must be in [0.1, 1e20], ε in [1e-60, 1e30], δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
-	if err := errors.Join(form.check(), m.check(), checkRange("sigma", sigma, minGammaSigma, maxFreeSigma), checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(form.check(), m.check(), checkRange("sigma", sigma, minGammaSigma, maxFreeSigma),
+		checkEpsilon(eps), CheckDelta(delta)); err != nil {
 		return nil, err
 	}
 	r0 := atLeast(Thm1, "r0", (1-slack)/math.E, sigma*m.MaxRate)
@@ -119,7 +120,8 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	half := sigma * eps / 2
 	l := m.c0(m.R(form, sigma), eps)*half*(half/(m.Rounds*m.S2)) - eps
 	if !(l > 0) {
-		return 0, fmt.Errorf("closedform: no delta below 1 at sigma = %v, epsilon = %v: %w", sigma, eps, dp.ErrNotCovered)
+		return 0, fmt.Errorf("closedform: no delta below 1 at sigma = %v, epsilon = %v: %w", sigma, eps,
+			dp.ErrNotCovered)
 	}
 	return raise("delta", max(math.Exp(-l), MinDelta), func(delta float64) bool {
 		return m.certified(form, sigma, eps, delta)
@@ -135,15 +137,18 @@ func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	if err := errors.Join(errs...); err != nil {
 		return 0, err
 	}
-	if err := notCovered(checkRange("sigma", sigma, MinSigma, MaxSigma), checkEpochs(m.Epochs()), of.uncovered); err != nil {
+	if err := notCovered(checkRange("sigma", sigma, MinSigma, MaxSigma), checkEpochs(m.Epochs()),
+		of.uncovered); err != nil {
 		return 0, err
 	}
 	sigma = min(sigma, (1-2*slack)/(math.E*m.MaxRate))
 	if sigma < MinSigma {
-		return 0, fmt.Errorf("closedform: no guarantee: largest sample rate = %v, must be below 1/(e√2) = 0.2601: %w", m.MaxRate, dp.ErrNotCovered)
+		return 0, fmt.Errorf("closedform: no guarantee: largest sample rate = %v, must be below 1/(e√2) = 0.2601: %w",
+			m.MaxRate, dp.ErrNotCovered)
 	}
 	if u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma); form == Printed && !(u0 < 1 && u1 < 1) {
-		return 0, fmt.Errorf("closedform: no guarantee: u0 = %v, u1 = %v, must be below 1: %w", u0, u1, dp.ErrNotCovered)
+		return 0, fmt.Errorf("closedform: no guarantee: u0 = %v, u1 = %v, must be below 1: %w", u0, u1,
+			dp.ErrNotCovered)
 	}
 	return sigma, nil
 }
@@ -155,7 +160,8 @@ func (m Moments) certified(form Form, sigma, eps, delta float64) bool {
 
 // check reports moments that no sequence has.
 func (m Moments) check() error {
-	err := errors.Join(checkPositive("rounds", m.Rounds), checkPositive("S1", m.S1), checkPositive("S2", m.S2), checkPositive("S3", m.S3))
+	err := errors.Join(checkPositive("rounds", m.Rounds), checkPositive("S1", m.S1), checkPositive("S2", m.S2),
+		checkPositive("S3", m.S3))
 	if !(m.MaxRate > 0 && m.MaxRate < 1) {
 		err = errors.Join(err, fmt.Errorf("closedform: largest sample rate = %v, must be in (0, 1)", m.MaxRate))
 	}

@@ -45,7 +45,8 @@ func TestMomentsOf(t *testing.T) {
 	}
 	// The same sequence as a mechanism's events.
 	linear := dp.PolynomialSizes{First: 10, Slope: 0.5, Power: 1}
-	mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: 7, DatasetSize: 5000, Sizes: linear}
+	mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: 7,
+		DatasetSize: 5000, Sizes: linear}
 	a := must[Moments](t)(MomentsOf(linear, 400, 5000))
 	b, sigma, err := MomentsOfEvents(mech.Events(400))
 	if err != nil || sigma != 7 || b.Rounds != 400 || b.MaxRate != a.MaxRate {
@@ -54,15 +55,18 @@ func TestMomentsOf(t *testing.T) {
 	near(t, "Ŝ₂ of events", b.S2, a.S2, 1e-12*a.S2)
 	near(t, "θ of events", b.Theta(), dp.Cut(linear, int(math.Round(a.Epochs()*5000))).Theta(), 1e-12)
 
-	for what, sizes := range map[string]dp.Sizes{"sample size of round 2 = 0": dp.ListSizes{1, 1, 0}, "= 101": dp.ConstantSizes(101)} {
-		if _, err := MomentsOf(sizes, 3, 100); err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), what) {
+	for what, sizes := range map[string]dp.Sizes{"sample size of round 2 = 0": dp.ListSizes{1, 1, 0},
+		"= 101": dp.ConstantSizes(101)} {
+		if _, err := MomentsOf(sizes, 3, 100); err == nil || errors.Is(err, dp.ErrNotCovered) ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if _, err := MomentsOf(dp.ConstantSizes(100), 3, 100); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("q = 1: %v", err)
 	}
-	if _, err := MomentsOf(dp.ConstantSizes(1), 0, 0); err == nil || !strings.Contains(err.Error(), "rounds = 0") || !strings.Contains(err.Error(), "N = 0") {
+	if _, err := MomentsOf(dp.ConstantSizes(1), 0, 0); err == nil || !strings.Contains(err.Error(), "rounds = 0") ||
+		!strings.Contains(err.Error(), "N = 0") {
 		t.Errorf("no rounds, no records: %v", err)
 	}
 }
@@ -150,7 +154,8 @@ func TestMomentsConditions(t *testing.T) {
 		t.Errorf("not met: %s", unmet)
 	}
 	// Noise above 1/(e·q) counts as that much.
-	at, above := must[float64](t)(m.MinEpsilon(Corrected, 18.39, 1e-4)), must[float64](t)(m.MinEpsilon(Corrected, 1000, 1e-4))
+	at, above := must[float64](t)(m.MinEpsilon(Corrected, 18.39, 1e-4)), must[float64](t)(m.MinEpsilon(Corrected, 1000,
+		1e-4))
 	if !(above <= at && above > 0.99*at) {
 		t.Errorf("ε = %v at 18.39, %v at 1000", at, above)
 	}
@@ -245,7 +250,8 @@ func TestAboveTightAccountants(t *testing.T) {
 		if !tight || row.Adjacency != string(dp.AddOrRemove) || row.Sampling != string(dp.Poisson) {
 			continue
 		}
-		e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: row.Sigma, Rate: row.Q, Count: row.T}
+		e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: row.Sigma, Rate: row.Q,
+			Count: row.T}
 		for _, a := range []dp.Accountant{Accountant{}, MomentAccountant{}} {
 			b, err := a.Epsilon(t.Context(), []dp.Event{e}, row.Delta)
 			if errors.Is(err, dp.ErrNotCovered) {

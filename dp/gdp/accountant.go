@@ -98,7 +98,8 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	total := 0.0
 	for i, e := range events {
 		if e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
-			errs = append(errs, fmt.Errorf("gdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
+			errs = append(errs, fmt.Errorf(
+				"gdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 		}
 		if e.SampleRate() < 1 {

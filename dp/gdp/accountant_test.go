@@ -25,14 +25,16 @@ func TestComposition(t *testing.T) {
 		kind   dp.Kind
 	}{
 		{"one full round", []dp.Event{event(p, aor, 1, 2, 1)}, 0.5, dp.Exact},
-		{"all of N", []dp.Event{{Sampling: p, Adjacency: aor, NoiseMultiplier: 2, SampleSize: 7, DatasetSize: 7, Count: 1}}, 0.5, dp.Exact},
+		{"all of N", []dp.Event{{Sampling: p, Adjacency: aor, NoiseMultiplier: 2, SampleSize: 7, DatasetSize: 7,
+			Count: 1}}, 0.5, dp.Exact},
 		{"16 rounds", []dp.Event{event(p, aor, 1, 8, 16)}, 0.5, dp.Exact},
 		{"√(0.3² + 0.4²)", []dp.Event{event(p, aor, 1, 1/0.3, 1), event(p, aor, 1, 5, 4)}, 0.5, dp.Exact},
 		{"replaced: 2C", []dp.Event{event(p, ro, 1, 4, 1)}, 0.5, dp.Exact},
 		{"fixed size, replaced", []dp.Event{event(f, ro, 1, 8, 4)}, 0.5, dp.Exact},
 		{"Poisson", []dp.Event{event(p, aor, 0.01, 2, 100)}, poisson, dp.Approximation},
 		{"fixed size: half the noise", []dp.Event{event(f, ro, 0.01, 2, 100)}, uniform, dp.Approximation},
-		{"sampled and full", []dp.Event{event(p, aor, 1, 2, 1), event(p, aor, 0.01, 2, 100)}, math.Hypot(0.5, poisson), dp.Approximation},
+		{"sampled and full", []dp.Event{event(p, aor, 1, 2, 1), event(p, aor, 0.01, 2, 100)}, math.Hypot(0.5, poisson),
+			dp.Approximation},
 	} {
 		b, err := Accountant{}.Delta(t.Context(), c.events, 0)
 		if err != nil {
@@ -61,8 +63,9 @@ func TestBounds(t *testing.T) {
 		mu    float64
 	}{{full, 1}, {sampled, must(t)(MuPoisson(0.1, 2, 1))}} {
 		eps, delta := must(t)(Epsilon(c.mu, 1e-6)), Delta(c.mu, 0.5)
-		wantE := dp.Bound{EpsilonLower: eps, Epsilon: eps, EpsilonUpper: eps, DeltaLower: 1e-6, Delta: 1e-6, DeltaUpper: 1e-6,
-			Kind: dp.Exact, Accountant: "gdp", Adjacency: c.event.Adjacency, Sampling: c.event.Sampling}
+		wantE := dp.Bound{EpsilonLower: eps, Epsilon: eps, EpsilonUpper: eps, DeltaLower: 1e-6, Delta: 1e-6,
+			DeltaUpper: 1e-6,
+			Kind:       dp.Exact, Accountant: "gdp", Adjacency: c.event.Adjacency, Sampling: c.event.Sampling}
 		wantD := wantE
 		wantD.EpsilonLower, wantD.Epsilon, wantD.EpsilonUpper = 0.5, 0.5, 0.5
 		wantD.DeltaLower, wantD.Delta, wantD.DeltaUpper = delta, delta, delta
@@ -103,7 +106,8 @@ func TestNotCovered(t *testing.T) {
 		if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%v: %v, want %q", c.events, err, c.why)
 		}
-		if _, err := (Accountant{}).Delta(t.Context(), c.events, 1); c.delta == 0.1 && !errors.Is(err, dp.ErrNotCovered) {
+		if _, err := (Accountant{}).Delta(t.Context(), c.events, 1); c.delta == 0.1 &&
+			!errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("δ of %v: %v", c.events, err)
 		}
 	}

@@ -30,7 +30,8 @@ func TestAgainstTensorFlowPrivacy(t *testing.T) {
 		}
 		mu := must(t)(formula(q, r.Sigma, float64(r.T)))
 		if eps := must(t)(Epsilon(mu, delta)); math.Abs(eps/r.Epsilon-1) > 1e-9 {
-			t.Errorf("%s q = %v σ = %v T = %d: ε = %v, want %v (%.1e)", r.Accountant, q, r.Sigma, r.T, eps, r.Epsilon, eps/r.Epsilon-1)
+			t.Errorf("%s q = %v σ = %v T = %d: ε = %v, want %v (%.1e)", r.Accountant, q, r.Sigma, r.T, eps, r.Epsilon,
+				eps/r.Epsilon-1)
 		}
 		tested[r.Accountant]++
 	}
@@ -53,7 +54,8 @@ func TestPaperTables(t *testing.T) {
 		{50000, 7, 6.572, 9.2253, 0.1133, 0.8239},
 	} {
 		target := 2 * math.Log(c.n) / (c.sigma*c.sigma - 2)
-		for _, p := range []struct{ rounds, want float64 }{{c.gamma * c.k * c.k / target, c.least}, {c.k * c.k / (4 * target), c.asym}} {
+		for _, p := range []struct{ rounds, want float64 }{{c.gamma * c.k * c.k / target, c.least},
+			{c.k * c.k / (4 * target), c.asym}} {
 			mu := must(t)(MuUniform(c.k/p.rounds, c.sigma, p.rounds))
 			if eps := must(t)(Epsilon(mu, 1/c.n)); math.Abs(eps-p.want) > 0.00006 {
 				t.Errorf("N = %v, T = %v: ε = %v, printed %v", c.n, p.rounds, eps, p.want)
@@ -75,10 +77,12 @@ func TestCentralLimitFormulas(t *testing.T) {
 		h2.Add(h2, last.Mul(last, bigOf(3)))
 		h2.Mul(h2.Sub(h2, bigOf(2)), bigOf(2))
 		want := h2.Sqrt(h2)
-		nearBig(t, fmt.Sprintf("MuUniform at σ = %v", sigma), must(t)(MuUniform(q, sigma, rounds)), want.Mul(want, bigOf(q*math.Sqrt(rounds))), 1e-9)
+		nearBig(t, fmt.Sprintf("MuUniform at σ = %v", sigma), must(t)(MuUniform(q, sigma, rounds)),
+			want.Mul(want, bigOf(q*math.Sqrt(rounds))), 1e-9)
 
 		root := exponential.Sqrt(exponential.Sub(exponential, bigOf(1)))
-		nearBig(t, fmt.Sprintf("MuPoisson at σ = %v", sigma), must(t)(MuPoisson(q, sigma, rounds)), root.Mul(root, bigOf(q*math.Sqrt(rounds))), 1e-12)
+		nearBig(t, fmt.Sprintf("MuPoisson at σ = %v", sigma), must(t)(MuPoisson(q, sigma, rounds)),
+			root.Mul(root, bigOf(q*math.Sqrt(rounds))), 1e-12)
 	}
 }
 

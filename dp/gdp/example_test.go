@@ -24,7 +24,8 @@ func Example() {
 	fmt.Printf("σ = 2.5: ε = %.4f, μ = %.4f\n", epsilon, mu)
 
 	sampled := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000, Count: 4000,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000,
+		Count: 4000,
 	}}
 	b, err := gdp.Accountant{}.Epsilon(context.Background(), sampled, delta)
 	if err != nil {

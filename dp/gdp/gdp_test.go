@@ -23,7 +23,8 @@ func TestDelta(t *testing.T) {
 	e := newExact()
 	r := rand.New(rand.NewPCG(1, 2))
 	type args struct{ mu, eps float64 }
-	cases := []args{{1e-4, 1e-6}, {1e-4, 0}, {1e-8, 1e-9}, {1, 1}, {0.5, 1}, {3, 0}, {3, 0.5}, {4, 0}, {4, 1e-9}, {10, 20}, {20, 100}, {30, 900}, {0.01, 0.36}, {0.27, 10}, {2, 5}, {4.8, 35}, {9.9, 148}, {29.7, 1332}}
+	cases := []args{{1e-4, 1e-6}, {1e-4, 0}, {1e-8, 1e-9}, {1, 1}, {0.5, 1}, {3, 0}, {3, 0.5}, {4, 0}, {4, 1e-9},
+		{10, 20}, {20, 100}, {30, 900}, {0.01, 0.36}, {0.27, 10}, {2, 5}, {4.8, 35}, {9.9, 148}, {29.7, 1332}}
 	for range 40 {
 		mu := math.Exp(r.Float64()*22 - 18)
 		a := r.Float64()*39 - 2
@@ -54,7 +55,8 @@ func TestDeltaAtZeroIsTotalVariation(t *testing.T) {
 func TestDeltaAtTheEnds(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct{ mu, eps, want float64 }{
-		{0, 0, 0}, {0, 1, 0}, {inf, 0, 1}, {inf, 1e308, 1}, {1, inf, 0}, {1, 1e308, 0}, {1e160, 1e308, 1}, {1e308, 1e308, 1},
+		{0, 0, 0}, {0, 1, 0}, {inf, 0, 1}, {inf, 1e308, 1}, {1, inf, 0}, {1, 1e308, 0}, {1e160, 1e308, 1}, {1e308,
+			1e308, 1},
 		{5e-324, 0, 0}, {5e-324, 1, 0}, {1e-200, 1, 0}, {nan, 1, 1}, {1, nan, 1}, {-1, 1, 1}, {1, -1, 1}, {inf, inf, 1},
 	} {
 		if got := Delta(c.mu, c.eps); !(math.Abs(got-c.want) < 1e-307) {

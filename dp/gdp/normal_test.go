@@ -10,7 +10,8 @@ import (
 // where the method changes and as far as float64 goes.
 func TestTail(t *testing.T) {
 	e := newExact()
-	for _, x := range []float64{-37, -9, -3, -1, -1e-9, 0, 1e-9, 0.3, 1, 2.5, series - 1e-12, series, 3.1, 4, 6, 10, 20, 30, 37.4} {
+	for _, x := range []float64{-37, -9, -3, -1, -1e-9, 0, 1e-9, 0.3, 1, 2.5, series - 1e-12, series, 3.1, 4, 6, 10, 20,
+		30, 37.4} {
 		want := e.tail(bigOf(x))
 		nearBig(t, fmt.Sprintf("Tail(%v)", x), Tail(x), want, 3e-13)
 		if l := LogTail(x); x < -3 {
@@ -52,13 +53,15 @@ func TestTailQuantileIsSymmetric(t *testing.T) {
 // 1 + d/R(z), and z is asked for to a few units in the last place.
 func TestTailQuantile(t *testing.T) {
 	e := newExact()
-	for _, p := range []float64{1e-300, 1e-200, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.12499, 0.125, 0.25, 0.3, 0.4999999999, 0.5000001, 0.7, 0.875, 0.9, 0.999, 1 - 0x1p-50} {
+	for _, p := range []float64{1e-300, 1e-200, 1e-50, 1e-17, 1e-9, 1e-4, 0.01, 0.12499, 0.125, 0.25, 0.3, 0.4999999999,
+		0.5000001, 0.7, 0.875, 0.9, 0.999, 1 - 0x1p-50} {
 		z := TailQuantile(p)
 		want := e.tail(bigOf(z))
 		condition := math.Abs(z) / mills(math.Abs(z)) * min(1, (1-p)/p)
 		nearBig(t, fmt.Sprintf("P(Z > TailQuantile(%v))", p), p, want, 1e-15*(1+condition))
 	}
-	if lo, mid, hi := TailQuantile(1), TailQuantile(0.5), TailQuantile(0); !math.IsInf(lo, -1) || mid != 0 || !math.IsInf(hi, 1) {
+	if lo, mid, hi := TailQuantile(1), TailQuantile(0.5), TailQuantile(0); !math.IsInf(lo, -1) || mid != 0 ||
+		!math.IsInf(hi, 1) {
 		t.Errorf("at 1, 0.5 and 0: %v, %v, %v", lo, mid, hi)
 	}
 	for _, p := range []float64{-1e-300, 1.1, math.NaN()} {

@@ -123,7 +123,8 @@ func (r *release) contour(s shape) *contour {
 		least, sizeLeast := c.gapLeast(t)
 		c.points[i] = point{t, value * complex(a, -b) / complex(a*a+b*b, 0), value * most, value * least}
 
-		wrong := weight * (damp*(m.wrong(r.peeled)+unit*rounding) + size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
+		wrong := weight * (damp*(m.wrong(r.peeled)+unit*rounding) +
+			size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
 		size *= weight
 		small := 1 / math.Hypot(a, b)
 		c.delta.add(wrong*small, size*small, t)

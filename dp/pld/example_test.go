@@ -14,8 +14,10 @@ import (
 func Example() {
 	ctx := context.Background()
 	legs := []dp.Event{
-		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000, Count: 4000},
-		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.3, SampleSize: 256, DatasetSize: 60_000, Count: 1000},
+		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000,
+			Count: 4000},
+		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.3, SampleSize: 256, DatasetSize: 60_000,
+			Count: 1000},
 	}
 	b, err := pld.Accountant{}.Epsilon(ctx, legs, 1e-5)
 	if err != nil {

@@ -64,7 +64,8 @@ func TestOracle(t *testing.T) {
 	answers := map[setting]dp.Bound{}
 	compared := 0
 	for _, row := range rows {
-		if row.Sampling == "w/o-replacement" || row.Adjacency != string(dp.AddOrRemove) && row.Adjacency != string(dp.ReplaceOne) {
+		if row.Sampling == "w/o-replacement" || row.Adjacency != string(dp.AddOrRemove) &&
+			row.Adjacency != string(dp.ReplaceOne) {
 			continue
 		}
 		q := row.Q
@@ -129,7 +130,8 @@ func TestExactForms(t *testing.T) {
 			exact     func(float64) (float64, error)
 		}{
 			{remove, spec{1, sigma, float64(rounds)}, func(d float64) (float64, error) { return gdp.Epsilon(mu, d) }},
-			{replace, spec{1, sigma, float64(rounds)}, func(d float64) (float64, error) { return gdp.Epsilon(2*mu, d) }},
+			{replace, spec{1, sigma, float64(rounds)},
+				func(d float64) (float64, error) { return gdp.Epsilon(2*mu, d) }},
 			{remove, spec{q, sigma, 1}, func(d float64) (float64, error) { return oneEpsilon(spec{q, sigma, 1}, d) }},
 		} {
 			want, err := c.exact(delta)
@@ -141,10 +143,12 @@ func TestExactForms(t *testing.T) {
 				e.Adjacency = dp.ReplaceOne
 			}
 			b := epsilon(t, Accountant{}, delta, e)
-			if b.Kind != dp.Exact || !(math.Abs(b.Epsilon-want) <= 1e-9*want) || b.EpsilonLower > want || b.EpsilonUpper < want {
+			if b.Kind != dp.Exact || !(math.Abs(b.Epsilon-want) <= 1e-9*want) || b.EpsilonLower > want ||
+				b.EpsilonUpper < want {
 				t.Errorf("%+v, δ = %v: %+v, want %v", c.spec, delta, b, want)
 			}
-			query := query{ctx: t.Context(), directions: []direction{c.direction}, specs: []spec{c.spec}, accuracy: 1e-3}
+			query := query{ctx: t.Context(), directions: []direction{c.direction}, specs: []spec{c.spec},
+				accuracy: 1e-3}
 			lo, up := query.composeEpsilon(delta)
 			if lo > want*(1+1e-12) || up < want*(1-1e-12) || !(up-lo <= 1e-2*want || want < 1e-6) {
 				t.Errorf("%+v, δ = %v: contour [%v, %v], want %v", c.spec, delta, lo, up, want)
@@ -256,9 +260,11 @@ func TestTwoRounds(t *testing.T) {
 // Events that are split, permuted or joined are the same release.
 func TestSplitEvents(t *testing.T) {
 	whole := []dp.Event{event(0.01, 1, 500), event(0.02, 2, 700), event(1, 30, 10)}
-	parts := []dp.Event{event(0.02, 2, 300), event(0.01, 1, 499), event(1, 30, 10), event(0.02, 2, 400), event(0.01, 1, 1)}
+	parts := []dp.Event{event(0.02, 2, 300), event(0.01, 1, 499), event(1, 30, 10), event(0.02, 2, 400),
+		event(0.01, 1, 1)}
 	a, b := epsilon(t, Accountant{}, 1e-6, whole...), epsilon(t, Accountant{}, 1e-6, parts...)
-	if math.Abs(a.Epsilon/b.Epsilon-1) > 1e-3 || a.EpsilonLower > b.EpsilonUpper || b.EpsilonLower > a.EpsilonUpper || a.Kind != dp.Interval {
+	if math.Abs(a.Epsilon/b.Epsilon-1) > 1e-3 || a.EpsilonLower > b.EpsilonUpper || b.EpsilonLower > a.EpsilonUpper ||
+		a.Kind != dp.Interval {
 		t.Errorf("%+v, in parts %+v", a, b)
 	}
 	// A round that uses every record is a Gaussian mechanism, so near to one that
@@ -341,10 +347,12 @@ func TestRandomSettings(t *testing.T) {
 			if err != nil || !sound(d) {
 				t.Errorf("%+v, ε = %v: %+v, %v", e, b.Epsilon, d, err)
 			}
-			if above, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e}, b.EpsilonUpper); above.DeltaLower > delta*(1+1e-9) {
+			if above, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e},
+				b.EpsilonUpper); above.DeltaLower > delta*(1+1e-9) {
 				t.Errorf("%+v: δ(%v) ≥ %v > %v", e, b.EpsilonUpper, above.DeltaLower, delta)
 			}
-			if below, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e}, b.EpsilonLower); below.DeltaUpper < delta*(1-1e-9) {
+			if below, _ := (Accountant{}).Delta(t.Context(), []dp.Event{e},
+				b.EpsilonLower); below.DeltaUpper < delta*(1-1e-9) {
 				t.Errorf("%+v: δ(%v) ≤ %v < %v", e, b.EpsilonLower, below.DeltaUpper, delta)
 			}
 		}
@@ -369,7 +377,8 @@ func TestAccuraciesOverlap(t *testing.T) {
 			}
 			for _, other := range all {
 				if b.EpsilonLower > other.EpsilonUpper || other.EpsilonLower > b.EpsilonUpper {
-					t.Errorf("%+v: [%v, %v] and [%v, %v]", e, b.EpsilonLower, b.EpsilonUpper, other.EpsilonLower, other.EpsilonUpper)
+					t.Errorf("%+v: [%v, %v] and [%v, %v]", e, b.EpsilonLower, b.EpsilonUpper, other.EpsilonLower,
+						other.EpsilonUpper)
 				}
 			}
 			all = append(all, b)
@@ -401,7 +410,8 @@ func TestFixedSize(t *testing.T) {
 		eps := logUniform(r, 0.01, 2)
 		want := oneDelta(spec{q, sigma / 2, 1}, eps)
 		b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps)
-		if err != nil || b.Kind != dp.Upper || b.DeltaLower != 0 || b.DeltaUpper < want*(1-1e-12) || want > 1e-12 && b.DeltaUpper > want*1.002 {
+		if err != nil || b.Kind != dp.Upper || b.DeltaLower != 0 || b.DeltaUpper < want*(1-1e-12) || want > 1e-12 &&
+			b.DeltaUpper > want*1.002 {
 			t.Errorf("%+v, ε = %v: %+v, %v, want %v", e, eps, b, err, want)
 		}
 		e.Count = int(logUniform(r, 1, 1e4))
@@ -437,7 +447,8 @@ func TestExactNearZero(t *testing.T) {
 		{event(1, 1, 1), 0.38292491946265084, 9.99999995265739e-09},
 		{event(0.01, 2, 1), 0.0019741265096455377, 1.00000002905402e-11},
 	} {
-		if b := epsilon(t, Accountant{}, c.delta, c.e); b.EpsilonLower > c.eps || b.EpsilonUpper < c.eps || b.Kind != dp.Exact {
+		if b := epsilon(t, Accountant{}, c.delta, c.e); b.EpsilonLower > c.eps || b.EpsilonUpper < c.eps ||
+			b.Kind != dp.Exact {
 			t.Errorf("%+v, want %v", b, c.eps)
 		}
 	}
@@ -456,7 +467,9 @@ func TestDeltaCorners(t *testing.T) {
 		{[]dp.Event{event(0.002940788302406821, 2.217633248240928, 855)}, 2.7050251327278283, 2e-3, 1e-70},
 		{replaced(event(1.1805476524760457e-12, 1.3467800693224035, 372)), 3.162927295044126e-08, 1, 1e-9},
 		// Beyond what adding a record can lose.
-		{[]dp.Event{event(0.002642514698249085, 1.1063981649241001, 5), event(0.013930640726008787, 1.933502667883734, 6), event(0.03617209080106077, 3.792384542121278, 3)}, 0.3, 2e-3, 8.6e-10},
+		{[]dp.Event{event(0.002642514698249085, 1.1063981649241001, 5),
+			event(0.013930640726008787, 1.933502667883734, 6), event(0.03617209080106077, 3.792384542121278,
+				3)}, 0.3, 2e-3, 8.6e-10},
 		// Beyond what a first truncation leaves.
 		{[]dp.Event{event(0.01, 5, 10)}, 10, 1, 1e-30},
 		{[]dp.Event{event(0.01, 1, 10)}, 100, 1, 1e-30},
@@ -493,14 +506,17 @@ func TestRefusals(t *testing.T) {
 		uncovered  bool
 		names      []string
 	}{
-		{Accountant{Accuracy: 2}, set(func(e *dp.Event) { e.Rate = 2 }), math.NaN(), false, []string{"accuracy = 2", "sample rate = 2", "delta = NaN"}},
+		{Accountant{Accuracy: 2}, set(func(e *dp.Event) { e.Rate = 2 }), math.NaN(), false,
+			[]string{"accuracy = 2", "sample rate = 2", "delta = NaN"}},
 		{Accountant{}, nil, 1e-5, true, []string{"no events"}},
 		{Accountant{}, []dp.Event{good}, 1, false, []string{"delta = 1"}},
 		{Accountant{}, []dp.Event{good}, 1e-200, true, []string{"delta = 1e-200"}},
 		{Accountant{}, set(func(e *dp.Event) { e.NoiseMultiplier = 0 }), 1e-5, true, []string{"noise multiplier = 0"}},
 		{Accountant{}, set(func(e *dp.Event) { e.Rate = 1e-20 }), 1e-5, true, []string{"sample rate = 1e-20"}},
-		{Accountant{}, set(func(e *dp.Event) { e.Sampling = dp.FixedSize }), 1e-5, true, []string{"fixed", "add-or-remove"}},
-		{Accountant{}, append(set(func(e *dp.Event) { e.Adjacency = dp.ReplaceOne }), good), 1e-5, true, []string{"event 1", "add-or-remove", "replace-one"}},
+		{Accountant{}, set(func(e *dp.Event) { e.Sampling = dp.FixedSize }), 1e-5, true,
+			[]string{"fixed", "add-or-remove"}},
+		{Accountant{}, append(set(func(e *dp.Event) { e.Adjacency = dp.ReplaceOne }), good), 1e-5, true,
+			[]string{"event 1", "add-or-remove", "replace-one"}},
 		{Accountant{}, []dp.Event{event(0.1, 1, 1<<50)}, 1e-5, true, []string{"rounds"}},
 	} {
 		for what, err := range map[string]error{

@@ -56,7 +56,8 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 			q.adjacency, q.sampling = e.Adjacency, e.Sampling
 		}
 		if e.Adjacency != q.adjacency || e.Sampling != q.sampling {
-			refuse("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency, e.Sampling, q.adjacency, q.sampling)
+			refuse("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency, e.Sampling,
+				q.adjacency, q.sampling)
 		}
 		if s := e.NoiseMultiplier; s < MinSigma || s > MaxSigma {
 			refuse("event %d: noise multiplier = %v, must be in [%v, %v]", i, s, MinSigma, MaxSigma)
@@ -144,7 +145,8 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 		return 0, 0, err
 	}
 	if !(lower <= upper*(1+1e-9)) {
-		return 0, 0, fmt.Errorf("pld: the bounds %v and %v contradict each other: a fault of this program", lower, upper)
+		return 0, 0, fmt.Errorf("pld: the bounds %v and %v contradict each other: a fault of this program", lower,
+			upper)
 	}
 	return min(lower, upper), upper, nil
 }

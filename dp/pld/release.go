@@ -98,7 +98,8 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 			continue
 		}
 		j := one.jump.tilt(one, lambda)
-		// With share = jumps/(jumps+bulk), log(1 + jumps/bulk) has the derivatives share·d and share·(1-share)·d² + share·(v_j - v_b).
+		// With share = jumps/(jumps+bulk), log(1 + jumps/bulk) has the derivatives
+		// share·d and share·(1-share)·d² + share·(v_j - v_b).
 		share, d := 1/(1+math.Exp(b.k-j.k)), j.mean-b.mean
 		if j.k > b.k {
 			w.k += one.count * (j.k - b.k + math.Log1p(math.Exp(b.k-j.k)))

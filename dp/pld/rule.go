@@ -203,7 +203,8 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 // newRule evaluates the loss of r at the nodes of the panels.
 func (r *round) newRule(ps []panel, atom float64) *rule {
 	n := len(ps)*panelNodes + 1
-	u := &rule{panels: ps, y: make([]float64, 0, n), logP: make([]float64, 0, n), moved: make([]float64, 0, n), weighed: make([]float64, 0, n)}
+	u := &rule{panels: ps, y: make([]float64, 0, n), logP: make([]float64, 0, n), moved: make([]float64, 0, n),
+		weighed: make([]float64, 0, n)}
 	variance := r.sigma * r.sigma
 	logNorm := math.Log(r.sigma * math.Sqrt(2*math.Pi))
 	for _, p := range ps {

@@ -36,8 +36,9 @@ func TestBoundSaysEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want = dp.Bound{Delta: d.Delta, DeltaUpper: d.Delta, EpsilonLower: b.Epsilon, Epsilon: b.Epsilon, EpsilonUpper: b.Epsilon,
-			Kind: dp.Upper, Accountant: "rdp", Adjacency: k.adjacency, Sampling: k.sampling}
+		want = dp.Bound{Delta: d.Delta, DeltaUpper: d.Delta, EpsilonLower: b.Epsilon, Epsilon: b.Epsilon,
+			EpsilonUpper: b.Epsilon,
+			Kind:         dp.Upper, Accountant: "rdp", Adjacency: k.adjacency, Sampling: k.sampling}
 		if d != want || !(relative(d.Delta, 1e-5) <= 1e-6) {
 			t.Errorf("%+v, want %+v", d, want)
 		}
@@ -91,7 +92,8 @@ func TestNoEpsilonAtTotalVariation(t *testing.T) {
 // stop at about log(1/δ)/16384.
 func TestSmallEpsilon(t *testing.T) {
 	eps := epsilonOf(t, Accountant{}, event(1e-6, 100, 100), 1e-8)
-	if floor := epsilonOf(t, Accountant{Orders: []float64{16384}}, event(1e-6, 100, 100), 1e-8); !(eps > 0 && eps < floor/20) {
+	if floor := epsilonOf(t, Accountant{Orders: []float64{16384}}, event(1e-6, 100, 100), 1e-8); !(eps > 0 &&
+		eps < floor/20) {
 		t.Errorf("ε = %v, at order 16384 %v", eps, floor)
 	}
 }
@@ -127,7 +129,8 @@ func TestMonotone(t *testing.T) {
 			t.Errorf("%+v, δ = %v: ε = %v, at one order %v", e, delta, eps, v)
 		}
 		b, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, eps)
-		if err != nil || eps > 0 && !(math.Abs(math.Log(b.Delta/delta)) <= 1e-5*(1-math.Log(delta))) || eps == 0 && !(b.Delta <= delta) {
+		if err != nil || eps > 0 && !(math.Abs(math.Log(b.Delta/delta)) <= 1e-5*(1-math.Log(delta))) || eps == 0 &&
+			!(b.Delta <= delta) {
 			t.Errorf("%+v: ε = %v at δ = %v, where δ = %v (%v)", e, eps, delta, b.Delta, err)
 		}
 	}
@@ -165,7 +168,8 @@ func TestComposition(t *testing.T) {
 		sum += p.count * p.p.divergence(11)
 	}
 	at12, err := Accountant{Orders: []float64{12}}.Epsilon(t.Context(), []dp.Event{a, b, all}, 1e-5)
-	if want, e := Epsilon(12, sum, 1e-5); err != nil || e != nil || !(at12.Epsilon > want && at12.Epsilon <= want*(1+2*margin)) {
+	if want, e := Epsilon(12, sum, 1e-5); err != nil || e != nil ||
+		!(at12.Epsilon > want && at12.Epsilon <= want*(1+2*margin)) {
 		t.Errorf("order 12: %v, want %v (%v, %v)", at12.Epsilon, want, err, e)
 	}
 }
@@ -183,7 +187,8 @@ func TestAccountantErrors(t *testing.T) {
 		want   string
 	}{
 		{"no events", nil, "no events"},
-		{"fixed size", []dp.Event{{Sampling: dp.FixedSize, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Count: 1}}, "reveals N"},
+		{"fixed size", []dp.Event{{Sampling: dp.FixedSize, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 0.1,
+			Count: 1}}, "reveals N"},
 		{"two adjacencies", with(func(e *dp.Event) { e.Adjacency = dp.ReplaceOne }), "event 1"},
 		{"no noise", with(func(e *dp.Event) { e.NoiseMultiplier = 0 }), "noise multiplier = 0"},
 		{"little noise", with(func(e *dp.Event) { e.NoiseMultiplier = 0.01 }), "must be in [0.1, 1e+06]"},
@@ -193,7 +198,8 @@ func TestAccountantErrors(t *testing.T) {
 			func() (dp.Bound, error) { return Accountant{}.Epsilon(t.Context(), c.events, 1e-5) },
 			func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), c.events, 1) },
 		} {
-			if b, err := ask(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), c.want) || b != (dp.Bound{}) {
+			if b, err := ask(); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), c.want) ||
+				b != (dp.Bound{}) {
 				t.Errorf("%s: %+v, %v; want dp.ErrNotCovered with %q", c.name, b, err, c.want)
 			}
 		}
@@ -206,10 +212,15 @@ func TestAccountantErrors(t *testing.T) {
 		"delta = NaN":   func() (dp.Bound, error) { return Accountant{}.Epsilon(t.Context(), bad, math.NaN()) },
 		"epsilon = -1":  func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, -1) },
 		"epsilon = Inf": func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, math.Inf(1)) },
-		"order = 1":     func() (dp.Bound, error) { return Accountant{Orders: []float64{1}}.Epsilon(t.Context(), bad, 0.1) },
+		"order = 1": func() (dp.Bound, error) {
+			return Accountant{Orders: []float64{1}}.Epsilon(t.Context(), bad,
+				0.1)
+		},
 	} {
 		_, err := ask()
-		if err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(strings.ReplaceAll(err.Error(), "+Inf", "Inf"), want) || !strings.Contains(err.Error(), "count of rounds = -1") {
+		if err == nil || errors.Is(err, dp.ErrNotCovered) ||
+			!strings.Contains(strings.ReplaceAll(err.Error(), "+Inf", "Inf"), want) ||
+			!strings.Contains(err.Error(), "count of rounds = -1") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -217,7 +228,8 @@ func TestAccountantErrors(t *testing.T) {
 
 func BenchmarkEpsilon(b *testing.B) {
 	for b.Loop() {
-		if _, err := (Accountant{}).Epsilon(b.Context(), []dp.Event{event(0.0048, 12.10881, 1250)}, 1.0/60000); err != nil {
+		if _, err := (Accountant{}).Epsilon(b.Context(), []dp.Event{event(0.0048, 12.10881, 1250)},
+			1.0/60000); err != nil {
 			b.Fatal(err)
 		}
 	}

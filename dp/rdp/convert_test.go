@@ -21,7 +21,9 @@ func TestConversion(t *testing.T) {
 			t.Errorf("α = %v, τ = %v, δ = %v: ε = %v, want %v (%v)", alpha, tau, delta, eps, want, err)
 		}
 		back, err := Delta(alpha, tau, eps)
-		if err != nil || !(back > 0) || eps > 0 && !(math.Abs(math.Log(back/delta)) <= 1e-8+1e-10*(alpha*(tau+eps)-math.Log(delta))) || eps == 0 && back > delta*(1+1e-8) {
+		if err != nil || !(back > 0) || eps > 0 &&
+			!(math.Abs(math.Log(back/delta)) <= 1e-8+1e-10*(alpha*(tau+eps)-math.Log(delta))) || eps == 0 &&
+			back > delta*(1+1e-8) {
 			t.Errorf("α = %v, τ = %v, δ = %v: ε = %v and back δ = %v (%v)", alpha, tau, delta, eps, back, err)
 		}
 	}
@@ -34,7 +36,8 @@ func TestConversion(t *testing.T) {
 }
 
 func TestConversionErrors(t *testing.T) {
-	for _, v := range [][3]float64{{1, 1, 0.1}, {math.Inf(1), 1, 0.1}, {2, -1, 0.1}, {2, math.NaN(), 0.1}, {2, 1, 0}, {2, 1, 1}} {
+	for _, v := range [][3]float64{{1, 1, 0.1}, {math.Inf(1), 1, 0.1}, {2, -1, 0.1}, {2, math.NaN(), 0.1}, {2, 1, 0},
+		{2, 1, 1}} {
 		if e, err := Epsilon(v[0], v[1], v[2]); err == nil || errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("Epsilon(%v): %v, %v", v, e, err)
 		}
@@ -60,7 +63,8 @@ func TestLeastOfAll(t *testing.T) {
 func TestDeltaOfHugeEpsilon(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.1, Count: 100}
 	for _, eps := range []float64{1e6, 1e100, 1e300} {
-		if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps); err != nil || !(b.DeltaUpper >= 0 && b.DeltaUpper <= 1) {
+		if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps); err != nil ||
+			!(b.DeltaUpper >= 0 && b.DeltaUpper <= 1) {
 			t.Errorf("ε = %v: %+v, %v", eps, b, err)
 		}
 	}

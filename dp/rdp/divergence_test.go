@@ -50,7 +50,8 @@ func atInteger(q, sigma float64, n int) float64 {
 	}
 	var s logSum
 	for k := 2; k <= n; k++ {
-		s.add(logFactorial(n) - logFactorial(k) - logFactorial(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q) +
+		s.add(logFactorial(n) - logFactorial(k) - logFactorial(n-k) + float64(k)*math.Log(q) +
+			float64(n-k)*math.Log1p(-q) +
 			logExpm1(float64(k)*float64(k-1)/(2*sigma*sigma)))
 	}
 	l := s.log()
@@ -109,7 +110,8 @@ func TestFixedSizePair(t *testing.T) {
 			if i == 0 || i == n {
 				weight /= 2
 			}
-			moment += weight * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * (math.Pow(slope, alpha) + math.Pow(slope, 1-alpha))
+			moment += weight * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * (math.Pow(slope, alpha) +
+				math.Pow(slope, 1-alpha))
 		}
 		want := math.Log(moment) / (alpha - 1)
 		got, err := Divergence(dp.FixedSize, dp.ReplaceOne, q, sigma, alpha)
@@ -221,7 +223,8 @@ func TestOppositeIsWorst(t *testing.T) {
 		}
 		sum *= step * step / (2 * math.Pi * sigma * sigma)
 		if got, worst := math.Log(sum)/(alpha-1), (pair{opposite, q, sigma}).divergence(alpha-1); !(got <= worst+1e-9) {
-			t.Errorf("q = %v, σ = %v, α = %v, u = (%v, %v), v = (%v, %v): %v, above %v", q, sigma, alpha, ux, uy, vx, vy, got, worst)
+			t.Errorf("q = %v, σ = %v, α = %v, u = (%v, %v), v = (%v, %v): %v, above %v", q, sigma, alpha, ux, uy, vx,
+				vy, got, worst)
 		}
 	}
 }
@@ -268,7 +271,8 @@ func TestDivergenceErrors(t *testing.T) {
 		{dp.Poisson, dp.AddOrRemove, 1.1, 1, 2, false},
 		{dp.Poisson, "near", 0.1, 1, 2, false},
 	} {
-		if d, err := Divergence(c.sampling, c.adjacency, c.q, c.sigma, c.alpha); err == nil || errors.Is(err, dp.ErrNotCovered) != c.uncovered {
+		if d, err := Divergence(c.sampling, c.adjacency, c.q, c.sigma, c.alpha); err == nil ||
+			errors.Is(err, dp.ErrNotCovered) != c.uncovered {
 			t.Errorf("%+v: %v, %v", c, d, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // The best of all orders, and of those alone that other libraries look at.
 func Example() {
 	events := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000, Count: 4000,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000,
+		Count: 4000,
 	}}
 	for _, a := range []rdp.Accountant{{}, {Orders: []float64{2, 4, 8, 16, 32}}} {
 		b, err := a.Epsilon(context.Background(), events, 1e-5)

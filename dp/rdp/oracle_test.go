@@ -90,7 +90,8 @@ func TestPoissonAgainstPeers(t *testing.T) {
 		case r.Accountant == "dp_accounting-RDP(orders to 16384)":
 			same(list(wide))
 		case r.Accountant == "dp_accounting-RDP(default orders)":
-			if low, high := list(google), list(integers(google)); !(r.Epsilon >= low*(1-1e-6) && r.Epsilon <= high*(1+1e-6)) {
+			if low, high := list(google), list(integers(google)); !(r.Epsilon >= low*(1-1e-6) &&
+				r.Epsilon <= high*(1+1e-6)) {
 				t.Errorf("%+v: not in [%v, %v]", r, low, high)
 			}
 		case name == "prv_accountant-lower":

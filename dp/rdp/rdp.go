@@ -137,7 +137,8 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	at := map[pair]int{}
 	for i, e := range events {
 		if e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
-			errs = append(errs, fmt.Errorf("rdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
+			errs = append(errs, fmt.Errorf(
+				"rdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 			continue
 		}

@@ -17,7 +17,8 @@ func (cs Curves) WriteCSV(w io.Writer) error {
 	rows := [][]string{{"curve", "side", "accountant", "adjacency", "sampling", "alpha", "beta"}}
 	for _, c := range cs {
 		for _, p := range c.Points {
-			rows = append(rows, []string{c.Name, string(c.Side), c.Accountant, string(c.Adjacency), string(c.Sampling), number(p.Alpha), number(p.Beta)})
+			rows = append(rows, []string{c.Name, string(c.Side), c.Accountant, string(c.Adjacency), string(c.Sampling),
+				number(p.Alpha), number(p.Beta)})
 		}
 	}
 	return out.WriteAll(rows)

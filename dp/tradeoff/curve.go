@@ -56,7 +56,8 @@ func (c Curve) Check() error {
 	const slack = 1e-12
 	var errs []error
 	fail := func(i int, what string) {
-		errs = append(errs, fmt.Errorf("tradeoff: curve %q at alpha = %v: beta = %v, %s", c.Name, c.Points[i].Alpha, c.Points[i].Beta, what))
+		errs = append(errs, fmt.Errorf("tradeoff: curve %q at alpha = %v: beta = %v, %s", c.Name, c.Points[i].Alpha,
+			c.Points[i].Beta, what))
 	}
 	n := len(c.Points)
 	if n < 2 || c.Points[0].Alpha != 0 || c.Points[n-1].Alpha != 1 {
@@ -92,7 +93,8 @@ func (c Curve) Check() error {
 // pointwise at least d if and only if the gap is not negative. The curves must
 // have the same α, and at least one.
 func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
-	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points, func(p, q Point) bool { return p.Alpha == q.Alpha }) {
+	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
+		func(p, q Point) bool { return p.Alpha == q.Alpha }) {
 		return 0, 0, fmt.Errorf("tradeoff: curves %q and %q must have the same alphas", c.Name, d.Name)
 	}
 	gap = math.Inf(1)

@@ -101,7 +101,8 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil || len(rows) != 1+2*21 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if want := []string{"curve", "side", "accountant", "adjacency", "sampling", "alpha", "beta"}; !slices.Equal(rows[0], want) {
+	if want := []string{"curve", "side", "accountant", "adjacency", "sampling", "alpha", "beta"}; !slices.Equal(rows[0],
+		want) {
 		t.Errorf("header %v", rows[0])
 	}
 	for i, row := range rows[1:] {

@@ -19,7 +19,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	events := []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: 100, DatasetSize: 10_000, Count: 1000,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: 100, DatasetSize: 10_000,
+		Count: 1000,
 	}}
 	profile := tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 100}
 	curves, err := tradeoff.Training(context.Background(), pld.Accountant{}, events, profile, alphas)

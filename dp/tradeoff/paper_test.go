@@ -90,13 +90,15 @@ func TestGuaranteesMeetTheoremMain(t *testing.T) {
 					t.Errorf("ε = %v is below the target %v", g.Epsilon, from)
 				}
 				cs, err := closedform.Conditions(closedform.Corrected, closedform.Setting{
-					N: s.n, Rounds: rounds, Computed: p.K, MaxSize: p.K / rounds, Sigma: s.sigma, Epsilon: g.Epsilon, Delta: g.Delta,
+					N: s.n, Rounds: rounds, Computed: p.K, MaxSize: p.K / rounds, Sigma: s.sigma, Epsilon: g.Epsilon,
+					Delta: g.Delta,
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, c := range cs {
-					if c.Theorem == closedform.SimpleF && !c.Met || c.Theorem == closedform.Main && !c.Met && c.Name != "minK" {
+					if c.Theorem == closedform.SimpleF && !c.Met || c.Theorem == closedform.Main && !c.Met &&
+						c.Name != "minK" {
 						t.Errorf("N = %d, ε = %v, δ = %v, T = %v: %+v", s.n, g.Epsilon, g.Delta, rounds, c)
 					}
 				}

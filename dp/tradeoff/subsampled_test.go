@@ -50,7 +50,8 @@ func TestSubsampledDuality(t *testing.T) {
 		atLeast(t, curve, lines, 1e-13)
 		gap, alpha, err := lines.LeastGap(curve)
 		if err != nil || gap < -2e-6 {
-			t.Errorf("q = %v, μ = %v: the supremum of the profile misses the curve by %v at α = %v (%v)", c.q, c.mu, -gap, alpha, err)
+			t.Errorf("q = %v, μ = %v: the supremum of the profile misses the curve by %v at α = %v (%v)", c.q, c.mu,
+				-gap, alpha, err)
 		}
 	}
 }

@@ -92,7 +92,8 @@ func TestGaussianDuality(t *testing.T) {
 			near(t, "f_{ε,δ(ε)}", touching.At(a), Gaussian(mu, a), 1e-9*Gaussian(mu, a)+1e-14)
 			for _, other := range []float64{0, eps / 2, eps * 1.1, eps + 0.5} {
 				if got := (Guarantee{other, gdp.Delta(mu, other)}).At(a); got > Gaussian(mu, a)+1e-13 {
-					t.Errorf("μ = %v, α = %v: the line at ε = %v is above the curve by %v", mu, a, other, got-Gaussian(mu, a))
+					t.Errorf("μ = %v, α = %v: the line at ε = %v is above the curve by %v", mu, a, other,
+						got-Gaussian(mu, a))
 				}
 			}
 		}
@@ -104,8 +105,10 @@ func TestArgumentsOutside(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, got := range []float64{
 		Gaussian(-1, 0.5), Gaussian(nan, 0.5), Gaussian(inf, 0), Gaussian(1, -0.1), Gaussian(1, 1.1), Gaussian(1, nan),
-		Subsampled(-0.1, 1, 0.1), Subsampled(1.1, 1, 0.1), Subsampled(nan, 1, 0.1), Subsampled(0.5, inf, 0.1), Subsampled(0.5, 1, nan),
-		Guarantee{-1, 0}.At(0.1), Guarantee{nan, 0}.At(0.1), Guarantee{1, nan}.At(0.1), Guarantee{1, 2}.At(0.1), Guarantee{1, 0.1}.At(nan),
+		Subsampled(-0.1, 1, 0.1), Subsampled(1.1, 1, 0.1), Subsampled(nan, 1, 0.1), Subsampled(0.5, inf,
+			0.1), Subsampled(0.5, 1, nan),
+		Guarantee{-1, 0}.At(0.1), Guarantee{nan, 0}.At(0.1), Guarantee{1, nan}.At(0.1), Guarantee{1,
+			2}.At(0.1), Guarantee{1, 0.1}.At(nan),
 		Guarantees(nil).At(0),
 	} {
 		near(t, "value", got, 0, 0)

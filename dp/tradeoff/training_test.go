@@ -72,7 +72,8 @@ func TestTrainingOfSampledRoundsIsAnApproximation(t *testing.T) {
 // An upper bound on ε gives a lower curve only, below the approximation here;
 // ε for which the theorem has no δ are left out.
 func TestTrainingOfClosedForm(t *testing.T) {
-	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.29962, SampleSize: 26, DatasetSize: 10000, Count: 1923}
+	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 19.29962, SampleSize: 26,
+		DatasetSize: 10000, Count: 1923}
 	closed := training(t, closedform.Accountant{}, Profile{1e-12, 50}, e)
 	if len(closed) != 1 || closed[0].Side != Lower {
 		t.Fatalf("curves %v", closed)
@@ -137,7 +138,8 @@ func TestTrainingWithGaps(t *testing.T) {
 	atLeast(t, some[1], exact, 1e-13)
 	near(t, "f(0) from ε up to 1", some[0].Points[0].Beta, 1-gdp.Delta(1, 1), 0.01)
 	for _, r := range []refuses{{from: 0, err: uncovered}, {from: 1, err: broken}} {
-		if _, err := Training(t.Context(), r, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 300}, alphas(t, 11)); !errors.Is(err, r.err) {
+		if _, err := Training(t.Context(), r, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 300},
+			alphas(t, 11)); !errors.Is(err, r.err) {
 			t.Errorf("%v, want %v", err, r.err)
 		}
 	}
@@ -148,10 +150,12 @@ func TestTrainingErrors(t *testing.T) {
 	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 1}, grid); err == nil {
 		t.Error("one ε was accepted")
 	}
-	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 9}, grid); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 9}, grid); !errors.Is(err,
+		dp.ErrNotCovered) {
 		t.Errorf("no events: %v", err)
 	}
-	if _, err := Training(t.Context(), gdp.Accountant{}, []dp.Event{event(1, 1, 1)}, Profile{math.NaN(), 9}, grid); err == nil || errors.Is(err, dp.ErrNotCovered) {
+	if _, err := Training(t.Context(), gdp.Accountant{}, []dp.Event{event(1, 1, 1)}, Profile{math.NaN(), 9},
+		grid); err == nil || errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("δ = NaN: %v", err)
 	}
 }

@@ -77,7 +77,8 @@ func BenchmarkLaneTile(b *testing.B) {
 						list[t] = Term{int32(t * Lanes), int32(t * Lanes)}
 					}
 					tile := LaneTile{Rows: rows, Cols: cols, RowA: n * Lanes, RowC: cols * Lanes,
-						A: make([]float32, rows*n*Lanes), B: make([]float32, (n+cols)*Lanes), C: make([]float32, rows*cols*Lanes)}
+						A: make([]float32, rows*n*Lanes), B: make([]float32, (n+cols)*Lanes), C: make([]float32,
+							rows*cols*Lanes)}
 					for j := range cols {
 						tile.ColB[j], tile.ColC[j] = j*Lanes, j*Lanes
 					}
@@ -125,23 +126,24 @@ func BenchmarkProduct(b *testing.B) {
 			m, k, blocks int
 			transposed   bool
 		}{{120, 400, 4, false}, {400, 120, 4, true}, {4096, 4096, 16, false}, {4096, 4096, 16, true}} {
-			b.Run(fmt.Sprintf("m=%d/k=%d/blocks=%d/transposed=%v", c.m, c.k, c.blocks, c.transposed), func(b *testing.B) {
-				if Kernels() == cpu.Portable && c.m > 1000 {
-					b.Skip("takes seconds")
-				}
-				p := Product{M: c.m, N: c.blocks * Lanes, K: c.k,
-					A: make([]float32, c.m*c.k), RowA: c.k, ColA: 1,
-					B: make([]float32, c.k*c.blocks*Lanes), RowB: Lanes, BlockB: c.k * Lanes,
-					C: make([]float32, c.m*c.blocks*Lanes), RowC: Lanes, BlockC: c.m * Lanes}
-				if c.transposed {
-					p.RowA, p.ColA = 1, c.m
-				}
-				var s ProductScratch
-				for b.Loop() {
-					p.Mul(&s)
-				}
-				reportFlops(b, 2*float64(p.M)*float64(p.N)*float64(p.K))
-			})
+			b.Run(fmt.Sprintf("m=%d/k=%d/blocks=%d/transposed=%v", c.m, c.k, c.blocks, c.transposed),
+				func(b *testing.B) {
+					if Kernels() == cpu.Portable && c.m > 1000 {
+						b.Skip("takes seconds")
+					}
+					p := Product{M: c.m, N: c.blocks * Lanes, K: c.k,
+						A: make([]float32, c.m*c.k), RowA: c.k, ColA: 1,
+						B: make([]float32, c.k*c.blocks*Lanes), RowB: Lanes, BlockB: c.k * Lanes,
+						C: make([]float32, c.m*c.blocks*Lanes), RowC: Lanes, BlockC: c.m * Lanes}
+					if c.transposed {
+						p.RowA, p.ColA = 1, c.m
+					}
+					var s ProductScratch
+					for b.Loop() {
+						p.Mul(&s)
+					}
+					reportFlops(b, 2*float64(p.M)*float64(p.N)*float64(p.K))
+				})
 		}
 	})
 }

@@ -178,7 +178,8 @@ func TestLaneTile(t *testing.T) {
 
 func checkLaneTile(t *testing.T, r *rand.Rand, rows, cols, terms int) {
 	t.Helper()
-	tile := LaneTile{Rows: rows, Cols: cols, RowA: r.IntN(50), RowC: LaneTileCols*(Lanes+1) + r.IntN(9), Accumulate: r.IntN(2) == 0}
+	tile := LaneTile{Rows: rows, Cols: cols, RowA: r.IntN(50), RowC: LaneTileCols*(Lanes+1) + r.IntN(9),
+		Accumulate: r.IntN(2) == 0}
 	list := make([]Term, terms)
 	for i := range list {
 		list[i] = Term{int32(r.IntN(200)), int32(r.IntN(300))}
@@ -186,7 +187,8 @@ func checkLaneTile(t *testing.T, r *rand.Rand, rows, cols, terms int) {
 	for j, at := range r.Perm(LaneTileCols) {
 		tile.ColB[j], tile.ColC[j] = r.IntN(100), at*(Lanes+1)
 	}
-	tile.A, tile.B = randomFloats(r, 200+(rows-1)*tile.RowA+Lanes-1), randomFloats(r, 300+slices.Max(tile.ColB[:cols])+Lanes-1)
+	tile.A, tile.B = randomFloats(r, 200+(rows-1)*tile.RowA+Lanes-1), randomFloats(r,
+		300+slices.Max(tile.ColB[:cols])+Lanes-1)
 	used := (rows-1)*tile.RowC + maxColumn(tile.ColC[:cols]) + Lanes
 	before := filled(used+2*Lanes, guard)
 	forEachOfC(rows, tile.RowC, tile.ColC[:cols], func(i int) { before[Lanes+i] = float32(i % 7) })
@@ -270,7 +272,8 @@ func TestTilesPanicOutOfRange(t *testing.T) {
 	terms := NewTerms([]Term{{4, 8}})
 	good := func() Tile {
 		return Tile{Rows: 2, Cols: 2, RowA: 3, RowC: 32, ColB: [TileCols]int{0, 16}, ColC: [TileCols]int{0, 16},
-			A: make([]float32, 8), B: make([]float32, 8+16+Lanes), C: make([]float32, 32+16+Lanes), Bias: make([]float32, 2)}
+			A: make([]float32, 8), B: make([]float32, 8+16+Lanes), C: make([]float32,
+				32+16+Lanes), Bias: make([]float32, 2)}
 	}
 	tile := good()
 	tile.Mul(terms)
@@ -293,7 +296,8 @@ func TestTilesPanicOutOfRange(t *testing.T) {
 			t.Errorf("%s: no panic", name)
 		}
 	}
-	lane := LaneTile{Rows: 1, Cols: 1, A: make([]float32, 4+Lanes-1), B: make([]float32, 8+Lanes), C: make([]float32, Lanes)}
+	lane := LaneTile{Rows: 1, Cols: 1, A: make([]float32, 4+Lanes-1), B: make([]float32, 8+Lanes),
+		C: make([]float32, Lanes)}
 	if !panics(func() { lane.Mul(terms) }) {
 		t.Error("LaneTile reads beyond A")
 	}

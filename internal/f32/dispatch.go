@@ -102,7 +102,8 @@ type kernelSet struct {
 
 var portable = kernelSet{
 	relu: reluPortable, reluBack: reluBackPortable, tanh: tanhPortable, tanhBack: tanhBackPortable, exp: expPortable,
-	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable, avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
+	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable,
+	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	laneAxpy: laneAxpyPortable, sumLanes: sumLanesPortable, fromBytes: fromBytesPortable,
 	axpy: axpyPortable, sumSquares: sumSquaresPortable,

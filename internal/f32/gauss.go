@@ -85,7 +85,8 @@ func addNormalsPortable(x []float32, bits []byte, scale float32) int {
 			}
 		}
 		for i := range Lanes {
-			addPair(x, i, radius(binary.LittleEndian.Uint32(bits[4*i:])), binary.LittleEndian.Uint32(bits[4*(i+Lanes):]), scale)
+			addPair(x, i, radius(binary.LittleEndian.Uint32(bits[4*i:])),
+				binary.LittleEndian.Uint32(bits[4*(i+Lanes):]), scale)
 		}
 		done++
 	}

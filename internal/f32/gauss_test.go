@@ -45,7 +45,8 @@ func TestGaussianIsTheSameInEveryClass(t *testing.T) {
 			if !slices.Equal(got.x, want[i].x) || got.next != want[i].next {
 				t.Fatalf("%d numbers differ from the portable ones", n)
 			}
-			if before := fill(n+2*zone, 1); !slices.Equal(got.x[:zone], before[:zone]) || !slices.Equal(got.x[zone+n:], before[zone+n:]) {
+			if before := fill(n+2*zone, 1); !slices.Equal(got.x[:zone], before[:zone]) ||
+				!slices.Equal(got.x[zone+n:], before[zone+n:]) {
 				t.Fatalf("%d numbers wrote beside their place", n)
 			}
 		}
@@ -75,7 +76,8 @@ func TestSeedMeansThisNoise(t *testing.T) {
 	for _, v := range x {
 		h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
 	}
-	if got, want := fmt.Sprintf("%v %016x", x[:4], h.Sum64()), "[1.6081759 -1.3852025 0.28811872 0.5589086] d588d3dcae878fbc"; got != want {
+	if got, want := fmt.Sprintf("%v %016x", x[:4],
+		h.Sum64()), "[1.6081759 -1.3852025 0.28811872 0.5589086] d588d3dcae878fbc"; got != want {
 		t.Errorf("the first numbers and the hash of all are\n%s, want\n%s", got, want)
 	}
 }
@@ -84,7 +86,8 @@ func TestSeedMeansThisNoise(t *testing.T) {
 // of every interval of the approximations and at random words.
 func TestGaussianIsTheFormula(t *testing.T) {
 	const promised = 3e-7
-	edges := []uint32{0, 1, 2, 1 << 29, 1<<29 - 1, 1 << 30, 1<<30 - 1, 1 << 31, 1<<31 - 1, 1<<31 + 1, 3 << 30, 3<<30 - 1, math.MaxUint32 - 1, math.MaxUint32}
+	edges := []uint32{0, 1, 2, 1 << 29, 1<<29 - 1, 1 << 30, 1<<30 - 1, 1 << 31, 1<<31 - 1, 1<<31 + 1, 3 << 30,
+		3<<30 - 1, math.MaxUint32 - 1, math.MaxUint32}
 	r := source(8)
 	word := func() uint32 {
 		if r.IntN(3) == 0 {
@@ -143,7 +146,8 @@ func TestKernelStopsAtARareRadius(t *testing.T) {
 					if got := addNormals(x, bits, 1); got != want {
 						t.Fatalf("word %#x at %d of group %d: %d groups done, want %d", k, i, group, got, want)
 					}
-					if tail := x[want*groupNormals:]; slices.ContainsFunc(tail, func(v float32) bool { return v != 0 }) {
+					if tail := x[want*groupNormals:]; slices.ContainsFunc(tail,
+						func(v float32) bool { return v != 0 }) {
 						t.Fatalf("word %#x at %d of group %d: the kernel wrote beyond what it has done", k, i, group)
 					}
 				}
@@ -163,7 +167,8 @@ func TestRareRadius(t *testing.T) {
 			t.Fatalf("radius of %#x, %#x = %v, want %v", k, b, got, want)
 		}
 	}
-	if first, last := radius(rareRadius), rareRadiusOf(rareRadius-1, math.MaxUint64); !(last >= first) || last-first > 1e-5 {
+	if first, last := radius(rareRadius), rareRadiusOf(rareRadius-1, math.MaxUint64); !(last >= first) ||
+		last-first > 1e-5 {
 		t.Errorf("the radius jumps from %v to %v where it becomes rare", first, last)
 	}
 	most := float64(rareRadiusOf(0, 0))
@@ -295,7 +300,8 @@ func TestSigmaIsRoundedUp(t *testing.T) {
 	AddNormal(x, down, rng.New(77).Stream(rng.Noise, 5, 9))
 	more := 0
 	for i, v := range x {
-		if math.Abs(float64(v)) < math.Abs(float64(plain[i])) || math.Abs(float64(v)) > math.Abs(float64(plain[i]*up))*(1+0x1p-22) {
+		if math.Abs(float64(v)) < math.Abs(float64(plain[i])) ||
+			math.Abs(float64(v)) > math.Abs(float64(plain[i]*up))*(1+0x1p-22) {
 			t.Errorf("number %d is %v with σ 1+2^-25, %v with σ 1", i, v, plain[i])
 		}
 		if v != plain[i] {

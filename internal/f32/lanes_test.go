@@ -51,7 +51,8 @@ func (m *memory) in(s []float32) []float32 { return s[zone : zone+m.n] }
 
 // differs says where two memories differ, or "".
 func (m *memory) differs(other *memory) string {
-	for name, pair := range map[string][2][]float32{"x": {m.x, other.x}, "y": {m.y, other.y}, "z": {m.z, other.z}, "sum": {m.sum[:], other.sum[:]}} {
+	for name, pair := range map[string][2][]float32{"x": {m.x, other.x}, "y": {m.y, other.y}, "z": {m.z, other.z},
+		"sum": {m.sum[:], other.sum[:]}} {
 		for i, v := range pair[0] {
 			if w := pair[1][i]; !sameBits(v, w) {
 				return fmt.Sprintf("%s[%d] = %v, portable %v", name, i, v, w)
@@ -119,9 +120,10 @@ func TestLaneKernels(t *testing.T) {
 		for vectors := range 40 {
 			for extra := range 3 {
 				row := Lanes + 13*extra
-				checkTwins(t, fmt.Sprintf("laneScale of %d vectors to rows of %d", vectors, row), vectors*row, func(k *kernelSet, m *memory) {
-					k.laneScale(m.in(m.y), row, (*[Lanes]float32)(m.factors), m.in(m.x)[:vectors*Lanes])
-				})
+				checkTwins(t, fmt.Sprintf("laneScale of %d vectors to rows of %d", vectors, row), vectors*row,
+					func(k *kernelSet, m *memory) {
+						k.laneScale(m.in(m.y), row, (*[Lanes]float32)(m.factors), m.in(m.x)[:vectors*Lanes])
+					})
 			}
 		}
 		checkTwins(t, "laneScale in place", 7*Lanes, func(k *kernelSet, m *memory) {
@@ -145,8 +147,10 @@ func TestPooling(t *testing.T) {
 					checkTwins(t, "maxPoolBack "+name, n, func(k *kernelSet, m *memory) {
 						k.maxPoolBack(m.in(m.y), big, m.in(m.x), p, m.which[zone:])
 					})
-					checkTwins(t, "avgPool "+name, n, func(k *kernelSet, m *memory) { k.avgPool(m.in(m.y), p, m.in(m.x), big) })
-					checkTwins(t, "avgPoolBack "+name, n, func(k *kernelSet, m *memory) { k.avgPoolBack(m.in(m.y), big, m.in(m.x), p) })
+					checkTwins(t, "avgPool "+name, n,
+						func(k *kernelSet, m *memory) { k.avgPool(m.in(m.y), p, m.in(m.x), big) })
+					checkTwins(t, "avgPoolBack "+name, n,
+						func(k *kernelSet, m *memory) { k.avgPoolBack(m.in(m.y), big, m.in(m.x), p) })
 				}
 			}
 		}

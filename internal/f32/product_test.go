@@ -55,7 +55,8 @@ func blocked(r *rand.Rand, rows, cols, gap int) (s stored, block int) {
 
 // checkProduct compares C with start + A·B in float64 and finds every other
 // place as it was.
-func checkProduct(t *testing.T, what string, m, n, k int, a, b, c stored, before []float32, start func(i, j int) float64) {
+func checkProduct(t *testing.T, what string, m, n, k int, a, b, c stored, before []float32,
+	start func(i, j int) float64) {
 	t.Helper()
 	untouched := slices.Clone(before)
 	for i := range m {
@@ -81,7 +82,8 @@ func checkProduct(t *testing.T, what string, m, n, k int, a, b, c stored, before
 
 // gemm computes C ← op(A)·B, or C ← C + op(A)·B, of row-major matrices with lda,
 // ldb and ldc floats from a row to the next: C is m×n, B k×n.
-func gemm(transA bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool, s *ProductScratch) {
+func gemm(transA bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool,
+	s *ProductScratch) {
 	p := Product{
 		M: m, N: n, K: k, A: a, RowA: lda, ColA: 1, B: b, RowB: ldb, BlockB: Lanes,
 		C: c, RowC: ldc, BlockC: Lanes, Accumulate: accumulate,
@@ -170,15 +172,16 @@ func TestProduct(t *testing.T) {
 			}
 			before := slices.Clone(c.x)
 			p.Mul(&s)
-			checkProduct(t, fmt.Sprintf("%d×%d×%d, case %d", m, n, k, i), m, n, k, a, b, c, before, func(i, j int) float64 {
-				switch {
-				case p.Bias != nil:
-					return float64(p.Bias[i])
-				case p.Accumulate:
-					return float64(before[c.place(i, j)])
-				}
-				return 0
-			})
+			checkProduct(t, fmt.Sprintf("%d×%d×%d, case %d", m, n, k, i), m, n, k, a, b, c, before,
+				func(i, j int) float64 {
+					switch {
+					case p.Bias != nil:
+						return float64(p.Bias[i])
+					case p.Accumulate:
+						return float64(before[c.place(i, j)])
+					}
+					return 0
+				})
 		}
 	})
 }
@@ -233,8 +236,9 @@ func TestProductKeepsNotFinite(t *testing.T) {
 
 func TestProductPanicsOutOfRange(t *testing.T) {
 	good := func() Product {
-		return Product{M: 2, N: 18, K: 3, A: make([]float32, 6), RowA: 3, ColA: 1, B: make([]float32, 54), RowB: 18, BlockB: Lanes,
-			C: make([]float32, 36), RowC: 18, BlockC: Lanes, Bias: make([]float32, 2)}
+		return Product{M: 2, N: 18, K: 3, A: make([]float32, 6), RowA: 3, ColA: 1, B: make([]float32, 54), RowB: 18,
+			BlockB: Lanes,
+			C:      make([]float32, 36), RowC: 18, BlockC: Lanes, Bias: make([]float32, 2)}
 	}
 	var s ProductScratch
 	p := good()
