@@ -30,9 +30,9 @@ type Adjacency string
 
 // The neighbouring relations.
 const (
-	// AddOrRemove: one data set has one record more. N is the larger size.
+	// AddOrRemove says that one data set has one record more. N is the larger size.
 	AddOrRemove Adjacency = "add-or-remove"
-	// ReplaceOne: the data sets have equal sizes and differ in one record.
+	// ReplaceOne says that the data sets have equal sizes and differ in one record.
 	ReplaceOne Adjacency = "replace-one"
 )
 
@@ -75,8 +75,8 @@ type Event struct {
 	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
 	SampleSize      int       `json:"sample_size,omitempty"`  // s, expected under Poisson sampling
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
-	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; 0: s/N
-	Count           int       `json:"count"`                  // rounds
+	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N
+	Count           int       `json:"count"`                  // how many rounds
 }
 
 // SampleRate returns q, the probability that a given record is used.

@@ -19,7 +19,7 @@ type Mechanism struct {
 	Adjacency       Adjacency
 	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
-	DatasetSize     int     // N, records held
+	DatasetSize     int     // N, the records that the client holds
 	Sizes           Sizes   // s_i, expected under Poisson sampling
 }
 
@@ -112,8 +112,8 @@ func (m Mechanism) Events(rounds int) []Event {
 // SampleScratch is the memory of Sample, owned by the caller. The zero value
 // is ready.
 type SampleScratch struct {
-	taken []uint64 // fixed size: a bit a record, all clear between calls
-	rate  float64  // Poisson: the last sample rate q
+	taken []uint64 // for samples of fixed size: a bit a record, all clear between calls
+	rate  float64  // for Poisson samples: the last sample rate q
 	gap   float64  // and its mean gap, -1/ln(1-q)
 }
 

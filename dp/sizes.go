@@ -118,9 +118,9 @@ const MaxRounds = 10_000_000
 // Run is a sequence cut to a number of gradient computations.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
-	Computed  int // that sum, K'
-	Remainder int // K - K'
-	Max       int // largest s_i used
+	Computed  int // K', that sum
+	Remainder int // K - K', what is left of K
+	Max       int // the largest s_i that is used
 }
 
 // Cut returns how many whole rounds of s fit into k gradient computations. It

@@ -38,7 +38,8 @@ func meanAccuracy(t *testing.T, d *data.Dataset, spec train.Spec) float64 {
 
 // The paper's pattern on phishing (Figures 1b, 1c, 2c), mean of 5 seeds: no
 // noise 0.93, ε 0.1 0.91, ε 0.05 0.86, and accuracy that grows with s. The
-// intervals are those that independent prototypes reached.
+// intervals are those that independent prototypes reached, but for s = 5, where it
+// is around the 0.77 of this simulator.
 func TestPhishingFollowsThePaper(t *testing.T) {
 	d := realData(t, "phishing")
 	accuracy := map[string]float64{}
@@ -49,7 +50,7 @@ func TestPhishingFollowsThePaper(t *testing.T) {
 		{"no noise", train.Ridge, "26", 0, 0.905, 1},
 		{"s 26", train.Ridge, "26", 19.29962, 0.84, 0.90},
 		{"s 55", train.Ridge, "55", 13.06742, 0.895, 1},
-		{"s 5", train.Ridge, "5", 19.29962, 0, 1},
+		{"s 5", train.Ridge, "5", 19.29962, 0.74, 0.80},
 		{"s 1", train.Ridge, "1", 19.29962, 0, 0.70},
 		{"plain, s 26", train.Plain, "26", 19.29962, 0.865, 1},
 	} {

@@ -9,8 +9,8 @@ import "proactivedp/internal/f32"
 // them, into panels of a tile's rows: then all that a tile reads lies in a row.
 type across struct {
 	product
-	source layout // of what it reads
-	packed int    // slot: the same in order
+	source layout // how what it reads lies
+	packed int    // slot: what it reads, in order
 	panels int    // slot: the weights [row/TileRows][tap][channel][TileRows], or none
 	panel  int    // floats of one of them
 }

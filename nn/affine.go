@@ -9,10 +9,10 @@ import (
 // affine is what convolutions and dense layers have in common: weights
 // [out][in] and then biases [out] in the vector of parameters.
 type affine struct {
-	out, in      int // in: inputs of one output, the fan-in
-	weight, bias int // where they start
+	out, in      int // outputs, and the inputs of each: the fan-in
+	weight, bias int // where weights and biases start
 	fanOut       int
-	mulAdds      int // of the forward pass, for one example
+	mulAdds      int // what the forward pass takes for one example
 	rectified    bool
 }
 

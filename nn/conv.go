@@ -73,7 +73,7 @@ func (c *conv) borders() {
 		c.in.border = max(c.in.border, c.Pad)
 	}
 	if c.in.derived && !c.across && c.Kernel > 1 {
-		c.out.border = 1 // see backAxis
+		c.out.border = 1 // which backAxis reads
 	}
 }
 

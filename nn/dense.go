@@ -8,7 +8,7 @@ type dense struct {
 	in, out *value
 	scaled  int // slot: the derivative times the clip factors, [out][example]
 	swapped int // slot: the input, [in/16][example][16]
-	width   int // of a row of the weights' sum, whole vectors
+	width   int // floats in a row of the weights' sum, in whole vectors
 	ragged  int // slot: that sum, if the weights' own rows are not whole, or none
 }
 

@@ -18,7 +18,7 @@ type ghostGradients struct {
 	c              *conv
 	inputs, deltas *gram
 	pairs          []ghostPair
-	margin         float64 // for rounding: see newGhostGradients
+	margin         float64 // what rounding may take from a norm: see newGhostGradients
 
 	swapped int // slot: the input as [channel/16][y][x][lane][16 channels]
 	bias    int // slot: the derivatives summed over positions, [out][lane]
@@ -44,7 +44,7 @@ type ghostTap struct {
 // ghostly reports whether the Gram matrices cost less than to write down and
 // add every example's gradient.
 func (c *conv) ghostly() bool {
-	// What it costs to write, square and add a gradient's element, in
+	// element is what it costs to write, square and add an element of a gradient, in
 	// multiplications of the Gram matrices.
 	const element = 6
 	half := func(s Shape) int { return s.Channels * s.Height * s.Width * s.Height * s.Width / 2 }
@@ -62,7 +62,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
 
-	// Rounding. Unless the errors conspire, an inner product of n terms is off
+	// The margin is for rounding. Unless the errors conspire, an inner product of n terms is off
 	// by less than √n·u of the product of the norms, u = 2⁻²⁴ (N. Higham and T.
 	// Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM J.
 	// Sci. Comput. 41, 2019), and those of different pairs add up like

@@ -8,7 +8,7 @@ import "proactivedp/internal/f32"
 type gram struct {
 	layout
 	slot  int
-	terms *f32.Terms // over the channels
+	terms *f32.Terms // the products over the channels
 	parts []gramPart
 }
 

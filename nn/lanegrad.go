@@ -8,8 +8,8 @@ type laneGradients struct {
 	c      *conv
 	grad   int          // slot: the gradients of a block
 	sum    int          // slot: their clipped sum
-	strips []*f32.Terms // over the positions of some rows
-	rows   []part       // of the filters
+	strips []*f32.Terms // the products over the positions of some rows
+	rows   []part       // some filters each
 	taps   []patch5
 }
 

@@ -19,8 +19,8 @@ type Net struct {
 	// chunk, because their weights must not be read too often.
 	input          input
 	maps, features []stage
-	learners       []learner // those of both that have parameters
-	chunk, group   int       // blocks; group divides chunk
+	learners       []learner // the stages that have parameters
+	chunk, group   int       // counted in blocks; group divides chunk
 
 	layers []LayerInfo
 	params int
@@ -69,9 +69,9 @@ type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
 	Params int
-	// Multiplications with an addition, those with padding included: of the
-	// forward pass, of the weights' gradient, and of the derivative by the
-	// layer's input, which the first layer does not have.
+	// Forward, Weights and Inputs count multiplications with an addition, those with
+	// padding included: of the forward pass, of the weights' gradient, and of the
+	// derivative by the layer's input, which the first layer does not have.
 	Forward, Weights, Inputs int
 }
 

@@ -6,9 +6,9 @@ import "proactivedp/internal/f32"
 // reads and writes, and the tiles it is cut into. Their columns are positions
 // of one block.
 type product struct {
-	rows       int // channels made
+	rows       int // how many channels it makes
 	rowA, rowC int // floats from the weights, or the map, of one to the next
-	from, to   int // slots
+	from, to   int // slots: what it reads and what it makes
 	patches    []patch
 }
 

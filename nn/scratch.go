@@ -17,12 +17,12 @@ type Scratch struct {
 	norm2  [][f32.Lanes]float64 // one a block of the chunk: squared norms …
 	factor [][f32.Lanes]float32 // … and clip factors, 0 in lanes not in use
 
-	// What the stages work on in this call.
+	// The fields below are what the stages work on in this call.
 	params, sum []float32
-	private     bool        // norms are wanted
-	dropout     *rng.Stream // nil: off
+	private     bool        // whether norms are wanted
+	dropout     *rng.Stream // where dropout draws from; nil if it is off
 
-	squares [2][f32.Lanes]float64 // here because calls through a table would move them to the heap
+	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
 }
 
@@ -76,7 +76,7 @@ func (n *Net) allot() {
 			v.delta = n.newFloats(v.size(), span)
 		}
 		if v.act = v.delta; !v.passing {
-			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // see square
+			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // in whole squares, as dense.sums transposes it
 		}
 	}
 	n.input.place(n)

@@ -34,14 +34,14 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	}
 	f := &streamed{conv: newConv(n, l, in), bands: pooled.Height}
 	n.append(f)
-	f.out = n.newValue(Shape{between.Channels, 2, between.Width}) // a band
+	f.out = n.newValue(Shape{between.Channels, 2, between.Width}) // one band of it
 	f.out.passing = true
 	f.borders()
 	f.step = 2 * l.Stride * in.row()
 	f.pool = &pool{in: f.out, out: n.newValue(pooled), largest: true}
 	n.layers = append(n.layers, LayerInfo{Layer: l, Out: between, Params: f.size(), Forward: f.mulAdds,
 		Weights: f.mulAdds})
-	if rectified { // behind the pooling: see MaxPool.add
+	if rectified { // the ReLU goes behind the pooling, as in MaxPool.add
 		f.rectified, f.pool.out.activated = true, true
 		n.append(rectifier(f.pool.out))
 		n.layers = append(n.layers, LayerInfo{Layer: ReLU{}, Out: between})

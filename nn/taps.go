@@ -23,7 +23,7 @@ func (p *patch) add(read, write int) {
 // stretch is one or two positions along an axis, and the taps through which they
 // read the other side.
 type stretch struct {
-	at    []int // positions
+	at    []int // the positions
 	start int   // what the first position reads through the first tap
 	taps  []tapAt
 }

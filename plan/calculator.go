@@ -14,8 +14,8 @@ import (
 // calculator finds what is missing of σ, s and T, or what they cost.
 type calculator struct {
 	p      *Plan
-	price  pricing // of all rounds that use one record
-	target float64 // ε
+	price  pricing // what all rounds that use one record cost
+	target float64 // the ε that is allowed
 }
 
 // calculate finds the plan for any other combination than solveJointly.
@@ -31,7 +31,7 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 		return nil
 	}
 	if r.isJoint() {
-		// The noise of (treq4) goes with ε where only one of them is given.
+		// Where only one of σ and ε is given, (treq4) ties the other to it.
 		if r.Sigma == 0 {
 			p.Sigma, err = closedform.Sigma(c.target, p.Delta)
 		} else {
@@ -132,7 +132,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 		p.Kind = record.Kind
 		return nil
 	}
-	// The limits of this run are not beyond it, but for rounding.
+	// Rounding may put the limits of this run beyond the run itself.
 	l, err := p.limits(float64(p.copies()) * float64(s*rounds) / float64(p.N))
 	if err != nil {
 		return err

@@ -24,10 +24,10 @@ type Target struct {
 	Delta      float64 // δ in [1e-300, 1)
 	Sigma      float64 // noise multiplier σ in [0.05, 1e6]
 	SampleRate float64 // q in [1e-9, 1]
-	Steps      int     // rounds T in [1, 1e9], of all clients that hold the record
+	Steps      int     // T in [1, 1e9], the rounds of all clients that hold the record
 
-	Sampling  dp.Sampling  // not given: Poisson
-	Adjacency dp.Adjacency // not given: the one natural to the sampling
+	Sampling  dp.Sampling  // if not given, Poisson
+	Adjacency dp.Adjacency // if not given, the one natural to the sampling
 }
 
 // Validate reports every field of t that is outside its range.
@@ -66,11 +66,12 @@ func (t Target) Validate() error {
 
 // Calibration is a release of equal rounds that meets a target.
 type Calibration struct {
-	Sigma      float64 `json:"sigma"`       // σ; solved for: rounded up to 7 digits
-	SampleRate float64 `json:"sample_rate"` // q; solved for: rounded down to 7 digits
-	Steps      int     `json:"steps"`       // T, of all clients that hold the record; solved for: rounded down
+	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if it is solved for
+	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for
+	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if it is solved for
 
-	// What the accountant says of it. EpsilonUpper is at most TargetEpsilon.
+	// The three ε are what the accountant says of it. EpsilonUpper is at most
+	// TargetEpsilon.
 	EpsilonLower  float64 `json:"epsilon_lower"`
 	Epsilon       float64 `json:"epsilon"`
 	EpsilonUpper  float64 `json:"epsilon_upper"`
@@ -142,8 +143,8 @@ func (c *Calibration) Bound() dp.Bound {
 	}
 }
 
-// How near to the budget, relative: noise multipliers, and where a search only
-// has to find out whether and about where there is one.
+// tolerance is how near to the budget a noise multiplier comes, relative to it, and
+// roughly where a search has to find out only whether there is one, and about where.
 const tolerance, roughly = 1e-4, 2e-3
 
 // quantity is one of the three of a release of equal rounds.

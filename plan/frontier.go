@@ -20,9 +20,9 @@ type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
 	Theta      float64 `json:"theta"`
-	Epsilon    float64 `json:"epsilon"` // for a record
+	Epsilon    float64 `json:"epsilon"` // the budget of a record
 	Delta      float64 `json:"delta"`
-	Accountant string  `json:"accountant"` // of the tight columns
+	Accountant string  `json:"accountant"` // by which the tight columns are found
 	Rows       []Row   `json:"rows"`
 }
 

@@ -49,7 +49,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	if p.Conditions, err = closedform.Conditions(p.Method.form(), setting); err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	// As the paper ran it γ is no root, so its own conditions may fail.
+	// The γ of the paper as it was run is no root, so its own conditions may fail.
 	p.Feasible = p.Run != nil && (p.Method == Paper || closedform.Holds(p.Conditions, closedform.SimpleF))
 	if !p.Feasible {
 		if p.Run != nil {
@@ -57,7 +57,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 		}
 		return nil
 	}
-	// No ε below that of (treq4) is to be had for σ, whatever is run.
+	// For σ there is no ε below that of (treq4), whatever is run.
 	record := p.Method.guaranteed(p.upper(p.Epsilon))
 	client := record
 	p.PerRecord, p.PerClient = &record, &client

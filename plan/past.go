@@ -186,7 +186,7 @@ func refuseRepeats(d *json.Decoder) error {
 			return err
 		}
 	}
-	_, err = d.Token() // the end
+	_, err = d.Token() // the closing bracket
 	return err
 }
 

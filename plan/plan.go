@@ -38,7 +38,7 @@ const (
 // sizes s̄ = K/T, as in the paper; a single round may sample θ·s̄.
 type Plan struct {
 	N      int     `json:"n"`
-	Epochs float64 `json:"epochs"` // k, of one client; 0: not found
+	Epochs float64 `json:"epochs"` // k of one client; 0 if it was not found
 	Theta  float64 `json:"theta"`
 
 	// TargetEpsilon is the ε requested, or what (treq4) ties to σ for another
@@ -47,21 +47,22 @@ type Plan struct {
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
-	Sigma         float64 `json:"sigma"` // 0: not found
+	Sigma         float64 `json:"sigma"` // 0 if it was not found
 
-	// Of the closed form, at ε and all rounds that use one record. Gamma is
-	// of the method: corrected unless it is Printed or Paper.
+	// Gamma is γ of the closed form, at ε and all rounds that use one record, in the
+	// method's form: corrected unless that is Printed or Paper.
 	Gamma        float64 `json:"gamma,omitempty"`
 	GammaPrinted float64 `json:"gamma_printed,omitempty"` // as the paper prints it, to compare only
 
-	TMin     int     `json:"t_min"`                // least number of rounds; 2^53 if more, then there is no run
+	TMin     int     `json:"t_min"`                // the least number of rounds; 2^53 stands for more, with no run
 	TMinReal float64 `json:"t_min_real,omitempty"` // what the theorem gives
 	SMax     int     `json:"s_max"`                // largest (mean) sample size, at most K
 	SMaxReal float64 `json:"s_max_real,omitempty"` // K/TMinReal
 	Binding  string  `json:"binding"`              // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
-	// T = θ²k²/(2ε) as the paper prints it, at most 2^53, and its size, at most
-	// K. It is not a bound: no guarantee holds at it. Closed form only.
+	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53, and SMaxAsym
+	// its size, at most K. They are no bounds: no guarantee holds at them. Only the
+	// closed form has them.
 	TMinAsym int `json:"t_min_asym,omitempty"`
 	SMaxAsym int `json:"s_max_asym,omitempty"`
 
@@ -78,17 +79,17 @@ type Plan struct {
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
-	// What one client's rounds cost a record, and what the rounds of all that
-	// hold it cost: the same unless clients share their data. Nil if there is
-	// no run.
+	// PerClient is what one client's rounds cost a record, PerRecord what the rounds of
+	// all that hold it do: the same unless clients share their data. Both are nil if
+	// there is no run.
 	Clients   int       `json:"clients"`
 	Shared    bool      `json:"shared"`
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
 
-	// Conditions of Theorems Main and simpleF, evaluated for the run that is
+	// Conditions are those of Theorems Main and simpleF, evaluated for the run that is
 	// really done (k' = sT/N); without a run, for the real-valued TMinReal and
-	// SMaxReal. Main need not hold for the plan to be feasible. Empty if the
+	// SMaxReal. Main need not hold for the plan to be feasible. There are none if the
 	// method is not the closed form.
 	Conditions []closedform.Condition `json:"conditions"`
 
@@ -103,7 +104,7 @@ type Run struct {
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
 	Rounds        int     `json:"rounds"`            // T = ⌊K/s⌋
 	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K', not computed
+	Remainder     int     `json:"remainder"`         // K - K', which is not computed
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N
 }
 

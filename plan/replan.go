@@ -14,13 +14,13 @@ import (
 // already: Appendix "DP Calculator", the steps for j > 0.
 type NextRequest struct {
 	Past    []dp.Event // all rounds so far that use the record, of all clients, of one sampling and adjacency
-	N       int        // size of the data set; not given: that of the last event
+	N       int        // records in the data set; if not given, those of the last event
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
-	Sigma   float64    // its noise multiplier σ_j in [0.05, 1e6]; not given: the least of σ_eq(ε, δ) and the past's
+	Sigma   float64    // its noise multiplier in [0.05, 1e6]; if not given, the least of σ_eq(ε, δ) and the past's
 	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg
-	Delta   float64    // δ in [1e-300, 1); not given: 1/N, if N ≥ 100
+	Delta   float64    // δ in [1e-300, 1); if not given, 1/N, for N ≥ 100
 
-	// Clients is how many clients run the next leg, in [1, 1e6]; not given: 1.
+	// Clients is how many clients run the next leg, in [1, 1e6]; if not given, 1.
 	// If the data is Shared, all of them hold each record, and a record pays
 	// for the next legs of all. Past is not multiplied.
 	Clients int
@@ -110,7 +110,7 @@ type Next struct {
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌊K_j/s_j⌋, of one client
-	EpsilonUpper *float64 `json:"epsilon_upper"` // nil: the accountant has none
+	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if the accountant has none
 }
 
 // choices is about how many sizes are looked at before the best is narrowed
@@ -187,7 +187,7 @@ func (p *Next) choose(ctx context.Context, acc dp.Accountant) error {
 	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
 	sizes := p.sizes(min(p.N, k))
 	best := stop{}
-	beyond := 0 // the next size looked at after best
+	beyond := 0 // the size that was looked at next after best
 	var why error
 	for _, s := range sizes {
 		if err := context.Cause(ctx); err != nil {

@@ -26,13 +26,13 @@ type Request struct {
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]; joint plans: from 1.4142136
 	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], for a record
-	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); not given: 1/N, if N ≥ 100
-	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; not given: 1, constant sizes
+	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, for N ≥ 100
+	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
 
-	Method    Method       `json:"method,omitempty"`    // not given: ClosedForm
-	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // not given: add-or-remove; the closed form has no other
+	Method    Method       `json:"method,omitempty"`    // if not given, ClosedForm
+	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove; the closed form has no other
 
-	// Clients is how many clients there are, in [1, 1e6]; not given: 1. If the
+	// Clients is how many clients there are, in [1, 1e6]; if not given, 1. If the
 	// data is Shared, all of them hold each record, and a record pays for the
 	// rounds of all.
 	Clients int  `json:"clients,omitempty"`

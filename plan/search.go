@@ -19,7 +19,7 @@ type dial struct {
 	start       float64                 // a guess
 	least, most float64
 	slope       float64 // a guess of d log ε/d log v; negative if more of it costs less
-	tol         float64 // relative, in v
+	tol         float64 // how near to the crossing, relative to v
 	near        float64 // a cost less than this below the budget, in log ε, is near enough
 }
 
@@ -64,7 +64,7 @@ func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	e := excess(v)
 	slope, step := d.slope, 0.0
 	for e != 0 {
-		// A little beyond where the slope leads, and ever farther.
+		// The next value is a little beyond where the slope leads, and ever farther.
 		step = math.Copysign(min(max(1.2*math.Abs(e/slope), 2*math.Abs(step), 2*d.tol), 1+2*math.Abs(step)), -e*d.slope)
 		next := min(max(v*math.Exp(step), d.least), d.most)
 		if next == v {

@@ -31,7 +31,7 @@ func (p *page) row(name, format string, args ...any) { p.line(name+"\t"+format, 
 
 // paragraph ends the columns above it.
 func (p *page) paragraph(text string) {
-	p.Flush() // into memory, which does not fail
+	p.Flush() // writing into memory does not fail
 	fmt.Fprintf(&p.text, "\n%s\n", text)
 }
 

@@ -8,7 +8,11 @@
 // conditions and cost more than ε. They are upper bounds, loose by about 2 to
 // 8 times in ε for constant sizes at δ = 1/N, and more for growing sizes. Their
 // merit is that they can be solved by hand for any of the parameters.
-// [Accountant] is simpleF, [MomentAccountant] thm1.
+//
+// To begin: [Sigma] and [Limit] plan a run for (ε, δ), [Conditions] says by how much
+// a run meets each requirement of the theorems, and two accountants turn a run into
+// its ε, [Accountant] by simpleF and [MomentAccountant] by thm1. [Budget] divides
+// one (ε, δ) among several learning tasks.
 //
 // # Notation
 //

@@ -136,7 +136,7 @@ func conditions(form Form, s Setting) ([]Condition, error) {
 		atLeast(Main, "minT", s.Rounds, minT),
 		atLeast(SimpleF, "treq1", safeG(sigmaEq)*n, s.MaxSize),
 		atLeast(SimpleF, "treq2", pole*pole*(gamma*k), s.Epsilon),
-		atLeast(SimpleF, "treq3", s.Rounds, minT), // s̄ = kN/T: (minT) and (treq3) are one
+		atLeast(SimpleF, "treq3", s.Rounds, minT), // with s̄ = kN/T, (minT) and (treq3) are the same
 		atLeast(SimpleF, "treq4", s.Sigma, sigmaEq),
 	}
 	for _, c := range cs {

@@ -52,9 +52,9 @@ func (f Form) firstPole() float64 {
 type curve struct {
 	form     Form
 	sigma    float64
-	pole     float64 // the largest a: √h(σ) or the first term's pole
-	gap1     float64 // the first term's pole, less pole
-	gap2     float64 // √h(σ), less pole
+	pole     float64 // the largest a there is: √h(σ), or where the first term has its pole
+	gap1     float64 // how far the first term's pole is above pole
+	gap2     float64 // how far √h(σ) is above pole
 	rootH    float64
 	exponent float64 // e^{3/σ²}
 }
@@ -160,7 +160,7 @@ func GammaAt(form Form, sigma, x float64) (float64, error) {
 	a, d := at(math.Exp(t))
 	gamma := x / (a * a)
 	if a < d {
-		gamma = c.rhs(a, d) // hardly depends on a here
+		gamma = c.rhs(a, d) // the more exact of the two forms: it hardly depends on a here
 	}
 	return gamma * (1 + slack), nil
 }

@@ -30,7 +30,7 @@ func (g Growing) At(i int) int {
 	x := float64(min(i+1, g.Rounds)) / float64(g.Rounds)
 	size := float64(g.Largest) * math.Pow(x, g.Power)
 	if whole := math.Round(size); math.Abs(size-whole) <= 4*ulp*size {
-		size = whole // not one more for a rounding error
+		size = whole // a rounding error must not make it one more
 	}
 	return max(1, int(math.Ceil(size)))
 }
@@ -57,10 +57,10 @@ func (g Growing) Run(k int) dp.Run {
 // Growth is a plan of [Grow].
 type Growth struct {
 	Sizes      Growing
-	Run        dp.Run      // of Sizes, with what is left of K
-	Theta      float64     // of Run: at most 1+p
+	Run        dp.Run      // what Sizes compute, and what is left of K
+	Theta      float64     // θ of Run, at most 1+p
 	Sigma      float64     // σ_eq(ε, δ), the noise multiplier to use
-	Conditions []Condition // of Run, at ε and Sigma: all of Theorem simpleF are met
+	Conditions []Condition // what Run is held to, at ε and Sigma: all of Theorem simpleF are met
 }
 
 // Grow plans the fewest rounds T that Theorem simpleF, with the corrected γ,
@@ -101,7 +101,7 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		})
 		return g, err == nil && Holds(g.Conditions, SimpleF)
 	}
-	// One size fewer each step: the first that will do is the largest.
+	// The search goes down by one size a step, so the first that will do is the largest.
 	down := sort.Search(most, func(down int) bool {
 		_, ok := try(most - down)
 		return ok

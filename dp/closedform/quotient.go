@@ -14,11 +14,11 @@ import (
 //	ε ≥ R(ε) = k·q·rhs(σ_eq(ε), q),  q = θ²s̄/N,  √q below the pole at σ_eq(ε)
 type quotient struct {
 	form   Form
-	l      float64 // ln(1/δ), of the δ asked about
+	l      float64 // ln(1/δ) of the δ that is asked about
 	delta  float64
 	k, q   float64
 	root   float64 // √q
-	second float64 // the σ at which √h(σ) = √q: the least allowed
+	second float64 // the least σ that is allowed, at which √h(σ) = √q
 }
 
 func newQuotient(form Form, s Setting) quotient {
@@ -120,8 +120,8 @@ func (q quotient) smallestFrom(least float64) (float64, error) {
 		}
 		eps = turnEps
 	}
-	// The least step takes it past a root and through a near miss; 1e-8 is
-	// also what may be lost.
+	// A step of 1e-8 goes past a root, and through where the function nearly has
+	// one; it is also the most that may be lost.
 	for range 1_000_000 {
 		r := q.atLeast(eps)
 		switch {

@@ -12,7 +12,7 @@ import (
 // are tested, corners and all. Within them nothing leaves the range of float64.
 // They are far wider than any use; what is outside is refused by name.
 const (
-	MinDelta = 1e-300 // and δ < 1
+	MinDelta = 1e-300 // δ is below 1, besides
 	MaxN     = 1 << 53
 	// MinSigma is √2, at and below which the theorem has no ε, and a little:
 	// closer to it the rounding of ε is not small.
@@ -23,10 +23,10 @@ const (
 	minEpsilon, maxEpsilon = 1e-60, 1e30
 	minEpochs, maxEpochs   = 1e-20, 1e20
 	maxTheta               = 1e10
-	maxFreeSigma           = 1e20 // of Epsilon: the noise of a Setting may be free
-	maxPower               = 100  // of a growing sequence
-	// Of γ(σ, x): all σ_eq(ε, δ) and ε/k of the ranges above, and below √2 for
-	// the functions' own sake.
+	maxFreeSigma           = 1e20 // what Epsilon takes, as the noise of a Setting may be free
+	maxPower               = 100  // the power of a growing sequence
+	// The arguments of γ(σ, x) are all σ_eq(ε, δ) and ε/k of the ranges above, and
+	// some σ below √2, for those who want to see the function there.
 	minGammaSigma, maxGammaSigma = 0.1, 1e35
 	minX, maxX                   = 1e-250, 1e100
 )

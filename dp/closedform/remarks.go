@@ -9,7 +9,7 @@ import (
 // sequence has an event for each of its sizes.
 type remarks struct {
 	list []remark
-	at   map[string]int // of a text in list
+	at   map[string]int // where a text stands in the list
 }
 
 type remark struct {

@@ -66,7 +66,7 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 		return []Condition{atLeast(Thm1, "sigma", sigma, m.noise(0, eps, -math.Log(delta))), r0}, nil
 	}
 	u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma)
-	need := math.Inf(1) // beyond u₀ or u₁ = 1
+	need := math.Inf(1) // where u₀ or u₁ is 1 or more, no noise is enough
 	if u0 < 1 && u1 < 1 {
 		need = m.noise(m.R(form, sigma), eps, -math.Log(delta))
 	}

@@ -12,8 +12,8 @@ import (
 
 // The ranges of [Epsilon] and [Mu], ends included.
 const (
-	Largest  = 1e150  // of μ and ε: squares stay in the range of float64
-	MinDelta = 1e-300 // and δ < 1: δ stays a normal float64
+	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
+	MinDelta = 1e-300 // the least δ, still a normal float64; δ is below 1
 )
 
 // Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy
@@ -43,7 +43,7 @@ func LogDelta(mu, eps float64) float64 {
 	}
 	ra, rb := mills(a), mills(b)
 	difference := ra - rb
-	if rb > ra/2 { // it cancels: integrate -R' > 0 instead
+	if rb > ra/2 { // the difference would cancel, the integral of -R' > 0 does not
 		difference = mu * quad.Fixed(func(t float64) float64 {
 			return millsSlope(eps/mu + mu*t)
 		}, -0.5, 0.5, quadratureNodes, quad.Legendre{}, 0)
@@ -70,7 +70,7 @@ func Epsilon(mu, delta float64) (float64, error) {
 		return 0, nil
 	}
 	excess := func(eps float64) float64 { return LogDelta(mu, eps) - l }
-	// δ < P(Z > a): where the tail is δ, ε is too large.
+	// As δ < P(Z > a), the ε at which that tail is δ is too large.
 	hi := mu * (TailQuantile(delta) + mu/2) * (1 + 1e-12)
 	eps, err := root.Find(excess, 0, hi, 1e-15)
 	if err != nil {
@@ -91,13 +91,13 @@ func Mu(eps, delta float64) (float64, error) {
 	}
 	l, z := math.Log(delta), TailQuantile(delta)
 	excess := func(mu float64) float64 { return LogDelta(mu, eps) - l }
-	// δ < P(Z > ε/μ - μ/2), so μ is beyond where that tail is δ …
+	// As δ < P(Z > ε/μ - μ/2), μ is beyond where that tail is δ …
 	r := math.Sqrt(z*z + 2*eps)
 	least := r - z
-	if z > 0 { // without cancellation
+	if z > 0 { // the same without cancellation
 		least = 2 * eps / (r + z)
 	}
-	// … and δ ≤ δ(0) < μ/√(2π).
+	// … and as δ ≤ δ(0) < μ/√(2π), beyond δ√(2π).
 	least = max(least, math.Sqrt(2*math.Pi)*delta)
 	lo, hi, err := root.Bracket(excess, least*(1-1e-12), least*2)
 	if err != nil {

@@ -12,17 +12,17 @@ import "math"
 // h, smooth and number of points is valid, a bad choice makes them wide.
 type contour struct {
 	lambda, step float64
-	smooth       float64 // of the Gaussian added to the loss
-	decay        float64 // of all Gaussian parts together: |M| falls as e^(-decay·t²/2)
+	smooth       float64 // μ² of the Gaussian that is added to the loss
+	decay        float64 // μ² of all Gaussian parts together: |M| falls as e^(-decay·t²/2)
 	logScale     float64 // K(λ) with the Gaussian parts
-	center       float64 // Σ T·c, the phase t·center is taken out of the points
+	center       float64 // Σ T·c: the phase t·center is taken out of the points
 	out          float64
 
 	points             []point
-	delta, most, least sumError // of the sums for δ and for the gap
+	delta, most, least sumError // the errors of the sums for δ and for the gap
 
-	relative float64 // rounding of the discrete measure's probabilities
-	shift    float64 // and of its losses, in ε
+	relative float64 // how far rounding moves the discrete measure's probabilities
+	shift    float64 // how far rounding moves its losses, in ε
 	aliases  []alias
 	bulk     []alias // Chernoff bounds of the δ of what is peeled off
 }
@@ -100,8 +100,8 @@ func (r *release) contour(s shape) *contour {
 	}
 	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*float64(len(r.rounds)))
 	c.relative = math.Expm1(1.01 * (c.relative + scale)) // (1+e)^T
-	// A tenth more: less the gap's lower bound, the upper bound of δ does not quite
-	// fall with ε.
+	// It is a tenth more, as the upper bound of δ, from which the gap's lower bound is
+	// subtracted, does not quite fall with ε.
 	c.shift = 1.1 * (c.shift + unit*4*(math.Abs(c.center)+float64(len(r.rounds))))
 
 	c.points = make([]point, n)
@@ -360,7 +360,8 @@ func (c *contour) bounds(eps float64) (lower, upper float64, s sums) {
 	upper = max(0, scale*(s.delta+wrong))*(1+relative) - max(0, least)
 	upper = max(0, upper) + c.rest(nearer) + c.out
 	lower = scale*max(0, s.delta-wrong)*max(0, 1-relative) - most - c.copies(nearer, alias.logDelta)
-	// In this form NaN, of what is out of the range of float64, is no bound.
+	// The conditions are such that NaN, which is what leaves the range of float64, is
+	// no bound.
 	if !(lower > 0) {
 		lower = 0
 	}

@@ -30,7 +30,7 @@ func (q query) exact() *exactForm {
 	d := q.directions[0]
 	switch {
 	case !sampled:
-		mu := math.Sqrt(squares) // times the sensitivity
+		mu := math.Sqrt(squares) // for a sensitivity of 1
 		if d != remove {
 			mu *= 2
 		}
@@ -40,7 +40,7 @@ func (q query) exact() *exactForm {
 		}
 	case rounds == 1 && d != replace:
 		s := q.specs[0]
-		if d == fixed { // C_q(G_{2/σ}), the same at ε ≥ 0
+		if d == fixed { // C_q(G_{2/σ}) has the same δ at every ε ≥ 0
 			s.sigma /= 2
 		}
 		return &exactForm{

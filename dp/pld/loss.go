@@ -16,11 +16,11 @@ import (
 type direction int
 
 const (
-	// remove: P = φ·g, Q = φ: the record is in the data set of P only.
+	// remove is P = φ·g and Q = φ: the record is in the data set of P only.
 	remove direction = iota
-	// add: P = φ, Q = φ·g.
+	// add is P = φ and Q = φ·g.
 	add
-	// replace: P(x) = φ(x)·g(x), Q(x) = φ(x)·g(-x): the record is replaced by one
+	// replace is P(x) = φ(x)·g(x) and Q(x) = φ(x)·g(-x): the record is replaced by one
 	// with the opposite gradient.
 	replace
 	// fixed is the symmetric pair of the trade-off function C_q(G_{2/σ}) (Dong,
@@ -40,9 +40,9 @@ type branch struct {
 // round is one kind of round of a release: its loss, restricted to where all
 // but a probability out of P lies.
 type round struct {
-	q, sigma float64 // of the pair: σ/2 for fixed
+	q, sigma float64 // those of the pair, whose σ is half the round's for fixed
 	count    float64 // T, the number of such rounds
-	out      float64 // probability outside the parts
+	out      float64 // the probability outside the parts
 
 	bulk part
 	jump *part // the large losses, where a release is peeled
@@ -51,9 +51,9 @@ type round struct {
 // part is a part of the loss of a round.
 type part struct {
 	branches []branch
-	atom     float64 // probability of the loss 0
+	atom     float64 // the probability of the loss 0
 
-	last *rule // of tilt
+	last *rule // what tilt used last
 }
 
 // newRound restricts the loss such that each tail has a probability of at most
@@ -68,13 +68,13 @@ func newRound(d direction, s spec, tail, threshold float64) *round {
 	mixed := max(sigma*tailPoint(tail/2), 1+sigma*tailPoint(tail/(2*q)))
 	mixedBelow := func(x float64) float64 { return (1-q)*upperTail(-x/sigma) + q*upperTail((1-x)/sigma) }
 	mixedAbove := func(x float64) float64 { return (1-q)*upperTail(x/sigma) + q*upperTail((x-1)/sigma) }
-	var large branch // the one that has the large losses
+	var large branch // the branch that has the large losses
 	switch d {
 	case remove:
 		large = branch{1, 1, 0, low, mixed}
 		r.out = mixedBelow(low) + mixedAbove(mixed)
 	case add:
-		r.bulk.branches = []branch{{0, -1, 0, low, -low}} // losses are at most -log(1-q)
+		r.bulk.branches = []branch{{0, -1, 0, low, -low}} // as losses are at most -log(1-q)
 		r.out = 2 * upperTail(-low/sigma)
 	case replace:
 		large = branch{1, 1, -1, low, mixed}

@@ -1,6 +1,7 @@
 // Package pld is a certified tight accountant: intervals that are proved to
 // hold the ε of a composition of sampled Gaussian mechanisms at a given δ, and
-// its δ at a given ε, in float64.
+// its δ at a given ε, in float64. Ask the zero [Accountant] what some rounds cost;
+// the upper end is what may be claimed.
 //
 // # What is accounted
 //
@@ -65,7 +66,7 @@ const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
 	MaxRounds          = 1e12
-	MinDelta           = 1e-100 // and δ < 1
+	MinDelta           = 1e-100 // δ is below 1, besides
 	MaxEpsilon         = 1e6
 	// DefaultAccuracy is the width of an interval over its ε or δ.
 	DefaultAccuracy = 1e-3

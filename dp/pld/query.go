@@ -31,7 +31,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	if a.Accuracy != 0 && !(a.Accuracy >= minAccuracy && a.Accuracy <= 0.5) {
 		invalid = append(invalid, fmt.Errorf("pld: accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
-	refused := map[string]bool{} // one event for each reason: there may be thousands
+	refused := map[string]bool{} // each reason is told for one event, as there may be thousands
 	refuse := func(format string, args ...any) {
 		if !refused[format] {
 			refused[format] = true
@@ -90,7 +90,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		return query{}, err
 	}
 	if err := errors.Join(invalid...); err != nil {
-		for _, e := range uncovered { // not covered, but not only that
+		for _, e := range uncovered { // the error as a whole is not dp.ErrNotCovered
 			err = fmt.Errorf("%w\n%v", err, e)
 		}
 		return query{}, err

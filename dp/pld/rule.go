@@ -13,7 +13,8 @@ const unit = 0x1p-53
 // panelNodes is the number of Gauss–Legendre nodes of a panel.
 const panelNodes = 32
 
-// The Gauss–Legendre rule on [-1, 1], and the logarithms of its weights.
+// legendreX are the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the
+// logarithms of its weights.
 var legendreX, legendreLogW = legendre()
 
 func legendre() (x, logW [panelNodes]float64) {
@@ -52,7 +53,7 @@ func (r *round) logBound(p panel, lambda, t, rho float64) float64 {
 	most := math.Inf(-1)
 	left := p.center - reach
 	leftUp, leftDown := 0.0, 0.0
-	up, down := b.weight+lambda*b.up, lambda*b.down // exponents of g(x), g(-x)
+	up, down := b.weight+lambda*b.up, lambda*b.down // the exponents of g(x) and g(-x)
 	if up != 0 {
 		leftUp = up * r.loss(left)
 	}
@@ -118,7 +119,7 @@ func (r *round) maxShrink(first, last, angle float64) float64 {
 // most 2 + 2/(k²-1): together 4.01·M·ϱ^(-2n)/(1-ϱ^(-2)) times the half-width.
 func (r *round) logError(p panel, lambda, t float64) float64 {
 	rhos := []float64{1.5, 2, 2.8, 4, 6}
-	if t == 0 { // smooth enough for any of them
+	if t == 0 { // the integrand is smooth enough for any of them
 		rhos = rhos[1:2:2]
 	}
 	best := math.Inf(1)
@@ -132,10 +133,10 @@ func (r *round) logError(p panel, lambda, t float64) float64 {
 // rule is a discrete measure that stands for a part of the loss: node j has the
 // loss y[j] and the probability e^logP[j] under P.
 type rule struct {
-	panels, dropped []panel // dropped ones have no nodes
+	panels, dropped []panel // those that are dropped have no nodes
 	y, logP         []float64
 	// moved bounds the rounding of each y, including that of its x; weighed the
-	// relative rounding of e^logP. Both without the factor unit.
+	// relative rounding of e^logP. Both lack the factor unit.
 	moved, weighed []float64
 }
 
@@ -169,7 +170,7 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 		top = max(top, math.Log(p.atom))
 	}
 	var kept, dropped []panel
-	var logs []float64 // bounds of errors
+	var logs []float64 // logarithms of bounds of the errors
 	for len(todo) > 0 {
 		q := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -211,7 +212,7 @@ func (r *round) newRule(ps []panel, atom float64) *rule {
 		logHalf := math.Log(p.half)
 		for i, t := range legendreX {
 			x := p.center + p.half*t
-			shift := 3 * (math.Abs(x) + p.half) // of x
+			shift := 3 * (math.Abs(x) + p.half) // how far rounding may move x
 			logDensity := -x*x/(2*variance) - logNorm
 			y, moved := 0.0, 0.0
 			for side, factor := range [...]float64{p.branch.up, p.branch.down} {

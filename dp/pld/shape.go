@@ -27,7 +27,7 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	for _, one := range r.rounds {
 		count += one.count
 	}
-	// Up to there the rounding of the rounds' transforms is a part of the width.
+	// Up to this size the rounding of the rounds' transforms is a part of the width.
 	most := math.Log(roundingShare * min(0.5, width*s.lambda) / (300 * unit * count))
 	for range 10 {
 		s.lambda *= 0.8
@@ -52,7 +52,7 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 		p.smooth = min(p.smooth, 0.3/(fall*(fall-1)))
 	}
 	if r.gauss > 40*p.smooth {
-		p.smooth = 0 // decays by itself
+		p.smooth = 0 // the integrand decays by itself
 	}
 	decay := r.gauss + p.smooth
 	logScale := r.tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
@@ -64,7 +64,7 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 	target := logScale - logTolerance - math.Log(aliasShare)
 	p.aliases, p.period = r.aliasesFor(s, decay, target, logTolerance+math.Log(aliasShare/2))
 
-	// The errors cut of the sums, at τ = t√decay.
+	// What is cut off the sums is bounded at τ = t√decay.
 	root := math.Sqrt(decay)
 	excess := logScale - logTolerance - math.Log(cutShare)
 	for tau := 2.5; ; tau += 0.1 {
@@ -102,8 +102,8 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 			consider(1, at(s.lambda/(2+f)))
 		}
 	}
-	consider(1, alias{0, 0}) // δ ≤ 1
-	// At least so long that the aliases' sums converge at once.
+	consider(1, alias{0, 0}) // says that δ ≤ 1
+	// The period is so long that the aliases' sums converge at once.
 	shortest := 3 / min(math.Abs(best[0].lambda-s.lambda), math.Abs(best[1].lambda-s.lambda))
 	return best[:], max(period[0], period[1], shortest)
 }

@@ -65,7 +65,7 @@ func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper flo
 		return lower, min(upper, up)
 	}
 	whole.run(max(accuracy, firstLook))
-	for range 3 { // what is peeled off counts again if ε is smaller than thought
+	for range 3 { // as the threshold depends on ε, which may come out smaller than thought
 		before := whole.upper
 		peeled := whole.peel(d, q.specs, accuracy)
 		if peeled == nil {
@@ -87,9 +87,9 @@ type search struct {
 	*release
 	delta, logDelta float64
 	saddle          saddle  // where the next contour goes
-	fall            float64 // density over -δ' there, as far as known
+	fall            float64 // the density over -δ' there, as far as it is known
 	lower, upper    float64
-	limited         bool // the work did not allow the accuracy
+	limited         bool // whether the limit of work did not allow the accuracy
 }
 
 func (r *release) search(s saddle, delta float64) *search {
@@ -106,7 +106,7 @@ func (s *search) relative() float64 {
 
 // width is the width of ε that is asked for.
 func (s *search) width(accuracy float64) float64 {
-	if s.saddle.epsilon == 0 { // is it?
+	if s.saddle.epsilon == 0 { // ε may be 0, which has no relative width
 		return accuracy * s.saddle.spread
 	}
 	return accuracy * max(s.saddle.epsilon, floor*s.saddle.spread)
@@ -201,7 +201,7 @@ func (s *search) step(accuracy float64) {
 		s.fall = max(s.fall/2, min(16*s.fall, sum.most/(gapMostMean*sum.slope)))
 	}
 	if near {
-		s.fall *= 1.5 // the plan was right, and not enough
+		s.fall *= 1.5 // the contour was in the right place, and still too coarse
 	}
 }
 
@@ -268,7 +268,7 @@ func largest(d direction, specs []spec) (loss float64) {
 	if d != add {
 		return math.Inf(1)
 	}
-	for _, s := range specs { // infinite at q = 1
+	for _, s := range specs { // a round with q = 1 makes the bound infinite
 		loss -= s.count * math.Log1p(-s.q)
 	}
 	return loss * (1 + 1e-12)
@@ -357,7 +357,7 @@ func (r *release) chernoff(lambda, delta float64) float64 {
 // solve returns ends with δ(upper) ≤ delta ≤ δ(lower); start and width are about
 // where and how far from each other they are.
 func (c *contour) solve(start, delta, width float64) (lower, upper float64) {
-	width = min(width, 1/c.lambda) // further off the bounds are not those planned
+	width = min(width, 1/c.lambda) // farther off, the bounds are wider than planned
 	if _, most, _ := c.bounds(-c.shift); most <= delta {
 		return 0, 0
 	}

@@ -55,10 +55,10 @@ func (p pair) divergence(a float64) float64 {
 // excess over the tangent at 1 is not negative.
 func logExcess(l, a float64) float64 {
 	y := a * l
-	if y > negligible { // so is what is subtracted, nearly
+	if y > negligible { // beside e^y what is subtracted is next to nothing
 		return l + y + math.Log1p(-math.Exp(-y)*(1-a*math.Expm1(-l)))
 	}
-	if v := math.Expm1(l); math.Abs(v)*(1+a) < 0.1 { // binomial series
+	if v := math.Expm1(l); math.Abs(v)*(1+a) < 0.1 { // the binomial series converges fast
 		term, sum := 1.0, 1.0
 		for j := 2.0; math.Abs(term) > 1e-17; j++ {
 			term *= v * (1 + a - j) / (1 + j)

@@ -28,7 +28,7 @@ func (p pair) logMoment(a float64) float64 {
 		s.panel(f, lo+(hi-lo)*float64(i)/n, lo+(hi-lo)*float64(i+1)/n)
 	}
 	low, high := p.fixedPoint(0, a), p.fixedPoint(2+2*a, a)
-	// The high peak first, as to its left the integrand may rise all the way.
+	// The high peak is first, as the integrand may rise all the way to it.
 	first := max(hi, high)
 	for left := first; left > hi && matters(left); left = first {
 		first = max(hi, left-width)

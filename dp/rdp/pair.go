@@ -20,11 +20,11 @@ type pair struct {
 type shape int
 
 const (
-	// gaussian: P = N(1, sigma²), Q = φ, without sampling.
+	// gaussian is P = N(1, sigma²) and Q = φ, without sampling.
 	gaussian shape = iota
-	// mixture: P = φ·g, Q = φ.
+	// mixture is P = φ·g and Q = φ.
 	mixture
-	// opposite: P(x) = φ(x)·g(x), Q(x) = φ(x)·g(-x).
+	// opposite is P(x) = φ(x)·g(x) and Q(x) = φ(x)·g(-x).
 	opposite
 	// symmetric is the pair of the trade-off function C_q(G_{1/sigma}): on x > ½
 	// the mixture and, with P and Q exchanged, its mirror image; what is left

@@ -33,7 +33,8 @@ func (s *logSum) panel(f func(float64) float64, lo, hi float64) {
 	}
 }
 
-// The Gauss–Legendre rule on [-1, 1], and the logarithms of its weights.
+// legendreX are the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the
+// logarithms of its weights.
 var legendreX, legendreLogW = legendre()
 
 const panelNodes = 16

@@ -3,6 +3,9 @@
 // Rényi divergences of the worst pair of neighbours at every real order, their
 // sums over rounds, and an accountant that takes the best of all orders.
 //
+// To begin, ask the zero [Accountant] what some rounds cost. [Divergence] is one
+// round at one order, and [Epsilon] and [Delta] turn an order's sum into (ε, δ).
+//
 // The worst pairs, for one record with a clipped gradient of norm at most C and
 // noise N(0, C²σ²), in units of C, are
 //
@@ -34,8 +37,8 @@ import (
 
 // The ranges that are covered; beyond them is dp.ErrNotCovered.
 const (
-	MinSigma, MaxSigma = 0.1, 1e6 // noise multiplier
-	MinRate            = 1e-30    // sample rate
+	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
+	MinRate            = 1e-30    // of the sample rate q
 )
 
 // The orders that are searched, by their distance from 1.
@@ -52,8 +55,9 @@ const (
 // different pairs, no events, σ outside [MinSigma, MaxSigma] and q below
 // MinRate.
 type Accountant struct {
-	// Orders are the only ones used, each above 1, to compare with accountants
-	// that have such a list. With none, the best of all orders is found.
+	// Orders, each in (1, 1e10], are the only ones that are looked at, to compare
+	// with accountants that have such a list. With none, the best of all orders is
+	// found.
 	Orders []float64
 }
 
@@ -91,7 +95,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 		return dp.Bound{}, err
 	}
 	b.Delta = r.totalVariation()
-	if delta := roundedExp(l); delta < b.Delta { // not if it is NaN, out of float64's range
+	if delta := roundedExp(l); delta < b.Delta { // false if delta is NaN, as it is out of float64's range
 		b.Delta = delta
 	}
 	b.DeltaUpper = b.Delta

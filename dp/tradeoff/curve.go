@@ -16,8 +16,8 @@ type Side string
 const (
 	Exact         Side = "exact"         // the true curve, to rounding
 	Lower         Side = "lower"         // nowhere above the true curve: safe
-	Upper         Side = "upper"         // nowhere below it
-	Approximation Side = "approximation" // on either side: no guarantee
+	Upper         Side = "upper"         // nowhere below the true curve
+	Approximation Side = "approximation" // on either side of it: no guarantee
 )
 
 // Label is what a curve must say of itself. Accountant, Adjacency and Sampling

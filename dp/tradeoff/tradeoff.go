@@ -5,6 +5,10 @@
 // neighbouring data sets it was made from. 1-α is perfect privacy and 0 none; a
 // release is f-DP if no pair of neighbours has a smaller curve.
 //
+// To begin: [Alphas] is where to look, [Training] makes the curves of some rounds
+// out of what an accountant proves, [Sample] those of a function such as [Gaussian],
+// and [Curves.WriteCSV] writes them.
+//
 // All functions here are symmetric: they speak for a pair in both orders. A
 // lower curve is the safe one. Arguments outside of the stated ranges give 0,
 // which is true of every release.

@@ -11,8 +11,8 @@ import (
 // Profile says at which ε an accountant is asked for its δ: n of them, from 0
 // to its ε at the smallest δ, equidistant.
 type Profile struct {
-	SmallestDelta float64 // in (0, 1)
-	Epsilons      int     // at least 2
+	SmallestDelta float64 // the smallest δ, in (0, 1)
+	Epsilons      int     // how many ε, at least 2
 }
 
 // Training returns what a's privacy profile δ(ε) says of the release's curve,

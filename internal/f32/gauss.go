@@ -111,11 +111,11 @@ func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
 // [0, ½], that is √(e·2 ln 2 + t·G(t)).
 func radius(k uint32) float32 {
 	w := float32(int32(k&math.MaxInt32)) + gaussTable[16]
-	w *= gaussTable[17] // u, or 1−u if u ≥ ½
+	w *= gaussTable[17] // u or, if u ≥ ½, 1−u
 	b := math.Float32bits(w)
 	e := int32(oneHalfBits>>23) - int32(b>>23)
 	t := math.Float32bits(gaussTable[15] - math.Float32frombits(b&mantissaBits|oneHalfBits))
-	if k > math.MaxInt32 { // of integers, for the compiler makes no branch of that
+	if k > math.MaxInt32 { // compared as integers, of which the compiler makes no branch
 		e, t = 0, b
 	}
 	v := math.Float32frombits(t)
@@ -156,7 +156,7 @@ func addPair(x []float32, i int, r float32, word uint32, scale float32) {
 
 const (
 	signBit     = 1 << 31
-	lowAngleBit = 2 // the half part that makes the angle the middle of its part
+	lowAngleBit = 2 // half a part, so that an angle is the middle of its part
 )
 
 // rareRadiusOf returns √(−2 ln u) for u = (k+(b+½)·2^-64)·2^-32. It uses nothing

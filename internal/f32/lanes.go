@@ -61,7 +61,7 @@ func tanhPortable(x []float32) {
 		r, k := expm1(v + v)
 		s := powerOf2(k)
 		e := float32(s*r) + (s - 1) // e^2x − 1
-		x[i] = e / (e + 2)          // never above 1
+		x[i] = e / (e + 2)          // which is never above 1
 	}
 }
 
@@ -130,7 +130,7 @@ func expm1(v float32) (r float32, k int32) {
 func expPortable(x []float32) {
 	for i, v := range x {
 		r, k := expm1(clamp(v, expTable[2], expTable[3]))
-		// Two factors, since 2^k alone may be out of range.
+		// 2^k is made of two factors, since it may be out of range by itself.
 		half := k >> 1
 		x[i] = float32((r+1)*powerOf2(half)) * powerOf2(k-half)
 	}

@@ -6,8 +6,8 @@ const (
 	panelTerms  = 512
 	panelRows   = 32 * TileRows // of A: 384 KB
 	panelBlocks = 16            // of B: 512 KB
-	farApart    = 1024          // floats, a page: rows of A farther apart are copied,
-	reusedA     = 2 * TileCols  // if they are used for as many blocks
+	farApart    = 1024          // floats in a page: rows of A that are farther apart are copied …
+	reusedA     = 2 * TileCols  // … if they are used for at least as many blocks
 	tileFloats  = TileCols * Lanes
 )
 
@@ -112,7 +112,7 @@ func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j
 			}
 		}
 	}
-	s.tile = Tile{} // hold on to nothing of the caller's
+	s.tile = Tile{} // the scratch must not hold on to what is the caller's
 }
 
 // mulEdge computes a tile of which only the first n columns exist in C, in a

@@ -18,7 +18,7 @@ func peakFMAPortable(rounds int) (flops int) {
 		s0, s1, s2, s3 = s0*f+f, s1*f+f, s2*f+f, s3*f+f
 		s4, s5, s6, s7 = s4*f+f, s5*f+f, s6*f+f, s7*f+f
 	}
-	if s0+s1+s2+s3+s4+s5+s6+s7 > sums { // each stays below 1
+	if s0+s1+s2+s3+s4+s5+s6+s7 > sums { // never, as each stays below 1
 		panic("f32: the sums diverged")
 	}
 	return 2 * sums
