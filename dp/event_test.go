@@ -26,8 +26,10 @@ func TestEventValidate(t *testing.T) {
 		{func(e *Event) { e.Rate = math.NaN() }, []string{"sample rate = NaN"}},
 		{func(e *Event) { e.Rate = 0 }, []string{"data set size N = 0"}},
 		{func(e *Event) { e.Rate, e.DatasetSize = 0, 10 }, []string{"sample size = 0, must be in [1, N = 10]"}},
-		{func(e *Event) { e.Rate, e.SampleSize, e.DatasetSize = 0, 11, 10 }, []string{"sample size = 11, must be in [1, N = 10]"}},
-		{func(e *Event) { e.NoiseMultiplier, e.Count = math.Inf(1), 0 }, []string{"noise multiplier = +Inf", "count of rounds = 0"}},
+		{func(e *Event) { e.Rate, e.SampleSize, e.DatasetSize = 0, 11, 10 },
+			[]string{"sample size = 11, must be in [1, N = 10]"}},
+		{func(e *Event) { e.NoiseMultiplier, e.Count = math.Inf(1), 0 },
+			[]string{"noise multiplier = +Inf", "count of rounds = 0"}},
 		{func(e *Event) { e.Sampling, e.Adjacency, e.NoiseMultiplier = "some", "near", -1 },
 			[]string{`sampling = "some"`, `adjacency = "near"`, "noise multiplier = -1"}},
 	} {

@@ -38,10 +38,14 @@ func TestStatement(t *testing.T) {
 		{Statement(PerClient, bound(dp.Interval, 1.23456, 1.23457, 1.234561), e),
 			append(all, "that client only", "ε ≤ 1.2346", "at least 1.2345", "certified"), "APPROX"},
 		{Statement(PerRecord, bound(dp.Exact, 1.5, 1.5, 1.5), e), append(all, "ε = 1.5 at", "exact"), "APPROX"},
-		{Statement(PerRecord, bound(dp.Approximation, 0, 1.5, math.Inf(1)), e), append(all, "about 1.5", "APPROXIMATION", "not a guarantee"), "≤"},
-		{Statement(PerRecord, bound(dp.Interval, 1, 2, math.Inf(1)), e), []string{"No ε can be stated", "some accountant"}, "Inf"},
+		{Statement(PerRecord, bound(dp.Approximation, 0, 1.5, math.Inf(1)), e),
+			append(all, "about 1.5", "APPROXIMATION", "not a guarantee"), "≤"},
+		{Statement(PerRecord, bound(dp.Interval, 1, 2, math.Inf(1)), e),
+			[]string{"No ε can be stated", "some accountant"}, "Inf"},
 		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1)), []string{"and the final model. For one record"}, ": ."},
-		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, event(1, 10000, 1, 3), e, e), []string{"1501 rounds with sample rates q from 0.0001 to 0.01 and noise multipliers σ from 3 to 8.25"}, "s ="},
+		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, event(1, 10000, 1, 3), e, e),
+			[]string{"1501 rounds with sample rates q from 0.0001 to 0.01 and noise multipliers σ from 3 to 8.25"},
+			"s ="},
 	} {
 		for _, want := range tt.want {
 			if !strings.Contains(tt.text, want) {

@@ -533,7 +533,8 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	for eps, uncovered := range map[float64]bool{-1: false, math.NaN(): false, math.Inf(1): false, 2 * MaxEpsilon: true} {
+	for eps, uncovered := range map[float64]bool{-1: false, math.NaN(): false, math.Inf(1): false,
+		2 * MaxEpsilon: true} {
 		_, err := (Accountant{}).Delta(t.Context(), []dp.Event{good}, eps)
 		if err == nil || errors.Is(err, dp.ErrNotCovered) != uncovered {
 			t.Errorf("δ at ε = %v: %v, not covered should be %v", eps, err, uncovered)
