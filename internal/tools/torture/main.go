@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command torture attacks the program as it runs: it kills it, flips bits in the
 // files that it reads, gives it command lines and files that nobody should, takes
 // its disk away and starts everything twice. It prints tries and failures by kind,
