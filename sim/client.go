@@ -135,8 +135,12 @@ func NewWorkspace(m models.Model) *Workspace { return &Workspace{model: m.NewScr
 
 // Compute sets u, of the model's length, to the release of the round under way:
 // the sum of the sample's clipped gradients at ŵ, plus noise. It is a function of
-// ŵ, the client, the round and the client's root alone, and may be repeated.
+// ŵ, the client, the round and the client's root alone, and may be repeated. It is
+// an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
+	if !c.state.busy {
+		return fmt.Errorf("sim: client %d computes in no round: Begin comes first", c.id)
+	}
 	if err := c.compute(c, u, ws); err != nil {
 		return fmt.Errorf("sim: client %d, round %d: %w", c.id, c.state.i, err)
 	}
@@ -211,11 +215,14 @@ func (c *Client) AddNoise(u []float32, ws *Workspace) {
 
 // Finish ends the round with its computed u: it is entered in the ledger, applied
 // to the local model, and returned as the message to send. It panics if no round
-// is under way.
+// is under way, or u is not of the model's length.
 func (c *Client) Finish(u []float32) Update {
 	s := &c.state
 	if !s.busy {
 		panic("sim: a round ended that had not begun")
+	}
+	if len(u) != c.params {
+		panic(fmt.Sprintf("sim: a round of %d parameters ended with %d", c.params, len(u)))
 	}
 	s.ledger.Record(c.mech.EventOf(s.size))
 	if s.newer != nil {

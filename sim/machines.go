@@ -15,7 +15,8 @@ import (
 // reports a broadcast, a copy of Server.Model goes to every Client.Receive with
 // the server's K. Messages may be late, lost and sent again, doubled and
 // overtaken: nothing is applied twice, and what is old is dropped. Training is
-// complete when Server.Done.
+// complete when Server.Done. The machines do not look whether numbers are finite:
+// models.CheckFinite of Server.Model says at the end whether training diverged.
 //
 // Server and clients may be of different processes. All need the same Config but
 // for what is somebody's own: the server reads of Rows only how many there are

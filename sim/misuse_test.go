@@ -88,3 +88,27 @@ func TestMessagesWithoutContentAreErrors(t *testing.T) {
 		t.Errorf("no broadcast: %v", err)
 	}
 }
+
+// Computing in no round is an error, and ending one with a vector of another length
+// is a panic: neither leaves a release that no ledger counts, or half a model.
+func TestRoundsAreWholeOrRefused(t *testing.T) {
+	cfg := small(t)
+	c, err := NewClient(cfg, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, ws := make([]float32, cfg.Model.NumParams()), NewWorkspace(cfg.Model)
+	if err := c.Compute(u, ws); err == nil || !strings.Contains(err.Error(), "Begin comes first") {
+		t.Errorf("before Begin: %v", err)
+	}
+	c.Begin()
+	if err := c.Compute(u, ws); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil || c.Round() != 0 || c.state.ledger.Run().Rounds != 0 {
+			t.Errorf("a short vector ended round %d", c.Round())
+		}
+	}()
+	c.Finish(u[1:])
+}

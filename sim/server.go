@@ -21,7 +21,7 @@ type serverState struct {
 	k       int        // all updates of rounds < k of all clients are in
 	applied int        // how many updates have been applied
 	clients []progress // which rounds of each client are in
-	at      []int32    // at[r] is how many clients have their rounds < r in, and no more in a row
+	at      []int32    // at[r] is how many clients have r as their first round that is not in
 }
 
 // progress is which rounds of a client are in: all below next, and those listed
