@@ -118,7 +118,8 @@ func TestViolationIsToldByTheShortestWay(t *testing.T) {
 	if !errors.As(err, &broken) || broken.Invariant != InvariantPermitted {
 		t.Fatalf("%v, want a violation of %q", err, InvariantPermitted)
 	}
-	if len(broken.Trace) != 1 || !strings.Contains(broken.Trace[0], "ends round 0") || !strings.Contains(broken.Trace[0], "begins round 1, i − k = 1") {
+	if len(broken.Trace) != 1 || !strings.Contains(broken.Trace[0], "ends round 0") ||
+		!strings.Contains(broken.Trace[0], "begins round 1, i − k = 1") {
 		t.Errorf("trace %q, want the end of one round and the beginning of the next", broken.Trace)
 	}
 	// Two moves away: the server applies an update, and then a client goes on too early.
@@ -127,7 +128,8 @@ func TestViolationIsToldByTheShortestWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Tau = 1
-	if err = x.explain(start, x.visit(start)); !errors.As(err, &broken) || len(broken.Trace) != 2 || !strings.Contains(broken.Trace[1], "begins round 2, i − k = 2") {
+	if err = x.explain(start, x.visit(start)); !errors.As(err, &broken) || len(broken.Trace) != 2 ||
+		!strings.Contains(broken.Trace[1], "begins round 2, i − k = 2") {
 		t.Errorf("%v, want two steps", err)
 	}
 }
@@ -141,7 +143,8 @@ func TestRenamedMovesTheUpdatesOfAClient(t *testing.T) {
 		order []int
 		want  updates
 	}{
-		{[]int{0, 1, 2}, 0b10_11_01}, {[]int{1, 0, 2}, 0b10_01_11}, {[]int{2, 0, 1}, 0b11_01_10}, {[]int{2, 1, 0}, 0b01_11_10},
+		{[]int{0, 1, 2}, 0b10_11_01}, {[]int{1, 0, 2}, 0b10_01_11},
+		{[]int{2, 0, 1}, 0b11_01_10}, {[]int{2, 1, 0}, 0b01_11_10},
 	} {
 		if got := e.renamed(set, c.order); got != c.want {
 			t.Errorf("order %v: %06b, want %06b", c.order, got, c.want)

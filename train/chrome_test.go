@@ -173,7 +173,8 @@ func checkArrows(t *testing.T, f traceFile) {
 		of := round{client + 1, fmt.Sprintf("round %d", number)}
 		// The sum of two decimals may be off by half a nanosecond.
 		if e.TID != of.track || e.TS < begins[of] || e.TS > ends[of]-5e-4 {
-			t.Errorf("the arrow %s begins at %v on track %d, its round is from %v to %v", e.ID, e.TS, e.TID, begins[of], ends[of])
+			t.Errorf("the arrow %s begins at %v on track %d, its round is from %v to %v",
+				e.ID, e.TS, e.TID, begins[of], ends[of])
 		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 // The text of a report has every number in its place.
 func TestReportText(t *testing.T) {
 	r := Report{
-		TestAccuracy: 0.875, TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7, GradCompsMin: 100, GradCompsMax: 100,
-		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4, Synthetic: true, Notes: []string{"a note"},
+		TestAccuracy: 0.875, TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
+		GradCompsMin: 100, GradCompsMax: 100,
+		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4,
+		Synthetic: true, Notes: []string{"a note"},
 		Spec: Spec{Data: "synth", Runner: VirtualRunner},
 	}
 	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
@@ -29,7 +31,9 @@ note            a note
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"held-out acc.   0.8750 on", "computations    100 to 130 gradients per client, nominally 100, θ ≤ 1.5, 7 left over"} {
+	for _, want := range []string{
+		"held-out acc.   0.8750 on", "computations    100 to 130 gradients per client, nominally 100, θ ≤ 1.5, 7 left over",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

@@ -33,7 +33,8 @@ func TestRoundingErrsOnItsSide(t *testing.T) {
 // that needs.
 func TestExactly(t *testing.T) {
 	for want, v := range map[string]float64{
-		"0.1": 0.1, "19.29962": 19.29962, "1e-05": 1e-5, "0.30000000000000004": 0.30000000000000004, "100000": 1e5, "-2": -2, "1e+21": 1e21,
+		"0.1": 0.1, "19.29962": 19.29962, "1e-05": 1e-5, "0.30000000000000004": 0.30000000000000004,
+		"100000": 1e5, "-2": -2, "1e+21": 1e21,
 	} {
 		if got := Exactly(v); got != want {
 			t.Errorf("%v is written %s, want %s", v, got, want)
