@@ -71,9 +71,10 @@ const roundingMargin = 1 + 0x1p-21
 
 // ClipFactor returns the factor in (0, 1] that brings a gradient of the given
 // norm to at most clip, rounding included: 1/max{1, ‖x‖/C}, shaded down by 5e-7
-// where it is below 1. ok is false if the norm is not finite.
+// where it is below 1. ok is false if the norm is not finite, or if clip is not
+// above 0: a NaN would clip nothing.
 func ClipFactor(norm, clip float64) (factor float64, ok bool) {
-	if !(norm <= maxNorm) {
+	if !(norm <= maxNorm && clip > 0) {
 		return 0, false
 	}
 	if n := norm * roundingMargin; n > clip {

@@ -13,6 +13,7 @@ func TestClipFactor(t *testing.T) {
 	}{
 		{0, 1, true}, {0.5, 1, true}, {2, 1, true}, {1e100, 1e-10, true}, {3, math.Inf(1), true},
 		{math.NaN(), 1, false}, {math.Inf(1), 1, false}, {1e200, 1, false},
+		{2, math.NaN(), false}, {2, 0, false}, {2, -1, false},
 	} {
 		f, ok := ClipFactor(c.norm, c.clip)
 		if ok != c.ok {
