@@ -193,3 +193,26 @@ func TestNoProofNoEpsilon(t *testing.T) {
 		}
 	}
 }
+
+// Where the context is done there is no claim, not even that nothing is proved.
+func TestInterrupt(t *testing.T) {
+	stop := errors.New("that is enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	ledgers := same(ledger(poisson(1000, 10, 4), 10), 3)
+	for _, shared := range []bool{false, true} {
+		if p, err := OfLedgers(ctx, pld.Accountant{}, ledgers, shared, 1e-5); err != stop || p != (Privacy{}) {
+			t.Errorf("shared %v: %+v, %v", shared, p, err)
+		}
+		p, err := OfClients(ctx, pld.Accountant{}, ledgers[0].Events(), 3, shared, 1e-5)
+		if err != stop || p != (Privacy{}) {
+			t.Errorf("shared %v: %+v, %v", shared, p, err)
+		}
+	}
+	_, err := NewReport(4, func(acc dp.Accountant) (Privacy, error) {
+		return OfLedgers(ctx, acc, ledgers, true, 1e-5)
+	})
+	if err != stop {
+		t.Errorf("report: %v", err)
+	}
+}
