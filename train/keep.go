@@ -174,7 +174,10 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 
 // write puts the run's state into the file.
 func (k *keeper) write(finished bool) error {
-	h := header{Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished, Seconds: k.seconds()}
+	h := header{
+		Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished,
+		Seconds: k.seconds(),
+	}
 	var err error
 	if k.watched != nil {
 		if h.Watched, err = json.Marshal(k.watched); err != nil {
@@ -186,7 +189,8 @@ func (k *keeper) write(finished bool) error {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	start := time.Now()
-	if err := atomicfile.Write(k.Path, func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }); err != nil {
+	write := func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }
+	if err := atomicfile.Write(k.Path, write); err != nil {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	k.next = k.run.Updates() + k.Every

@@ -306,14 +306,16 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); !errors.Is(err, lockfile.ErrHeld) {
+	_, _, err = p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from})
+	if !errors.Is(err, lockfile.ErrHeld) {
 		t.Errorf("going on while another process has the file: %v", err)
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
 	// A run that nobody finished is not replaced by one that looked before it began.
-	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err == nil || !strings.Contains(err.Error(), "not finished") {
+	_, _, err = p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path})
+	if err == nil || !strings.Contains(err.Error(), "not finished") {
 		t.Errorf("a new run in the place of the unfinished one: %v", err)
 	}
 	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err != nil {

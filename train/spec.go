@@ -38,8 +38,10 @@ const (
 // Spec is one training run, as plain values: what the command line sets,
 // what a manifest records and what a finished cell is found by.
 type Spec struct {
-	Model           string  `json:"model"`
-	Data            string  `json:"data"` // what reports call the data set; Prepare is given the set itself and compares no name
+	Model string `json:"model"`
+	// Data is what reports call the data set. Prepare is given the set itself, and
+	// compares no name.
+	Data            string  `json:"data"`
 	Clients         int     `json:"clients"`
 	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
 	SampleSize      string  `json:"sample_size"`       // s_i, see dp.ParseSizes

@@ -27,8 +27,10 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
 	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by time)")
-	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, of 16 to 4096 bytes: a change by anybody without it is seen")
-	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run may be left out, and must not contradict it")
+	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, "+
+		"of 16 to 4096 bytes: a change by anybody without it is seen")
+	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run "+
+		"may be left out, and must not contradict it")
 }
 
 // check reports what the flags themselves have wrong.
@@ -55,7 +57,8 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 		if k.key, err = bounded.File(k.keyFile, maxKey); err != nil {
 			errs = append(errs, fmt.Errorf("--checkpoint-key: %w", err))
 		} else if len(k.key) < sim.MinKey {
-			errs = append(errs, fmt.Errorf("--checkpoint-key: %s has %d bytes, must have %d to %d", k.keyFile, len(k.key), sim.MinKey, maxKey))
+			errs = append(errs, fmt.Errorf("--checkpoint-key: %s has %d bytes, must have %d to %d",
+				k.keyFile, len(k.key), sim.MinKey, maxKey))
 		}
 	}
 	if k.resume != "" {
@@ -79,7 +82,9 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 }
 
 // goOn resumes the run of a checkpoint, and reports.
-func (k *keepFlags) goOn(cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, most memoryFlag, asJSON bool) error {
+func (k *keepFlags) goOn(
+	cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, most memoryFlag, asJSON bool,
+) error {
 	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
 	if err != nil {
 		return err

@@ -35,7 +35,8 @@ func TestValuesAreOffered(t *testing.T) {
 	}{
 		{"train --model ", "logreg logreg-plain lenet lenet-relu alexnet alexnet-dropout", none},
 		{"train --model=len", "lenet lenet-relu", none},
-		{"search --models lenet,", "lenet,logreg lenet,logreg-plain lenet,lenet-relu lenet,alexnet lenet,alexnet-dropout", noSpace},
+		{"search --models lenet,", "lenet,logreg lenet,logreg-plain lenet,lenet-relu lenet,alexnet lenet,alexnet-dropout",
+			noSpace},
 		{"train --data mush", "mushrooms", files},
 		{"train --data ./my", "", files},
 		{"train --partition ", "replicate shard dirichlet:", noSpace},

@@ -13,7 +13,8 @@ type memoryFlag int64
 // add gives cmd the flag --memory.
 func (m *memoryFlag) add(cmd *cobra.Command) {
 	cmd.Flags().
-		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB (default: the machine's, the control group's or GOMEMLIMIT, whichever is least)")
+		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB "+
+			"(default: the machine's, the control group's or GOMEMLIMIT, whichever is least)")
 }
 
 // Set reads a size such as 512MiB.

@@ -36,8 +36,9 @@ most α, that tells neighbouring data sets apart. A lower curve is a guarantee.
 The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect privacy.
 
 ` + eventsHelp,
-		Example: `  proactivedp tradeoff --sigma 19.29962 --sample-size 31 --n 10000 --steps 1612 --delta 1e-4 --png curves.png
-  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json`,
+		Example: "  proactivedp tradeoff --sigma 19.29962 --sample-size 31 --n 10000 --steps 1612 --delta 1e-4 " +
+			"--png curves.png\n" +
+			"  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			events, err := release.events(cmd, file)

@@ -68,7 +68,8 @@ func TestReportText(t *testing.T) {
 		PerClient: View{DatasetSize: 20, Rounds: 10, SampleRate: 0.05, Reason: "θ is too large"},
 		Certified: Privacy{
 			PerRecord: Claim{EpsilonLower: at(0.5), EpsilonUpper: at(0.75), Kind: dp.Interval, Accountant: "pld"},
-			PerClient: Claim{EpsilonLower: at(0), EpsilonUpper: at(0.25), Kind: dp.Upper, Accountant: "pld", Reason: "of a client that computes more"},
+			PerClient: Claim{EpsilonLower: at(0), EpsilonUpper: at(0.25), Kind: dp.Upper, Accountant: "pld",
+				Reason: "of a client that computes more"},
 		},
 	}
 	const want = `privacy         σ = 2, δ = 1e-05, add-or-remove adjacency, poisson sampling
@@ -87,9 +88,11 @@ func TestReportText(t *testing.T) {
 
 // A statement calls the sampling by its name.
 func TestStatementNamesTheSampling(t *testing.T) {
-	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some", Adjacency: dp.AddOrRemove}
+	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some",
+		Adjacency: dp.AddOrRemove}
 	for sampling, want := range map[dp.Sampling]string{
-		dp.Poisson: "add-or-remove adjacency with Poisson sampling", dp.FixedSize: "add-or-remove adjacency with fixed-size sampling",
+		dp.Poisson:   "add-or-remove adjacency with Poisson sampling",
+		dp.FixedSize: "add-or-remove adjacency with fixed-size sampling",
 	} {
 		b.Sampling = sampling
 		if text := Statement(PerRecord, b, event(1, 10, 1, 1)); !strings.Contains(text, want) {

@@ -26,8 +26,10 @@ func run(ctx context.Context, w io.Writer) error {
 	// Two legs: 10 epochs of batches of 256 of 60,000 records, then 1,000 rounds
 	// with less noise.
 	released := []dp.Event{
-		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, SampleSize: 256, DatasetSize: 60_000, Count: 2343},
-		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 0.9, SampleSize: 256, DatasetSize: 60_000, Count: 1000},
+		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1,
+			SampleSize: 256, DatasetSize: 60_000, Count: 2343},
+		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 0.9,
+			SampleSize: 256, DatasetSize: 60_000, Count: 1000},
 	}
 	for _, accountant := range []dp.Accountant{pld.Accountant{}, rdp.Accountant{}, closedform.Accountant{}} {
 		b, err := accountant.Epsilon(ctx, released, 1e-5)

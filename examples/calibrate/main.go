@@ -31,7 +31,8 @@ func run(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: σ = %.4f, q = %.5f, T = %d, ε ≤ %.4f\n", c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, c.EpsilonUpper)
+		fmt.Fprintf(w, "%s: σ = %.4f, q = %.5f, T = %d, ε ≤ %.4f\n",
+			c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, c.EpsilonUpper)
 	}
 
 	// A budget that nothing meets is an answer, too, with what would help.

@@ -10,7 +10,8 @@ import (
 // draw writes a picture of the curves to a file; its ending says in which format.
 func draw(file string, names []string, curves []*curve) error {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "What a permissible delay saves", "simulated time, seconds", "test accuracy"
+	p.Title.Text = "What a permissible delay saves"
+	p.X.Label.Text, p.Y.Label.Text = "simulated time, seconds", "test accuracy"
 	for i, c := range curves {
 		points := make(plotter.XYs, len(c.Seconds))
 		for j := range points {

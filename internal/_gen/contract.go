@@ -67,7 +67,9 @@ func (k *kernels) tileAVX2() {
 
 func (k *kernels) laneTileAVX2() {
 	c := k.contraction("laneTileRowsAVX2", "t *LaneTile, terms []Term, row, lane int",
-		fmt.Sprintf("computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: at most %d for 1, 2, ... columns.", laneTileRowsAVX2[1:]), k.ymm)
+		fmt.Sprintf("computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: "+
+			"at most %d for 1, 2, ... columns.",
+			laneTileRowsAVX2[1:]), k.ymm)
 	c.lanes = true
 	c.corner = func(base, stride reg.GPVirtual) {
 		row, lane := c.GP64(), c.GP64()
@@ -93,9 +95,10 @@ func (k *kernels) laneTileAVX2() {
 // share. Strides are in bytes.
 type contraction struct {
 	*kernels
-	register  func() reg.VecVirtual
-	lanes     bool                             // A is read as vectors of lanes, not as scalars
-	corner    func(base, stride reg.GPVirtual) // moves base to where the block begins, if not at the tile's; the stride of B is nil
+	register func() reg.VecVirtual
+	lanes    bool // A is read as vectors of lanes, not as scalars
+	// corner moves base to where the block begins, if not at the tile's; the stride of B is nil.
+	corner    func(base, stride reg.GPVirtual)
 	tile      gotypes.Component
 	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
 	labels    int
@@ -304,7 +307,8 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 // four below it, so that all that is left is to transpose squares of 4×4 within
 // their halves.
 func (k *kernels) transposeAVX2() {
-	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)", "is Transpose after its checks.")
+	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)",
+		"is Transpose after its checks.")
 	load := func(c gotypes.Component) reg.GPVirtual {
 		r := k.GP64()
 		k.Load(c, r)

@@ -294,8 +294,11 @@ func (s simd) tanhBack() {
 // of twice the size, at big with rows of bigRow bytes; rest are moved on by a
 // vector with every pixel. The body works at the given pointers: the pixel, the
 // upper two of its window, the lower two.
-func (s simd) plane(small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual)) {
-	h, w, row := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64(), s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+func (s simd) plane(
+	small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual),
+) {
+	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
+	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
 	s.SHLQ(Imm(2), row)
 	s.SHLQ(Imm(2), bigRow)
 	s.loop("row", h, func() {

@@ -30,10 +30,12 @@ func TestKnownIsTheLeastLimit(t *testing.T) {
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": file("1073741824\n"),
 		}, math.MaxInt64, Limit{gib, "the limit of the control group"}},
 		"version 1, none": {fstest.MapFS{
-			"proc/self/cgroup": file("4:cpu,memory:/x"), "sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("9223372036854771712\n"),
+			"proc/self/cgroup": file("4:cpu,memory:/x"),
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("9223372036854771712\n"),
 		}, math.MaxInt64, Limit{}},
 		"nonsense": {fstest.MapFS{
-			"proc/meminfo": file("MemTotal: 99999999999999999999 kB\nMemTotal"), "proc/self/cgroup": file("x\n::\n0::\n"), "sys/fs/cgroup/memory.max": file("-1"),
+			"proc/meminfo": file("MemTotal: 99999999999999999999 kB\nMemTotal"), "proc/self/cgroup": file("x\n::\n0::\n"),
+			"sys/fs/cgroup/memory.max": file("-1"),
 		}, math.MaxInt64, Limit{}},
 	} {
 		if got := known(c.files, c.goMax); got != c.want {
@@ -61,7 +63,9 @@ func TestCheckCountsWhatIsInUse(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]int64{"512MiB": 512 << 20, "1.5GiB": 3 << 29, "1B": 1, "2TiB": 2 << 40, "64KiB": 64 << 10, "1e3MiB": 1000 << 20} {
+	for text, want := range map[string]int64{
+		"512MiB": 512 << 20, "1.5GiB": 3 << 29, "1B": 1, "2TiB": 2 << 40, "64KiB": 64 << 10, "1e3MiB": 1000 << 20,
+	} {
 		if got, err := Parse(text); got != want || err != nil {
 			t.Errorf("%s: %d, %v, want %d", text, got, err, want)
 		}

@@ -85,7 +85,8 @@ func (a *attacker) nowhere(r *rng.Stream) error {
 		"tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv OUT",
 		"train --data synth-phishing --grad-computations 500 --checkpoint OUT",
 		"train --data synth-phishing --grad-computations 500 --trace OUT",
-		"search --data synth-phishing --models logreg --eta0 0.1 --beta 0.01 --sigma 0 --grad-computations 200 --holdout 50 --out OUT",
+		"search --data synth-phishing --models logreg --eta0 0.1 --beta 0.01 --sigma 0 --grad-computations 200 " +
+			"--holdout 50 --out OUT",
 		"delay --data synth-phishing --delays 0 --seeds 1 --grad-computations 200 --out OUT",
 		"figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out OUT",
 		"tables --out OUT",

@@ -17,8 +17,10 @@ import (
 // readers are commands that read a file of somebody else's, FILE.
 var readers = []string{
 	"account --events FILE --delta 1e-5", "plan --after FILE", "tradeoff --events FILE --delta 1e-5",
-	"train --data FILE --grad-computations 100", "train --data FILE --dry-run", "delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
-	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE", "train --data synth-phishing --grad-computations 100 --latency trace:FILE",
+	"train --data FILE --grad-computations 100", "train --data FILE --dry-run",
+	"delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
+	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE",
+	"train --data synth-phishing --grad-computations 100 --latency trace:FILE",
 	"train --resume FILE", "train --data synth-phishing --grad-computations 100 --checkpoint FILE",
 	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 1",
 }
@@ -26,7 +28,8 @@ var readers = []string{
 // good are files that are right, of which hostile ones are made.
 var good = []string{
 	`[{"sigma":8,"sample_rate":0.01,"steps":500},{"noise_multiplier":2,"sample_size":3,"dataset_size":100,"count":5}]`,
-	`{"events": [{"sampling":"fixed","adjacency":"replace-one","noise_multiplier":8,"sample_size":3,"dataset_size":10,"count":5}]}`,
+	`{"events": [{"sampling":"fixed","adjacency":"replace-one","noise_multiplier":8,"sample_size":3,` +
+		`"dataset_size":10,"count":5}]}`,
 	"sigma,sample_rate,steps\n2,0.01,100\n3,0.01,100\n",
 	"client,duration\n0,1ms\n1,2ms\n2,1us\n3,1ms\n4,1ms\n",
 	strings.Repeat("1 1:1 3:0.5\n0 2:1 7:-2\n", 20),
@@ -35,8 +38,10 @@ var good = []string{
 
 // scraps are put into files.
 var scraps = []string{
-	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1", "999999999999999999999", "\x00", "\xff\xfe", "\ufeff", "\n", "\r", "ε",
-	"500000000:1", "2147483647:1", "2147483648:1", "0:1", "1:nan", `{"sigma":1,"sigma":2}`, "null", "true", "1e-320", "9223372036854775807", "client", "1h", "-1ms",
+	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1", "999999999999999999999",
+	"\x00", "\xff\xfe", "\ufeff", "\n", "\r", "ε",
+	"500000000:1", "2147483647:1", "2147483648:1", "0:1", "1:nan", `{"sigma":1,"sigma":2}`, "null", "true", "1e-320",
+	"9223372036854775807", "client", "1h", "-1ms",
 }
 
 // startHostile gives the program files that nobody should: malformed, endless,

@@ -48,7 +48,9 @@ var works = []work{
 	{
 		"train, kept, of everything",
 		resumed(
-			"--data synth-phishing --grad-computations 6500 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 --delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms --adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5",
+			"--data synth-phishing --grad-computations 6500 --compute-time pareto:10us,1.5 --latency lognormal:1ms,1 " +
+				"--delay sqrt --loss 0.2 --resend 5ms --duplicate 0.2 --churn 20ms,5ms " +
+				"--adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5",
 		),
 		"",
 	},
@@ -56,7 +58,8 @@ var works = []work{
 	{
 		"search",
 		words(
-			"search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 --grad-computations 2000 --holdout 50 --out out",
+			"search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 " +
+				"--grad-computations 2000 --holdout 50 --out out",
 		),
 		"out/search.csv",
 	},
@@ -73,7 +76,8 @@ var works = []work{
 	{
 		"plan, frontier",
 		words(
-			"plan --n 10000 --epochs 5 --epsilon 0.5 --frontier --points 3 --accuracy 0.01 --csv frontier.csv --png frontier.png",
+			"plan --n 10000 --epochs 5 --epsilon 0.5 --frontier --points 3 --accuracy 0.01 " +
+				"--csv frontier.csv --png frontier.png",
 		),
 		"frontier.csv",
 	},
