@@ -102,7 +102,8 @@ func licences(t *testing.T, dir string) string {
 func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
 	var want strings.Builder
 	want.WriteString(
-		"Licences of what the program proactivedp is made of beside its own source, which is\nunder the licence in LICENSE. Written by\n" +
+		"Licences of what the program proactivedp is made of beside its own source, which is\n" +
+			"under the licence in LICENSE. Written by\n" +
 			"go test ./internal/lint -run Licences -update-licences\n\n",
 	)
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
