@@ -67,8 +67,9 @@ type Task struct {
 // is (ε, δ) as a whole: see [Budget.Guarantee].
 //
 // For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k
-// epochs in samples of s cost about s times as much. Make one with [NewBudget]. It
-// is not safe for concurrent use.
+// epochs in samples of s cost about s times as much. The Filter of package rdp is the
+// tight one: it counts what a round costs exactly, and asks for no least noise. Make
+// a Budget with [NewBudget]. It is not safe for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64

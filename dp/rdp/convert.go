@@ -62,10 +62,11 @@ func roundedExp(l float64) float64 {
 	return max(math.Exp(l)*(1+margin), math.SmallestNonzeroFloat64)
 }
 
-// leastOfAll minimises f over all orders by golden sections of log(α-1). ε is a
-// convex function of α over α-1, and log δ is convex, as (α-1)τ(α) and
-// (α-1)log(α-1) - αlog(α) are: both have one valley.
-func leastOfAll(f func(alpha float64) float64) float64 {
+// leastOfAll minimises f over all orders, by golden sections of log(α-1), and
+// returns the best of them, too; f has one valley. ε is a convex function of α over
+// α-1, and log δ is convex, as (α-1)τ(α) and (α-1)log(α-1) - αlog(α) are: both have
+// one valley.
+func leastOfAll(f func(alpha float64) float64) (alpha, least float64) {
 	const tolerance = 1e-6
 	at := func(t float64) float64 { return f(1 + math.Exp(t)) }
 	lo, hi := math.Log(minExcess), math.Log(maxExcess)
@@ -83,7 +84,10 @@ func leastOfAll(f func(alpha float64) float64) float64 {
 			fy = at(y)
 		}
 	}
-	return min(fx, fy)
+	if fx <= fy {
+		return 1 + math.Exp(x), fx
+	}
+	return 1 + math.Exp(y), fy
 }
 
 func checkDivergence(tau float64) error {

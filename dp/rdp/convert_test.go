@@ -53,8 +53,8 @@ func TestConversionErrors(t *testing.T) {
 func TestLeastOfAll(t *testing.T) {
 	for _, want := range []float64{2e-9, 0.1, 1, 63, 1e6, 9e9} {
 		f := func(alpha float64) float64 { return math.Abs(math.Log(alpha-1) - math.Log(want)) }
-		if got := leastOfAll(f); !(got <= 1e-6) {
-			t.Errorf("valley at α = 1 + %v: %v above it", want, got)
+		if alpha, got := leastOfAll(f); !(got <= 1e-6) || f(alpha) != got {
+			t.Errorf("valley at α = 1 + %v: %v above it, at %v", want, got, alpha)
 		}
 	}
 }

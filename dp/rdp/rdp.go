@@ -3,8 +3,10 @@
 // Rényi divergences of the worst pair of neighbours at every real order, their
 // sums over rounds, and an accountant that takes the best of all orders.
 //
-// To begin, ask the zero [Accountant] what some rounds cost. [Divergence] is one
-// round at one order, and [Epsilon] and [Delta] turn an order's sum into (ε, δ).
+// To begin, ask the zero [Accountant] what some rounds cost that were fixed
+// beforehand. Rounds that are chosen by results go through a [Filter]. [Divergence]
+// is one round at one order, and [Epsilon] and [Delta] turn an order's sum into
+// (ε, δ).
 //
 // The worst pairs, for one record with a clipped gradient of norm at most C and
 // noise N(0, C²σ²), in units of C, are
@@ -106,7 +108,8 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 // least minimises f over the orders.
 func (a Accountant) least(f func(alpha float64) float64) float64 {
 	if len(a.Orders) == 0 {
-		return leastOfAll(f)
+		_, least := leastOfAll(f)
+		return least
 	}
 	least := math.Inf(1)
 	for _, alpha := range a.Orders {
