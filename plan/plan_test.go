@@ -367,9 +367,13 @@ func TestWriteText(t *testing.T) {
 		return b.String()
 	}
 	got := text(Request{N: 10000, Epochs: 5, Sigma: 19.29962})
+	if verdict := "Feasible: 1612 rounds of s = 31 with σ = 19.29962 cost a record ε ≤ 0.049722 (closed-form) at " +
+		"δ = 0.0001.\n"; !strings.HasPrefix(got, verdict) || strings.Contains(got, "at least T") {
+		t.Errorf("the plan does not begin with its verdict, or names another T than the one run:\n%s", got)
+	}
 	for _, want := range []string{
 		"N = 10000, k = 5 epochs, θ = 1", "ε = 0.049722, δ = 0.0001", "σ = 19.29962\n",
-		"3.13103 (as the paper prints it 3.12524)",
+		"3.13104 (as the paper prints it 3.12525)",
 		"1612 rounds of s = 31, rate 0.0031: 49972 gradient computations, 28 left over", "not a bound",
 		"add-or-remove adjacency", "Poisson sampling", "upper bound", "closed-form accountant", "δ = 0.0001",
 	} {
@@ -392,11 +396,11 @@ func TestWriteText(t *testing.T) {
 	}
 	got = text(Request{N: 100, Epochs: 5, Epsilon: 0.01})
 	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") ||
-		strings.Contains(got, "Privacy,") {
+		strings.Contains(got, "Privacy,") || !strings.HasPrefix(got, "Not feasible: no run is within ε = 0.01 at δ = 0.01") {
 		t.Errorf("an infeasible plan reads\n%s", got)
 	}
 	got = text(Request{N: 100, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})
-	if !strings.Contains(got, "at least T = 2e+26, set") || !strings.Contains(got, "T ≥ 2^53") ||
+	if !strings.Contains(got, "at least T = 2.00001e+26\n") || !strings.Contains(got, "T ≥ 2^53") ||
 		strings.Contains(got, "9007199254740992") {
 		t.Errorf("more rounds than can be counted read\n%s", got)
 	}

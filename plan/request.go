@@ -53,7 +53,12 @@ func (r Request) Validate() error {
 		if !m.isClosedForm() && !r.isJoint() {
 			errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 		} else {
-			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, ": the theorem needs more than √2")
+			why := ": the theorem needs more than √2"
+			if r.Sigma >= minSigma {
+				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and rounds",
+					RDP, PLD, minSigma)
+			}
+			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)
 		}
 	}
 	if r.Epsilon != 0 {

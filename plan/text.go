@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"strings"
 	"text/tabwriter"
 
 	"proactivedp/dp"
@@ -49,11 +51,54 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// WriteText writes the plan for people to read: the budget, the noise, the
-// rounds and sizes, every condition, what a tight accountant allows if p.Tight
+// Verdict says in one sentence whether there is a run, and what it costs a record: as
+// the tight accountant certifies it if p.Tight is set, and by the plan's method.
+func (p *Plan) Verdict() string {
+	target := max(p.Epsilon, p.TargetEpsilon)
+	switch {
+	case !p.Feasible && target == 0:
+		return fmt.Sprintf("Not feasible: the method %s has no ε for it.", p.Method)
+	case !p.Feasible:
+		return fmt.Sprintf("Not feasible: no run is within ε = %s at δ = %s by the method %s.",
+			up(target, 5), up(p.Delta, 5), p.Method)
+	}
+	var costs []string
+	if tight := p.certified(); tight != nil && p.Method != PLD {
+		costs = append(costs, fmt.Sprintf("ε ≤ %s (certified by %s)", up(tight.EpsilonUpper, 5), tight.Accountant))
+	}
+	switch p.Method.kind() {
+	case dp.Approximation:
+		costs = append(costs, fmt.Sprintf("by the method %s no ε that is guaranteed", p.Method))
+	case dp.Interval:
+		costs = append(costs, fmt.Sprintf("ε ≤ %s (certified by %s)", up(p.Epsilon, 5), p.Method))
+	default:
+		costs = append(costs, fmt.Sprintf("ε ≤ %s (%s)", up(p.Epsilon, 5), p.Method))
+	}
+	return fmt.Sprintf("Feasible: %d rounds of s = %d%s with σ = %s cost a record %s at δ = %s.", p.Run.Rounds,
+		p.Run.SampleSize, p.mean(), up(p.Sigma, digits), strings.Join(costs, ", "), up(p.Delta, 5))
+}
+
+// certified is what the tight accountant says of the run under the plan's adjacency,
+// or nil.
+func (p *Plan) certified() *dp.Bound {
+	if p.Tight == nil {
+		return nil
+	}
+	run := p.Tight.AddOrRemove.Run
+	if p.Adjacency == dp.ReplaceOne {
+		run = p.Tight.ReplaceOne.Run
+	}
+	if run == nil || math.IsInf(run.EpsilonUpper, 1) {
+		return nil
+	}
+	return run
+}
+
+// WriteText writes the plan for people to read: the verdict, the budget, the noise,
+// the rounds and sizes, every condition, what a tight accountant allows if p.Tight
 // is set, and the paragraph that the ε stands for. ε and σ are shown rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
-	t := newPage(titles[p.Method])
+	t := newPage(p.Verdict() + "\n\n" + titles[p.Method])
 	work := ""
 	if p.Epochs > 0 {
 		work = fmt.Sprintf(", k = %.6g epochs", p.Epochs)
@@ -92,13 +137,15 @@ func (p *Plan) writeLimits(t *page) {
 	if p.Gamma == 0 {
 		return
 	}
-	t.row("γ", "%.6g (as the paper prints it %.6g)", p.Gamma, p.GammaPrinted)
-	if p.TMinReal > maxCount {
-		t.row("rounds", "at least T = %.6g, set by (%s)", p.TMinReal, p.Binding)
-	} else {
-		t.row("rounds", "at least T = %d (%.6g) for k = %.6g, set by (%s)", p.TMin, p.TMinReal, p.Epochs, p.Binding)
+	t.row("γ", "%s (as the paper prints it %s)", up(p.Gamma, 6), up(p.GammaPrinted, 6))
+	switch {
+	case p.Run != nil: // which says its T; this one is for all of K, and may be one more
+	case p.TMinReal > maxCount:
+		t.row("rounds", "at least T = %s", up(p.TMinReal, 6))
+	default:
+		t.row("rounds", "at least T = %d (%s) for k = %.6g", p.TMin, up(p.TMinReal, 6), p.Epochs)
 	}
-	t.row("sample size", "at most s = %d (%.6g)%s", p.SMax, p.SMaxReal, p.mean())
+	t.row("sample size", "at most s = %d (%s)%s, set by (%s)", p.SMax, down(p.SMaxReal, 6), p.mean(), p.Binding)
 	asym := fmt.Sprintf("T = %d", p.TMinAsym)
 	if p.TMinAsym == maxCount {
 		asym = "T ≥ 2^53"
@@ -112,8 +159,8 @@ func (p *Plan) writeRun(t *page) {
 		t.row("run", "none: %s", p.Reason)
 		return
 	}
-	t.row("run", "%d rounds of s = %d%s, rate %.6g: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
-		p.mean(), r.SampleRate, r.Computations, r.Remainder)
+	t.row("run", "%d rounds of s = %d%s, rate %s: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
+		p.mean(), down(r.SampleRate, 6), r.Computations, r.Remainder)
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
@@ -217,7 +264,7 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	}
 	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one", f.Accountant, f.Accountant)
 	for _, r := range f.Rows {
-		t.line("%d\t%d\t%.6g\t%s\t%s\t%s", r.SampleSize, r.Rounds, r.SampleRate, number(r.ClosedForm),
+		t.line("%d\t%d\t%s\t%s\t%s\t%s", r.SampleSize, r.Rounds, down(r.SampleRate, 6), number(r.ClosedForm),
 			number(r.AddOrRemove), number(r.ReplaceOne))
 	}
 	return t.writeTo(w)

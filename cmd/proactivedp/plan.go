@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/dp"
+	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
@@ -135,7 +136,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	}
 	// A question that is not covered is right, and has no answer.
 	if err := f.req.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
-		errs = append(errs, err)
+		errs = append(errs, err, f.littleNoise(cmd))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return usage(err)
@@ -162,6 +163,29 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	return f.out.print(cmd, answer.Statement, answer, answer.print)
 }
 
+// littleNoise names, where σ is too small for the theorem, the command by which it is
+// accounted; nil where it is not.
+func (f *planFlags) littleNoise(cmd *cobra.Command) error {
+	joint := f.req.SampleSize == 0 && f.req.Rounds == 0 && f.req.Epsilon == 0
+	other := f.req.Method == plan.PLD || f.req.Method == plan.RDP
+	if f.req.Sigma < 0.05 || f.req.Sigma >= closedform.MinSigma || other && !joint {
+		return nil
+	}
+	command := "proactivedp plan"
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if given.Name != "method" {
+			command += fmt.Sprintf(" --%s=%s", given.Name, given.Value)
+		}
+	})
+	if !anyChanged(cmd, "epochs", "sample-size", "rounds") {
+		command += fmt.Sprintf(" --epochs=%d", defaultEpochs)
+	}
+	if joint {
+		command += " --sample-size=S"
+	}
+	return fmt.Errorf("this σ is accounted by %s --method=pld", command)
+}
+
 // records makes N the paper's if no option says what else is planned: the size of
 // somebody's data is not guessed.
 func (f *planFlags) records(cmd *cobra.Command) error {
@@ -184,6 +208,7 @@ type planAnswer struct {
 	*plan.Plan
 	Frontier   *plan.Frontier `json:"frontier,omitempty"`
 	NoFrontier string         `json:"frontier_reason,omitempty"`
+	Verdict    string         `json:"verdict"`
 	Statement  string         `json:"statement"`
 }
 
@@ -199,6 +224,7 @@ func (f *planFlags) solve(ctx context.Context) (*planAnswer, error) {
 			return nil, err
 		}
 	}
+	answer.Verdict = p.Verdict()
 	if f.frontier {
 		if p.Epsilon == 0 || p.Epochs == 0 {
 			answer.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
