@@ -62,7 +62,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		if f.Violated {
 			verdict = "\tVIOLATED"
 		}
-		fmt.Fprintf(t, "%s\t%.3g\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe, f.Delta,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe,
+			decimal.Up(f.Delta, shownDigits),
 			decimal.Down(f.EpsilonLowerBound, shownDigits),
 			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
 	}
@@ -72,8 +73,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	conclusion := "No violation was found. That proves nothing: the claimed ε is proved, not measured."
 	switch {
 	case r.Violated:
-		conclusion = fmt.Sprintf("VIOLATED: at δ = %.3g ε is at least %s, not at most %s as claimed (probe %s).",
-			r.Delta, decimal.Down(r.EpsilonLowerBound, shownDigits), decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
+		conclusion = fmt.Sprintf("VIOLATED: at δ = %s ε is at least %s, not at most %s as claimed (probe %s).",
+			decimal.Up(r.Delta, shownDigits), decimal.Down(r.EpsilonLowerBound, shownDigits),
+			decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
 	case r.Fault != NoFault:
 		conclusion = "No violation was found: the planted fault was missed. More runs see more."
 	}

@@ -33,7 +33,7 @@ func (s setting) sampleSizeFigure() Figure {
 		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec,
 			stated: s.paper.Basic.Epsilon.Value()})
 	}
-	return s.curveFigure("sample-size", fmt.Sprintf("Sample-size sweep at σ = %.7g", s.train.NoiseMultiplier), members)
+	return s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.train.NoiseMultiplier), members)
 }
 
 // epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
@@ -45,7 +45,7 @@ func (s setting) epsilonFigure() Figure {
 		spec := s.train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 		members = append(members, member{
-			name:   fmt.Sprintf("ε %g (σ %.4g, s %s)", b.Epsilon.Value(), spec.NoiseMultiplier, b.Size),
+			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
 			spec:   spec,
 			stated: b.Epsilon.Value(),
 		})
@@ -106,10 +106,10 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					for j, target := range c.Target {
 						table = append(table, []string{f.data().Name, s.train.Model, m.name, strconv.Itoa(seed + 1),
 							m.spec.SampleSize,
-							report.Number(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
+							decimal.Exactly(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
 							strconv.Itoa(planned.PerClient.Rounds),
 							strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
-							report.Number(planned.Delta), epsilonText(planned.PerClient.EpsilonUpper),
+							decimal.Up(planned.Delta, 6), epsilonText(planned.PerClient.EpsilonUpper),
 							epsilonText(planned.PerRecord.EpsilonUpper),
 							epsilonText(planned.Certified.PerClient.EpsilonUpper),
 							epsilonText(planned.Certified.PerRecord.EpsilonUpper),
@@ -166,11 +166,12 @@ func addMean(l *plots.Line, x float64, y []float64, within float64) {
 // table: what holds for the N really used, and what the paper states for its own.
 func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
-	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %.4g.", s.paper.N,
-		s.paper.Delta())
+	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %s.", s.paper.N,
+		decimal.Up(s.paper.Delta(), 4))
 	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
-		stated = fmt.Sprintf("σ = %.7g; the paper states ε = %g for N = %d, δ = %.4g, s = %s.",
-			last.NoiseMultiplier, s.paper.Basic.Epsilon.Value(), s.paper.N, s.paper.Delta(), s.paper.Basic.Size)
+		stated = fmt.Sprintf("σ = %s; the paper states ε = %g for N = %d, δ = %s, s = %s.",
+			decimal.Exactly(last.NoiseMultiplier), s.paper.Basic.Epsilon.Value(), s.paper.N,
+			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
 	}
 	step := stepText(last)
 	if first := all[0]; first.reference && stepText(first.spec) != step {

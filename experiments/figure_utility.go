@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/train"
@@ -44,7 +45,7 @@ func (s setting) utilityFigure() Figure {
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
 						table = append(table, []string{f.data().Name, s.train.Model, report.Number(clip),
-							strconv.Itoa(seed + 1), report.Number(p.Sigma),
+							strconv.Itoa(seed + 1), decimal.Exactly(p.Sigma),
 							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy),
 							report.Number(u.Accuracy), report.Number(u.Norm)})
 					}

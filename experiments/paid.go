@@ -7,7 +7,6 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -57,7 +56,7 @@ var paidColumns = []string{"grad_computations_min", "grad_computations_max", "la
 func (p *paid) record() []string {
 	least, most, largest, theta := p.sizes()
 	certified := p.Privacy.Certified
-	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), report.Number(theta),
+	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), decimal.Up(theta, 6),
 		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -77,7 +78,7 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "search on %s: judged by %d held-out training records, not by the test set\n",
 		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)
 	for _, ranking := range r.Rankings {
-		noise := fmt.Sprintf("σ = %.7g", ranking.Sigma)
+		noise := "σ = " + decimal.Exactly(ranking.Sigma)
 		if ranking.Sigma == 0 {
 			noise = "without noise"
 		}

@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/lockfile"
 	"proactivedp/internal/report"
 	"proactivedp/train"
@@ -109,7 +110,7 @@ func searchRecords(all []found) [][]string {
 	for _, f := range all {
 		for i, t := range f.trials {
 			s := f.spec
-			out = append(out, []string{s.Data, s.Model, report.Number(s.NoiseMultiplier), s.SampleSize,
+			out = append(out, []string{s.Data, s.Model, decimal.Exactly(s.NoiseMultiplier), s.SampleSize,
 				report.Number(s.Clip), s.Schedule,
 				report.Number(s.Eta0), report.Number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
 				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged)})
@@ -148,7 +149,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 		if sigma == 0 {
 			p.Section("Without noise")
 		} else {
-			p.Section("σ = %.7g", sigma)
+			p.Section("σ = %s", decimal.Exactly(sigma))
 		}
 		var rows [][]string
 		ranked := best(all, sigma)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -41,7 +42,7 @@ func counted(n int, what string) string {
 // caption says what all runs share, and their privacy.
 func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	spec := c.all[0].spec
-	noise := fmt.Sprintf("σ = %.7g", spec.NoiseMultiplier)
+	noise := "σ = " + decimal.Exactly(spec.NoiseMultiplier)
 	if spec.NoiseMultiplier == 0 {
 		noise = "no noise"
 	}
@@ -79,15 +80,15 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %.4g, %s: per client %s, per record %s.",
-		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, r.Delta, r.Adjacency,
+	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s: per client %s, per record %s.",
+		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency,
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
 
 // noiseText names the noise of the runs.
 func (c *contest) noiseText() string {
 	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
-		return fmt.Sprintf("σ = %.4g", sigma)
+		return "σ = " + decimal.Exactly(sigma)
 	}
 	return "no noise"
 }
@@ -143,7 +144,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
 	for i, m := range c.all {
 		for seed := range c.runs[i] {
-			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, report.Number(m.spec.NoiseMultiplier),
+			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, decimal.Exactly(m.spec.NoiseMultiplier),
 				strconv.Itoa(seed + 1)}
 			for _, row := range rows(i, seed, &c.runs[i][seed]) {
 				out = append(out, append(own[:len(own):len(own)], row...))

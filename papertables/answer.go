@@ -98,7 +98,7 @@ func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 		if err != nil {
 			return out, err
 		}
-		out[i].value = strconv.FormatFloat(math.Floor(100*l.SMax)/100, 'f', 2, 64)
+		out[i].value = decimal.FixedDown(l.SMax, 2)
 	}
 	for i, adjacency := range adjacencies {
 		s, err := a.largestSize(adjacency, sigma, eps)

@@ -123,7 +123,7 @@ func curveTable(accountant string, curves []*sizeCurve) [][]string {
 				closed = decimal.Up(c.closed[i], 6)
 			}
 			row := []string{c.Name, strconv.Itoa(c.N), report.Number(c.Epochs()), string(c.Comparison.Sigma),
-				report.Number(c.Delta()), strconv.Itoa(s),
+				decimal.Up(c.Delta(), 6), strconv.Itoa(s),
 				strconv.Itoa(c.GradComps / s), closed, report.Number(c.clt[i])}
 			for _, b := range c.bounds[i] {
 				a := interval(b)

@@ -66,8 +66,8 @@ func (a *audit) unsettledGamma(p *report.Page) {
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
-			report.Fixed(f.run.gamma, 4), report.Fixed(f.run.gammaNext, 4), report.Fixed(f.limits[0].Gamma, 5),
-			report.Fixed(f.run.size, 2), report.Fixed(f.limits[0].SMax, 2)})
+			report.Fixed(f.run.gamma, 4), report.Fixed(f.run.gammaNext, 4), decimal.FixedUp(f.limits[0].Gamma, 5),
+			report.Fixed(f.run.size, 2), decimal.FixedDown(f.limits[0].SMax, 2)})
 	}
 	p.Table([]string{"N", "σ", "ε = 2L/(σ²−2)", "γ kept", "next γ", "γ of the theorem", "s as run", "s of the theorem"},
 		rows)
@@ -80,10 +80,10 @@ func (a *audit) gammaError(p *report.Page) {
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
-		rows = append(rows, []string{strconv.Itoa(f.N), report.Fixed(printed.Gamma, 5),
-			report.Fixed(corrected.Gamma, 5),
-			report.Percent(corrected.Gamma/printed.Gamma - 1), report.Fixed(printed.SMax, 2),
-			report.Fixed(corrected.SMax, 2)})
+		rows = append(rows, []string{strconv.Itoa(f.N), decimal.FixedUp(printed.Gamma, 5),
+			decimal.FixedUp(corrected.Gamma, 5),
+			report.Percent(corrected.Gamma/printed.Gamma - 1), decimal.FixedDown(printed.SMax, 2),
+			decimal.FixedDown(corrected.SMax, 2)})
 	}
 	p.Table([]string{"N", "γ, printed form", "γ, corrected", "larger by", "s, printed form", "s, corrected"}, rows)
 }
@@ -163,7 +163,7 @@ func (a *audit) tightness(p *report.Page) {
 		"below 1/2 is below k²/(2ε):")
 	rows = nil
 	for _, f := range a.findings {
-		row := []string{strconv.Itoa(f.N), report.Fixed(f.limits[1].Gamma, 3)}
+		row := []string{strconv.Itoa(f.N), decimal.FixedUp(f.limits[1].Gamma, 3)}
 		for _, answer := range f.largest[len(forms):] {
 			row = append(row, answer.value, f.leastC(answer))
 		}
@@ -182,7 +182,7 @@ func (f *finding) leastC(size answer) string {
 	if err != nil {
 		return report.NoAnswer
 	}
-	return report.Fixed(float64(f.GradComps)/float64(s)*f.run.epsilon/(f.Epochs()*f.Epochs()), 3)
+	return decimal.FixedUp(float64(f.GradComps)/float64(s)*f.run.epsilon/(f.Epochs()*f.Epochs()), 3)
 }
 
 func (a *audit) looseness(p *report.Page) {

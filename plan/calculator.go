@@ -197,8 +197,8 @@ func (c calculator) remedies(ctx context.Context, a answer) []string {
 	}
 	if a.rounds > 1 {
 		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
-			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %.6g", s.value,
-				s.value*float64(a.s)/float64(c.p.N)))
+			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %s", s.value,
+				down(s.value*float64(a.s)/float64(c.p.N), 6)))
 		}
 	}
 	if a.s > 1 {

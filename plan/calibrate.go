@@ -227,12 +227,16 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 	for _, other := range []struct {
 		q    quantity
 		tell string
-	}{{noise, "raise σ to %.7g"}, {rate, "lower q to %.7g"}, {steps, "lower the steps to %.0f"}} {
+		show func(v float64, digits int) string
+	}{
+		{noise, "raise σ to ", up}, {rate, "lower q to ", down},
+		{steps, "lower the steps to ", func(v float64, _ int) string { return fmt.Sprintf("%.0f", v) }},
+	} {
 		if other.q == q {
 			continue
 		}
 		if s, err := t.dial(ctx, other.q, acc, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
-			e.Remedies = append(e.Remedies, fmt.Sprintf(other.tell, s.value))
+			e.Remedies = append(e.Remedies, other.tell+other.show(s.value, digits))
 		}
 	}
 	return e

@@ -35,5 +35,5 @@ func (s stop) cost(what string, target float64) string {
 	if math.IsInf(s.bound.EpsilonUpper, 1) {
 		return what + " has no ε that is certain"
 	}
-	return fmt.Sprintf("%s costs ε = %s, above %.6g", what, up(s.bound.EpsilonUpper, 5), target)
+	return fmt.Sprintf("%s costs ε = %s, above %s", what, up(s.bound.EpsilonUpper, 5), down(target, 6))
 }

@@ -255,12 +255,12 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	case p.Least == nil:
 		return "no sample size has an ε that is certain"
 	case p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon:
-		return fmt.Sprintf("the rounds run already cost ε = %s, above %.6g", up(p.Past.EpsilonUpper, 5),
-			p.TargetEpsilon)
+		return fmt.Sprintf("the rounds run already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),
+			down(p.TargetEpsilon, 6))
 	}
 	s, rounds := p.Least.SampleSize, p.Least.Rounds
-	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %.6g",
-		up(*p.Least.EpsilonUpper, 5), s, p.TargetEpsilon)}
+	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %s",
+		up(*p.Least.EpsilonUpper, 5), s, down(p.TargetEpsilon, 6))}
 	noise := noiseDial(func(sigma float64) (dp.Bound, error) { return price(sigma, s, rounds) }, p.Sigma, roughly)
 	if better, err := noise.turn(ctx, p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
 		e.Remedies = append(e.Remedies, "raise σ to "+up(better.value, digits))
@@ -270,8 +270,8 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 		safe:  math.Floor, start: float64(rounds) / 2, least: 1, most: float64(rounds), slope: 0.5, tol: roughly,
 	}
 	if better, err := fewer.turn(ctx, p.TargetEpsilon); err == nil && better.met {
-		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %.6g, %.0f rounds",
-			better.value*float64(s)/float64(p.N), better.value))
+		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %s, %.0f rounds",
+			down(better.value*float64(s)/float64(p.N), 6), better.value))
 	}
 	return e.Reason()
 }

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -136,6 +137,6 @@ func (r *Report) gradients() string {
 	if r.GradCompsMin == r.GradCompsMax {
 		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)
 	}
-	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %.4g", r.GradCompsMin, r.GradCompsMax,
-		r.GradComps, r.Theta)
+	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %s", r.GradCompsMin, r.GradCompsMax,
+		r.GradComps, decimal.Up(r.Theta, 4))
 }

@@ -122,7 +122,7 @@ func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 		side = tradeoff.Exact
 	}
 	s.curves = append(s.curves, tradeoff.Sample(
-		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %.6g)", mu), Side: side, Accountant: acc.Name(),
+		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %s)", shownUp(mu)), Side: side, Accountant: acc.Name(),
 			Adjacency: b.Adjacency, Sampling: b.Sampling},
 		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, c.alphas))
 	return nil
@@ -156,19 +156,19 @@ func (c comparison) addPaper(s *summary) error {
 		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 	}
 	if float64(e.Count) < least {
-		return fmt.Errorf("for ε_target = %.6g it holds from T = %.6g rounds on, and there are %d: %w", target, least,
-			e.Count, dp.ErrNotCovered)
+		return fmt.Errorf("for ε_target = %s it holds from T = %s rounds on, and there are %d: %w", shownUp(target),
+			shownUp(least), e.Count, dp.ErrNotCovered)
 	}
 	guarantees, err := p.ForAllRounds(target, paperGuarantees)
 	if err != nil {
 		return err
 	}
 	if len(guarantees) == 0 {
-		return fmt.Errorf("for ε_target = %.6g no ε below 0.5 meets the conditions of Theorem Main: %w", target,
+		return fmt.Errorf("for ε_target = %s no ε below 0.5 meets the conditions of Theorem Main: %w", shownUp(target),
 			dp.ErrNotCovered)
 	}
 	s.TargetEpsilon = target
-	s.curves = append(s.curves, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %.6g)", target)),
+	s.curves = append(s.curves, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %s)", shownUp(target))),
 		guarantees.At, c.alphas))
 	return nil
 }
@@ -186,12 +186,21 @@ func summarise(c tradeoff.Curve) curveSummary {
 	return s
 }
 
+// gain shows the largest gain on the safe side: above that of a guarantee's curve,
+// below that of one from above.
+func (c curveSummary) gain() string {
+	if c.Side == tradeoff.Upper {
+		return shownDown(c.MaxGain)
+	}
+	return shownUp(c.MaxGain)
+}
+
 func (s *summary) print(w io.Writer) error {
 	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α)\tat α\n")
 	for _, c := range s.Curves {
-		fmt.Fprintf(t, "%s\t%s\t%.6g\t%.4g\n", c.Name, c.Side, c.MaxGain, c.Alpha)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, c.gain(), c.Alpha)
 	}
 	if err := t.Flush(); err != nil {
 		return err

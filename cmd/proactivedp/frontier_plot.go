@@ -15,7 +15,7 @@ import (
 // logarithmic, as the sizes of interest are far below N.
 func drawFrontier(w io.Writer, f *plan.Frontier) error {
 	p := plots.Picture{
-		Title:  fmt.Sprintf("Least noise within ε = %.6g, δ = %.6g, by sample size", f.Epsilon, f.Delta),
+		Title:  fmt.Sprintf("Least noise within ε = %s, δ = %s, by sample size", shownUp(f.Epsilon), shownUp(f.Delta)),
 		XLabel: "sample size s", YLabel: "noise multiplier σ",
 		Logarithmic: true, YMin: 1, YMax: 10,
 		Caption: fmt.Sprintf("N = %d, k = %.6g epochs in T = K/s rounds, θ = %g; Poisson sampling; ε per record. "+

@@ -122,16 +122,16 @@ func Short(b *dp.Bound) string {
 
 // WriteText writes the report for people to read, ε rounded to the safe side.
 func (r Report) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "privacy         σ = %g, δ = %.4g, %s adjacency, %s sampling\n%s%s",
-		r.NoiseMultiplier, r.Delta, r.Adjacency, r.Sampling,
+	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
+		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
 			r.Certified.PerClient))
 	return err
 }
 
 func (r Report) text(name string, closed View, certified Claim) string {
-	return fmt.Sprintf("  %-14sN = %d, %d rounds at mean sample rate %.4g\n    %-12s%s\n    %-12s%s\n",
-		name, closed.DatasetSize, closed.Rounds, closed.SampleRate,
+	return fmt.Sprintf("  %-14sN = %d, %d rounds at mean sample rate %s\n    %-12s%s\n    %-12s%s\n",
+		name, closed.DatasetSize, closed.Rounds, up(closed.SampleRate),
 		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
 		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind,
 			certified.Reason))

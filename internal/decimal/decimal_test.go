@@ -29,6 +29,26 @@ func TestRoundingErrsOnItsSide(t *testing.T) {
 	}
 }
 
+// So does what is written with a number of decimals.
+func TestFixedErrsOnItsSide(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		v, decimals := math.Pow(10, 10*random.Float64()-5), random.IntN(8)
+		for _, c := range []struct {
+			text string
+			side float64
+		}{{FixedUp(v, decimals), 1}, {FixedDown(v, decimals), -1}} {
+			back, err := strconv.ParseFloat(c.text, 64)
+			if off := (back - v) * c.side; err != nil || off < 0 || off > 1.0001*math.Pow(10, float64(-decimals)) {
+				t.Fatalf("%v with %d decimals is %s (%v)", v, decimals, c.text, err)
+			}
+		}
+	}
+	if up, down := FixedUp(0.5, 2), FixedDown(2.999, 2); up != "0.50" || down != "2.99" {
+		t.Errorf("0.5 is %s and 2.999 is %s", up, down)
+	}
+}
+
 // What is written exactly reads back to the same bits, and takes no more digits than
 // that needs.
 func TestExactly(t *testing.T) {

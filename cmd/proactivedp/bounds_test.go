@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// bounds are the numbers of an answer of which one side is safe, by their JSON keys.
+// What is printed of an upper one may not be below it, of a lower one not above.
+type bounds struct{ upper, lower []float64 }
+
+// The keys of bounds. A noise multiplier that is solved for is rounded up, since less
+// would not do.
+var (
+	upperKeys = map[string]bool{
+		"epsilon": true, "epsilon_upper": true, "delta": true, "delta_upper": true, "gamma": true, "gamma_printed": true,
+		"theta": true,
+		"sigma": true, "closed_form": true, "add_or_remove": true, "replace_one": true, "t_min_real": true,
+		"closed_form_epsilon": true,
+	}
+	lowerKeys = map[string]bool{
+		"epsilon_lower": true, "delta_lower": true, "epsilon_lower_bound": true, "s_max_real": true,
+	}
+)
+
+func (b *bounds) add(v any, key string) {
+	switch v := v.(type) {
+	case []any:
+		for _, element := range v {
+			b.add(element, key)
+		}
+	case map[string]any:
+		for key, value := range v {
+			b.add(value, key)
+		}
+	case float64:
+		if upperKeys[key] {
+			b.upper = append(b.upper, v)
+		}
+		if lowerKeys[key] {
+			b.lower = append(b.lower, v)
+		}
+	}
+}
+
+var (
+	printedNumber = regexp.MustCompile(`\d+(\.\d+)?(e[-+]?\d+)?`)
+	// timing is what a clock has measured, which differs from run to run.
+	timing = regexp.MustCompile(`(?m) +\d+\.\d{3}$|\d[\d.e+-]* (s|seconds|MiB|client rounds per second)\b`)
+)
+
+// unsafe lists the numbers of a text that are one of the bounds, to as many digits as
+// they have, and on its unsafe side; seen is how many are a bound. A number is one if it
+// is within one of its last digit. Below three digits it is none: it may be anything.
+func (b bounds) unsafe(text string) (wrong []string, seen int) {
+	for _, number := range printedNumber.FindAllString(timing.ReplaceAllString(text, ""), -1) {
+		mantissa, _, _ := strings.Cut(number, "e")
+		digits := len(strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""), "0"))
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil || digits < 3 || mantissa == number && !strings.Contains(number, ".") {
+			continue
+		}
+		decimals := 0
+		if _, fraction, ok := strings.Cut(mantissa, "."); ok {
+			decimals = len(fraction)
+		}
+		last := math.Pow(10, float64(-decimals))
+		if exponent := number[len(mantissa):]; exponent != "" {
+			power, _ := strconv.Atoi(strings.TrimPrefix(exponent[1:], "+"))
+			last *= math.Pow(10, float64(power))
+		}
+		is, safe := false, false
+		for side, values := range map[float64][]float64{1: b.upper, -1: b.lower} {
+			for _, v := range values {
+				if v != 0 && math.Abs(x-v) < last*(1-1e-9) {
+					is, safe = true, safe || (x-v)*side >= 0
+				}
+			}
+		}
+		if is {
+			seen++
+		}
+		if is && !safe {
+			wrong = append(wrong, number)
+		}
+	}
+	return wrong, seen
+}
+
+// Nothing that is printed is on the unsafe side of what was computed: the commands of
+// testdata/keys/json.txt are run as they are and without --json, and every number of the
+// text that is a bound of the JSON is on its safe side.
+func TestPrintedBoundsAreOnTheSafeSide(t *testing.T) {
+	list, err := os.ReadFile("testdata/keys/json.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := os.ReadFile("testdata/keys/past.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("past.csv", past, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	commands, numbers := 0, 0
+	for line := range strings.Lines(string(list)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "#") ||
+			strings.Contains(line, "hogwild") { // two runs of it are not the same
+			continue
+		}
+		var answer any
+		if err := json.Unmarshal([]byte(printed(t, line)), &answer); err != nil {
+			t.Fatalf("proactivedp %s: %v", line, err)
+		}
+		var b bounds
+		b.add(answer, "")
+		wrong, seen := b.unsafe(printed(t, strings.TrimSuffix(line, " --json")))
+		if len(wrong) > 0 {
+			t.Errorf("proactivedp %s: %s are on the unsafe side of what was computed", line, strings.Join(wrong, ", "))
+		}
+		commands++
+		numbers += seen
+	}
+	t.Logf("%d commands with %d bounds", commands, numbers)
+	if commands < 25 || numbers < 200 {
+		t.Errorf("%d commands with %d bounds were looked at", commands, numbers)
+	}
+}
+
+// printed returns what a command prints.
+func printed(t *testing.T, line string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), strings.Fields(line), &stdout, &stderr); code != exitOK {
+		t.Fatalf("proactivedp %s: exit status %d\n%s", line, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// Numbers on the unsafe side are found, in every notation, and others are let pass.
+func TestUnsafeNumbersAreFound(t *testing.T) {
+	b := bounds{upper: []float64{0.00056561086, 1.2345678, 2.5e-7}, lower: []float64{1.2341234}}
+	for text, want := range map[string]string{
+		"δ = 0.0005656,": "0.0005656", "δ = 0.0005657": "", "ε ≤ 1.2345, 0.0005656109": "1.2345",
+		"ε in [1.2342, 1.2346]": "1.2342", "ε in [1.2341, 1.2346]": "", "δ = 2.49e-07": "", "δ = 2.50e-07": "",
+		"δ = 5.656e-04": "5.656e-04", "12345 rounds in 1.2345 s": "",
+	} {
+		wrong, _ := b.unsafe(text)
+		if got := strings.Join(wrong, " "); got != want {
+			t.Errorf("%q: found %q, want %q", text, got, want)
+		}
+	}
+}
