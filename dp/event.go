@@ -77,6 +77,9 @@ type Event struct {
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
 	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N
 	Count           int       `json:"count"`                  // how many rounds
+	// Noise says whose noise it is, as far as that is known; a file says so of all of a
+	// Release. No accountant reads it.
+	Noise Noise `json:"-"`
 }
 
 // SampleRate returns q, the probability that a given record is used.
@@ -88,9 +91,9 @@ func (e Event) SampleRate() float64 {
 }
 
 // Alike reports whether e and o are rounds of one mechanism on one data set: they
-// differ in nothing but sample size and count.
+// differ in nothing but sample size, count and noise.
 func (e Event) Alike(o Event) bool {
-	e.SampleSize, e.Count = o.SampleSize, o.Count
+	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o
 }
 

@@ -220,3 +220,12 @@ func (l *Ledger) Run() Run {
 
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
+
+// Named returns a copy of l in which all rounds are of the noise given.
+func (l *Ledger) Named(noise Noise) Ledger {
+	named := l.Clone()
+	for i := range named.events {
+		named.events[i].Noise = noise
+	}
+	return named
+}

@@ -37,3 +37,14 @@ func ExampleNewFromSecret() {
 	// true
 	// rng: secret = 9 bytes, must be in [32, 1024]
 }
+
+// Two releases of one root share no noise if they are two runs of it.
+func ExampleRoot_ForRun() {
+	root := rng.New(1)
+	first, second := root.ForRun(0), root.ForRun(1)
+	fmt.Println(first.Name(), "/", second.Name())
+	fmt.Println(first.Stream(rng.Noise, 0, 0).Normal() == second.Stream(rng.Noise, 0, 0).Normal())
+	// Output:
+	// seed 1, run 0 / seed 1, run 1
+	// false
+}

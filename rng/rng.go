@@ -4,8 +4,12 @@
 //
 //	root := rng.New(1)                          // the same bits every time, no secret
 //	root, err := rng.NewFromOS()                // noise that nobody can work out again
+//	second := root.ForRun(1)                    // streams of their own for another release
 //	noise := root.Stream(rng.Noise, client, round)
 //	x := noise.Normal()
+//
+// Equal places have equal noise. So two releases need two roots, or two runs of
+// one root: see [Root.ForRun], and [Name] for how that is kept track of.
 //
 // Streams are cryptographic: the key stream of AES-128 in counter mode, under
 // a key derived from the seed by SHA-256, at a counter block made of the place.
@@ -60,12 +64,15 @@ type Root struct {
 	stream cipher.AEAD   // makes bits of streams, many at a time
 	block  cipher.Block  // makes the same bits, 16 bytes at a time
 	keys   *[11][16]byte // round keys for keyStream; nil where the processor cannot run it
+	origin [32]byte      // what the secret hashes to, of which every run has a key
+	name   Name
 }
 
 // New returns the root of a numbered seed, for runs that must repeat. Whoever
 // knows the number knows every draw: noise from it protects nobody.
 func New(seed uint64) *Root {
-	return newRoot("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
+	origin := hashed("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
+	return newRoot(origin, origin, Name{Root: seedName(seed)})
 }
 
 // Limits of a secret, in bytes.
@@ -83,7 +90,8 @@ func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("rng: secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
 	}
-	return newRoot("proactivedp/rng/secret/v1", secret), nil
+	origin := hashed("proactivedp/rng/secret/v1", secret)
+	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
 }
 
 // NewFromOS returns a root keyed by the operating system's random source, for
@@ -96,10 +104,12 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret[:])
 }
 
-// newRoot derives the key from the secret. Labels are of one length and different,
-// so that what one label is hashed with is never taken for another's.
-func newRoot(label string, secret []byte) *Root {
-	key := sha256.Sum256(append([]byte(label), secret...))
+// hashed returns the SHA-256 of a text under a label. Labels are of one length and
+// different, so that what one label is hashed with is never taken for another's.
+func hashed(label string, text []byte) [32]byte { return sha256.Sum256(append([]byte(label), text...)) }
+
+// newRoot makes the root whose streams are under the key's first half.
+func newRoot(origin, key [32]byte, name Name) *Root {
 	block, err := aes.NewCipher(key[:16])
 	if err != nil {
 		panic("rng: AES-128 refused a 16-byte key: " + err.Error())
@@ -108,7 +118,7 @@ func newRoot(label string, secret []byte) *Root {
 	if err != nil {
 		panic("rng: no GCM over AES-128: " + err.Error())
 	}
-	r := &Root{stream: gcm, block: block}
+	r := &Root{stream: gcm, block: block, origin: origin, name: name}
 	if hasKeyStream {
 		r.keys = new([11][16]byte)
 		expandKey(r.keys, (*[16]byte)(key[:16]))

@@ -60,7 +60,7 @@ func TestAdaptSamplesWhatItAccounts(t *testing.T) {
 	r := runVirtual(t, cfg, Perf{})
 	different := map[int]bool{}
 	for c := range drawn {
-		events := r.Ledgers[c].Events()
+		events := anonymous(r.Ledgers[c])
 		if !slices.Equal(drawn[c].Events(), events) {
 			t.Errorf("client %d drew %v, its ledger has %v", c, drawn[c].Events(), events)
 		}

@@ -51,7 +51,7 @@ type clientState struct {
 	size   int       // expected sample size of the round that began last
 	lag    int       // i − k when the newest round began
 	pace   pace      // how fast it has been, if it adapts
-	ledger dp.Ledger
+	ledger dp.Ledger // names no noise: that is the root's
 }
 
 // newClient returns a client that starts from the default global model, of which
@@ -187,8 +187,12 @@ func (c *Client) Newest() int { return c.state.k }
 // Lag returns i − k of the round that began last, when it began.
 func (c *Client) Lag() int { return c.state.lag }
 
-// Ledger returns a copy of the client's ledger: the rounds that it has finished.
-func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Clone() }
+// Ledger returns a copy of the client's ledger: the rounds that it has finished, with
+// the name of their noise.
+func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
+
+// noise says whose noise the client's rounds have.
+func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
 // Sample returns the records of the current round; they are valid until the
 // workspace's next sample.
@@ -311,13 +315,17 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		if whole := c.mech.EventOf(e.SampleSize); !e.Alike(whole) {
 			return fail("the ledger's %+v is not the mechanism's", e)
 		}
+		if e.Noise.Known() && e.Noise != c.noise() {
+			return fail("the ledger is of %s, must be of %s: with other noise, rounds would be released twice", e.Noise,
+				c.noise())
+		}
 	}
 	if k < c.state.k || k > rounds || len(v.X) != c.params {
 		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds,
 			c.params)
 	}
 	c.state.replace(v, c.letGo)
-	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: ledger.Clone()}
+	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: ledger.Named(dp.Noise{})}
 	return nil
 }
 

@@ -154,7 +154,7 @@ func newResult(server *Server, clients []*Client, run dp.Run, staleness Stalenes
 	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness),
 		MaxLag: staleness.Max()}
 	for _, c := range clients {
-		r.Ledgers = append(r.Ledgers, c.state.ledger)
+		r.Ledgers = append(r.Ledgers, c.Ledger())
 	}
 	return r, nil
 }

@@ -9,6 +9,10 @@ import (
 
 // Roots are where the randomness of a run comes from. What is drawn is a function
 // of the root and of a place (purpose, client, round), whatever the runner.
+//
+// So a second training with the same client's root has the same noise in the same
+// rounds, whatever σ, data and model: that is another release, and needs ForRun. A
+// run that is resumed, or sends a message again, is the same one.
 type Roots struct {
 	// Run draws the default global model v̂_0 and, on the virtual clock, how long
 	// things take and what befalls messages and clients. It is no secret.
@@ -21,13 +25,44 @@ type Roots struct {
 }
 
 // SharedRoots draws everything from one root, as a simulation may: with rng.New,
-// one number repeats the run.
+// one number repeats the run. Whoever has the root, or runs the server of such a
+// simulation, knows the noise of every client.
 func SharedRoots(root *rng.Root, clients int) Roots {
 	r := Roots{Run: root, Clients: make([]*rng.Root, clients)}
 	for i := range r.Clients {
 		r.Clients[i] = root
 	}
 	return r
+}
+
+// ForRun returns the roots of the release number n: its clients draw samples, noise
+// and dropout of their own, and what Run draws stays, so that releases compare like
+// with like. Release 0 of roots as package rng returns them is r itself. It panics for
+// a client's root without a key.
+func (r Roots) ForRun(n uint64) Roots {
+	clients := make([]*rng.Root, len(r.Clients))
+	for i, root := range r.Clients {
+		if i > 0 && root == r.Clients[i-1] {
+			clients[i] = clients[i-1]
+			continue
+		}
+		clients[i] = root.ForRun(n)
+	}
+	return Roots{Run: r.Run, Clients: clients}
+}
+
+// Names returns the names of the clients' roots, each once, in order of clients: one
+// if they share a root.
+func (r Roots) Names() []rng.Name {
+	var names []rng.Name
+	seen := map[rng.Name]bool{}
+	for _, root := range r.Clients {
+		if name := root.Name(); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // checkRun reports an error if nothing can be drawn for the run.

@@ -1,0 +1,95 @@
+package dp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/rng"
+)
+
+// of returns rounds of the noise given.
+func of(noise dp.Noise, sigma float64) []dp.Event {
+	return []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, Rate: 0.01, Count: 5,
+		Noise: noise}}
+}
+
+// Two lists that name one client of one run are refused, also where one of them says of
+// no client which, and also at another σ; what names nothing shares nothing.
+func TestComposeRefusesSharedNoise(t *testing.T) {
+	seed := func(run uint64, client int) dp.Noise {
+		return dp.Noise{Name: rng.Name{Root: "seed:1", Run: run}, Client: client}
+	}
+	whole := func(run uint64) dp.Noise { return seed(run, dp.AllClients) }
+	other := dp.Noise{Name: rng.Name{Root: "seed:2"}, Client: dp.AllClients}
+	for _, c := range []struct {
+		name   string
+		lists  [][]dp.Event
+		shared string // the two lists that share; "": none do
+	}{
+		{"nothing", nil, ""},
+		{"one release of many rounds", [][]dp.Event{slices.Concat(of(whole(0), 9), of(whole(0), 9), of(seed(0, 3), 9))},
+			""},
+		{"two in one list", [][]dp.Event{of(other, 1), slices.Concat(of(seed(0, 3), 10), of(seed(0, 4), 20))}, "in 1"},
+		{"two clients", [][]dp.Event{of(seed(0, 0), 10), of(seed(0, 1), 10)}, ""},
+		{"two runs", [][]dp.Event{of(whole(0), 10), of(whole(1), 20), of(seed(2, 0), 20)}, ""},
+		{"two roots", [][]dp.Event{of(whole(0), 10), of(other, 20)}, ""},
+		{"no names", [][]dp.Event{of(dp.Noise{}, 10), of(dp.Noise{}, 10), of(whole(0), 10)}, ""},
+		{"one run twice", [][]dp.Event{of(whole(0), 10), of(dp.Noise{}, 1), of(whole(0), 20)}, "0 and 2"},
+		{"one client twice", [][]dp.Event{of(seed(0, 7), 10), of(seed(0, 7), 20)}, "0 and 1"},
+		{"all, then one", [][]dp.Event{of(whole(0), 10), of(seed(0, 7), 20)}, "0 and 1"},
+		{"one, then all", [][]dp.Event{of(seed(0, 7), 10), of(whole(0), 20)}, "0 and 1"},
+		{"one, then another and all", [][]dp.Event{of(other, 1), of(seed(0, 7), 10),
+			slices.Concat(of(seed(0, 8), 10), of(whole(0), 20))}, "1 and 2"},
+	} {
+		got, err := dp.Compose(c.lists...)
+		if c.shared == "" {
+			if err != nil || !slices.Equal(got, slices.Concat(c.lists...)) {
+				t.Errorf("%s: %v, %v", c.name, got, err)
+			}
+			continue
+		}
+		if !errors.Is(err, dp.ErrSharedNoise) || got != nil || !strings.Contains(err.Error(), c.shared+" are") ||
+			!strings.Contains(err.Error(), "seed 1, run 0") {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+// A file has the rounds of a release under one name.
+func TestReleases(t *testing.T) {
+	named := dp.Noise{Name: rng.Name{Root: "seed:1", Run: 4}, Client: 2}
+	events := slices.Concat(of(named, 1), of(dp.Noise{}, 2), of(named, 1))
+	names, unnamed := dp.Names(events)
+	if len(names) != 1 || names[0] != named.Name || !unnamed {
+		t.Errorf("names %v, unnamed %v", names, unnamed)
+	}
+	text, err := json.Marshal(dp.Releases(events))
+	row := `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":%d,"sample_rate":0.01,"count":5}`
+	want := fmt.Sprintf(`[{"noise":{"root":"seed:1","run":4},"events":[`+row+","+row+`]},{"events":[`+row+`]}]`, 1, 1, 2)
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+	if text := named.String(); text != "seed 1, run 4, client 2" {
+		t.Error(text)
+	}
+}
+
+// Two trainings of one run are not composed; a run of its own for each is what composes.
+func ExampleCompose() {
+	leg := func(root *rng.Root, sigma float64) []dp.Event {
+		return of(dp.Noise{Name: root.Name(), Client: dp.AllClients}, sigma)
+	}
+	root := rng.New(1)
+	_, err := dp.Compose(leg(root, 10), leg(root, 20))
+	fmt.Println(errors.Is(err, dp.ErrSharedNoise))
+	both, err := dp.Compose(leg(root, 10), leg(root.ForRun(1), 20))
+	fmt.Println(len(both), err)
+	// Output:
+	// true
+	// 2 <nil>
+}

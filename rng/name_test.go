@@ -1,0 +1,116 @@
+package rng
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Run 0 is what the root always gave; every other run of every root has streams of its
+// own, whichever run it is asked of.
+func TestRunsHaveStreamsOfTheirOwn(t *testing.T) {
+	secret, err := NewFromSecret(make([]byte, MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(r *Root) uint64 { return r.Stream(Noise, 0, 0).Uint64() }
+	seen := map[uint64]string{}
+	for _, root := range []*Root{New(0), New(1), New(math.MaxUint64), secret} {
+		if first(root.ForRun(0)) != first(root) || root.ForRun(0).Name() != root.Name() {
+			t.Errorf("run 0 of %s is not the root", root.Name())
+		}
+		for _, n := range []uint64{0, 1, 2, 1 << 32, math.MaxUint64} {
+			run := root.ForRun(n)
+			u := first(run)
+			if other, twice := seen[u]; twice {
+				t.Errorf("%s draws what %s does", run.Name(), other)
+			}
+			seen[u] = run.Name().String()
+			if first(run.ForRun(7)) != first(root.ForRun(7)) || run.ForRun(0).Name() != root.Name() {
+				t.Errorf("runs of %s are not those of its root", run.Name())
+			}
+		}
+	}
+	// Golden: a change here changes every run but the first of every seed.
+	const golden = 0x44322ef5e6023060
+	if got := first(New(1).ForRun(1)); got != golden {
+		t.Errorf("first draw of seed 1, run 1 = %#x, want %#x", got, uint64(golden))
+	}
+}
+
+// A name says which seed it is, and nothing of a secret: neither the secret nor its
+// key, the first bytes of origin, stand in it, and another bit of the secret changes all.
+func TestNames(t *testing.T) {
+	secret := bytes.Repeat([]byte{7}, MinSecret)
+	private, err := NewFromSecret(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret[0]++
+	other, err := NewFromSecret(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := private.ForRun(3).Name()
+	if name.Root != private.Name().Root || name.Run != 3 || name.Simulated() || !name.Known() ||
+		other.Name() == private.Name() || name.Validate() != nil {
+		t.Errorf("%+v", name)
+	}
+	digits := strings.TrimPrefix(name.Root, "secret:")
+	if len(digits) != 32 {
+		t.Errorf("%q has %d digits, want 32", digits, len(digits))
+	}
+	for i := range len(private.origin) - 3 {
+		if strings.Contains(digits, hex.EncodeToString(private.origin[i:i+4])) {
+			t.Errorf("the name holds bytes %d to %d of the key", i, i+3)
+		}
+	}
+	for _, c := range []struct {
+		name Name
+		text string
+		sim  bool
+	}{
+		{New(1).Name(), "seed 1, run 0", true},
+		{New(math.MaxUint64).ForRun(2).Name(), "seed 18446744073709551615, run 2", true},
+		{Name{Root: "laboratory 4", Run: 1}, "laboratory 4, run 1", false},
+		{Name{}, "no root named", false},
+		{(*Root)(nil).Name(), "no root named", false},
+	} {
+		if c.name.String() != c.text || c.name.Simulated() != c.sim {
+			t.Errorf("%s, simulated %v, want %s", c.name, c.name.Simulated(), c.text)
+		}
+	}
+	if next, ok := New(1).Name().Next(); next != New(1).ForRun(1).Name() || !ok {
+		t.Errorf("%s comes after run 0", next)
+	}
+	if _, ok := (Name{"seed:1", math.MaxUint64}).Next(); ok {
+		t.Error("there is a run after the last")
+	}
+}
+
+// A root has one spelling: two would let one release pass for two.
+func TestNamesWithOneSpelling(t *testing.T) {
+	for _, root := range []string{"seed:0", "seed:18446744073709551615", "secret:00ff", "opacus run 3", "Zürich"} {
+		if err := (Name{Root: root}).Validate(); err != nil {
+			t.Errorf("%q: %v", root, err)
+		}
+	}
+	for _, root := range []string{"", "seed:", "seed:01", "seed:+1", "seed: 1", "seed:1 ", " seed:1", "seed:-1",
+		"seed:1e3", "seed:18446744073709551616", "a\nb", "a\x00", "\xff", strings.Repeat("x", 201)} {
+		err := (Name{Root: root}).Validate()
+		if err == nil || !strings.HasPrefix(err.Error(), "rng: the name of the root") {
+			t.Errorf("%q: %v", root, err)
+		}
+	}
+}
+
+// A root without a key has no runs.
+func TestRunsOfZeroRootsAreRefused(t *testing.T) {
+	for name, r := range map[string]*Root{"nil": nil, "zero": new(Root)} {
+		if p := panicOf(func() { r.ForRun(1) }); p != ErrNoKey || r.Name().Known() {
+			t.Errorf("%s: ForRun panics with %v, want ErrNoKey", name, p)
+		}
+	}
+}
