@@ -11,7 +11,7 @@ import (
 // PlannedPrivacy states what the run will guarantee, before it runs. The error is
 // context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
-	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, func(acc dp.Accountant) (claim.Privacy, error) {
+	return p.report(func(acc dp.Accountant) (claim.Privacy, error) {
 		return p.Config.PlannedPrivacy(ctx, acc, p.Delta)
 	})
 }
@@ -19,7 +19,11 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 // ReleasedPrivacy states what a finished run of it guarantees, by what its
 // clients released. The error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
-	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, func(acc dp.Accountant) (claim.Privacy, error) {
+	return p.report(func(acc dp.Accountant) (claim.Privacy, error) {
 		return claim.OfLedgers(ctx, acc, result.Ledgers, !p.Config.Partition.Disjoint(), p.Delta)
 	})
+}
+
+func (p *Prepared) report(account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
+	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, p.Config.Roots.Names(), account)
 }

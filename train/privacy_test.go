@@ -46,8 +46,8 @@ func TestPrivacyReportKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"": "accountant adjacency certified delta epsilon_upper kind noise_multiplier per_client " +
-			"per_record sampling",
+		"": "accountant adjacency certified delta epsilon_upper kind noise noise_multiplier " +
+			"per_client per_record sampling simulation",
 		"per_client": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
 		"per_record": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
 		"certified":  "per_client per_record",
@@ -141,6 +141,11 @@ func TestPrivacyText(t *testing.T) {
 		return b.String()
 	}
 	r := planned(t, manyRounds)
+	whose := "  noise         seed 1, run 0\n    SIMULATION  who knows the seed can take the noise off"
+	if !strings.Contains(text(r), whose) {
+		t.Errorf("no %q in\n%s", whose, text(r))
+	}
+	r.Noise = nil
 	var printed []float64
 	for _, word := range strings.Fields(strings.ReplaceAll(text(r), ",", "")) {
 		if x, err := strconv.ParseFloat(word, 64); err == nil {

@@ -34,6 +34,7 @@ type Report struct {
 	ParamsSHA256 string       `json:"params_sha256"`
 	ParamsNorm   float64      `json:"params_norm"`
 	Privacy      claim.Report `json:"privacy"`
+	Releases     []dp.Release `json:"releases"` // what a record pays for, see claim.Released
 	Synthetic    bool         `json:"synthetic_data"`
 	DataNote     string       `json:"data_note,omitempty"`
 	DataSHA256   string       `json:"data_sha256"` // digest of the parsed content
@@ -73,6 +74,7 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
 		Privacy:   privacy,
+		Releases:  dp.Releases(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint())),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
 		Spec: p.Spec.stated(),
 	}, err

@@ -121,7 +121,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	}
 	config := spec.config(in)
 	config.Model, config.Rows, config.Mechanism = model, deal.rows, spec.mechanism(in, n)
-	config.Roots = sim.SharedRoots(root, spec.Clients)
+	config.Roots = sim.SharedRoots(root, spec.Clients).ForRun(spec.Run)
 	p := &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}
 	if err := p.finish(n); err != nil {
 		return nil, err

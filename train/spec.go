@@ -71,6 +71,10 @@ type Spec struct {
 	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
+	// Run is the number of the release among those of the seed. Every run has samples,
+	// noise and dropout of its own; split, deal, default model and clock are the seed's.
+	// Two trainings whose ε are composed must be two runs, or of two seeds.
+	Run uint64 `json:"run,omitempty"`
 }
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
@@ -197,6 +201,10 @@ func (s Spec) Validate() error {
 	if s.Holdout < 0 {
 		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
 	}
+	if s.SeedFromOS && s.Run != 0 {
+		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
+			"training then has its own", s.Run))
+	}
 	if s.GradComps < 1 {
 		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be at least 1", s.GradComps))
 	}
@@ -224,7 +232,8 @@ func (s Spec) config(p parsed) sim.Config {
 }
 
 // Prepare checks the spec and builds the run on the data set; a Source does so for
-// many specs. root nil means the spec's seed. It reads the files of traces and
+// many specs. root nil means the spec's seed; the clients' streams are those of the
+// root's run number s.Run. It reads the files of traces and
 // names their content in the spec of what it returns. All that is wrong is
 // reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {

@@ -98,7 +98,10 @@ var specFlags = []specFlag{
 	{"seed", pointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", runFlags, func(s *train.Spec) any { return &s.SeedFromOS },
-		"take all randomness from the operating system instead of a seed"},
+		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
+	{"run", runFlags, func(s *train.Spec) any { return &s.Run },
+		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two that " +
+			"are composed need two numbers"},
 }
 
 // trainFlags is the flags of a training run. Those not given have the paper's

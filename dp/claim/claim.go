@@ -40,9 +40,13 @@ type Claim struct {
 }
 
 // Of claims for the composition of the events, at δ in (0, 1), what acc proves.
-// That it proves nothing is a claim too, without an ε and with a Reason; the only
-// error is context.Cause(ctx), soon after ctx is done.
+// That it proves nothing is a claim too, without an ε and with a Reason. The error is
+// context.Cause(ctx), soon after ctx is done, or wraps dp.ErrSharedNoise where the
+// events are of two releases with one noise, of which nothing can be claimed.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
+	if _, err := dp.Compose(events); err != nil {
+		return Claim{}, fmt.Errorf("claim: %w", err)
+	}
 	c := Claim{Delta: delta, Accountant: acc.Name()}
 	for _, e := range events {
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize

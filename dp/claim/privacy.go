@@ -37,20 +37,44 @@ func OfClients(
 }
 
 // OfLedgers is [OfClients] for clients that released what their ledgers say, each
-// its own. The view per client is that of the client that pays most.
+// its own. The view per client is that of the client that pays most. Two ledgers of one
+// client of one run, as of two trainings with one seed, are an error that wraps
+// dp.ErrSharedNoise.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {
+	if err := checkNoise(ledgers); err != nil {
+		return Privacy{}, err
+	}
+	return account(ctx, acc, histories(ledgers), shared, delta)
+}
+
+// checkNoise reports that two of the ledgers name one noise.
+func checkNoise(ledgers []dp.Ledger) error {
+	lists := make([][]dp.Event, len(ledgers))
+	for i := range ledgers {
+		lists[i] = ledgers[i].Events()
+	}
+	if _, err := dp.Compose(lists...); err != nil {
+		return fmt.Errorf("claim: ledgers: %w", err)
+	}
+	return nil
+}
+
+// histories returns what the ledgers' clients released, whose noise left out: it
+// differs between clients of equal rounds.
+func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
 	for i := range ledgers {
-		events := ledgers[i].Events()
+		anonymous := ledgers[i].Named(dp.Noise{})
+		events := anonymous.Events()
 		if n := len(kinds); n > 0 && slices.Equal(kinds[n-1].events, events) {
 			kinds[n-1].clients++
 			continue
 		}
 		kinds = append(kinds, history{events, 1})
 	}
-	return account(ctx, acc, kinds, shared, delta)
+	return kinds
 }
 
 func account(ctx context.Context, acc dp.Accountant, kinds []history, shared bool, delta float64) (Privacy, error) {

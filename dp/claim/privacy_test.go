@@ -209,7 +209,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("shared %v: %+v, %v", shared, p, err)
 		}
 	}
-	_, err := NewReport(4, func(acc dp.Accountant) (Privacy, error) {
+	_, err := NewReport(4, nil, func(acc dp.Accountant) (Privacy, error) {
 		return OfLedgers(ctx, acc, ledgers, true, 1e-5)
 	})
 	if err != stop {

@@ -1,9 +1,12 @@
 package claim
 
 import (
+	"slices"
+
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/rng"
 )
 
 // View is one side of the closed form's claim in a report.
@@ -34,11 +37,15 @@ type Report struct {
 	PerClient       View         `json:"per_client"`
 	PerRecord       View         `json:"per_record"`
 	Certified       Privacy      `json:"certified"`
+	// Noise names the roots of the clients' noise, each once; Simulation says that one
+	// of them is a numbered seed, so that nothing is protected.
+	Noise      []rng.Name `json:"noise,omitempty"`
+	Simulation bool       `json:"simulation,omitempty"`
 }
 
-// NewReport reports on a release with noise multiplier sigma ≥ 0 of which account
-// says what an accountant claims: it is asked for two.
-func NewReport(sigma float64, account func(dp.Accountant) (Privacy, error)) (Report, error) {
+// NewReport reports on a release with noise multiplier sigma ≥ 0, from the roots of the
+// names given, of which account says what an accountant claims: it is asked for two.
+func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	closed, err := account(closedform.Accountant{})
 	if err != nil {
 		return Report{}, err
@@ -52,6 +59,7 @@ func NewReport(sigma float64, account func(dp.Accountant) (Privacy, error)) (Rep
 		EpsilonUpper: r.EpsilonUpper, Delta: r.Delta, Accountant: r.Accountant, Kind: r.Kind,
 		NoiseMultiplier: sigma, Adjacency: r.Adjacency, Sampling: r.Sampling, Reason: r.Reason,
 		PerClient: closed.PerClient.view(), PerRecord: closed.PerRecord.view(), Certified: certified,
+		Noise: noise, Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
 	}, nil
 }
 

@@ -29,7 +29,7 @@ const (
 
 // Statement returns one paragraph that says all that the bound stands for, to
 // be printed beside it: what is released, the unit of privacy, ε and δ,
-// adjacency, sampling, the accountant, and what it does not cover. The bound
+// adjacency, sampling, the accountant, what it does not cover, and whose noise it is. The bound
 // is that of the events, on ε or on δ. Both are shown rounded up. Without events
 // the paragraph does not describe them; put them beside it.
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
@@ -66,7 +66,7 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. Rates, noise and the number of rounds are taken to be "+
 		"fixed before the first release: choosing them, or when to stop, by what was released is not included, "+
 		"nor are choices made by looking at the data, such as C and step sizes.", b.Adjacency, samplingName(b.Sampling))
-	return s.String()
+	return s.String() + noiseSentences(events)
 }
 
 // described is up to how many events are described each by itself.
@@ -125,7 +125,7 @@ func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient))
+			r.Certified.PerClient)+r.noiseText())
 	return err
 }
 

@@ -1,0 +1,61 @@
+package claim
+
+import (
+	"proactivedp/dp"
+	"proactivedp/rng"
+)
+
+// Released returns what a record pays for in a training of which the clients released
+// what their ledgers say. If the data is shared these are the rounds of all clients,
+// by the name of their noise. Else they are rounds that cost at least as much as any
+// client's; they have a name if all clients' noise is of one run of one root, and none
+// if each has a root of its own, as nobody knows which of them holds a record. It
+// returns nil for ledgers without rounds and for disjoint data under two mechanisms.
+func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
+	names, groups := byRoot(ledgers)
+	if !shared && len(names) > 1 {
+		names, groups = []rng.Name{{}}, [][]dp.Ledger{ledgers}
+	}
+	var all []dp.Event
+	for i, name := range names {
+		var events []dp.Event
+		if kinds := distinct(histories(groups[i])); shared {
+			for _, r := range kinds {
+				for _, e := range r.events {
+					e.Count *= r.clients
+					events = append(events, e)
+				}
+			}
+			events = sorted(events)
+		} else {
+			events, _ = envelope(kinds)
+		}
+		for _, e := range events {
+			if name.Known() {
+				e.Noise = dp.Noise{Name: name, Client: dp.AllClients}
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// byRoot returns the ledgers with rounds by the name of their noise, in order.
+func byRoot(ledgers []dp.Ledger) (names []rng.Name, groups [][]dp.Ledger) {
+	at := map[rng.Name]int{}
+	for _, l := range ledgers {
+		events := l.Events()
+		if len(events) == 0 {
+			continue
+		}
+		name := events[0].Noise.Name
+		i, seen := at[name]
+		if !seen {
+			i = len(names)
+			at[name] = i
+			names, groups = append(names, name), append(groups, nil)
+		}
+		groups[i] = append(groups[i], l)
+	}
+	return names, groups
+}

@@ -1,0 +1,157 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/dp/pld"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// reported trains the spec and returns the report.
+func reported(t *testing.T, s Spec, root *rng.Root) *Report {
+	t.Helper()
+	p, err := s.Prepare(drawn(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Another run has samples and noise of its own in the same world: rows, default model
+// and clock are the seed's, and so comparisons are like with like. Run 0 is what the
+// seed was, under the same key.
+func TestRunsOfASeed(t *testing.T) {
+	first, second := smallSpec(), smallSpec()
+	second.Run = 1
+	a, err := first.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := second.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Config.Rows {
+		if !slices.Equal(a.Config.Rows[i].Rows, b.Config.Rows[i].Rows) {
+			t.Errorf("client %d holds other rows in run 1", i)
+		}
+	}
+	if !slices.Equal(a.Test.Rows, b.Test.Rows) {
+		t.Error("run 1 is judged by other rows")
+	}
+	r, s := reported(t, first, nil), reported(t, second, nil)
+	if r.ParamsSHA256 == s.ParamsSHA256 || r.VirtualTime != s.VirtualTime {
+		t.Errorf("models %s and %s after %v s and %v s", r.ParamsSHA256, s.ParamsSHA256, r.VirtualTime, s.VirtualTime)
+	}
+	text, err := json.Marshal(first)
+	if err != nil || strings.Contains(string(text), `"run"`) {
+		t.Errorf("the keys of finished cells would change: %s, %v", text, err)
+	}
+	if a.identity().goesOn(b.identity()) == nil {
+		t.Error("run 0 goes on from a checkpoint of run 1")
+	}
+	second.Seed, second.SeedFromOS = 0, true
+	if err := second.Validate(); err == nil || !strings.Contains(err.Error(), "run = 1, must be 0") {
+		t.Errorf("a run of the operating system's: %v", err)
+	}
+}
+
+// A report names whose noise it released, and two of one run are not composed, with
+// either runner; the composition of two runs costs what is claimed of both.
+func TestReportsNameTheirNoise(t *testing.T) {
+	noisy := smallSpec()
+	noisy.NoiseMultiplier, noisy.Delta = 10, 1e-5
+	other := noisy
+	other.NoiseMultiplier = 20
+	free := other
+	free.Runner = HogwildRunner
+	private, err := rng.NewFromSecret(make([]byte, rng.MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := reported(t, noisy, nil)
+	if n := first.Privacy.Noise; len(n) != 1 || n[0] != (rng.Name{Root: "seed:1"}) || !first.Privacy.Simulation {
+		t.Errorf("%+v", first.Privacy)
+	}
+	for _, c := range []struct {
+		name   string
+		spec   Spec
+		root   *rng.Root
+		run    uint64
+		shared bool
+	}{
+		{"one seed", other, nil, 0, true},
+		{"one seed, free-running", free, nil, 0, true},
+		{"another run", other, nil, 1, false},
+		{"another run, free-running", free, nil, 2, false},
+		{"a secret", other, private, 0, false},
+	} {
+		c.spec.Run = c.run
+		second := reported(t, c.spec, c.root)
+		if simulated := c.root == nil; second.Privacy.Simulation != simulated {
+			t.Errorf("%s: a simulation: %v", c.name, !simulated)
+		}
+		both, err := dp.Compose(eventsOf(first.Releases), eventsOf(second.Releases))
+		if errors.Is(err, dp.ErrSharedNoise) != c.shared {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if c.shared {
+			continue
+		}
+		together, err := claim.Of(t.Context(), pld.Accountant{}, both, 1e-5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds := first.Privacy.PerRecord.Rounds + second.Privacy.PerRecord.Rounds
+		if together.Rounds != rounds || *together.EpsilonUpper <= *first.Privacy.Certified.PerRecord.EpsilonUpper {
+			t.Errorf("%s: %+v, want %d rounds", c.name, together, rounds)
+		}
+	}
+}
+
+// eventsOf gives the events of a report's releases their names, as a file is read.
+func eventsOf(releases []dp.Release) []dp.Event {
+	var all []dp.Event
+	for _, r := range releases {
+		for _, e := range r.Events {
+			e.Noise = dp.Noise{Name: r.Noise, Client: dp.AllClients}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// What is released of a record is one list: of all clients that hold it, or, of disjoint
+// data, of as many rounds as any client's with samples as large.
+func TestReleasedOfARecord(t *testing.T) {
+	for _, partition := range []string{"replicate", "shard"} {
+		s := smallSpec()
+		s.Partition, s.Adapt, s.NoiseMultiplier, s.Delta = partition, 3, 10, 1e-5
+		s.Speeds = "1,1,2,0.5,1"
+		r := reported(t, s, nil)
+		if len(r.Releases) != 1 || r.Releases[0].Noise != (rng.Name{Root: "seed:1"}) {
+			t.Fatalf("%s: %+v", partition, r.Releases)
+		}
+		got, err := claim.Of(t.Context(), pld.Accountant{}, eventsOf(r.Releases), s.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := r.Privacy.Certified.PerRecord
+		if *got.EpsilonUpper < *want.EpsilonUpper*(1-1e-9) || got.Rounds != want.Rounds {
+			t.Errorf("%s: the release costs %v in %d rounds, claimed are %v in %d", partition, *got.EpsilonUpper, got.Rounds,
+				*want.EpsilonUpper, want.Rounds)
+		}
+	}
+}
