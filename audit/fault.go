@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"proactivedp/data"
-	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -52,7 +51,7 @@ func (f Fault) plant(cfg *sim.Config, absent []bool) {
 	case HalfNoise:
 		cfg.Substitute = halfNoise
 	case NoClip:
-		cfg.Model = unclipped{cfg.Model}
+		cfg.Model = unclipped{cfg.Model.(models.Bounded)}
 	case FixedSample:
 		cfg.Substitute = fixedSample(cfg)
 	case ReusedNoise:
@@ -60,21 +59,22 @@ func (f Fault) plant(cfg *sim.Config, absent []bool) {
 	case SilentEmptyBatch:
 		cfg.Substitute = silentEmptyBatch(absent)
 	case BatchClip:
-		cfg.Model = batchClipped{cfg.Model}
+		cfg.Model = batchClipped{cfg.Model.(models.Bounded)}
 	}
 }
 
 func halfNoise(c *sim.Client, u []float32, ws *sim.Workspace) error {
-	if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+	sum := ws.Sum()
+	if err := c.GradSum(sum, c.Sample(ws), ws); err != nil {
 		return err
 	}
-	scale(u, 2)
-	c.AddNoise(u, ws)
+	scale(sum, 2)
+	c.AddNoise(u, sum, ws)
 	scale(u, 0.5)
 	return nil
 }
 
-func scale(u []float32, by float32) {
+func scale[T float32 | float64](u []T, by T) {
 	for i := range u {
 		u[i] *= by
 	}
@@ -84,20 +84,20 @@ func fixedSample(cfg *sim.Config) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		held := cfg.Rows[c.ID()]
 		first := held.Rows[:cfg.Mechanism.Sizes.At(c.Round())]
-		if err := c.GradSum(u, data.Batch{Data: held.Data, Rows: first}, ws); err != nil {
+		if err := c.GradSum(ws.Sum(), data.Batch{Data: held.Data, Rows: first}, ws); err != nil {
 			return err
 		}
-		c.AddNoise(u, ws)
+		c.AddNoise(u, ws.Sum(), ws)
 		return nil
 	}
 }
 
 func reusedNoise(cfg *sim.Config) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
-		if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+		if err := c.GradSum(ws.Sum(), c.Sample(ws), ws); err != nil {
 			return err
 		}
-		cfg.Mechanism.AddNoise(u, cfg.Roots.Clients[c.ID()].Stream(rng.Noise, uint32(c.ID()), 0))
+		cfg.Mechanism.AddNoise(u, ws.Sum(), cfg.Roots.Clients[c.ID()].Stream(rng.Noise, uint32(c.ID()), 0))
 		return nil
 	}
 }
@@ -105,34 +105,39 @@ func reusedNoise(cfg *sim.Config) sim.Substitute {
 func silentEmptyBatch(absent []bool) sim.Substitute {
 	return func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		batch := c.Sample(ws)
-		if err := c.GradSum(u, batch, ws); err != nil {
+		if err := c.GradSum(ws.Sum(), batch, ws); err != nil {
 			return err
 		}
+		clear(u)
 		if slices.ContainsFunc(batch.Rows, func(r int32) bool { return !absent[r] }) {
-			c.AddNoise(u, ws)
+			c.AddNoise(u, ws.Sum(), ws)
 		}
 		return nil
 	}
 }
 
 // unclipped is a model that does not clip.
-type unclipped struct{ models.Model }
+type unclipped struct{ models.Bounded }
 
-func (m unclipped) ClippedGradSum(sum, params []float32, b data.Batch, _ float64, scratch models.Scratch) error {
-	return m.Model.ClippedGradSum(sum, params, b, math.Inf(1), scratch)
+func (m unclipped) WideGradSum(sum []float64, w []float32, b data.Batch, _ float64, s models.Scratch) error {
+	return m.Bounded.WideGradSum(sum, w, b, math.Inf(1), s)
 }
 
 // batchClipped is a model that clips once: the sum.
-type batchClipped struct{ models.Model }
+type batchClipped struct{ models.Bounded }
 
-func (m batchClipped) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch models.Scratch) error {
-	if err := m.Model.ClippedGradSum(sum, params, b, math.Inf(1), scratch); err != nil {
+func (m batchClipped) WideGradSum(sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error {
+	if err := m.Bounded.WideGradSum(sum, w, b, math.Inf(1), s); err != nil {
 		return err
 	}
-	factor, ok := models.ClipFactor(math.Sqrt(f32.SumSquares(sum)), clip)
+	square := 0.0
+	for _, x := range sum {
+		square += float64(x * x)
+	}
+	factor, ok := models.ClipFactor(math.Sqrt(square), clip)
 	if !ok {
 		return models.ErrDiverged
 	}
-	scale(sum, float32(factor))
+	scale(sum, factor)
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // no more.
 type linear struct{ features int }
 
-var _ models.Model = linear{}
+var _ models.Bounded = linear{}
 
 func (linear) Name() string                                                        { return "linear" }
 func (m linear) NumParams() int                                                    { return m.features }
@@ -33,8 +33,20 @@ func (linear) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
 	return total / float64(b.Len())
 }
 
-func (linear) ClippedGradSum(sum, _ []float32, b data.Batch, clip float64, _ models.Scratch) error {
+// Shade is what rounding to the grid can do.
+func (m linear) Shade() float64 { return models.GridError(m.features) }
+
+func (m linear) ClippedGradSum(sum, w []float32, b data.Batch, clip float64, s models.Scratch) error {
+	return models.Narrow(m, sum, make([]float64, len(sum)), w, b, clip, s)
+}
+
+func (m linear) WideGradSum(sum []float64, _ []float32, b data.Batch, clip float64, _ models.Scratch) error {
+	if err := models.CheckSample(b); err != nil {
+		return err
+	}
 	clear(sum)
+	clip /= 1 + m.Shade()
+	grid := models.NewGrid(clip)
 	for i := range b.Rows {
 		row, _ := b.Example(i)
 		square := 0.0
@@ -46,7 +58,7 @@ func (linear) ClippedGradSum(sum, _ []float32, b data.Batch, clip float64, _ mod
 			return fmt.Errorf("audit: example %d of the batch: %w", i, models.ErrDiverged)
 		}
 		for j, c := range row.Index {
-			sum[c] += float32(float32(factor) * row.Value[j])
+			sum[c] += grid.Round(float64(factor * float64(row.Value[j])))
 		}
 	}
 	return nil

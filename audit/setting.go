@@ -12,7 +12,7 @@ const clip = 1
 // setting is a small training that an adversary has prepared: whose records
 // there are, and what is claimed of it.
 type setting struct {
-	model     models.Model
+	model     models.Bounded
 	data      *data.Dataset
 	partition data.Partition
 	clients   int

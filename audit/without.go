@@ -9,7 +9,7 @@ import (
 // record was removed is the one with nothing in its place: what is sampled there
 // adds no gradient, and the sample rate stays what it was.
 type without struct {
-	models.Model
+	models.Bounded
 	absent []bool // which rows of the data set are not there
 }
 
@@ -19,7 +19,7 @@ type withoutScratch struct {
 	rows  []int32
 }
 
-func (m without) NewScratch() models.Scratch { return &withoutScratch{inner: m.Model.NewScratch()} }
+func (m without) NewScratch() models.Scratch { return &withoutScratch{inner: m.Bounded.NewScratch()} }
 
 // present returns the rows of a batch that are not absent. The result is valid
 // until the next call.
@@ -35,15 +35,20 @@ func (m without) present(b data.Batch, s *withoutScratch) data.Batch {
 
 func (m without) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch models.Scratch) error {
 	s := scratch.(*withoutScratch)
-	return m.Model.ClippedGradSum(sum, params, m.present(b, s), clip, s.inner)
+	return m.Bounded.ClippedGradSum(sum, params, m.present(b, s), clip, s.inner)
+}
+
+func (m without) WideGradSum(sum []float64, w []float32, b data.Batch, clip float64, scratch models.Scratch) error {
+	s := scratch.(*withoutScratch)
+	return m.Bounded.WideGradSum(sum, w, m.present(b, s), clip, s.inner)
 }
 
 func (m without) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	s := scratch.(*withoutScratch)
-	return m.Model.Loss(params, m.present(b, s), s.inner)
+	return m.Bounded.Loss(params, m.present(b, s), s.inner)
 }
 
 func (m without) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	s := scratch.(*withoutScratch)
-	m.Model.Predict(labels, params, m.present(b, s), s.inner)
+	m.Bounded.Predict(labels, params, m.present(b, s), s.inner)
 }

@@ -100,7 +100,7 @@ func TestFixedSizeSampling(t *testing.T) {
 func TestNoiseScale(t *testing.T) {
 	m := mechanism(Poisson, 1, 10)
 	u := make([]float32, 1_000_000)
-	m.AddNoise(u, rng.New(1).Stream(rng.Noise, 0, 0))
+	m.AddNoise(u, make([]float64, len(u)), rng.New(1).Stream(rng.Noise, 0, 0))
 	sum2 := 0.0
 	for _, v := range u {
 		sum2 += float64(v) * float64(v)
@@ -112,7 +112,7 @@ func TestNoiseScale(t *testing.T) {
 	}
 	m.NoiseMultiplier = 0
 	clear(u)
-	m.AddNoise(u, rng.New(1).Stream(rng.Noise, 0, 0))
+	m.AddNoise(u, make([]float64, len(u)), rng.New(1).Stream(rng.Noise, 0, 0))
 	if slices.ContainsFunc(u, func(v float32) bool { return v != 0 }) {
 		t.Error("σ = 0 added noise")
 	}

@@ -29,8 +29,9 @@ func Example() {
 
 	root := rng.New(1)
 	sample := m.Sample(nil, 0, root.Stream(rng.Sampling, 0, 0), &dp.SampleScratch{})
-	sum := make([]float32, 10) // of the sampled records' clipped gradients
-	m.AddNoise(sum, root.Stream(rng.Noise, 0, 0))
+	sum := make([]float64, 10) // of the sampled records' clipped gradients
+	released := make([]float32, len(sum))
+	m.AddNoise(released, sum, root.Stream(rng.Noise, 0, 0))
 	fmt.Printf("round 0 has %d records\n", len(sample))
 	// Output:
 	// add-or-remove, poisson: ε ≤ 0.599 at δ = 1e-05, interval

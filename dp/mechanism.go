@@ -178,10 +178,14 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
-// AddNoise adds the round's noise N(0, C²σ²I) to the sum u.
-func (m *Mechanism) AddNoise(u []float32, s *rng.Stream) {
+// AddNoise sets u, of the sum's length, to the sum plus the round's noise N(0,
+// C²σ²I). They are added in float64, so that rounding to float32 touches only what
+// is private.
+func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
-		f32.AddNormal(u, std, s)
+		f32.NoisedTo(u, sum, std, s)
+	} else {
+		f32.Narrow(u, sum)
 	}
 }
 

@@ -128,10 +128,18 @@ type Workspace struct {
 	rows   []int32
 	sample dp.SampleScratch
 	model  models.Scratch
+	sum    []float64
+	narrow []float32 // of models that are not Bounded; nil until it is needed
 }
 
 // NewWorkspace returns a workspace for clients of the model.
-func NewWorkspace(m models.Model) *Workspace { return &Workspace{model: m.NewScratch()} }
+func NewWorkspace(m models.Model) *Workspace {
+	return &Workspace{model: m.NewScratch(), sum: make([]float64, m.NumParams())}
+}
+
+// Sum returns the workspace's vector of the model's length, in which Client.Release
+// keeps the sum of gradients.
+func (ws *Workspace) Sum() []float64 { return ws.sum }
 
 // Compute sets u, of the model's length, to the release of the round under way:
 // the sum of the sample's clipped gradients at ŵ, plus noise. It is a function of
@@ -154,10 +162,10 @@ type Substitute func(c *Client, u []float32, ws *Workspace) error
 // Release sets u to what the mechanism prescribes: it samples, sums and adds
 // noise.
 func (c *Client) Release(u []float32, ws *Workspace) error {
-	if err := c.GradSum(u, c.Sample(ws), ws); err != nil {
+	if err := c.GradSum(ws.sum, c.Sample(ws), ws); err != nil {
 		return err
 	}
-	c.AddNoise(u, ws)
+	c.AddNoise(u, ws.sum, ws)
 	return nil
 }
 
@@ -202,19 +210,20 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 	return c.rows.Batch(ws.rows)
 }
 
-// GradSum sets u to the sum of the batch's gradients at ŵ, each clipped.
-func (c *Client) GradSum(u []float32, batch data.Batch, ws *Workspace) error {
+// GradSum sets sum, of the model's length, to the sum of the batch's gradients at
+// ŵ, each clipped.
+func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if c.drawing != nil {
 		c.root.Reseed(&ws.dropout, rng.Dropout, uint32(c.id), c.state.i)
 		c.drawing.Draw(ws.model, &ws.dropout)
 	}
-	return c.model.ClippedGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model)
+	return models.WideSum(c.model, sum, &ws.narrow, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
 
-// AddNoise adds the current round's noise to u.
-func (c *Client) AddNoise(u []float32, ws *Workspace) {
+// AddNoise sets u to the sum, of the same length, plus the current round's noise.
+func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
-	c.mech.AddNoise(u, &ws.noise)
+	c.mech.AddNoise(u, sum, &ws.noise)
 }
 
 // Finish ends the round with its computed u: it is entered in the ledger, applied

@@ -47,11 +47,11 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		}
 		return int(min(most, peak))
 	}
-	updates := 1 + travelling(n, &c.Timing.Uplink)
+	updates, workspaces := 1+travelling(n, &c.Timing.Uplink), c.Computing(p)
 	switch {
 	case hogwild:
-		updates = vectorsPerClient * n
-	case c.Computing(p) > 1:
+		updates, workspaces = vectorsPerClient*n, hogwildWorkspaces(n)
+	case workspaces > 1:
 		updates += n - 1
 	}
 	if !hogwild {
@@ -71,6 +71,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		{"clients' models", n, bytes},
 		{"updates", updates, bytes},
 		{"broadcasts", broadcasts + 1, bytes},
+		{"sums before the noise", workspaces, 2 * bytes},
 	}
 }
 

@@ -17,13 +17,15 @@ type workspaces struct {
 }
 
 func newWorkspaces(cfg *Config) *workspaces {
-	n := min(cfg.Clients(), runtime.GOMAXPROCS(0))
+	n := hogwildWorkspaces(cfg.Clients())
 	w := &workspaces{places: make([]atomic.Pointer[Workspace], n), handed: make(chan *Workspace, n)}
 	for i := range w.places {
 		w.places[i].Store(NewWorkspace(cfg.Model))
 	}
 	return w
 }
+
+func hogwildWorkspaces(clients int) int { return min(clients, runtime.GOMAXPROCS(0)) }
 
 // take returns a workspace, waiting for one if it must.
 func (w *workspaces) take(ctx context.Context) (*Workspace, error) {

@@ -19,7 +19,7 @@ import (
 // checkpoint and of every finished cell of a figure. Raise it when a change of the
 // code changes what a spec gives (the golden tests of packages sim, train and
 // experiments show that).
-const CodeVersion = 3
+const CodeVersion = 4
 
 // identity is all that decides the bits of a run: a checkpoint is of one
 // identity, and only a run of the same goes on from it.

@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -92,7 +93,8 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
 	scratch := m.NewScratch()
-	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	sum, narrow := make([]float64, m.NumParams()), []float32(nil)
 	m.Init(params, p.Config.InitStream())
 	rows := p.Config.Rows[0]
 	root := p.Config.Roots.Clients[0]
@@ -103,13 +105,13 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		start := time.Now()
 		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
 		sample = sample[:min(len(sample), probeBatch)]
-		if err := m.ClippedGradSum(sum, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
+		if err := models.WideSum(m, sum, &narrow, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
 			return 0, 0, 0, fmt.Errorf("train: dry run: %w", err)
 		}
 		between := time.Now()
-		mech.AddNoise(sum, noise)
+		mech.AddNoise(u, sum, noise)
 		for range 2 {
-			f32.Axpy(0, sum, params)
+			f32.Axpy(0, u, params)
 		}
 		return len(sample), between.Sub(start), time.Since(between), nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/f32"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -86,7 +87,8 @@ func TestHogwildIsAsAccurateAsVirtual(t *testing.T) {
 		},
 		func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 			err := c.Release(u, ws)
-			c.AddNoise(u, ws)
+			f32.Widen(ws.Sum(), u)
+			c.AddNoise(u, ws.Sum(), ws)
 			return err
 		},
 	}

@@ -150,9 +150,9 @@ func (r scaleRun) gradient() (seconds float64, err error) {
 	p.Config.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		batch := c.Sample(ws)
 		start := processorTime()
-		err := c.GradSum(u, batch, ws)
+		err := c.GradSum(ws.Sum(), batch, ws)
 		took += processorTime() - start
-		c.AddNoise(u, ws)
+		c.AddNoise(u, ws.Sum(), ws)
 		return err
 	}
 	if _, err := p.Run(context.Background(), sim.Perf{}, nil); err != nil {

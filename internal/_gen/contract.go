@@ -29,6 +29,8 @@ func contract(k *kernels) {
 	k.tileAVX512()
 	k.laneTileAVX512()
 	k.tileAVX2()
+	k.runsAVX512()
+	k.runsAVX2()
 	k.laneTileAVX2()
 	k.transposeAVX2()
 	k.peakFMA("peakFMAAVX512", k.zmm, 24)
@@ -44,6 +46,25 @@ func (k *kernels) tileAVX512() {
 		c.shapes(c.load("Cols"), tileCols, func(cols int) {
 			c.block(rows, c.columns(cols), 0)
 		})
+	})
+}
+
+// runsAVX512 and runsAVX2 are Tile.MulRuns.
+func (k *kernels) runsAVX512() {
+	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "is Tile.MulRuns after its checks.", k.zmm)
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.shapes(c.load("Cols"), tileCols, func(cols int) {
+			c.runs(rows, c.columns(cols), 0)
+		})
+	})
+}
+
+func (k *kernels) runsAVX2() {
+	c := k.contraction("tileColumnRunsAVX2", "t *Tile, terms []Term, run, column int",
+		"computes a column of Tile.MulRuns.", k.ymm)
+	column := k.Load(k.Param("column"), k.GP64())
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.runs(rows, []place{{index: column}}, 0, ymmBytes)
 	})
 }
 
@@ -209,18 +230,19 @@ func (k *kernels) rows(n int, p, stride reg.GPVirtual) []operand.Mem {
 	return all
 }
 
-// block computes a block of rows × places, each place as many registers as there
-// are offsets in bytes, and returns.
-func (c *contraction) block(rows int, places []place, offsets ...int) {
-	columns := len(places) * len(offsets)
-	acc := make([][]reg.VecVirtual, rows)
+// accumulators returns registers for a block of rows × places, and what visits
+// them with their places in C.
+func (c *contraction) accumulators(rows int, places []place, offsets []int) (
+	acc [][]reg.VecVirtual, eachOfC func(do func(at operand.Mem, acc reg.VecVirtual)),
+) {
+	acc = make([][]reg.VecVirtual, rows)
 	for m := range acc {
-		acc[m] = make([]reg.VecVirtual, columns)
+		acc[m] = make([]reg.VecVirtual, len(places)*len(offsets))
 		for j := range acc[m] {
 			acc[m][j] = c.register()
 		}
 	}
-	eachOfC := func(do func(at operand.Mem, acc reg.VecVirtual)) {
+	return acc, func(do func(at operand.Mem, acc reg.VecVirtual)) {
 		base, stride := c.matrix("C")
 		for j, p := range c.pointers(base, "C", places) {
 			for m, at := range c.rows(rows, p, stride) {
@@ -230,6 +252,48 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 			}
 		}
 	}
+}
+
+func (c *contraction) clear(acc [][]reg.VecVirtual) {
+	for _, row := range acc {
+		for _, a := range row {
+			c.VXORPS(a, a, a)
+		}
+	}
+}
+
+// runs adds to a block of C the sum of each run of terms by itself, and returns.
+func (c *contraction) runs(rows int, places []place, offsets ...int) {
+	acc, eachOfC := c.accumulators(rows, places, offsets)
+	again, done := c.label("again"), c.label("finished")
+	run, remaining := c.GP64(), c.GP64()
+	c.Load(c.Param("run"), run)
+	c.SHLQ(operand.U8(3), run)
+	c.MOVQ(c.left, remaining) // bytes of terms, below 0
+	c.ADDQ(c.left, c.end)     // where they begin
+	c.TESTQ(remaining, remaining)
+	c.JZ(operand.LabelRef(done))
+	c.Label(again)
+	c.ADDQ(run, c.end)
+	c.MOVQ(run, c.left)
+	c.NEGQ(c.left)
+	c.clear(acc)
+	c.multiply(acc, places, offsets)
+	eachOfC(func(at operand.Mem, acc reg.VecVirtual) {
+		c.VADDPS(at, acc, acc)
+		c.VMOVUPS(acc, at)
+	})
+	c.ADDQ(run, remaining)
+	c.JNZ(operand.LabelRef(again))
+	c.Label(done)
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// block computes a block of rows × places, each place as many registers as there
+// are offsets in bytes, and returns.
+func (c *contraction) block(rows int, places []place, offsets ...int) {
+	acc, eachOfC := c.accumulators(rows, places, offsets)
 	multiply, noBias, zero := c.label("multiply"), c.label("noBias"), c.label("zero")
 
 	if !c.lanes {
@@ -253,11 +317,7 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(at, acc) })
 	c.JMP(operand.LabelRef(multiply))
 	c.Label(zero)
-	for _, row := range acc {
-		for _, a := range row {
-			c.VXORPS(a, a, a)
-		}
-	}
+	c.clear(acc)
 
 	c.Label(multiply)
 	c.multiply(acc, places, offsets)

@@ -26,6 +26,9 @@ func vector(k *kernels) {
 		s.laneAxpy()
 		s.axpy()
 		s.fromBytes()
+		s.laneAxpyWide()
+		s.addWide()
+		s.addNarrow()
 	}
 	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
 }
@@ -624,6 +627,107 @@ func (s simd) fromBytes() {
 		}
 		s.ADDQ(Imm(laneBytes), dst)
 		s.ADDQ(Imm(laneBytes/4), src)
+	})
+	s.end()
+}
+
+// half returns the lower or the upper half of a register's floats as float64.
+func (s simd) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
+	from, wide := v.AsX(), s.reg()
+	if s.wide() {
+		from = v.AsY()
+	}
+	if upper {
+		if s.wide() {
+			from = s.YMM()
+			s.VEXTRACTF64X4(Imm(1), v, from)
+		} else {
+			from = s.XMM()
+			s.VEXTRACTF128(Imm(1), v, from)
+		}
+	}
+	s.VCVTPS2PD(from, wide)
+	return wide
+}
+
+func (s simd) laneAxpyWide() {
+	s.start("laneAxpyWide", "func(f *[16]float32, x []float32, y []float64)", "")
+	f, x, y := s.argument("f"), s.base("x"), s.base("y")
+	factor := s.parts()
+	for i, r := range factor {
+		s.VMOVUPS(s.at(f, i), r)
+	}
+	s.vectors("x", func() {
+		var pairs [][2]reg.VecVirtual // of lanes that are added
+		scaled := make([]reg.VecVirtual, len(factor))
+		for i, r := range factor {
+			scaled[i] = s.reg()
+			s.VMULPS(s.at(x, i), r, scaled[i])
+		}
+		if s.wide() {
+			pairs = append(pairs, [2]reg.VecVirtual{s.half(scaled[0], false), s.half(scaled[0], true)})
+		} else {
+			for _, upper := range []bool{false, true} {
+				pairs = append(pairs, [2]reg.VecVirtual{s.half(scaled[0], upper), s.half(scaled[1], upper)})
+			}
+		}
+		for i, p := range pairs {
+			s.VADDPD(p[1], p[0], p[0])
+			s.VADDPD(s.at(y, i), p[0], p[0])
+			s.VMOVUPS(p[0], s.at(y, i))
+		}
+		s.ADDQ(Imm(laneBytes), x)
+		s.ADDQ(Imm(laneBytes), y)
+	})
+	s.end()
+}
+
+func (s simd) addWide() {
+	s.start("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
+	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
+	rows, columns := s.argument("rows"), s.argument("vectors")
+	s.SHLQ(Imm(3), dstRow)
+	s.loop("row", rows, func() {
+		n, to, from := s.GP64(), s.GP64(), s.GP64()
+		s.MOVQ(columns, n)
+		s.MOVQ(dst, to)
+		s.MOVQ(x, from)
+		s.loop("next", n, func() {
+			for i := range 2 * laneBytes / s.bytes {
+				v := s.reg()
+				s.VCVTPS2PD(Mem{Base: from, Disp: i * s.bytes / 2}, v)
+				s.VADDPD(s.at(to, i), v, v)
+				s.VMOVUPS(v, s.at(to, i))
+			}
+			s.ADDQ(Imm(laneBytes), from)
+			s.ADDQ(Imm(2*laneBytes), to)
+		})
+		s.ADDQ(dstRow, dst)
+		s.ADDQ(U32(tileCols*laneBytes), x)
+	})
+	s.end()
+}
+
+func (s simd) addNarrow() {
+	s.start("addNarrow", "func(dst []float32, x []float64)", " for whole vectors")
+	dst, x := s.base("dst"), s.base("x")
+	s.vectors("dst", func() {
+		for i := range 2 * laneBytes / s.bytes {
+			v, at := s.reg(), Mem{Base: dst, Disp: i * s.bytes / 2}
+			s.VCVTPS2PD(at, v)
+			s.VADDPD(s.at(x, i), v, v)
+			if s.wide() {
+				narrow := s.YMM()
+				s.VCVTPD2PS(v, narrow)
+				s.VMOVUPS(narrow, at)
+			} else {
+				narrow := s.XMM()
+				s.VCVTPD2PSY(v, narrow)
+				s.VMOVUPS(narrow, at)
+			}
+		}
+		s.ADDQ(Imm(laneBytes), dst)
+		s.ADDQ(Imm(2*laneBytes), x)
 	})
 	s.end()
 }

@@ -32,6 +32,9 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
+// Slice returns the terms [from, to), which keep to the bounds of all.
+func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
+
 // Len returns the number of terms.
 func (t *Terms) Len() int { return len(t.list) }
 
@@ -62,6 +65,24 @@ type Tile struct {
 
 // Mul computes the tile over the terms.
 func (t *Tile) Mul(terms *Terms) {
+	t.check(terms)
+	mulTile(t, terms.list)
+}
+
+// MulRuns adds to C, for every run of so many terms, their sum by itself, so that
+// what a run adds does not depend on what came before: as if each were a Mul from 0
+// whose result is added. The number of terms must be a multiple of run ≥ 1; Bias and
+// Accumulate are not looked at.
+func (t *Tile) MulRuns(terms *Terms, run int) {
+	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil {
+		panic(fmt.Sprintf("f32: %d terms in runs of %d", len(terms.list), run))
+	}
+	t.check(terms)
+	mulRuns(t, terms.list, run)
+}
+
+// check panics if the tile or the terms reach out of the slices.
+func (t *Tile) check(terms *Terms) {
 	r, c := t.Rows, t.Cols
 	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
 		panic("f32: a tile out of range")
@@ -71,7 +92,6 @@ func (t *Tile) Mul(terms *Terms) {
 		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+lastB+Lanes-1]
 	}
 	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
-	mulTile(t, terms.list)
 }
 
 // LaneTile is a block of products of vectors of lanes with vectors of lanes,
@@ -137,6 +157,28 @@ func tilePortable(t *Tile, terms []Term) {
 				}
 			}
 			*c = acc
+		}
+	}
+}
+
+// runsPortable is the specification of Tile.MulRuns.
+func runsPortable(t *Tile, terms []Term, run int) {
+	for ; len(terms) > 0; terms = terms[run:] {
+		for m := range t.Rows {
+			for j := range t.Cols {
+				acc := [Lanes]float32{}
+				for _, x := range terms[:run] {
+					a := t.A[int(x.A)+m*t.RowA]
+					b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
+					for l := range acc {
+						acc[l] += a * b[l]
+					}
+				}
+				c := (*[Lanes]float32)(t.C[m*t.RowC+t.ColC[j]:])
+				for l, v := range acc {
+					c[l] += v
+				}
+			}
 		}
 	}
 }

@@ -19,6 +19,16 @@ func laneTileAVX512(t *LaneTile, terms []Term)
 //go:noescape
 func tileColumnAVX2(t *Tile, terms []Term, column int)
 
+// tileRunsAVX512 is Tile.MulRuns after its checks.
+//
+//go:noescape
+func tileRunsAVX512(t *Tile, terms []Term, run int)
+
+// tileColumnRunsAVX2 computes a column of Tile.MulRuns.
+//
+//go:noescape
+func tileColumnRunsAVX2(t *Tile, terms []Term, run int, column int)
+
 // laneTileRowsAVX2 computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: at most [5 5 3 2 2] for 1, 2, ... columns.
 //
 //go:noescape

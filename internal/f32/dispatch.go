@@ -98,6 +98,8 @@ type kernelSet struct {
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
 	axpy           func(alpha float32, x, y []float32)
 	sumSquares     func(x []float32) float64
+	laneAxpyWide   func(f *[Lanes]float32, x []float32, y []float64)
+	addNarrow      func(dst []float32, x []float64)
 }
 
 var portable = kernelSet{
@@ -106,7 +108,7 @@ var portable = kernelSet{
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	laneAxpy: laneAxpyPortable, sumLanes: sumLanesPortable, fromBytes: fromBytesPortable,
-	axpy: axpyPortable, sumSquares: sumSquaresPortable,
+	axpy: axpyPortable, sumSquares: sumSquaresPortable, laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable,
 }
 
 // kernels is the set in use, that of class.

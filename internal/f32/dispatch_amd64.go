@@ -23,6 +23,30 @@ func mulTile(t *Tile, terms []Term) {
 	}
 }
 
+func mulRuns(t *Tile, terms []Term, run int) {
+	switch class {
+	case cpu.AVX512:
+		tileRunsAVX512(t, terms, run)
+	case cpu.AVX2:
+		for column := range t.Cols {
+			tileColumnRunsAVX2(t, terms, run, column)
+		}
+	default:
+		runsPortable(t, terms, run)
+	}
+}
+
+func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
+	switch class {
+	case cpu.AVX512:
+		addWideAVX512(dst, dstRow, x, rows, vectors)
+	case cpu.AVX2:
+		addWideAVX2(dst, dstRow, x, rows, vectors)
+	default:
+		addWidePortable(dst, dstRow, x, rows, vectors)
+	}
+}
+
 // laneTileRows is how many rows laneTileRowsAVX2 does at a time, by columns.
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 

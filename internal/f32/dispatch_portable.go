@@ -8,6 +8,12 @@ var sets = [...]kernelSet{cpu.Portable: portable}
 
 func mulTile(t *Tile, terms []Term) { tilePortable(t, terms) }
 
+func mulRuns(t *Tile, terms []Term, run int) { runsPortable(t, terms, run) }
+
+func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
+	addWidePortable(dst, dstRow, x, rows, vectors)
+}
+
 func mulLaneTile(t *LaneTile, terms []Term) { laneTilePortable(t, terms) }
 
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {

@@ -84,6 +84,21 @@ func axpyAVX2(alpha float32, x []float32, y []float32)
 //go:noescape
 func fromBytesAVX2(dst []float32, src []byte, scale float32, shift float32)
 
+// laneAxpyWideAVX2 is laneAxpyWidePortable.
+//
+//go:noescape
+func laneAxpyWideAVX2(f *[16]float32, x []float32, y []float64)
+
+// addWideAVX2 is addWidePortable.
+//
+//go:noescape
+func addWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
+
+// addNarrowAVX2 is addNarrowPortable for whole vectors.
+//
+//go:noescape
+func addNarrowAVX2(dst []float32, x []float64)
+
 // reluAVX512 is reluPortable.
 //
 //go:noescape
@@ -163,6 +178,21 @@ func axpyAVX512(alpha float32, x []float32, y []float32)
 //
 //go:noescape
 func fromBytesAVX512(dst []float32, src []byte, scale float32, shift float32)
+
+// laneAxpyWideAVX512 is laneAxpyWidePortable.
+//
+//go:noescape
+func laneAxpyWideAVX512(f *[16]float32, x []float32, y []float64)
+
+// addWideAVX512 is addWidePortable.
+//
+//go:noescape
+func addWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
+
+// addNarrowAVX512 is addNarrowPortable for whole vectors.
+//
+//go:noescape
+func addNarrowAVX512(dst []float32, x []float64)
 
 // sumLanesAVX2 is sumLanesPortable.
 //

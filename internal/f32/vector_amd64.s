@@ -788,6 +788,126 @@ nextDone:
 	VZEROUPPER
 	RET
 
+// func laneAxpyWideAVX2(f *[16]float32, x []float32, y []float64)
+// Requires: AVX
+TEXT ·laneAxpyWideAVX2(SB), NOSPLIT, $0-56
+	MOVQ    f+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	MOVQ    y_base+32(FP), DX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    x_len+16(FP), AX
+	SHRQ    $0x04, AX
+	TESTQ   AX, AX
+	JZ      nextDone
+
+next:
+	VMULPS       (CX), Y0, Y2
+	VMULPS       32(CX), Y1, Y3
+	VCVTPS2PD    X2, Y4
+	VCVTPS2PD    X3, Y5
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y5, Y4, Y4
+	VADDPD       (DX), Y4, Y4
+	VMOVUPS      Y4, (DX)
+	VADDPD       Y3, Y2, Y2
+	VADDPD       32(DX), Y2, Y2
+	VMOVUPS      Y2, 32(DX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	DECQ         AX
+	JNZ          next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+// func addWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
+// Requires: AVX
+TEXT ·addWideAVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  x_base+32(FP), DX
+	MOVQ  rows+56(FP), BX
+	MOVQ  vectors+64(FP), SI
+	SHLQ  $0x03, CX
+	TESTQ BX, BX
+	JZ    rowDone
+
+row:
+	MOVQ  SI, DI
+	MOVQ  AX, R8
+	MOVQ  DX, R9
+	TESTQ DI, DI
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (R9), Y0
+	VADDPD    (R8), Y0, Y0
+	VMOVUPS   Y0, (R8)
+	VCVTPS2PD 16(R9), Y0
+	VADDPD    32(R8), Y0, Y0
+	VMOVUPS   Y0, 32(R8)
+	VCVTPS2PD 32(R9), Y0
+	VADDPD    64(R8), Y0, Y0
+	VMOVUPS   Y0, 64(R8)
+	VCVTPS2PD 48(R9), Y0
+	VADDPD    96(R8), Y0, Y0
+	VMOVUPS   Y0, 96(R8)
+	ADDQ      $0x40, R9
+	ADDQ      $0x80, R8
+	DECQ      DI
+	JNZ       next
+
+nextDone:
+	ADDQ CX, AX
+	ADDQ $0x00000100, DX
+	DECQ BX
+	JNZ  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func addNarrowAVX2(dst []float32, x []float64)
+// Requires: AVX
+TEXT ·addNarrowAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dst_len+8(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    nextDone
+
+next:
+	VCVTPS2PD  (AX), Y0
+	VADDPD     (CX), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (AX)
+	VCVTPS2PD  16(AX), Y0
+	VADDPD     32(CX), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 16(AX)
+	VCVTPS2PD  32(AX), Y0
+	VADDPD     64(CX), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 32(AX)
+	VCVTPS2PD  48(AX), Y0
+	VADDPD     96(CX), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 48(AX)
+	ADDQ       $0x40, AX
+	ADDQ       $0x80, CX
+	DECQ       DX
+	JNZ        next
+
+nextDone:
+	VZEROUPPER
+	RET
+
 // func reluAVX512(x []float32)
 // Requires: AVX, AVX512F
 TEXT ·reluAVX512(SB), NOSPLIT, $0-24
@@ -1445,6 +1565,104 @@ next:
 	VMOVUPS   Z2, (AX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x10, CX
+	DECQ      DX
+	JNZ       next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+// func laneAxpyWideAVX512(f *[16]float32, x []float32, y []float64)
+// Requires: AVX, AVX512F
+TEXT ·laneAxpyWideAVX512(SB), NOSPLIT, $0-56
+	MOVQ    f+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	MOVQ    y_base+32(FP), DX
+	VMOVUPS (AX), Z0
+	MOVQ    x_len+16(FP), AX
+	SHRQ    $0x04, AX
+	TESTQ   AX, AX
+	JZ      nextDone
+
+next:
+	VMULPS        (CX), Z0, Z1
+	VCVTPS2PD     Y1, Z2
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z1, Z2, Z2
+	VADDPD        (DX), Z2, Z2
+	VMOVUPS       Z2, (DX)
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, DX
+	DECQ          AX
+	JNZ           next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+// func addWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
+// Requires: AVX, AVX512F
+TEXT ·addWideAVX512(SB), NOSPLIT, $0-72
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  x_base+32(FP), DX
+	MOVQ  rows+56(FP), BX
+	MOVQ  vectors+64(FP), SI
+	SHLQ  $0x03, CX
+	TESTQ BX, BX
+	JZ    rowDone
+
+row:
+	MOVQ  SI, DI
+	MOVQ  AX, R8
+	MOVQ  DX, R9
+	TESTQ DI, DI
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (R9), Z0
+	VADDPD    (R8), Z0, Z0
+	VMOVUPS   Z0, (R8)
+	VCVTPS2PD 32(R9), Z0
+	VADDPD    64(R8), Z0, Z0
+	VMOVUPS   Z0, 64(R8)
+	ADDQ      $0x40, R9
+	ADDQ      $0x80, R8
+	DECQ      DI
+	JNZ       next
+
+nextDone:
+	ADDQ CX, AX
+	ADDQ $0x00000100, DX
+	DECQ BX
+	JNZ  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func addNarrowAVX512(dst []float32, x []float64)
+// Requires: AVX, AVX512F
+TEXT ·addNarrowAVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dst_len+8(FP), DX
+	SHRQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (AX), Z0
+	VADDPD    (CX), Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, (AX)
+	VCVTPS2PD 32(AX), Z0
+	VADDPD    64(CX), Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, 32(AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x80, CX
 	DECQ      DX
 	JNZ       next
 

@@ -29,7 +29,10 @@ type Model struct {
 	name     string
 }
 
-var _ models.Checker = (*Model)(nil)
+var _ interface {
+	models.Bounded
+	models.Checker
+} = (*Model)(nil)
 
 // NewRidge returns the strongly convex model with penalty λ > 0.
 func NewRidge(features int, lambda float64) (*Model, error) {
@@ -71,9 +74,6 @@ func (m *Model) Lambda() float64 { return m.lambda }
 // Init sets params to zero; nothing in it is random.
 func (m *Model) Init(params []float32, _ *rng.Stream) { clear(params) }
 
-// NewScratch returns nil: the model needs no working memory.
-func (m *Model) NewScratch() models.Scratch { return nil }
-
 // margin returns z = wᵀx + b and ‖x̄‖² = ‖x‖² + 1.
 func (m *Model) margin(params []float32, row data.Row) (z, norm2 float64) {
 	// Two sums each, of even and of odd entries: one chain of additions would
@@ -97,41 +97,130 @@ func (m *Model) margin(params []float32, row data.Row) (z, norm2 float64) {
 	return z + z1, norm2 + n1
 }
 
-// ClippedGradSum implements models.Model. The gradient of one example is
+// scratch is the model's working memory.
+type scratch struct {
+	wide, dense []float64 // d numbers each, nil until they are needed
+}
+
+// NewScratch implements models.Model.
+func (m *Model) NewScratch() models.Scratch { return &scratch{} }
+
+func (m *Model) vector(at *[]float64) []float64 {
+	if *at == nil {
+		*at = make([]float64, m.NumParams())
+	}
+	return *at
+}
+
+// own returns the scratch that is given, or a new one for nil.
+func own(s models.Scratch) *scratch {
+	if s == nil {
+		return &scratch{}
+	}
+	return s.(*scratch)
+}
+
+// ClippedGradSum implements models.Model.
+func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
+	mine := own(s)
+	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
+}
+
+// Shade implements models.Bounded: all additions are exact, on a models.Grid, and
+// what is left is that
+//
+//   - a gradient's coordinates are rounded to the grid;
+//   - its factor f, where it multiplies λw̄, is rounded to a multiple of 2^-30, which
+//     moves the gradient by 2^-31·8C at most (see ridgeLimit), and the product of the
+//     sum of these factors, which is exact and at most 2^22, with λw̄ is rounded to
+//     float64: by 2^-53·2^22·8C, before and after a record leaves;
+//   - f and products with it are rounded to float64, by less than 2^-50.
+func (m *Model) Shade() float64 { return models.GridError(m.NumParams()) + 0x1p-23 }
+
+// ridgeLimit is how many times C the penalty's gradient λw̄ may be while it is
+// added once for the whole sample. Then no example's clipped part a·x̄ exceeds 16·C,
+// as a Grid wants it: where ‖a·x̄‖ is at least 2‖λw̄‖ the gradient is at least half
+// as long and clipped to C, elsewhere it is below 2‖λw̄‖ as it is. Above the limit,
+// which λ and the parameters decide and no record, gradients are added one by one.
+const ridgeLimit = 8
+
+// WideGradSum implements models.Bounded. The gradient of one example is
 // g = a·x̄ + λw̄ with a = p − y, so its norm follows from z, ‖x̄‖² and ‖w̄‖², and
 // the sum takes one pass over the non-zero entries.
-func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, _ models.Scratch) error {
+func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, s models.Scratch) error {
+	if err := models.CheckSample(b); err != nil {
+		return err
+	}
 	clear(sum)
 	sum, params = sum[:m.features+1], params[:m.features+1]
-	var w2 float64
+	clip /= 1 + m.Shade()
+	grid, factorGrid := models.NewGrid(clip), models.NewGrid(factorScale)
+	var ridge2 float64 // ‖λw̄‖²
 	if m.lambda > 0 && b.Len() > 0 {
-		w2 = f32.SumSquares(params)
+		ridge2 = m.lambda * m.lambda * f32.SumSquares(params)
 	}
+	var dense []float64
+	if ridge2 > ridgeLimit*ridgeLimit*clip*clip {
+		dense = m.vector(&own(s).dense)
+	}
+	slack := m.slack()
 	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
 	var bias float64
 	for i := range b.Rows {
 		row, y := b.Example(i)
 		z, x2 := m.margin(params, row)
 		a := sigmoid(z) - float64(y)
-		g2 := float64(a*a*x2) + float64(2*a*m.lambda*z) + float64(m.lambda*m.lambda*w2)
-		// Rounding can push the square of a tiny norm below zero.
+		a2 := float64(a * a * x2)
+		g2 := a2 + float64(2*a*m.lambda*z) + ridge2 + float64(slack*(a2+ridge2))
 		factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
 		if !ok || g2 != g2 {
 			return fmt.Errorf("logreg: example %d of the batch: %w", i, models.ErrDiverged)
 		}
-		step := float32(factor * a)
+		step := factor * a
+		if dense != nil {
+			m.addDense(sum, dense, params, row, factor, step, grid)
+			continue
+		}
 		value := row.Value[:len(row.Index)]
 		for j, c := range row.Index {
-			sum[c] += float32(step * value[j])
+			sum[c] += grid.Round(float64(step * float64(value[j])))
 		}
-		bias += float64(step)
-		factors += factor
+		bias += grid.Round(step)
+		factors += factorGrid.Round(factor)
 	}
-	sum[m.features] += float32(bias)
-	if m.lambda > 0 {
-		f32.Axpy(float32(factors*m.lambda), params, sum)
+	sum[m.features] += bias
+	if m.lambda > 0 && dense == nil {
+		factors *= m.lambda
+		for j, w := range params {
+			sum[j] += float64(factors * float64(w))
+		}
 	}
 	return nil
+}
+
+// factorScale makes the unit of a grid 2^-30, whole numbers of which sum up to
+// MaxSample exactly.
+const factorScale = 0x1p-4
+
+// slack covers the rounding of a gradient's norm by cancellation: in float64, u =
+// 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at most d·u times
+// their sum of magnitudes, which for z is ‖x̄‖‖w̄‖. So ‖g‖² is off by at most
+// (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²).
+func (m *Model) slack() float64 { return float64(3*m.NumParams()+16) * 0x1p-53 }
+
+// addDense adds one example's whole gradient, each coordinate rounded to the grid.
+func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, factor, step float64, grid models.Grid) {
+	factor *= m.lambda
+	for j, w := range params {
+		g[j] = factor * float64(w)
+	}
+	for j, c := range row.Index {
+		g[c] += float64(step * float64(row.Value[j]))
+	}
+	g[m.features] += step
+	for j, x := range g {
+		sum[j] += grid.Round(x)
+	}
 }
 
 // Loss implements models.Model.

@@ -19,7 +19,8 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
 		Sizes: dp.ConstantSizes(size)}
 	root := rng.New(1)
-	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
+	sum, narrow := make([]float64, m.NumParams()), []float32(nil)
 	m.Init(params, root.Stream(rng.Init, 0, 0))
 	batch := data.Batch{Data: d, Rows: make([]int32, size)}
 	draws := root.Stream(rng.Sampling, 0, 0)
@@ -32,7 +33,7 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 	}
 	noise, scratch, round := new(rng.Stream), m.NewScratch(), 0
 	gradient := func() {
-		if err := m.ClippedGradSum(sum, params, batch, clip, scratch); err != nil {
+		if err := models.WideSum(m, sum, &narrow, params, batch, clip, scratch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -42,10 +43,12 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 		gradient()
 		if private {
 			root.Reseed(noise, rng.Noise, 0, round)
-			mech.AddNoise(sum, noise)
+			mech.AddNoise(u, sum, noise)
 			round++
+		} else {
+			f32.Narrow(u, sum)
 		}
-		f32.Axpy(-step, sum, params)
+		f32.Axpy(-step, u, params)
 	}
 	perSecond := float64(size) * float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(perSecond, "samples/s")

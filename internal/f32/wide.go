@@ -1,0 +1,100 @@
+package f32
+
+import "proactivedp/rng"
+
+// Sums of clipped gradients are kept in float64 until the noise has been added:
+// what rounding to float32 does then is done to what is private already.
+
+// Narrow sets dst to x, of the same length, rounded to float32.
+func Narrow(dst []float32, x []float64) {
+	clear(dst)
+	addNarrow(dst, x)
+}
+
+// Widen sets dst to x, of the same length.
+func Widen(dst []float64, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = float64(v)
+	}
+}
+
+// addNarrow sets dst[i] to x[i] + dst[i], added in float64.
+func addNarrow(dst []float32, x []float64) {
+	if len(dst) != len(x) {
+		panic("f32: Narrow of unequal lengths")
+	}
+	whole := len(dst) / Lanes * Lanes
+	kernels.addNarrow(dst[:whole], x[:whole])
+	addNarrowPortable(dst[whole:], x[whole:])
+}
+
+func addNarrowPortable(dst []float32, x []float64) {
+	x = x[:len(dst)]
+	for i, v := range dst {
+		dst[i] = float32(x[i] + float64(v))
+	}
+}
+
+// NoisedTo sets dst to sum, of the same length, plus the numbers of AddNormal:
+// added in float64, and rounded to float32 then.
+func NoisedTo(dst []float32, sum []float64, sigma float64, s *rng.Stream) {
+	if len(dst) != len(sum) {
+		panic("f32: NoisedTo of unequal lengths")
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), noisedAtOnce)
+		clear(dst[:n])
+		AddNormal(dst[:n], sigma, s)
+		addNarrow(dst[:n], sum[:n])
+		dst, sum = dst[n:], sum[n:]
+	}
+}
+
+// noisedAtOnce is a multiple of groupNormals, so that the stream is used as by one
+// AddNormal, and leaves what is worked on in the first-level cache.
+const noisedAtOnce = 64 * groupNormals
+
+// LaneAxpyWide adds to y, [vector][8], the lanes l and l+8 of every vector of x,
+// [vector][Lanes], each times f[l] and rounded to float32: y[i·8+l] += f[l]·x[i·16+l]
+// + f[l+8]·x[i·16+l+8], added in float64.
+func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
+	if vectors(x)*WideLanes != len(y) {
+		panic("f32: LaneAxpyWide needs 8 numbers for every vector")
+	}
+	kernels.laneAxpyWide(f, x, y)
+}
+
+// WideLanes is how many float64 sums there are of a vector's lanes.
+const WideLanes = Lanes / 2
+
+func laneAxpyWidePortable(f *[Lanes]float32, x []float32, y []float64) {
+	for ; len(x) > 0; x, y = x[Lanes:], y[WideLanes:] {
+		for l := range WideLanes {
+			a, b := float32(f[l]*x[l]), float32(f[l+WideLanes]*x[l+WideLanes])
+			y[l] += float64(a) + float64(b)
+		}
+	}
+}
+
+// SumWideLanes sets dst[i] to the sum of the 8 numbers i of x, halves first.
+func SumWideLanes(dst, x []float64) {
+	if len(x) != WideLanes*len(dst) {
+		panic("f32: SumWideLanes needs 8 numbers for every sum")
+	}
+	for i := range dst {
+		v := (*[WideLanes]float64)(x[i*WideLanes:])
+		dst[i] = ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+	}
+}
+
+// addWidePortable adds to rows of dst, dstRow apart, those of x, tileFloats apart:
+// of each so many whole vectors.
+func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) {
+	for r := range rows {
+		to := dst[r*dstRow:][:vectors*Lanes]
+		for i, v := range x[r*tileFloats:][:len(to)] {
+			to[i] += float64(v)
+		}
+	}
+}

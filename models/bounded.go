@@ -1,0 +1,80 @@
+package models
+
+import (
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+)
+
+// Bounded is a Model whose sum, as computed and not only in exact arithmetic, has
+// the sensitivity that noise is measured by.
+//
+// Sums of floating-point numbers are rounded by what they have grown to, so one
+// record more or less may move all that is added behind it: a clipped sum in
+// float32 can change by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C.
+// Wagaman, "Widespread Underestimation of Sensitivity in Differentially Private
+// Libraries and How to Fix It", CCS 2022). A Bounded model proves what rounding
+// can do at the worst, and clips each example below C by as much.
+//
+// A Model that is not Bounded can be trained, but its rounding is then unknown,
+// and the statement of what is private says so.
+type Bounded interface {
+	Model
+	// WideGradSum sets sum, of length d, to the sum of ClippedGradSum before it
+	// is rounded to float32. For all params and data, if one record is taken from
+	// a sample, and the others keep their numbers (the places in the data set
+	// that Batch.Rows names), no norm of a difference of sums exceeds clip; nor
+	// 2·clip if one record is replaced. A finite clip is in [dp.MinScale,
+	// dp.MaxScale]; a larger sample than MaxSample is an error.
+	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
+	// Shade returns the bound on what rounding adds, as a fraction ρ of C: each
+	// example is clipped to C/(1+ρ). It depends on no data and is at most
+	// MaxShade.
+	Shade() float64
+}
+
+// MaxShade is the largest fraction of C that a Bounded model may give up for
+// rounding, and MaxSample the largest sample for which it bounds it.
+const (
+	MaxShade  = 1e-3
+	MaxSample = 1 << 22
+)
+
+// CheckSample reports an error if a sample is larger than MaxSample.
+func CheckSample(b data.Batch) error {
+	if n := b.Len(); n > MaxSample {
+		return fmt.Errorf("models: a sample of %d records, must be at most %d: the rounding of larger sums is not bounded",
+			n, MaxSample)
+	}
+	return nil
+}
+
+// Narrow is ClippedGradSum by WideGradSum: it sets sum to wide, which is of the
+// same length and overwritten, rounded to float32.
+func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
+	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
+		return err
+	}
+	f32.Narrow(sum, wide)
+	return nil
+}
+
+// WideSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum
+// if m is Bounded, else by ClippedGradSum, into a vector that narrow keeps from
+// call to call.
+func WideSum(
+	m Model, sum []float64, narrow *[]float32, params []float32, b data.Batch, clip float64, s Scratch,
+) error {
+	if m, ok := m.(Bounded); ok {
+		return m.WideGradSum(sum, params, b, clip, s)
+	}
+	if *narrow == nil {
+		*narrow = make([]float32, m.NumParams())
+	}
+	if err := m.ClippedGradSum(*narrow, params, b, clip, s); err != nil {
+		return err
+	}
+	f32.Widen(sum, *narrow)
+	return nil
+}
