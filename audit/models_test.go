@@ -9,10 +9,10 @@ import (
 	"proactivedp/models"
 )
 
-func gradSum(t *testing.T, m models.Model, b data.Batch, clip float64) []float32 {
+func gradSum(t *testing.T, m models.Bounded, b data.Batch, clip float64) []float64 {
 	t.Helper()
-	sum := make([]float32, m.NumParams())
-	if err := m.ClippedGradSum(sum, make([]float32, m.NumParams()), b, clip, m.NewScratch()); err != nil {
+	sum := make([]float64, m.NumParams())
+	if err := m.WideGradSum(sum, make([]float32, m.NumParams()), b, clip, m.NewScratch()); err != nil {
 		t.Fatal(err)
 	}
 	return sum
@@ -27,7 +27,7 @@ func TestModels(t *testing.T) {
 	second := without{m, []bool{true, false, true}}
 	for _, c := range []struct {
 		name  string
-		model models.Model
+		model models.Bounded
 		want  []float64
 	}{
 		{"linear", m, []float64{0.6 - 1, 0.8 + 0.5}},
@@ -37,7 +37,7 @@ func TestModels(t *testing.T) {
 		{"batch clipped without", batchClipped{second}, []float64{0, 0.5}},
 	} {
 		for i, got := range gradSum(t, c.model, all, 1) {
-			if math.Abs(float64(got)-c.want[i]) > 2e-6 {
+			if math.Abs(got-c.want[i]) > 2e-6 {
 				t.Errorf("%s: coordinate %d = %v, want %v", c.name, i, got, c.want[i])
 			}
 		}

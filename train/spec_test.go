@@ -150,12 +150,12 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		change func(*Spec)
 		want   string
 	}{
-		"default":     {func(*Spec) {}, "bae67239965b7987"},
-		"plain":       {func(s *Spec) { s.Model, s.Schedule = Plain, "sqrt" }, "4894a71a219de8a3"},
-		"fixed":       {func(s *Spec) { s.Sampling = "fixed" }, "41737fdee825ceb5"},
-		"linear":      {func(s *Spec) { s.SampleSize = "linear:2,0.5" }, "609f8d40f640fe5c"},
-		"shard":       {func(s *Spec) { s.Partition = "shard" }, "35b1ee453893a6af"},
-		"exponential": {func(s *Spec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "bd5feaab915186fb"},
+		"default":     {func(*Spec) {}, "b4630a4586ff22fa"},
+		"plain":       {func(s *Spec) { s.Model, s.Schedule = Plain, "sqrt" }, "6a01f0adc6c8f661"},
+		"fixed":       {func(s *Spec) { s.Sampling = "fixed" }, "177c3dedb27f8ceb"},
+		"linear":      {func(s *Spec) { s.SampleSize = "linear:2,0.5" }, "e2a90cd7d7e9a5b2"},
+		"shard":       {func(s *Spec) { s.Partition = "shard" }, "dce0e3f2417864e5"},
+		"exponential": {func(s *Spec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "45fd78d42c5160cd"},
 	} {
 		s := smallSpec()
 		c.change(&s)
