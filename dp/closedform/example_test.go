@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/rng"
 )
 
 func check(err error) {
@@ -98,7 +99,7 @@ func ExampleGrow() {
 }
 
 // One data set, several learning tasks, one guarantee for all of them, even if a
-// task was chosen by what the one before has shown.
+// task was chosen by what the one before has shown. Each task is a run of its own.
 func ExampleBudget() {
 	most, err := closedform.ReuseLimit(closedform.Corrected, 10_000, 1, 0.2, 1e-4)
 	check(err)
@@ -107,15 +108,20 @@ func ExampleBudget() {
 	b, err := closedform.NewBudget(10_000, 0.2, 1e-4)
 	check(err)
 	fmt.Printf("noise multiplier at least %.4f, samples of at most %d\n", b.Sigma(), b.MaxSize())
-	task := func(name string, size, rounds int) {
+	secret, err := rng.NewFromOS()
+	check(err)
+	task := func(name string, run uint64, size, rounds int) {
+		root := secret.ForRun(run) // the task's clients draw from it
 		err := b.Spend(name, []dp.Event{{
 			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 10, SampleSize: size, DatasetSize: 10_000,
-			Count: rounds,
+			Count: rounds, Noise: dp.Noise{Name: root.Name(), Client: dp.AllClients},
 		}})
-		fmt.Printf("%s: refused %v\n", name, errors.Is(err, closedform.ErrBudgetSpent))
+		fmt.Printf("%s: spent %v, shares noise %v\n", name, errors.Is(err, closedform.ErrBudgetSpent),
+			errors.Is(err, dp.ErrSharedNoise))
 	}
-	task("first", 20, 10_000)
-	task("second", 50, 3000)
+	task("first", 0, 20, 10_000)
+	task("second", 1, 50, 3000)
+	task("third", 0, 20, 10)
 	left, err := b.Remaining(20)
 	check(err)
 	together, err := b.Composed()
@@ -126,8 +132,9 @@ func ExampleBudget() {
 	// Output:
 	// at most 992 epochs, if ever
 	// noise multiplier at least 9.7007, samples of at most 379
-	// first: refused false
-	// second: refused true
+	// first: spent false, shares noise false
+	// second: spent true, shares noise false
+	// third: spent false, shares noise true
 	// 1 task of 20 epochs, θ = 1; 14949 rounds of 20 are left
 	// ε ≤ 0.2 for all of them
 }

@@ -66,6 +66,10 @@ type Task struct {
 // Privacy Accounting via a Rényi Filter"), but (ε, δ) may not. What is proved then
 // is (ε, δ) as a whole: see [Budget.Guarantee].
 //
+// Tasks share the data and not the noise: each is a run of its own, rng.Root.ForRun of
+// its number. A task whose events name the noise of one before is refused; that events
+// without a name have noise of their own is assumed.
+//
 // For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k
 // epochs in samples of s cost about s times as much. The Filter of package rdp is the
 // tight one: it counts what a round costs exactly, and asks for no least noise. Make
@@ -145,8 +149,9 @@ func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - 
 // and records nothing, with ErrBudgetSpent, wrapped, if the cost goes beyond
 // the budget; with dp.ErrNotCovered, wrapped, if the events are not Poisson
 // sampling under add-or-remove adjacency, their noise is below Sigma or a rate
-// above 1/(e·σ_eq); or with another error if they are invalid or from a data
-// set of another size.
+// above 1/(e·σ_eq); with dp.ErrSharedNoise, wrapped, if they name the noise of a task
+// recorded before; or with another error if they are invalid or from a data set of
+// another size.
 func (b *Budget) Spend(name string, events []dp.Event) error {
 	m, sigma, err := MomentsOfEvents(events)
 	if err != nil {
@@ -156,6 +161,9 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 		if e.DatasetSize != 0 && e.DatasetSize != b.n {
 			return fmt.Errorf("closedform: event %d: data set size N = %d, must be %d", i, e.DatasetSize, b.n)
 		}
+	}
+	if _, err := dp.Compose(b.ledger.Events(), events); err != nil {
+		return fmt.Errorf("closedform: task %q: the tasks before and it: %w", name, err)
 	}
 	if sigma < b.sigma {
 		return fmt.Errorf("closedform: task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma,

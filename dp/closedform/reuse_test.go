@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/rng"
 )
 
 // Remark "Reusing the Local Data Set": for ε = 0.2, N = 10000 and γθ² ≈ 2 about
@@ -180,5 +181,40 @@ func TestBudgetRefusals(t *testing.T) {
 	if err := b.Spend("rates", []dp.Event{rateEvent(0.002, 100, 9)}); err != nil ||
 		b.Tasks()[0] != (Task{"rates", b.Epochs(), b.Tasks()[0].Cost}) {
 		t.Errorf("%v, %+v", err, b.Tasks())
+	}
+}
+
+// A task has noise of its own: one that names the noise of a task before is refused, at
+// any σ, and nothing is recorded; events of one task, and those without a name, are not.
+func TestTasksDoNotShareNoise(t *testing.T) {
+	b, err := NewBudget(10_000, 0.2, 1e-4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := func(run uint64, sigma float64) []dp.Event {
+		e := event(10_000, 20, 100, sigma)
+		e.Noise = dp.Noise{Name: rng.New(1).ForRun(run).Name(), Client: dp.AllClients}
+		larger := e
+		larger.SampleSize = 21
+		return []dp.Event{e, larger}
+	}
+	unnamed := []dp.Event{event(10_000, 20, 100, 20)}
+	for _, c := range []struct {
+		name   string
+		events []dp.Event
+		shared bool
+	}{
+		{"run 0", task(0, 20), false}, {"run 0 at another σ", task(0, 40), true}, {"run 1", task(1, 40), false},
+		{"run 1 again", task(1, 40), true}, {"no name", unnamed, false}, {"no name again", unnamed, false},
+	} {
+		before := len(b.Tasks())
+		err := b.Spend(c.name, c.events)
+		if errors.Is(err, dp.ErrSharedNoise) != c.shared || c.shared == (err == nil) ||
+			len(b.Tasks())-before == 1 == c.shared {
+			t.Errorf("%s: %v, %d tasks after %d", c.name, err, len(b.Tasks()), before)
+		}
+		if c.shared && !strings.Contains(err.Error(), "seed 1, run ") {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }
