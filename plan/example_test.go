@@ -47,19 +47,46 @@ func ExampleCalibrate() {
 	// σ = 2.128: ε ≤ 1.9999, by pld
 }
 
-// Half of a training is over. What may follow, in the same budget?
+// Half of a training is over. What may follow, in the same budget, if that may depend
+// on what the first half gave?
 func ExampleReplan() {
 	past := []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, SampleSize: 50, DatasetSize: 10_000,
 		Count: 500,
 	}}
-	next, err := plan.Replan(context.Background(), plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2},
+	r := plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2}
+	for _, r.FixedBeforehand = range []bool{false, true} {
+		next, err := plan.Replan(context.Background(), r, pld.Accountant{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d rounds of s = %d: ε ≤ %.4f for all\n", next.Accountant, next.Run.Rounds, next.Run.SampleSize,
+			next.Bound.EpsilonUpper)
+	}
+	// Output:
+	// rdp-filter: 45 rounds of s = 549: ε ≤ 0.2000 for all
+	// pld: 34 rounds of s = 719: ε ≤ 0.1999 for all
+}
+
+// A first leg, and the budget for it and all that will be chosen after it, as they are
+// written down before the first round.
+func ExamplePlan_History() {
+	ctx := context.Background()
+	p, err := plan.Solve(ctx, plan.Request{N: 10_000, Epochs: 5, Epsilon: 0.05})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := p.History(ctx, 0.2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	next, err := plan.Replan(ctx, plan.NextRequest{Past: h.Events, Recorded: h.Filter, Epochs: 2, Sigma: 10},
 		pld.Accountant{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("so far ε ≤ %.4f; then %d rounds of s = %d: ε ≤ %.4f for all\n",
-		next.Past.EpsilonUpper, next.Run.Rounds, next.Run.SampleSize, next.Bound.EpsilonUpper)
+	fmt.Printf("order %g, ε = %g at δ = %g; then %d rounds of s = %d\n", h.Filter.Orders[0], next.Bound.EpsilonUpper,
+		next.Delta, next.Run.Rounds, next.Run.SampleSize)
 	// Output:
-	// so far ε ≤ 0.0412; then 34 rounds of s = 719: ε ≤ 0.1999 for all
+	// order 49.6402, ε = 0.2 at δ = 0.0001; then 9 rounds of s = 2123
 }

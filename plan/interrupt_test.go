@@ -48,11 +48,11 @@ func TestInterrupts(t *testing.T) {
 			return err
 		},
 		"replan": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Replan(ctx, NextRequest{Past: past, Epochs: 2, Epsilon: 0.1}, acc)
+			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Epsilon: 0.1}, acc)
 			return err
 		},
 		"no next leg": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Replan(ctx, NextRequest{Past: past[:1], Epochs: 200, Epsilon: 0.05, Sigma: 1}, acc)
+			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past[:1], Epochs: 200, Epsilon: 0.05, Sigma: 1}, acc)
 			return err
 		},
 	} {

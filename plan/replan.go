@@ -2,12 +2,15 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
+	"proactivedp/dp/rdp"
 )
 
 // NextRequest asks for the next leg of a training of which some rounds were run
@@ -17,8 +20,19 @@ type NextRequest struct {
 	N       int        // records in the data set; if not given, those of the last event
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
 	Sigma   float64    // its noise multiplier in [0.05, 1e6]; if not given, the least of σ_eq(ε, δ) and the past's
-	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg
-	Delta   float64    // δ in [1e-300, 1); if not given, 1/N, for N ≥ 100
+	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg; if not given, that of Recorded
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, else 1/N, for N ≥ 100
+
+	// FixedBeforehand says that all rounds, past and next, and when to stop, were
+	// fixed before the first release. Then they are composed. If not, all of them go
+	// through one [rdp.Filter] for the record.
+	FixedBeforehand bool
+
+	// Recorded is what the filter was fixed by before the first release. If it is not
+	// given, ε_target and δ are assumed to have been fixed then, and the order is the
+	// [rdp.PlannedOrder] of rounds like the first of Past: it follows from what was
+	// known then.
+	Recorded *rdp.Limits
 
 	// Clients is how many clients run the next leg, in [1, 1e6]; if not given, 1.
 	// If the data is Shared, all of them hold each record, and a record pays
@@ -54,9 +68,29 @@ func (r NextRequest) Validate() error {
 	if r.Sigma != 0 {
 		errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 	}
-	errs.within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
-	errs.delta(r.Delta, n)
+	if r.Recorded == nil {
+		errs.within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
+		errs.delta(r.Delta, n)
+	} else {
+		r.validateRecorded(&errs)
+	}
 	return errs.join()
+}
+
+func (r NextRequest) validateRecorded(errs *rangeErrors) {
+	l := *r.Recorded
+	errs.add(l.Validate())
+	errs.within("epsilon of the filter", l.Epsilon, minEpsilon, maxEpsilon, "")
+	if r.Epsilon != 0 && r.Epsilon != l.Epsilon {
+		errs.fail("epsilon = %v, must be that of the filter, %v: it was fixed before the first release", r.Epsilon,
+			l.Epsilon)
+	}
+	if r.Delta != 0 && r.Delta != l.Delta {
+		errs.fail("delta = %v, must be that of the filter, %v: it was fixed before the first release", r.Delta, l.Delta)
+	}
+	if r.FixedBeforehand {
+		errs.fail("a filter is recorded, so rounds may depend on results: they must not be given as fixed beforehand")
+	}
 }
 
 func (r NextRequest) n() int {
@@ -66,8 +100,8 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg. Every ε is that of all rounds, past and next,
-// of all clients that hold a record.
+// Next is the plan of a next leg. Every ε but those of the past is that of all
+// rounds, past and next, of all clients that hold a record.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // k_j
@@ -75,27 +109,37 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	Accountant string       `json:"accountant"`
+	Accountant string       `json:"accountant"` // by what the leg is planned: [rdp.FilterName], or that of the composition
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is what the rounds run already cost by themselves; nil if the
-	// accountant has no answer.
+	// Past is what the rounds run already cost by themselves if they were fixed
+	// beforehand; nil if the accountant has no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
+	// Filter is the filter of all rounds; nil if they were fixed beforehand.
+	FixedBeforehand bool       `json:"fixed_beforehand"`
+	Filter          *FilterUse `json:"filter,omitempty"`
+
+	// ClosedForm is what Theorem simpleF says, beside the rest.
+	ClosedForm ClosedFormBeside `json:"closed_form"`
+
 	// Run is the next leg with the largest sample size within the target, and
-	// Bound what all rounds cost with it. If there is none, Reason says why.
+	// Bound what is guaranteed of all rounds with it: by the filter ε_target, else
+	// what they cost. If there is none, Reason says why. Composed is what all rounds
+	// would cost if they were fixed beforehand; nil if the accountant has no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
 	Run      *Run      `json:"run,omitempty"` // of one client
 	Bound    *dp.Bound `json:"bound,omitempty"`
+	Composed *dp.Bound `json:"composed,omitempty"`
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive says that all rounds, past and next, are within a
-	// [closedform.Budget] of ε_target and δ: with these two fixed before the
-	// first release, ε_target holds also if legs were chosen, and the last one
-	// is ended, by what was released.
+	// Adaptive says that ε_target holds also if legs were chosen, and the last one is
+	// ended, by what was released: all rounds, past and next, go through the filter,
+	// or, if they are given as fixed beforehand, are within a [closedform.Budget] of
+	// ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
 	// Choices are sizes over the whole range, in order, and Least the one of
@@ -110,22 +154,21 @@ type Next struct {
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌊K_j/s_j⌋, of one client
-	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if the accountant has none
+	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; of a filter, the least ε that lets all through
 }
 
 // choices is about how many sizes are looked at before the best is narrowed
 // down.
 const choices = 48
 
-// Replan returns the next leg for r by acc. The whole range of sample sizes is
-// looked at: by the closed form ε is not monotone in s_j, as θ²s̄ = s_max²/s̄
-// grows where s_j is small beside the past's sizes. It takes the largest size
-// within ε_target, that is the fewest rounds. That there is none is no error.
+// Replan returns the next leg for r. The whole range of sample sizes is looked at:
+// by the closed form ε is not monotone in s_j, as θ²s̄ = s_max²/s̄ grows where s_j is
+// small beside the past's sizes. It takes the largest size within ε_target, that is
+// the fewest rounds. That there is none is no error.
 //
-// The ε is that of a sequence of rates, noise and rounds fixed before the first
-// release, although this leg comes after it: that it, or when to stop, is chosen
-// by results that were released is not included, but where [Next.Adaptive] is
-// set.
+// Rounds and their end may depend on what was released: all of them go through a
+// filter, and what acc says stands beside it. If r says that all were fixed
+// beforehand, the leg is planned by acc, and its ε is that of such a sequence.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -133,8 +176,11 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	last := r.Past[len(r.Past)-1]
 	p := &Next{
 		N: r.n(), Epochs: r.Epochs, Sigma: r.Sigma, TargetEpsilon: r.Epsilon, Delta: r.Delta,
-		Accountant: acc.Name(), Adjacency: last.Adjacency, Sampling: last.Sampling, past: r.Past,
-		Clients: max(r.Clients, 1), Shared: r.Shared,
+		FixedBeforehand: r.FixedBeforehand, Accountant: acc.Name(), Adjacency: last.Adjacency, Sampling: last.Sampling,
+		past: r.Past, Clients: max(r.Clients, 1), Shared: r.Shared,
+	}
+	if r.Recorded != nil {
+		p.TargetEpsilon, p.Delta = r.Recorded.Epsilon, r.Recorded.Delta
 	}
 	if p.Delta == 0 {
 		p.Delta = 1 / float64(p.N)
@@ -149,10 +195,28 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 			p.Sigma = min(p.Sigma, e.NoiseMultiplier)
 		}
 	}
-	if b, err := acc.Epsilon(ctx, p.past, p.Delta); err == nil {
+	compose := func(events []dp.Event) (dp.Bound, error) { return acc.Epsilon(ctx, events, p.Delta) }
+	if b, err := compose(p.past); err == nil {
 		p.Past = &b
 	}
-	if err := ended(ctx, p.choose(ctx, acc)); err != nil {
+	p.ClosedForm.Past, _ = closedUpper(ctx, p.past, p.Delta)
+	price := compose
+	if !r.FixedBeforehand {
+		p.Accountant = rdp.FilterName
+		var err error
+		if price, err = p.throughFilter(ctx, r.Recorded); err != nil {
+			if errors.Is(err, dp.ErrNotCovered) {
+				p.Reason, p.Choices = err.Error(), []Choice{}
+				return p, ended(ctx, nil)
+			}
+			return nil, ended(ctx, err)
+		}
+	}
+	err := p.choose(ctx, price)
+	if err == nil && p.Feasible {
+		err = p.setBeside(ctx, compose)
+	}
+	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -173,15 +237,9 @@ func (p *Next) event(sigma float64, s, rounds int) dp.Event {
 	}
 }
 
-// isAdaptive reports whether all rounds are within one budget of ε_target and δ.
-func (p *Next) isAdaptive() bool {
-	b, err := closedform.NewBudget(p.N, p.TargetEpsilon, p.Delta)
-	return err == nil && b.Spend("past and next", p.release(p.Event())) == nil
-}
-
-func (p *Next) choose(ctx context.Context, acc dp.Accountant) error {
+func (p *Next) choose(ctx context.Context, cost costing) error {
 	price := func(sigma float64, s, rounds int) (dp.Bound, error) {
-		return acc.Epsilon(ctx, p.release(p.event(sigma, s, rounds)), p.Delta)
+		return cost(p.release(p.event(sigma, s, rounds)))
 	}
 	k := count(p.Epochs * float64(p.N))
 	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
@@ -230,7 +288,6 @@ func (p *Next) choose(ctx context.Context, acc dp.Accountant) error {
 		SampleSize: s, MaxSampleSize: s, Rounds: k / s, Computations: k / s * s,
 		Remainder: k % s, SampleRate: float64(s) / float64(p.N),
 	}
-	p.Adaptive = p.isAdaptive()
 	return nil
 }
 
@@ -254,13 +311,15 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 		return fmt.Sprintf("no sample size has an ε: %v", why)
 	case p.Least == nil:
 		return "no sample size has an ε that is certain"
-	case p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon:
-		return fmt.Sprintf("the rounds run already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),
-			down(p.TargetEpsilon, 6))
+	case p.pastIsTooMuch():
+		return p.alreadySpent()
 	}
 	s, rounds := p.Least.SampleSize, p.Least.Rounds
 	e := Infeasible{Cost: fmt.Sprintf("the least ε over all sample sizes is %s, at s = %d, above %s",
 		up(*p.Least.EpsilonUpper, 5), s, down(p.TargetEpsilon, 6))}
+	if p.Filter != nil {
+		e.Cost += fmt.Sprintf(", by a filter at order %s", claim.Orders(p.Filter.Orders))
+	}
 	noise := noiseDial(func(sigma float64) (dp.Bound, error) { return price(sigma, s, rounds) }, p.Sigma, roughly)
 	if better, err := noise.turn(ctx, p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
 		e.Remedies = append(e.Remedies, "raise σ to "+up(better.value, digits))

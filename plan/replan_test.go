@@ -40,7 +40,8 @@ func replan(t *testing.T, r NextRequest, acc dp.Accountant) *Next {
 func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	// Noise that is free: σ so large that (treq4) does not bind.
 	past := []dp.Event{leg(100, 10000, 500, 1000)}
-	p := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
+	p := replan(t, NextRequest{FixedBeforehand: true,
+		Past: past, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
 	byForm := func(form closedform.Form, s int) (float64, error) {
 		return closedform.MinEpsilon(form, closedform.Setting{
 			N: 10000, Rounds: 500 + float64(20000/s), Computed: 50000 +
@@ -79,7 +80,7 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 // is within the target when accounted again with the past.
 func TestReplanByTightAccountant(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
-	r := NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}
+	r := NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}
 	acc := pld.Accountant{}
 	p := replan(t, r, acc)
 	b, err := acc.Epsilon(t.Context(), append(past, p.Event()), 1e-4)
@@ -89,7 +90,7 @@ func TestReplanByTightAccountant(t *testing.T) {
 	if p.Past == nil || p.Past.EpsilonUpper >= p.Bound.EpsilonUpper || p.Least.SampleSize != 1 {
 		t.Errorf("past %+v, least %+v", p.Past, p.Least)
 	}
-	if q := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.5},
+	if q := replan(t, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.5},
 		closedform.Accountant{}); q.Run.SampleSize >= p.Run.SampleSize {
 		t.Errorf("s = %d by the closed form for five times the ε, %d by a tight accountant", q.Run.SampleSize,
 			p.Run.SampleSize)
@@ -98,7 +99,8 @@ func TestReplanByTightAccountant(t *testing.T) {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Next leg by the pld accountant", "budget   ε ≤ 0.1, δ = 0.0001",
+	for _, want := range []string{"Next leg by the pld accountant, all rounds fixed beforehand",
+		"budget   ε ≤ 0.1, δ = 0.0001",
 		"500 rounds with sample rate q = 0.01 and noise multiplier σ = 8", "certified upper bound", "least ε"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
@@ -112,13 +114,15 @@ func TestReplanByTightAccountant(t *testing.T) {
 
 // σ_j that is not given is σ_eq(ε, δ), but not above the past's.
 func TestReplanNoise(t *testing.T) {
-	low := replan(t, NextRequest{Past: []dp.Event{leg(20, 10000, 500, 30)}, Epochs: 2, Epsilon: 0.5},
+	low := replan(t, NextRequest{FixedBeforehand: true,
+		Past: []dp.Event{leg(20, 10000, 500, 30)}, Epochs: 2, Epsilon: 0.5},
 		closedform.Accountant{})
 	want, err := closedform.Sigma(0.5, 1e-4)
 	if err != nil || low.Sigma < want || low.Sigma > want*(1+1e-6) || !low.Feasible {
 		t.Errorf("σ = %v, want σ_eq = %v; %v, %s", low.Sigma, want, err, low.Reason)
 	}
-	high := replan(t, NextRequest{Past: []dp.Event{leg(20, 10000, 500, 5)}, Epochs: 2, Epsilon: 0.5}, pld.Accountant{})
+	high := replan(t, NextRequest{FixedBeforehand: true,
+		Past: []dp.Event{leg(20, 10000, 500, 5)}, Epochs: 2, Epsilon: 0.5}, pld.Accountant{})
 	if high.Sigma != 5 || !high.Feasible {
 		t.Errorf("%+v", high)
 	}
@@ -135,7 +139,8 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 			s := int(logUniform(r, 1, float64(n)/200))
 			past = append(past, leg(s, n, 1+int(logUniform(r, 0.1, 5)*float64(n)/float64(s)), logUniform(r, 5, 30)))
 		}
-		req := NextRequest{Past: past, Epochs: logUniform(r, 0.1, 5), Epsilon: logUniform(r, 0.1, 3)}
+		req := NextRequest{FixedBeforehand: true,
+			Past: past, Epochs: logUniform(r, 0.1, 5), Epsilon: logUniform(r, 0.1, 3)}
 		p := replan(t, req, closedform.Accountant{})
 		if p.Feasible != (p.Reason == "") || p.Feasible != (p.Run != nil) {
 			t.Fatalf("%+v: %+v", req, p)
@@ -160,7 +165,7 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 func TestReplanSharedRecordsPayForAll(t *testing.T) {
 	plan := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
 	for _, acc := range []dp.Accountant{closedform.MomentAccountant{}, rdp.Accountant{}} {
-		r := NextRequest{Past: plan.Events(), Epochs: 5, Epsilon: 2, Clients: 5}
+		r := NextRequest{FixedBeforehand: true, Past: plan.Events(), Epochs: 5, Epsilon: 2, Clients: 5}
 		alone := replan(t, r, acc)
 		r.Shared = true
 		p := replan(t, r, acc)
@@ -187,7 +192,8 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 
 // What a refusal says would do does for all clients too.
 func TestReplanSharedRemedies(t *testing.T) {
-	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
+	r := NextRequest{FixedBeforehand: true,
+		Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
 		Shared: true}
 	p := replan(t, r, pld.Accountant{})
 	if p.Feasible {
@@ -221,7 +227,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 		past := leg(int(logUniform(r, 2, float64(n)/100)), n, 1, equal*logUniform(r, 0.8, 2))
 		q := past.SampleRate()
 		past.Count = 1 + int(logUniform(r, 0.01, 0.9)*eps/2/(q*q))
-		p := replan(t, NextRequest{Past: []dp.Event{past}, Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2,
+		p := replan(t, NextRequest{FixedBeforehand: true,
+			Past: []dp.Event{past}, Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2,
 			Shared: true}, acc)
 		if !p.Feasible {
 			continue
@@ -236,7 +243,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 			t.Errorf("ε = %v: V = %v, σ from %v, q up to %v: %v, %s", eps, v, least/equal, most*math.E*equal,
 				p.Adaptive, p.Statement())
 		}
-		if !strings.Contains(p.Statement(), "The next leg is counted as if it had been fixed then too.") {
+		if !strings.Contains(p.Statement(), "That all was fixed beforehand is what was said of these rounds. "+
+			"The next leg is counted as if it had been fixed then too.") || p.Filter != nil {
 			t.Error(p.Statement())
 		}
 		met[want]++
@@ -248,12 +256,13 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 
 func TestReplanInfeasible(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
-	spent := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
+	spent := replan(t, NextRequest{FixedBeforehand: true,
+		Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
 	if spent.Feasible || !strings.Contains(spent.Reason, "the rounds run already cost ε = 0.29711, above 0.1") ||
 		!strings.Contains(spent.Statement(), "No guarantee") {
 		t.Errorf("%+v", spent)
 	}
-	r := NextRequest{Past: past, Epochs: 2, Sigma: 1, Epsilon: 0.08}
+	r := NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 1, Epsilon: 0.08}
 	p := replan(t, r, pld.Accountant{})
 	if p.Feasible || !strings.Contains(p.Reason, "the least ε over all sample sizes is ") {
 		t.Fatalf("%+v", p)
@@ -268,7 +277,8 @@ func TestReplanInfeasible(t *testing.T) {
 		t.Errorf("%q, but %q", p.Reason, q.Reason)
 	}
 	past[0].Adjacency = dp.ReplaceOne
-	if q := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible ||
+	if q := replan(t, NextRequest{FixedBeforehand: true,
+		Past: past, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible ||
 		q.Past != nil || q.Least != nil || !strings.Contains(q.Reason, "replace-one") {
 		t.Errorf("%+v", q)
 	}

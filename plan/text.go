@@ -270,13 +270,17 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the next leg, the sizes looked at, and the paragraph that ε
-// stands for.
+// WriteText writes the next leg, what it is accounted by and what others say, the
+// sizes looked at, and the paragraph that ε stands for.
 func (p *Next) WriteText(w io.Writer) error {
-	t := newPage("Next leg by the " + p.Accountant + " accountant")
+	how := "the " + p.Accountant + " accountant, all rounds fixed beforehand"
+	if p.Filter != nil {
+		how = "a Rényi filter: rounds, and when to stop, may depend on results"
+	}
+	t := newPage("Next leg by " + how)
 	t.row("data", "N = %d, k = %.6g epochs", p.N, p.Epochs)
 	t.row("budget", "ε ≤ %s, δ = %s, past and next together", decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
-	t.row("past", "%s: %s", claim.Short(p.Past), claim.Rounds(p.past))
+	p.writePast(t)
 	t.row("noise", "σ = %s", up(p.Sigma, digits))
 	if r := p.Run; r != nil {
 		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
@@ -285,6 +289,7 @@ func (p *Next) WriteText(w io.Writer) error {
 			t.row("", "of each of %d clients that hold a record: %d rounds", n, n*r.Rounds)
 		}
 		t.row("", "%s for all rounds", claim.Short(p.Bound))
+		p.writeBeside(t)
 	} else {
 		t.row("run", "none: %s", p.Reason)
 	}
@@ -292,7 +297,11 @@ func (p *Next) WriteText(w io.Writer) error {
 		t.row("least ε", "%s at s = %d, of the sizes below", up(*p.Least.EpsilonUpper, 5), p.Least.SampleSize)
 	}
 	t.line("")
-	t.line("s\tT\tε ≤")
+	if p.Filter != nil {
+		t.line("s\tT\tε needed of the filter")
+	} else {
+		t.line("s\tT\tε ≤")
+	}
 	for _, c := range p.Choices {
 		eps := "-"
 		if c.EpsilonUpper != nil {
@@ -304,14 +313,58 @@ func (p *Next) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
+func (p *Next) writePast(t *page) {
+	t.row("past", "%s", claim.Rounds(p.past))
+	if p.Past != nil {
+		t.row("", "%s by %s if fixed beforehand; by the closed form %s", claim.Short(p.Past), p.Past.Accountant,
+			closedText(p.ClosedForm.Past))
+	} else {
+		t.row("", "no ε if fixed beforehand; by the closed form %s", closedText(p.ClosedForm.Past))
+	}
+	if f := p.Filter; f != nil && len(f.Orders) > 0 {
+		fixed := "assumed to be fixed before the first release"
+		if f.Recorded {
+			fixed = "recorded before the first release"
+		}
+		t.row("filter", "order %s, %s: the past uses %s of it", claim.Orders(f.Orders), fixed, percent(f.Past))
+	}
+}
+
+// writeBeside says what the leg takes of the filter, and what other accountants say
+// of all rounds.
+func (p *Next) writeBeside(t *page) {
+	closed := closedText(p.ClosedForm.All)
+	if p.Filter == nil {
+		t.row("", "by the closed form %s", closed)
+		return
+	}
+	beside := closed + " by the closed form"
+	if p.Composed != nil {
+		beside = fmt.Sprintf("%s by %s, %s", claim.Short(p.Composed), p.Composed.Accountant, beside)
+	}
+	t.row("", "%s of the filter is used; if fixed beforehand %s", percent(*p.Filter.All), beside)
+}
+
+func closedText(eps *float64) string {
+	if eps == nil {
+		return "no ε"
+	}
+	return "ε ≤ " + up(*eps, 5)
+}
+
 // Statement returns the paragraph that the ε of all rounds, past and next,
 // stands for, or that there is no guarantee.
 func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)
 	}
-	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, p.release(p.Event())...) +
-		" The next leg is counted as if it had been fixed then too."
+	all := p.release(p.Event())
+	if f := p.Filter; f != nil {
+		return "Privacy. " + claim.AdaptiveStatement(claim.PerRecord, *p.Bound, f.Orders, f.Recorded, all...)
+	}
+	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, all...) +
+		" That all was fixed beforehand is what was said of these rounds. " +
+		"The next leg is counted as if it had been fixed then too."
 	if p.Adaptive {
 		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, "+
 			"and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) "+

@@ -29,24 +29,37 @@ header of the same names. "noise_multiplier" and "count" are sigma and steps too
 // the sampling and adjacency given. What is wrong with the file, which the flag
 // names, is an error of the command line.
 func readEvents(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	if path == "" {
-		return nil, usage(fmt.Errorf("--%s = \"\", must name a file", flag))
-	}
-	text, err := bounded.File(path, plan.MaxEventsBytes)
+	h, err := readHistory(flag, path, sampling, adjacency)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
+		return nil, err
 	}
-	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
-	var events []dp.Event
-	if bytes.HasPrefix(text, []byte("[")) || bytes.HasPrefix(text, []byte("{")) {
-		events, err = plan.ReadEvents(bytes.NewReader(text), sampling, adjacency)
-	} else {
-		events, err = parseEvents(text, sampling, adjacency)
-	}
+	events, err := h.Fixed()
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", path, err))
 	}
 	return events, nil
+}
+
+// readHistory is readEvents for a file that may record a filter.
+func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
+	if path == "" {
+		return plan.History{}, usage(fmt.Errorf("--%s = \"\", must name a file", flag))
+	}
+	text, err := bounded.File(path, plan.MaxEventsBytes)
+	if err != nil {
+		return plan.History{}, usage(fmt.Errorf("--%s: %w", flag, err))
+	}
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	var h plan.History
+	if bytes.HasPrefix(text, []byte("[")) || bytes.HasPrefix(text, []byte("{")) {
+		h, err = plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
+	} else {
+		h.Events, err = parseEvents(text, sampling, adjacency)
+	}
+	if err != nil {
+		return plan.History{}, usage(fmt.Errorf("%s: %w", path, err))
+	}
+	return h, nil
 }
 
 // columns read the columns of a CSV file of rounds, by the keys of dp.Event.

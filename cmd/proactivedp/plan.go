@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const (
 type planFlags struct {
 	req               plan.Request
 	method, adjacency string
-	after             string
+	legs              legFlags
 	tight, frontier   bool
 	points            int
 	by                accountantFlags
@@ -54,14 +55,20 @@ Without options it is the paper's setting on LIBSVM data; with any, --n says how
 records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
-record, of all clients. --epsilon is then for all rounds together; adjacency, sampling
-and, unless --n is given, N are those of FILE. Without --sigma, σ is that of --epsilon
-by (treq4).
+record, of all clients, the first leg first. --epsilon is then for all rounds together;
+adjacency, sampling and, unless --n is given, N are those of FILE. Without --sigma, σ is
+that of --epsilon by (treq4). Legs, and when to stop, may be chosen by what was released:
+all rounds go through a Rényi filter, whose ε, δ and orders must be fixed before the
+first release. --record writes them with the plan into a file for --after; where FILE
+has none, --epsilon and --delta are assumed to have been fixed then. If all was fixed
+beforehand say so with --fixed-beforehand, and plain composition, a little tighter, is
+used. What --method says of such rounds stands beside the filter otherwise.
 ` + eventsHelp,
 		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
   proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
   proactivedp plan --n 60000 --rounds 4000 --sample-size 64 --epsilon 1 --method pld --adjacency replace-one --json
-  proactivedp plan --after rounds.json --epochs 2 --epsilon 0.2`,
+  proactivedp plan --n 10000 --epochs 2 --epsilon 0.1 --record rounds.json --budget 0.3
+  proactivedp plan --after rounds.json --epochs 2 --sigma 8`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.frontier = f.frontier || anyChanged(cmd, "csv", "png", "points")
@@ -100,7 +107,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.frontier, "frontier", false,
 		"add the trade of sample size against noise against rounds, at the plan's ε and k")
 	countVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
-	fs.StringVar(&f.after, "after", "", "plan the next leg after the rounds in this `file`, JSON or CSV")
+	f.legs.add(fs)
 	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
 	f.files.add(cmd, "the frontier")
 	f.out.add(cmd)
@@ -112,13 +119,14 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 	err := refuseZeros(cmd,
 		allowed{"epochs", "in [1e-6, 1e9]"}, allowed{"sample-size", "at least 1"}, allowed{"rounds", "at least 1"},
 		allowed{"sigma", "above √2, or at least 0.05 by another method"}, allowed{"epsilon", "above 0, in [1e-8, 1e4]"},
-		allowed{"delta", "in (0, 1)"}, allowed{"theta", "at least 1"}, allowed{"clients", "at least 1"})
+		allowed{"delta", "in (0, 1)"}, allowed{"theta", "at least 1"}, allowed{"clients", "at least 1"},
+		allowed{"budget", "above 0, in [1e-8, 1e4]"})
 	if !anyChanged(cmd, "epochs", "sample-size", "rounds") {
 		f.req.Epochs = defaultEpochs
 	}
 	var methodErr error
 	f.req.Method, methodErr = plan.ParseMethod(f.method)
-	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.files.check(cmd), f.out.check())
+	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.files.check(cmd), f.legs.check(cmd), f.out.check())
 }
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
@@ -159,6 +167,10 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	}
 	if !answer.Feasible {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", answer.Reason)
+	} else if err := f.legs.write(func() (plan.History, error) {
+		return answer.History(cmd.Context(), cmp.Or(f.legs.budget, answer.Epsilon))
+	}); err != nil {
+		return err
 	}
 	return f.out.print(cmd, answer.Statement, answer, answer.print)
 }

@@ -5,20 +5,69 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/atomicfile"
 	"proactivedp/plan"
 )
+
+// legFlags are the flags of a training in several legs.
+type legFlags struct {
+	after, record string
+	fixed         bool
+	budget        float64
+}
+
+func (l *legFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&l.after, "after", "", "plan the next leg after the rounds in this `file`, JSON or CSV")
+	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
+		"fixed before the first release, so --method (default pld) composes them in the place of the filter")
+	fs.StringVar(&l.record, "record", "", "write the filter and the rounds, those that are planned included, to this "+
+		"`file`, JSON, for --after")
+	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
+		"1e4] (default the plan's ε)")
+}
+
+// check reports what does not go together, and a record that cannot be written.
+func (l *legFlags) check(cmd *cobra.Command) error {
+	var errs []error
+	if l.fixed && !cmd.Flags().Changed("after") {
+		errs = append(errs, errors.New("--fixed-beforehand must not be given without --after: a plan is fixed"))
+	}
+	if cmd.Flags().Changed("budget") && l.record == "" {
+		errs = append(errs, errors.New("--budget must not be given without --record"))
+	}
+	if cmd.Flags().Changed("record") && l.record == "" {
+		errs = append(errs, errors.New("--record = \"\", must name a file"))
+	}
+	if l.record != "" {
+		errs = append(errs, atomicfile.Check(l.record))
+	}
+	return errors.Join(errs...)
+}
+
+// write writes the history that of returns, if a record is wanted.
+func (l *legFlags) write(of func() (plan.History, error)) error {
+	if l.record == "" {
+		return nil
+	}
+	h, err := of()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(l.record, h.WriteJSON)
+}
 
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
-		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png"))
-	past, pastErr := readEvents("after", f.after, dp.Poisson, dp.AddOrRemove)
+		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget"))
+	past, pastErr := readHistory("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
-		Past: past, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
-		Clients: f.req.Clients, Shared: f.req.Shared,
+		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
+		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, FixedBeforehand: f.legs.fixed,
 	}
 	if cmd.Flags().Changed("n") {
 		r.N = f.req.N
@@ -29,11 +78,15 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	if err := errors.Join(err, pastErr); err != nil {
 		return usage(err)
 	}
-	acc, err := f.req.Method.Accountant()
+	method := f.req.Method
+	if !cmd.Flags().Changed("method") {
+		method = plan.PLD // the tight one; a leg by the closed form is asked for
+	}
+	acc, err := method.Accountant()
 	if err != nil {
 		return err
 	}
-	if f.req.Method == plan.PLD {
+	if method == plan.PLD {
 		acc = pld.Accountant{Accuracy: f.by.accuracy}
 	}
 	next, err := plan.Replan(cmd.Context(), r, acc)
@@ -42,6 +95,8 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	}
 	if !next.Feasible {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no next leg: %s\n", next.Reason)
+	} else if err := f.legs.write(func() (plan.History, error) { return next.History(), nil }); err != nil {
+		return err
 	}
 	answer := struct {
 		*plan.Next

@@ -29,10 +29,48 @@ const (
 
 // Statement returns one paragraph that says all that the bound stands for, to
 // be printed beside it: what is released, the unit of privacy, ε and δ,
-// adjacency, sampling, the accountant, what it does not cover, and whose noise it is. The bound
-// is that of the events, on ε or on δ. Both are shown rounded up. Without events
+// adjacency, sampling, the accountant, what it does not cover, and whose noise it
+// is. The bound is that of the events, on ε or on δ. Both are shown rounded up. Without events
 // the paragraph does not describe them; put them beside it.
+//
+// It takes rates, noise and rounds to be fixed beforehand, and says so; see
+// [AdaptiveStatement] for those that were not.
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
+	return statement(unit, b, "Rates, noise and the number of rounds are taken to be "+
+		"fixed before the first release: choosing them, or when to stop, by what was released is not included, "+
+		"nor are choices made by looking at the data, such as C and step sizes.", events)
+}
+
+// AdaptiveStatement is [Statement] for rounds that were, or may have been, chosen
+// by what was released before them, under a filter with the orders given that
+// guarantees b. If the filter was not recorded before the first release, the
+// paragraph says that this is assumed.
+func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
+	at := "order α = " + Orders(orders)
+	if len(orders) > 1 {
+		at = fmt.Sprintf("%d orders α = %s, each with its share of δ", len(orders), Orders(orders))
+	}
+	fixed := "are those recorded before the first release"
+	if !recorded {
+		fixed = "are assumed to have been fixed before the first release: there is no record of it"
+	}
+	return statement(unit, b, fmt.Sprintf("Rates, noise, C and when to stop may have been chosen by what was "+
+		"released before: this is the whole budget of a Rényi filter at %s, and holds as a whole, however "+
+		"little of it is spent. Its ε, δ and orders %s. Choices made by looking at the data are not included.",
+		at, fixed), events)
+}
+
+// Orders lists the orders of a filter.
+func Orders(orders []float64) string {
+	names := make([]string, len(orders))
+	for i, alpha := range orders {
+		names[i] = decimal.Exactly(alpha)
+	}
+	return strings.Join(names, ", ")
+}
+
+// statement is a paragraph that ends with what the parameters are taken to be.
+func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	var s strings.Builder
 	name, lower, value, upper := "ε", b.EpsilonLower, b.Epsilon, b.EpsilonUpper
 	given := "δ = " + up(b.Delta)
@@ -63,9 +101,7 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		fmt.Fprintf(&s, "with %s of about %s at %s by %s, which is an APPROXIMATION that may be too small: "+
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
-	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. Rates, noise and the number of rounds are taken to be "+
-		"fixed before the first release: choosing them, or when to stop, by what was released is not included, "+
-		"nor are choices made by looking at the data, such as C and step sizes.", b.Adjacency, samplingName(b.Sampling))
+	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. %s", b.Adjacency, samplingName(b.Sampling), taken)
 	return s.String() + noiseSentences(events)
 }
 

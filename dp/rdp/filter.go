@@ -20,8 +20,8 @@ type Limits struct {
 	Delta   float64 `json:"delta"`   // δ in (0, 1) of everything
 
 	// Orders are the orders α in (1, 1e10] that are looked at, from 1 to MaxOrders
-	// of them, none twice. Each has δ/m, m of them; see [PlannedOrder] for the one
-	// that serves a plan best.
+	// of them, none twice. Each has δ/m, m of them, and must let something through
+	// for that; see [PlannedOrder] for the one that serves a plan best.
 	Orders []float64 `json:"orders"`
 }
 
@@ -35,20 +35,35 @@ func (l Limits) Validate() error {
 		errs = append(errs, fmt.Errorf("rdp: %d orders, must be from 1 to %d", n, MaxOrders))
 		return errors.Join(errs...)
 	}
+	good := errors.Join(errs...) == nil
 	for i, alpha := range l.Orders {
-		errs = append(errs, checkOrder(alpha))
+		wrong := checkOrder(alpha)
 		if slices.Contains(l.Orders[:i], alpha) {
-			errs = append(errs, fmt.Errorf("rdp: order = %v stands twice, each has its share of δ", alpha))
+			wrong = errors.Join(wrong, fmt.Errorf("rdp: order = %v stands twice, each has its share of δ", alpha))
 		}
+		if good && wrong == nil && !(l.budget(alpha) > 0) {
+			wrong = fmt.Errorf("rdp: order = %v lets nothing through at ε = %v, δ = %v over %d, must be larger", alpha,
+				l.Epsilon, l.Delta, len(l.Orders))
+		}
+		errs = append(errs, wrong)
 	}
 	return errors.Join(errs...)
 }
 
+// share is the δ of each order. What it is rounded by is within the rounding of
+// epsilon.
+func (l Limits) share() float64 { return l.Delta / float64(len(l.Orders)) }
+
+// budget is B(α), the divergence that order alpha lets through, to rounding.
+func (l Limits) budget(alpha float64) float64 {
+	return (math.Log(l.share()) - logDelta(alpha, 0, l.Epsilon)) / (alpha - 1)
+}
+
 // Needs returns the least ε, rounded up, with which a filter of these δ and
 // orders would let all the events through: the least over the orders of
-// Epsilon(α, Σ τ(α), δ/m). l.Epsilon is not looked at. It is no guarantee of
-// rounds that were chosen by results: that is the ε that was fixed. Events that
-// [Accountant] does not cover wrap dp.ErrNotCovered.
+// Epsilon(α, Σ τ(α), δ/m). It is no guarantee of rounds that were chosen by
+// results: that is the ε that was fixed. Errors are those of [NewFilter] and
+// [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	f, err := NewFilter(l)
 	if err != nil {
@@ -59,6 +74,21 @@ func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 		return 0, err
 	}
 	return f.needs(spent), nil
+}
+
+// Used returns the part of the filter that the events use up, to rounding, above 1
+// if they are not let through: the least over the orders of Σ τ(α)/B(α). Twice the
+// rounds use twice as much of each order. Errors are those of Needs.
+func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
+	f, err := NewFilter(l)
+	if err != nil {
+		return 0, err
+	}
+	spent, err := f.with(ctx, events)
+	if err != nil {
+		return 0, err
+	}
+	return f.used(spent), nil
 }
 
 // ErrBudgetSpent is what [Filter.Spend] wraps when rounds would go beyond the
@@ -127,6 +157,9 @@ func (f *Filter) Needs() float64 {
 	}
 	return f.needs(f.spent)
 }
+
+// Used is [Limits.Used] of all rounds that were let through.
+func (f *Filter) Used() float64 { return f.used(f.spent) }
 
 // Guarantee returns what holds of all that is let through, whoever chose it by
 // whatever was released: the whole ε at the whole δ, however little is spent.
@@ -219,12 +252,19 @@ func (f *Filter) divergences(ctx context.Context, p pair) []float64 {
 	return taus
 }
 
+func (f *Filter) used(spent []float64) float64 {
+	least := math.Inf(1)
+	for j, alpha := range f.limits.Orders {
+		least = min(least, spent[j]/f.limits.budget(alpha))
+	}
+	return least
+}
+
 // needs is the least ε over the orders, each at its share of δ, for what is spent.
 func (f *Filter) needs(spent []float64) float64 {
 	least := math.Inf(1)
-	share := f.limits.Delta / float64(len(spent)) // the rounding of epsilon covers this one
 	for j, alpha := range f.limits.Orders {
-		least = min(least, epsilon(alpha, spent[j], share))
+		least = min(least, epsilon(alpha, spent[j], f.limits.share()))
 	}
 	return least
 }
@@ -247,9 +287,8 @@ func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) 
 	// The copies are (aε + log δ + (1+a)log(1+a) - a·log a) over the plan's aτ, of a =
 	// α-1: concave and increasing over convex and increasing, from below 0. So they
 	// have one peak.
-	best, _ := leastOfAll(func(alpha float64) float64 {
-		return (logDelta(alpha, 0, epsilon) - math.Log(delta)) / ((alpha - 1) * r.divergence(ctx, alpha))
-	})
+	l := Limits{Epsilon: epsilon, Delta: delta, Orders: make([]float64, 1)}
+	best, _ := leastOfAll(func(alpha float64) float64 { return -l.budget(alpha) / r.divergence(ctx, alpha) })
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
 	}

@@ -47,7 +47,7 @@ func TestFilterAtOneOrderIsComposition(t *testing.T) {
 		}
 		best, e, delta := math.Inf(1), eventOf(r), deltaOf(r)
 		for _, alpha := range wide {
-			need, err := Limits{Delta: delta, Orders: []float64{alpha}}.Needs(t.Context(), []dp.Event{e})
+			need, err := Limits{Epsilon: 1e6, Delta: delta, Orders: []float64{alpha}}.Needs(t.Context(), []dp.Event{e})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,9 +148,12 @@ func TestFilterHoldsWhateverIsChosen(t *testing.T) {
 		}
 		orders := []float64{first}
 		for range r.IntN(4) {
-			orders = append(orders, 1+(first-1)*logUniform(r, 0.1, 10))
+			orders = append(orders, 1+(first-1)*logUniform(r, 0.3, 10))
 		}
-		f := newFilter(t, eps, delta, orders...)
+		f, err := NewFilter(Limits{eps, delta, orders})
+		for ; err != nil; f, err = NewFilter(Limits{eps, delta, orders}) { // one of the orders lets nothing through
+			orders = orders[:len(orders)-1]
+		}
 		mine := make([]float64, len(orders))
 		need := func(e dp.Event) (float64, []float64) {
 			least, sums := math.Inf(1), make([]float64, len(orders))
@@ -234,7 +237,7 @@ func TestFilterAgainstTheWorstMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, orders := range [][]float64{{order}, {order, 2 * order, order/2 + 1}} {
+	for _, orders := range [][]float64{{order}, {order, 2 * order, 3 * order}} {
 		if got := reached(eps, orders...); !(got <= delta+slack) {
 			t.Errorf("orders %v: δ = %v reached, %v allowed", orders, got, delta)
 		}
@@ -319,6 +322,13 @@ func TestFilterRemaining(t *testing.T) {
 		if left, err := f.Remaining(t.Context(), e); left != 0 || err != nil {
 			t.Errorf("%d of %d left, %v", left, n, err)
 		}
+		if n == 0 {
+			continue
+		}
+		used, err := f.Limits().Used(t.Context(), []dp.Event{e})
+		if err != nil || used != f.Used() || !(used <= 1+1e-9 && used >= 1-2/(float64(n)+1)) {
+			t.Errorf("%d rounds are all that is let through, and use %v: %v, %v", n, used, f.Used(), err)
+		}
 	}
 }
 
@@ -384,6 +394,7 @@ func TestFilterErrors(t *testing.T) {
 		{Limits{-1, 1, []float64{1, 2}}, []string{"epsilon = -1", "delta = 1, must be in (0, 1)", "order = 1,"}},
 		{Limits{math.NaN(), 0.1, []float64{2, 3, 2}}, []string{"epsilon = NaN", "order = 2 stands twice"}},
 		{Limits{1, 0.1, make([]float64, 65)}, []string{"65 orders"}},
+		{Limits{1, 1e-5, []float64{2, 100}}, []string{"order = 2 lets nothing through at ε = 1, δ = 1e-05 over 2"}},
 	} {
 		_, err := NewFilter(tt.limits)
 		for _, want := range tt.want {
@@ -428,7 +439,7 @@ func TestFilterErrors(t *testing.T) {
 	if _, err := f.Remaining(done, event(0.02, 2, 1)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if f.Needs() != spent {
+	if f.Needs() != spent || !(f.Used() > 0 && f.Used() < 1) {
 		t.Error("a refusal was recorded")
 	}
 }
