@@ -17,10 +17,16 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 }
 
 // ReleasedPrivacy states what a finished run of it guarantees, by what its
-// clients released. The error is context.Cause(ctx).
+// clients released; where sizes adapt, never more than was planned, which holds for
+// the run too. The error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	return p.report(func(acc dp.Accountant) (claim.Privacy, error) {
-		return claim.OfLedgers(ctx, acc, result.Ledgers, !p.Config.Partition.Disjoint(), p.Delta)
+		released, err := claim.OfLedgers(ctx, acc, result.Ledgers, !p.Config.Partition.Disjoint(), p.Delta)
+		if err != nil || p.Config.Adapt == 0 {
+			return released, err
+		}
+		planned, err := p.Config.PlannedPrivacy(ctx, acc, p.Delta)
+		return released.Least(planned), err
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
+	"proactivedp/sim"
 )
 
 // planned is the privacy report of the small spec, changed.
@@ -176,5 +178,58 @@ func TestPrivacyText(t *testing.T) {
 	if none := text(planned(t, func(s *Spec) { s.NoiseMultiplier = 0 })); strings.Count(none, "no ε claimed: ") != 4 ||
 		strings.Contains(none, "≤") {
 		t.Errorf("without noise:\n%s", none)
+	}
+}
+
+// A planned upper bound is never exceeded by that of the run: what is adapted to speed
+// is at most the largest sample planned for. Before, the closed form of sizes that vary
+// was above it, by its θ.
+func TestRunIsWithinThePlan(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 5))
+	claimed := 0
+	for i := range 60 {
+		s := smallSpec()
+		manyRounds(&s)
+		s.NoiseMultiplier = 5 + 80*r.Float64()
+		s.Adapt = 1.1 + 8*r.Float64()
+		s.Speeds = []string{"", "1,1,1,2,0.1", "lognormal:0.5"}[r.IntN(3)]
+		s.Compute = []string{"constant:10us", "pareto:10us,1.1"}[r.IntN(2)]
+		s.SampleSize = []string{"1", "3", "linear:1,0.02"}[r.IntN(3)]
+		s.Partition = []string{"replicate", "shard"}[r.IntN(2)]
+		s.GradComps = 200 + r.IntN(400)
+		s.Seed = uint64(i)
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := p.Run(t.Context(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		released, err := p.ReleasedPrivacy(t.Context(), result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := plannedPrivacy(t, p)
+		for _, c := range []struct {
+			what          string
+			planned, done *float64
+		}{
+			{"closed form per client", before.PerClient.EpsilonUpper, released.PerClient.EpsilonUpper},
+			{"closed form per record", before.PerRecord.EpsilonUpper, released.PerRecord.EpsilonUpper},
+			{"certified per client", before.Certified.PerClient.EpsilonUpper, released.Certified.PerClient.EpsilonUpper},
+			{"certified per record", before.Certified.PerRecord.EpsilonUpper, released.Certified.PerRecord.EpsilonUpper},
+		} {
+			if c.planned == nil {
+				continue
+			}
+			claimed++
+			if c.done == nil || *c.done > *c.planned {
+				t.Errorf("%+v: %s: planned ≤ %v, then %v", s, c.what, *c.planned, c.done)
+			}
+		}
+	}
+	if claimed < 150 {
+		t.Errorf("only %d bounds were planned", claimed)
 	}
 }

@@ -78,6 +78,16 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
+// Least returns c with the ε of o if that promises more. Both must be claims on what c
+// is about.
+func (c Claim) Least(o Claim) Claim {
+	if c.worseThan(o) {
+		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,
+			o.Reason
+	}
+	return c
+}
+
 // worseThan reports whether c promises less than o.
 func (c Claim) worseThan(o Claim) bool {
 	if c.EpsilonUpper == nil || o.EpsilonUpper == nil {

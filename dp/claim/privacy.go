@@ -21,6 +21,11 @@ func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
 
+// Least is [Claim.Least] for both views.
+func (p Privacy) Least(o Privacy) Privacy {
+	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
+}
+
 // history is what each of a number of clients released.
 type history struct {
 	events  []dp.Event

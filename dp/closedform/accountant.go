@@ -17,7 +17,15 @@ import (
 // rounds on whatever data sets hold the record, and the conditions need only
 // K/N = Σq_i, s_max/N = max q_i and T. So events of different N compose, with
 // θ = T·max q_i/Σq_i. Of the noise the smallest σ is used for all events, since
-// more noise is post-processing. Rounds of several clients that use the same
+// more noise is post-processing. Where rates differ, the same rounds all at the largest
+// rate are the other release that is looked at, and the less of both is claimed: the
+// theorem's ε grows with θ, so that of equal rates may be less, and it holds for smaller
+// ones. For what it bounds is the dominating pair of every round, (1-q)N(0,σ²) +
+// qN(1,σ²) against N(0,σ²), which are outputs of a mechanism too; at the smaller rate the
+// pair comes of that at the larger one by post-processing, an output of which a part is
+// replaced by a draw from N(0,σ²), and composition keeps the order (Zhu, Dong, Wang,
+// "Optimal accounting of differential privacy via characteristic function", 2022). Rounds
+// of several clients that use the same
 // record are covered by concatenating their events.
 //
 // Everything else, and noise too small or rates too large for the theorem, is
@@ -40,7 +48,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 		return dp.Bound{}, err
 	}
 	s.Delta = delta
-	eps, err := MinEpsilon(Corrected, s)
+	eps, err := lessOf(s, func(s Setting) (float64, error) { return MinEpsilon(Corrected, s) })
 	if err != nil {
 		return dp.Bound{}, err
 	}
@@ -59,11 +67,30 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 		return dp.Bound{}, err
 	}
 	s.Epsilon = epsilon
-	delta, err := leastDelta(Corrected, s)
+	delta, err := lessOf(s, func(s Setting) (float64, error) { return leastDelta(Corrected, s) })
 	if err != nil {
 		return dp.Bound{}, err
 	}
 	return deltaBound(a, epsilon, delta), nil
+}
+
+// lessOf returns the less of what bound says of the sizes of s and of the largest of them
+// in every round. Where only one is covered it is that; where neither is, the error is
+// that of s.
+func lessOf(s Setting, bound func(Setting) (float64, error)) (float64, error) {
+	least, err := bound(s)
+	equal := s
+	equal.Computed = s.Rounds * s.MaxSize
+	if s.N == 1 {
+		equal.Computed *= 1 - 2*ulp // as in settingOf
+	}
+	if equal == s {
+		return least, err
+	}
+	if other, uncovered := bound(equal); uncovered == nil && (err != nil || other < least) {
+		return other, nil
+	}
+	return least, err
 }
 
 // epsilonBound is the answer ε at a δ that was asked for.

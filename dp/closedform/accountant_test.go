@@ -392,3 +392,48 @@ func TestMinEpsilonIsMonotone(t *testing.T) {
 		}
 	}
 }
+
+// Rounds of unequal sizes cost at most what as many of the largest size do, whichever
+// of the two readings the theorem is kinder to; the cost of equal sizes grows with them,
+// so that what is planned for larger ones is not exceeded.
+func TestSmallerSamplesCostNoMore(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 12))
+	varied, kinder := 0, 0
+	for range 3000 {
+		n, count := 1000+r.IntN(100_000), 1+r.IntN(2000)
+		sigma, delta := 1.5+40*r.Float64(), math.Pow(10, -2-6*r.Float64())
+		largest := 1 + r.IntN(n/10)
+		some, other := 1+r.IntN(largest), 1+r.IntN(largest)
+		cost := func(events ...dp.Event) (float64, bool) {
+			b, err := Accountant{}.Epsilon(t.Context(), events, delta)
+			return b.EpsilonUpper, err == nil
+		}
+		most, covered := cost(event(n, largest, 3*count, sigma))
+		if !covered {
+			continue
+		}
+		if less, ok := cost(event(n, some, 3*count, sigma)); !ok || less > most*(1+1e-6) {
+			t.Fatalf("N = %d, σ = %v, T = %d, δ = %v: s = %d costs %v (%v), s = %d costs %v", n, sigma, 3*count, delta, some,
+				less, ok, largest, most)
+		}
+		events := []dp.Event{event(n, largest, count, sigma), event(n, some, count, sigma), event(n, other, count, sigma)}
+		mixed, ok := cost(events...)
+		varied++
+		if !ok || mixed > most*(1+1e-6) {
+			t.Fatalf("N = %d, σ = %v, δ = %v: %v costs %v (%v), all of the largest size %v", n, sigma, delta, events, mixed,
+				ok, most)
+		}
+		alone := must[Setting](t)(settingOf(events, askedDelta(delta)))
+		alone.Delta = delta
+		if eps, err := MinEpsilon(Corrected, alone); err != nil || eps > mixed {
+			kinder++
+		}
+		d, err := Accountant{}.Delta(t.Context(), events, mixed)
+		if err != nil || d.DeltaUpper > delta*(1+1e-5) {
+			t.Fatalf("N = %d, σ = %v: ε = %v at δ = %v, and back δ = %v (%v)", n, sigma, mixed, delta, d.DeltaUpper, err)
+		}
+	}
+	if varied < 500 || kinder < 50 {
+		t.Errorf("%d releases, of which %d cost less as rounds of the largest size", varied, kinder)
+	}
+}
