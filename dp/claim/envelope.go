@@ -39,10 +39,18 @@ func sorted(events []dp.Event) []dp.Event {
 
 // envelope returns a history that costs at least as much as each of these, whose
 // events are sorted: its j-th largest sample is the largest of their j-th
-// largest. A round with a smaller sample costs less in any composition: Poisson
-// sampling at the smaller rate is post-processing of that at the larger one, and
-// of fixed size the trade-off function falls with the rate. It reports false if
-// the histories differ in more than sizes.
+// largest. It reports false if the histories differ in more than sizes.
+//
+// That is so for the dominating pairs of the rounds, by which an accountant counts, and
+// not for the mechanisms: a sum over a smaller sample is no function of one over a larger
+// sample. The pair of Poisson sampling at rate q is (1-q)N(0,σ²) + qN(1,σ²) against
+// N(0,σ²), or against (1-q)N(0,σ²) + qN(-1,σ²) where a record is replaced. Either comes of
+// that at a larger rate by post-processing, which replaces a part of the outputs by draws
+// from N(0,σ²); of fixed size the trade-off function falls with the rate. Composition
+// keeps this order of pairs, whatever the order of the rounds, and so what bounds the
+// larger pairs bounds every adaptive composition of the mechanisms with the smaller ones
+// (Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+// function", 2022).
 func envelope(kinds []history) ([]dp.Event, bool) {
 	most := kinds[0].events
 	for _, r := range kinds[1:] {
