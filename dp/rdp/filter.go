@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -11,6 +12,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/rng"
 )
 
 // Limits are what a [Filter] is fixed by. They are chosen before the first
@@ -121,12 +123,16 @@ var ErrBudgetSpent = errors.New("budget spent")
 // and a sequence costs what it costs [Accountant] at that order.
 //
 // A record that several clients hold has one filter for all of them, through which
-// goes every round of each before it is released. Make one with [NewFilter]. It is
-// not safe for concurrent use.
+// goes every round of each before it is released. Rounds of one run have one mechanism:
+// a leg with other noise under the name of a run that was let through before is
+// refused; that events without a name have noise of their own is assumed. Make one
+// with [NewFilter]. It is not safe for concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up
 	kind   dp.Event  // its sampling and adjacency are those of all rounds; empty before the first
+
+	runs map[rng.Name]dp.Event // the first event of each run that has a name
 
 	// The pair that was asked for last: rounds come in rows of one kind.
 	last            pair
@@ -139,7 +145,7 @@ func NewFilter(l Limits) (*Filter, error) {
 		return nil, err
 	}
 	l.Orders = slices.Clone(l.Orders)
-	return &Filter{limits: l, spent: make([]float64, len(l.Orders))}, nil
+	return &Filter{limits: l, spent: make([]float64, len(l.Orders)), runs: map[rng.Name]dp.Event{}}, nil
 }
 
 // Limits returns what the filter is fixed by.
@@ -179,7 +185,8 @@ const FilterName = "rdp-filter"
 // them and records nothing: with ErrBudgetSpent, wrapped, if they would go beyond
 // the budget, with dp.ErrNotCovered, wrapped, if they are not covered by
 // [Accountant] or not of the sampling and adjacency of those before, with
-// context.Cause(ctx) once ctx is done. Rounds that were let through and not run
+// dp.ErrSharedNoise, wrapped, if they name the noise of rounds of another mechanism,
+// with context.Cause(ctx) once ctx is done. Rounds that were let through and not run
 // still count.
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 	spent, err := f.with(ctx, events)
@@ -190,8 +197,33 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 		return fmt.Errorf("rdp: with these rounds ε = %s is needed, must be at most %v: %w", decimal.Up(need, 6),
 			f.limits.Epsilon, ErrBudgetSpent)
 	}
+	runs, err := f.ownNoise(events)
+	if err != nil {
+		return err
+	}
+	maps.Copy(f.runs, runs)
 	f.spent, f.kind = spent, events[0]
 	return nil
+}
+
+// ownNoise returns the runs that the events name and the filter has not met.
+func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
+	if _, err := dp.Compose(events); err != nil {
+		return nil, fmt.Errorf("rdp: %w", err)
+	}
+	runs := map[rng.Name]dp.Event{}
+	for i, e := range events {
+		if !e.Noise.Known() {
+			continue
+		}
+		if first, met := f.runs[e.Noise.Name]; !met {
+			runs[e.Noise.Name] = e
+		} else if !e.Alike(first) {
+			return nil, fmt.Errorf("rdp: event %d: of %s were rounds of another mechanism before: %w", i, e.Noise.Name,
+				dp.ErrSharedNoise)
+		}
+	}
+	return runs, nil
 }
 
 // Remaining returns how many rounds like e, whose Count is not looked at, would be

@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/oracle"
+	"proactivedp/rng"
 )
 
 func newFilter(t *testing.T, epsilon, delta float64, orders ...float64) *Filter {
@@ -453,6 +454,30 @@ func BenchmarkFilterSpend(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		if err := f.Spend(b.Context(), []dp.Event{event(0.01, 2+float64(i%2), 1)}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Rounds of a run come in any pieces; under its name other noise is refused, in one
+// piece or in two, and nothing is recorded then.
+func TestFilterRefusesSharedNoise(t *testing.T) {
+	of := func(run uint64, sigma float64) []dp.Event {
+		e := event(0.01, sigma, 5)
+		e.Noise = dp.Noise{Name: rng.New(1).ForRun(run).Name(), Client: dp.AllClients}
+		return []dp.Event{e}
+	}
+	f := newFilter(t, 5, 1e-5, 10)
+	for _, tt := range []struct {
+		events []dp.Event
+		shared bool
+	}{
+		{of(0, 2), false}, {of(0, 2), false}, {of(0, 3), true}, {of(1, 3), false}, {append(of(2, 3), of(2, 2)...), true},
+		{[]dp.Event{event(0.01, 2, 5), event(0.01, 3, 5)}, false},
+	} {
+		before := f.Used()
+		err := f.Spend(t.Context(), tt.events)
+		if errors.Is(err, dp.ErrSharedNoise) != tt.shared || tt.shared == (err == nil) || tt.shared != (f.Used() == before) {
+			t.Errorf("%+v: %v", tt.events, err)
 		}
 	}
 }
