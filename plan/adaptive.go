@@ -144,9 +144,10 @@ func (p *Next) History() History {
 
 // History returns the rounds of p's run and a filter for them and for all that will
 // be chosen after them, of budget ε in [1e-8, 1e4] and the plan's δ, to be written
-// before the first round. Its order is the [rdp.PlannedOrder] of the run. A budget
-// that does not let the run through is an error; so is a plan without a run.
-func (p *Plan) History(ctx context.Context, budget float64) (History, error) {
+// before the first round. Its orders, if none are given, are the [rdp.PlannedOrder] of
+// the run. A budget that does not let the run through is an error; so is a plan
+// without a run.
+func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
 	if p.Run == nil {
 		return History{}, fmt.Errorf("plan: no history: there is no run: %s", p.Reason)
 	}
@@ -155,11 +156,14 @@ func (p *Plan) History(ctx context.Context, budget float64) (History, error) {
 		return History{}, errs.join()
 	}
 	run := p.Events()
-	order, err := rdp.PlannedOrder(ctx, budget, p.Delta, run)
-	if err != nil {
-		return History{}, ended(ctx, fmt.Errorf("plan: %w", err))
+	if len(orders) == 0 {
+		order, err := rdp.PlannedOrder(ctx, budget, p.Delta, run)
+		if err != nil {
+			return History{}, ended(ctx, fmt.Errorf("plan: %w", err))
+		}
+		orders = []float64{order}
 	}
-	limits := rdp.Limits{Epsilon: budget, Delta: p.Delta, Orders: []float64{order}}
+	limits := rdp.Limits{Epsilon: budget, Delta: p.Delta, Orders: orders}
 	need, err := limits.Needs(ctx, run)
 	if err != nil {
 		return History{}, ended(ctx, fmt.Errorf("plan: %w", err))

@@ -237,6 +237,12 @@ func TestHistory(t *testing.T) {
 	if err != nil || !slices.Equal(h.Filter.Orders, []float64{order}) {
 		t.Errorf("orders %v, want %v; %v", h.Filter.Orders, order, err)
 	}
+	if h, err := p.History(t.Context(), 0.2, 40, 60); err != nil || !slices.Equal(h.Filter.Orders, []float64{40, 60}) {
+		t.Errorf("%+v, %v", h.Filter, err)
+	}
+	if _, err := p.History(t.Context(), 0.2, 40, 1); err == nil || !strings.Contains(err.Error(), "order = 1") {
+		t.Error(err)
+	}
 	for budget, want := range map[float64]string{
 		0: "budget = 0, must be in [1e-08, 10000]", 0.001: "budget = 0.001, must be at least what the run needs of a filter",
 	} {

@@ -168,7 +168,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if !answer.Feasible {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", answer.Reason)
 	} else if err := f.legs.write(func() (plan.History, error) {
-		return answer.History(cmd.Context(), cmp.Or(f.legs.budget, answer.Epsilon))
+		return answer.History(cmd.Context(), cmp.Or(f.legs.budget, answer.Epsilon), f.legs.orders...)
 	}); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type legFlags struct {
 	after, record string
 	fixed         bool
 	budget        float64
+	orders        []float64
 }
 
 func (l *legFlags) add(fs *pflag.FlagSet) {
@@ -28,6 +29,8 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 		"`file`, JSON, for --after")
 	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
 		"1e4] (default the plan's ε)")
+	fs.Float64SliceVar(&l.orders, "orders", nil, "with --record: Rényi orders of the filter, each with its share of δ, "+
+		"in (1, 1e10] (default the one at which rounds like the plan's run longest)")
 }
 
 // check reports what does not go together, and a record that cannot be written.
@@ -36,8 +39,10 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 	if l.fixed && !cmd.Flags().Changed("after") {
 		errs = append(errs, errors.New("--fixed-beforehand must not be given without --after: a plan is fixed"))
 	}
-	if cmd.Flags().Changed("budget") && l.record == "" {
-		errs = append(errs, errors.New("--budget must not be given without --record"))
+	for _, name := range []string{"budget", "orders"} {
+		if cmd.Flags().Changed(name) && l.record == "" {
+			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
+		}
 	}
 	if cmd.Flags().Changed("record") && l.record == "" {
 		errs = append(errs, errors.New("--record = \"\", must name a file"))
@@ -63,7 +68,7 @@ func (l *legFlags) write(of func() (plan.History, error)) error {
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
-		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget"))
+		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	past, pastErr := readHistory("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
