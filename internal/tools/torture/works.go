@@ -82,6 +82,11 @@ var works = []work{
 		"frontier.csv",
 	},
 	{
+		"plan, recorded",
+		words("plan --n 10000 --epochs 5 --epsilon 0.05 --record legs.json --budget 0.2"),
+		"legs.json",
+	},
+	{
 		"tradeoff",
 		words("tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv curves.csv"),
 		"curves.csv",
