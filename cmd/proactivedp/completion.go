@@ -50,6 +50,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"out":            folders,
 		"events":         files("json", "csv"),
 		"after":          files("json", "csv"),
+		"record":         files("json"),
 		"csv":            files("csv"),
 		"png":            files("png"),
 		"trace":          files("json"),

@@ -29,9 +29,8 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 		"`file`, JSON, for --after")
 	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
 		"1e4] (default the plan's ε)")
-	fs.Float64SliceVar(&l.orders, "orders", nil, "with --record: Rényi `orders` of the filter, each with its share of δ, "+
+	numbersVar(fs, &l.orders, "orders", nil, "with --record: Rényi orders of the filter, each with its share of δ, "+
 		"in (1, 1e10] (default the one at which rounds like the plan's run longest)")
-	fs.Lookup("orders").DefValue = "" // or help would say: default []
 }
 
 // check reports what does not go together, and a record that cannot be written.
