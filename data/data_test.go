@@ -53,6 +53,91 @@ func TestSplitDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
+// without returns d without row k.
+func without(d *Dataset, k int) *Dataset {
+	out := &Dataset{Name: d.Name, Features: d.Features, Classes: d.Classes, Start: []int{0}}
+	for i := range d.Len() {
+		if r := d.Row(i); i != k {
+			out.Index, out.Value = append(out.Index, r.Index...), append(out.Value, r.Value...)
+			out.Start, out.Label = append(out.Start, len(out.Index)), append(out.Label, d.Label[i])
+		}
+	}
+	return out
+}
+
+// A record that leaves takes no other to the other side, where records are split each by
+// itself: the training sets of neighbours are neighbours. By the number of rows most are
+// dealt anew.
+func TestSplitByRecordKeepsNeighbours(t *testing.T) {
+	full := tiny(400)
+	moved := func(split func(*Dataset, *rng.Root) (Subset, Subset, error), k int) (moved int) {
+		before, _, err := split(full, rng.New(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, _, err := split(without(full, k), rng.New(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trained := map[int32]bool{}
+		for _, r := range after.Rows {
+			if int(r) >= k {
+				r++ // as it is numbered in the full set
+			}
+			trained[r] = true
+		}
+		for i := range int32(full.Len()) {
+			if int(i) != k && slices.Contains(before.Rows, i) != trained[i] {
+				moved++
+			}
+		}
+		return moved
+	}
+	for k := range full.Len() {
+		if n := moved(SplitByRecord, k); n != 0 {
+			t.Fatalf("without row %d, %d others change sides", k, n)
+		}
+	}
+	if n := moved(Split, 100); n == 0 {
+		t.Error("the split by the number of rows moves nobody: the test sees nothing")
+	}
+}
+
+// Four fifths are for training, by expectation (4 standard deviations of 20,000 draws:
+// a false alarm in 16,000), each row is on one side, and seeds split differently.
+func TestSplitByRecordIsFourFifths(t *testing.T) {
+	const n = 20_000
+	d := tiny(n)
+	train, test, err := SplitByRecord(d, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := math.Abs(float64(train.Len()) - 0.8*n); off > 4*math.Sqrt(n*0.8*0.2) || train.Len()+test.Len() != n {
+		t.Errorf("%d rows for training and %d for the test of %d", train.Len(), test.Len(), n)
+	}
+	again, _, _ := SplitByRecord(d, rng.New(1))
+	other, _, _ := SplitByRecord(d, rng.New(2))
+	if !slices.Equal(train.Rows, again.Rows) || slices.Equal(train.Rows, other.Rows) {
+		t.Error("the split is not a function of the seed")
+	}
+	if _, _, err := SplitByRecord(tiny(1), rng.New(1)); err == nil {
+		t.Error("one row was split")
+	}
+	published := tiny(10)
+	published.Train = 7
+	if train, _, err := SplitByRecord(published, nil); err != nil || train.Len() != 7 {
+		t.Errorf("a published training set of 7 has %d rows, %v", train.Len(), err)
+	}
+	images := &Dataset{Classes: 2, Features: 1, Label: make([]int32, 100), Images: &Images{Channels: 1, Height: 1,
+		Width: 1, Pixels: make([]byte, 100)}}
+	for i := range images.Images.Pixels {
+		images.Images.Pixels[i] = byte(i)
+	}
+	if train, test, err := SplitByRecord(images, rng.New(1)); err != nil || train.Len() < 60 || test.Len() < 5 {
+		t.Errorf("images: %d and %d rows, %v", train.Len(), test.Len(), err)
+	}
+}
+
 func TestSplitNeedsRows(t *testing.T) {
 	if _, _, err := Split(tiny(4), rng.New(1)); err == nil {
 		t.Error("4 rows were split")

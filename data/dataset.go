@@ -166,14 +166,18 @@ func (d *Dataset) Hash() string {
 }
 
 func (d *Dataset) hashRows(put *hasher) {
-	for i, l := range d.Label {
-		r := d.Row(i)
-		put.uint32(uint32(l))
-		put.uint32(uint32(len(r.Index)))
-		for j, c := range r.Index {
-			put.uint32(uint32(c))
-			put.uint32(math.Float32bits(r.Value[j]))
-		}
+	for i := range d.Label {
+		d.hashRow(put, i)
+	}
+}
+
+func (d *Dataset) hashRow(put *hasher, i int) {
+	r := d.Row(i)
+	put.uint32(uint32(d.Label[i]))
+	put.uint32(uint32(len(r.Index)))
+	for j, c := range r.Index {
+		put.uint32(uint32(c))
+		put.uint32(math.Float32bits(r.Value[j]))
 	}
 }
 

@@ -1,6 +1,9 @@
 package data
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +41,54 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	slices.Sort(rows[:cut])
 	slices.Sort(rows[cut:])
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
+}
+
+// SplitByRecord is [Split] where it is by each record alone: the test set has those of
+// which a hash, keyed by the root, is in the upper fifth. A record that leaves or comes
+// changes the side of no other, whereas Split deals anew for another number of rows; so
+// add-or-remove adjacency of the data set is that of its training set. Equal records are
+// on one side. The training set has 0.8·rows by expectation; that either part is
+// empty is an error.
+func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
+	if d == nil || d.Train > 0 {
+		return Split(d, root)
+	}
+	if err := root.Check(); err != nil {
+		return train, test, fmt.Errorf("data: split: %w", err)
+	}
+	stream := root.Stream(rng.Split, 0, 0)
+	var key [sha256.Size]byte
+	for i := range len(key) / 8 {
+		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
+	}
+	train, test = Subset{Data: d}, Subset{Data: d}
+	put := hasher{h: hmac.New(sha256.New, key[:])}
+	for i := range d.Len() {
+		put.h.Reset()
+		d.hashRecord(&put, i)
+		put.flush()
+		part := &train
+		// The first 53 bits are a number in [0, 1).
+		if float64(binary.BigEndian.Uint64(put.h.Sum(nil))>>11)/(1<<53) >= TrainFraction {
+			part = &test
+		}
+		part.Rows = append(part.Rows, int32(i))
+	}
+	if train.Len() == 0 || test.Len() == 0 {
+		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d into "+
+			"the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
+	}
+	return train, test, nil
+}
+
+// hashRecord puts all of record i.
+func (d *Dataset) hashRecord(put *hasher, i int) {
+	if d.Images != nil {
+		put.uint32(uint32(d.Label[i]))
+		put.bytes(d.Images.Image(i))
+		return
+	}
+	d.hashRow(put, i)
 }
 
 func sequence(n int) []int32 {
