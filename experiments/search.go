@@ -51,7 +51,7 @@ func PaperSearch(model, dataset string) SearchSpec {
 // HoldOut makes the search hold out the same part of the training rows that the
 // data set has.
 func (s *SearchSpec) HoldOut(d *data.Dataset) error {
-	train, _, err := data.Split(d, rng.New(s.Train.Seed))
+	train, _, err := s.Train.SplitRows(d, rng.New(s.Train.Seed))
 	if err != nil {
 		return err
 	}

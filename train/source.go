@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"proactivedp/data"
@@ -58,6 +59,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 // dealt says which rows a deal gives.
 type dealt struct {
 	seed      uint64
+	split     string
 	holdout   int
 	partition data.Partition
 	clients   int
@@ -71,14 +73,14 @@ type deal struct {
 
 // deal splits the data and deals the training rows to the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{spec.Seed, spec.Holdout, partition, spec.Clients}
+	key := dealt{spec.Seed, spec.Split, spec.Holdout, partition, spec.Clients}
 	if s.data.Train > 0 && partition == data.Replicate {
 		key.seed = 0 // no seed decides such a deal
 	}
 	if d, done := s.deals[key]; done {
 		return d, nil
 	}
-	train, test, err := data.Split(s.data, root)
+	train, test, err := spec.SplitRows(s.data, root)
 	if err != nil {
 		return deal{}, err
 	}
@@ -102,6 +104,10 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	}
 	if err := spec.Validate(); err != nil {
 		return nil, err
+	}
+	if spec.Features != 0 && spec.Features != s.data.Features {
+		return nil, fmt.Errorf("train: features = %d, must be the %d of %s, or 0", spec.Features, s.data.Features,
+			s.data.Name)
 	}
 	in, err := spec.parse()
 	if err != nil {

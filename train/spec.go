@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/data/libsvm"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/models"
@@ -67,6 +68,13 @@ type Spec struct {
 	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
 	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
 
+	// Features is how many columns the data set must have, 0: any. That a file of one's
+	// own has them is then no secret of its records.
+	Features int `json:"features,omitempty"`
+	// Split says how a data set that was published as one is split: ShuffledSplit, as
+	// data.Split does and "" means, or RecordSplit, as data.SplitByRecord does.
+	Split string `json:"split,omitempty"`
+
 	Delta      float64 `json:"delta"`             // δ of every statement, in (0, 1); 0: 1/N_c
 	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
 	Seed       uint64  `json:"seed"`
@@ -76,6 +84,12 @@ type Spec struct {
 	// Two trainings whose ε are composed must be two runs, or of two seeds.
 	Run uint64 `json:"run,omitempty"`
 }
+
+// How a data set is split into training and test rows.
+const (
+	ShuffledSplit = "shuffled"  // at random: another number of rows deals all of them anew
+	RecordSplit   = "by-record" // each record by itself, so that (ε, δ) covers the split
+)
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
 func DefaultSpec() Spec {
@@ -198,6 +212,13 @@ func (s Spec) Validate() error {
 		virtual := s.config(p)
 		errs = append(errs, virtual.CheckFreeRunning())
 	}
+	if s.Features < 0 || s.Features > libsvm.MaxIndex {
+		errs = append(errs, fmt.Errorf("train: features = %d, must be in [1, %d], or 0 for any number", s.Features,
+			libsvm.MaxIndex))
+	}
+	if s.Split != "" && s.Split != ShuffledSplit && s.Split != RecordSplit {
+		errs = append(errs, fmt.Errorf("train: split = %q, must be %q or %q", s.Split, ShuffledSplit, RecordSplit))
+	}
 	if s.Holdout < 0 {
 		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
 	}
@@ -253,6 +274,14 @@ func (p *Prepared) finish(n int) error {
 		}
 	}
 	return err
+}
+
+// SplitRows splits the data set as the spec says.
+func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subset, err error) {
+	if s.Split == RecordSplit {
+		return data.SplitByRecord(d, root)
+	}
+	return data.Split(d, root)
 }
 
 // holdOut parts the last n training rows, to judge by, from the rest, to train on.

@@ -101,7 +101,9 @@ func (k *keepFlags) goOn(
 	if err := k.place(); err != nil {
 		return err
 	}
-	d, err := where.load(cmd, dataName)
+	spec := from.Spec
+	spec.Data = dataName
+	d, err := where.loadFor(cmd, spec)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"schedule":     oneOf(string(sim.LinearDecay), string(sim.SqrtDecay), string(sim.NoDecay)),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
+		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
 		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
 		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),
 		"delay":        oneOf(delays...),

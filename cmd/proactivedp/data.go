@@ -18,8 +18,10 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
+	"proactivedp/dp"
 	"proactivedp/internal/nearest"
 	"proactivedp/rng"
+	"proactivedp/train"
 )
 
 // dataEnv names the folder of the data sets, as --data-dir does.
@@ -94,8 +96,8 @@ func publishedNames() []string {
 func allDataNames() []string { return slices.Concat(publishedNames(), synth.Names()) }
 
 // obtain returns a data set: a published one by name, a synthetic one by name, or
-// a LIBSVM file by path.
-func obtain(ctx context.Context, name string, l fetch.Locator) (*data.Dataset, error) {
+// a LIBSVM file by path, of as many features; 0: as many as it has.
+func obtain(ctx context.Context, name string, features int, l fetch.Locator) (*data.Dataset, error) {
 	for _, p := range catalogue() {
 		if p.name == name {
 			return p.load(ctx, l)
@@ -104,7 +106,7 @@ func obtain(ctx context.Context, name string, l fetch.Locator) (*data.Dataset, e
 	if synth.Is(name) {
 		return synth.Make(name, rng.New(standInSeed))
 	}
-	return libsvm.ParseFile(name, 0)
+	return libsvm.ParseFile(name, features)
 }
 
 // load returns the data set of a name or path, from where the flag says.
@@ -113,7 +115,48 @@ func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	if err != nil {
 		return nil, err
 	}
-	return obtain(cmd.Context(), name, l)
+	return obtain(cmd.Context(), name, 0, l)
+}
+
+// loadFor is load for a training by the spec. What it takes from a file of the user's
+// that (ε, δ) does not cover is said of the data.
+func (f *dataFlags) loadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
+	l, err := f.locator(cmd)
+	if err != nil {
+		return nil, err
+	}
+	d, err := obtain(cmd.Context(), spec.Data, spec.Features, l)
+	if err == nil && ownFile(spec.Data) {
+		d.Note = uncovered(spec)
+	}
+	return d, err
+}
+
+// ownFile reports whether the name of a data set is that of a user's file.
+func ownFile(name string) bool {
+	return name != "" && !synth.Is(name) && !slices.Contains(publishedNames(), name)
+}
+
+// uncovered says what one record of a user's file can change beyond what (ε, δ) is
+// about, or "".
+func uncovered(s train.Spec) string {
+	var what []string
+	if s.Features == 0 {
+		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
+	}
+	switch {
+	case s.Split != train.RecordSplit:
+		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
+	case dp.Sampling(s.Sampling) == dp.FixedSize:
+		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other side")
+	}
+	if data.Partition(s.Partition).Disjoint() {
+		what = append(what, "which client holds a row, as rows are dealt anew for another number of them")
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return "NOT covered by (ε, δ): " + strings.Join(what, "; nor ")
 }
 
 // checkData refuses a name that is neither a data set nor a file, before
@@ -196,7 +239,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 		return err
 	}
 	for _, name := range names {
-		d, err := obtain(cmd.Context(), name, l)
+		d, err := obtain(cmd.Context(), name, 0, l)
 		if err == nil {
 			err = describe(cmd.OutOrStdout(), d)
 		}

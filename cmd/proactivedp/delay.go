@@ -60,7 +60,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if err := distinct(errs); err != nil {
 				return usage(err)
 			}
-			d, err := where.load(cmd, spec.Train.Data)
+			d, err := where.loadFor(cmd, spec.Train)
 			if err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				checkWorkers(o.Workers)}); err != nil {
 				return usage(err)
 			}
-			d, err := where.load(cmd, spec.Train.Data)
+			d, err := where.loadFor(cmd, spec.Train)
 			if err != nil {
 				return err
 			}

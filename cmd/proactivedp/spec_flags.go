@@ -90,6 +90,12 @@ var specFlags = []specFlag{
 	{"adapt", settingFlags, func(s *train.Spec) any { return &s.Adapt },
 		"clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or " +
 			"0: they do not; ε is of the sizes run"},
+	{"features", settingFlags, func(s *train.Spec) any { return &s.Features },
+		"number of features D of the data, in [1, 2147483646]; beyond it an index of a LIBSVM file is an error " +
+			"(default: the largest index, which (ε, δ) does not cover)"},
+	{"split", settingFlags, func(s *train.Spec) any { return &s.Split },
+		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
+			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},
 	{"delta", noiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
 	{"holdout", settingFlags, func(s *train.Spec) any { return &s.Holdout },
@@ -154,6 +160,9 @@ func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) 
 		if err := cmd.Flags().Set(name, value); err != nil {
 			return err
 		}
+	}
+	if t.spec.Split == "" && ownFile(t.spec.Data) {
+		t.spec.Split = train.RecordSplit
 	}
 	return nil
 }

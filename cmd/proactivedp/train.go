@@ -79,7 +79,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 					return err
 				}
 			}
-			d, err := where.load(cmd, spec.Data)
+			d, err := where.loadFor(cmd, *spec)
 			if err != nil {
 				return err
 			}
@@ -140,6 +140,9 @@ func trainAndReport(
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
+	if s.Features == 0 && cmd.Flags().Changed("features") {
+		errs = append(errs, errors.New("--features = 0, must be at least 1"))
+	}
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}

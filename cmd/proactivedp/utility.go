@@ -60,7 +60,7 @@ but for the step size of networks, as those of train.`,
 			if err := checkTrain(cmd, spec.Train, distinct(errs), 1); err != nil {
 				return err
 			}
-			d, err := where.load(cmd, spec.Train.Data)
+			d, err := where.loadFor(cmd, spec.Train)
 			if err != nil {
 				return err
 			}
