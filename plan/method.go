@@ -80,7 +80,7 @@ func (p *Plan) priceBy(ctx context.Context, acc dp.Accountant, copies int) prici
 func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma,
-		SampleSize: p.largest(s), DatasetSize: p.N, Count: rounds,
+		SampleSize: p.largest(s), DatasetSize: p.N, Count: rounds, Noise: wholeRun(p.Noise),
 	}
 }
 

@@ -11,101 +11,12 @@ import (
 	"strings"
 
 	"proactivedp/dp"
-	"proactivedp/dp/rdp"
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 )
 
 // MaxEventsBytes is the most that ReadEvents reads: a quarter of a million
 // events.
 const MaxEventsBytes = 16 << 20
-
-// ReadEvents reads rounds of a file: JSON, either an array of events or an object
-// whose only key "events" holds one. An event has the keys
-//
-//	noise_multiplier or sigma, count or steps,
-//	sample_rate, or sample_size and dataset_size,
-//	sampling, adjacency
-//
-// The last two may be left out: sampling and adjacency say what they are then,
-// for an empty adjacency what goes with the sampling. Unknown keys, anything
-// after the value, an empty list, a key given twice and events outside their
-// ranges are errors, which say which event it is; so are more than MaxEventsBytes.
-//
-// A history that records a filter is refused: see [ReadHistory].
-func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	h, err := ReadHistory(r, sampling, adjacency)
-	if err != nil {
-		return nil, err
-	}
-	return h.Fixed()
-}
-
-// History is what a record paid for so far, and what may still be spent on it.
-type History struct {
-	// Filter is what was fixed before the first release, nil if nothing is recorded.
-	Filter *rdp.Limits `json:"filter,omitempty"`
-	Events []dp.Event  `json:"events"` // in their order, the first release first
-}
-
-// Fixed returns the events if no filter is recorded. If one is they may have been
-// chosen by results, which composition says nothing of: that is an error.
-func (h History) Fixed() ([]dp.Event, error) {
-	if h.Filter != nil {
-		return nil, errors.New("plan: events: a filter is recorded, so that rounds may have been chosen by results: " +
-			"only a next leg can be planned after them")
-	}
-	return h.Events, nil
-}
-
-// ReadHistory reads what [ReadEvents] does, and of an object the key "filter", too:
-// an object with epsilon, delta and orders, the [rdp.Limits] that were fixed before
-// the first release.
-func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
-	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
-	if err != nil {
-		return History{}, fmt.Errorf("plan: events: %w", err)
-	}
-	text = bytes.TrimSpace(text)
-	var file struct {
-		Filter *rdp.Limits `json:"filter"`
-		Events []eventRow  `json:"events"`
-	}
-	if bytes.HasPrefix(text, []byte("[")) {
-		err = strict(text, &file.Events)
-	} else {
-		err = strict(text, &file)
-	}
-	if err != nil {
-		return History{}, fmt.Errorf("plan: events: %w", err)
-	}
-	if len(file.Events) == 0 {
-		return History{}, errors.New(`plan: events: none, must be a JSON array of at least one, or {"events": […]}`)
-	}
-	h := History{Filter: file.Filter, Events: make([]dp.Event, len(file.Events))}
-	var errs []error
-	if h.Filter != nil {
-		if err := h.Filter.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("plan: filter: %w", err))
-		}
-	}
-	for i, row := range file.Events {
-		if h.Events[i], err = row.event(sampling, adjacency); err != nil {
-			errs = append(errs, fmt.Errorf("plan: event %d: %w", i, err))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return History{}, err
-	}
-	return h, nil
-}
-
-// WriteJSON writes what [ReadHistory] reads.
-func (h History) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(h)
-}
 
 // eventRow is an event as it may stand in a file. Its own fields take the place
 // of those of the event.

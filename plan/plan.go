@@ -16,6 +16,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/rng"
 )
 
 // maxCount is up to where float64 counts by ones.
@@ -86,6 +87,9 @@ type Plan struct {
 	Shared    bool      `json:"shared"`
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
+
+	// Noise names the run that the noise is to be from, if that was said.
+	Noise rng.Name `json:"noise,omitzero"`
 
 	// Conditions are those of Theorems Main and simpleF, evaluated for the run that is
 	// really done (k' = sT/N); without a run, for the real-valued TMinReal and

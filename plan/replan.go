@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/rdp"
+	"proactivedp/rng"
 )
 
 // NextRequest asks for the next leg of a training of which some rounds were run
@@ -33,6 +34,11 @@ type NextRequest struct {
 	// [rdp.PlannedOrder] of rounds like the first of Past: it follows from what was
 	// known then.
 	Recorded *rdp.Limits
+
+	// Root is the public name of the root that the next leg's noise is from; if not given,
+	// that of the last numbered seed that Past names. The leg is the run after the last
+	// that Past has of it.
+	Root string
 
 	// Clients is how many clients run the next leg, in [1, 1e6]; if not given, 1.
 	// If the data is Shared, all of them hold each record, and a record pays
@@ -74,6 +80,9 @@ func (r NextRequest) Validate() error {
 	} else {
 		r.validateRecorded(&errs)
 	}
+	_, shared := dp.Compose(r.Past)
+	_, last := follower(r.Past, r.Root)
+	errs.add(errors.Join(shared, checkRoot(r.Root), last))
 	return errs.join()
 }
 
@@ -116,6 +125,10 @@ type Next struct {
 	// Past is what the rounds run already cost by themselves if they were fixed
 	// beforehand; nil if the accountant has no answer.
 	Past *dp.Bound `json:"past,omitempty"`
+
+	// Noise names the run that the next leg's noise is from, one of its own; if that is
+	// not known, its independence of the past's is assumed.
+	Noise rng.Name `json:"noise,omitzero"`
 
 	// Filter is the filter of all rounds; nil if they were fixed beforehand.
 	FixedBeforehand bool       `json:"fixed_beforehand"`
@@ -185,6 +198,10 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	if p.Delta == 0 {
 		p.Delta = 1 / float64(p.N)
 	}
+	var err error
+	if p.Noise, err = follower(r.Past, r.Root); err != nil {
+		return nil, err
+	}
 	if p.Sigma == 0 {
 		sigma, err := closedform.Sigma(p.TargetEpsilon, p.Delta)
 		if err != nil {
@@ -203,7 +220,6 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	price := compose
 	if !r.FixedBeforehand {
 		p.Accountant = rdp.FilterName
-		var err error
 		if price, err = p.throughFilter(ctx, r.Recorded); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
 				p.Reason, p.Choices = err.Error(), []Choice{}
@@ -212,7 +228,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 			return nil, ended(ctx, err)
 		}
 	}
-	err := p.choose(ctx, price)
+	err = p.choose(ctx, price)
 	if err == nil && p.Feasible {
 		err = p.setBeside(ctx, compose)
 	}
@@ -233,7 +249,7 @@ func (p *Next) release(next dp.Event) []dp.Event { return append(slices.Clone(p.
 func (p *Next) event(sigma float64, s, rounds int) dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma,
-		SampleSize: s, DatasetSize: p.N, Count: holders(p.Clients, p.Shared) * rounds,
+		SampleSize: s, DatasetSize: p.N, Count: holders(p.Clients, p.Shared) * rounds, Noise: wholeRun(p.Noise),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/rng"
 )
 
 // Request is what a client wants; zero values are not given. Of epochs, sample
@@ -37,6 +38,11 @@ type Request struct {
 	// rounds of all.
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
+
+	// Root is the public name of the root that the noise will be from, as rng.Name has
+	// it: the plan is its run 0, and legs after it are the next. If not given, nothing is
+	// said of the noise.
+	Root string `json:"root,omitempty"`
 }
 
 // Validate reports every field of r that is outside its range, and too few or
@@ -68,6 +74,7 @@ func (r Request) Validate() error {
 	goodEpochs := r.Epochs == 0 || errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "")
 	goodTheta := r.Theta == 0 || errs.within("theta", r.Theta, 1, maxTheta, "")
 	goodClients := errs.clients(r.Clients)
+	errs.add(checkRoot(r.Root))
 	if goodN && goodEpochs && goodTheta && goodClients {
 		r.validateSizes(&errs)
 	}
@@ -194,7 +201,7 @@ func (r Request) plan() *Plan {
 		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
 		Sigma:     r.Sigma,
 		Adjacency: r.Adjacency, Sampling: dp.Poisson, Method: m, Accountant: string(m), Kind: m.kind(),
-		Clients: max(r.Clients, 1), Shared: r.Shared, Conditions: []closedform.Condition{},
+		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root}, Conditions: []closedform.Condition{},
 	}
 	if p.Adjacency == "" {
 		p.Adjacency = dp.AddOrRemove

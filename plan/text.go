@@ -282,6 +282,9 @@ func (p *Next) WriteText(w io.Writer) error {
 	t.row("budget", "ε ≤ %s, δ = %s, past and next together", decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
 	p.writePast(t)
 	t.row("noise", "σ = %s", up(p.Sigma, digits))
+	if p.Noise.Known() {
+		t.row("", "of %s, a run of its own%s", p.Noise, howToRun(p.Noise))
+	}
 	if r := p.Run; r != nil {
 		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
 			r.Computations, r.Remainder)

@@ -67,6 +67,13 @@ func (n Name) Known() bool { return n != Name{} }
 // noise as well.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
+// Seed returns the numbered seed that n is of; false if it is of none.
+func (n Name) Seed() (uint64, bool) {
+	digits, ok := strings.CutPrefix(n.Root, seedPrefix)
+	seed, err := strconv.ParseUint(digits, 10, 64)
+	return seed, ok && err == nil
+}
+
 // Next returns the name of the run after n's; false if n is the last of its root.
 func (n Name) Next() (Name, bool) { return Name{n.Root, n.Run + 1}, n.Run < math.MaxUint64 }
 
@@ -97,8 +104,8 @@ func (n Name) Validate() error {
 		return fmt.Errorf("rng: the name of the root = %q, must be of printable characters, without blanks around it",
 			n.Root)
 	}
-	if digits, ok := strings.CutPrefix(n.Root, seedPrefix); ok {
-		if seed, err := strconv.ParseUint(digits, 10, 64); err != nil || seedName(seed) != n.Root {
+	if n.Simulated() {
+		if seed, ok := n.Seed(); !ok || seedName(seed) != n.Root {
 			return fmt.Errorf("rng: the name of the root = %q, must be of a seed in [0, 2^64), as \"seed:1\"", n.Root)
 		}
 	}

@@ -22,7 +22,7 @@ func newAccount() *cobra.Command {
 	var release releaseFlags
 	var ask question
 	var out outputFlags
-	var file string
+	var files []string
 	by := accountantFlags{name: allAccountants, accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
@@ -46,7 +46,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			events, eventsErr := release.events(cmd, file)
+			events, eventsErr := release.events(cmd, files)
 			accs, accErr := by.chosen()
 			if err := errors.Join(eventsErr, ask.check(cmd), accErr, out.check()); err != nil {
 				return usage(err)
@@ -74,7 +74,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 		},
 	}
 	release.add(cmd)
-	addEvents(cmd, &file)
+	addEvents(cmd, &files)
 	by.add(cmd, allAccountants)
 	out.add(cmd)
 	f := cmd.Flags()

@@ -52,6 +52,8 @@ func completions() map[string]cobra.CompletionFunc {
 		"events":         files("json", "csv"),
 		"after":          files("json", "csv"),
 		"record":         files("json"),
+		"root":           oneOf("seed:"),
+		"orders":         oneOf(),
 		"csv":            files("csv"),
 		"png":            files("png"),
 		"trace":          files("json"),

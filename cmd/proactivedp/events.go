@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -23,24 +24,40 @@ const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 with "sample_size" and "dataset_size" in the place of "sample_rate" if you like, and
 "sampling" and "adjacency" where they are not those of the options, or CSV with a
-header of the same names. "noise_multiplier" and "count" are sigma and steps too.`
+header of the same names. "noise_multiplier" and "count" are sigma and steps too.
+What train --json and plan --json print is such a file as well: it names the seed and
+the run that its noise is from. Several files are put together; two releases of one run
+share their noise, and are refused.`
 
-// readEvents reads a file of rounds, JSON or CSV. Rounds that leave it out are of
-// the sampling and adjacency given. What is wrong with the file, which the flag
-// names, is an error of the command line.
-func readEvents(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	h, err := readHistory(flag, path, sampling, adjacency)
-	if err != nil {
-		return nil, err
+// readHistories reads files of rounds, JSON or CSV, the first release first. Rounds that
+// leave it out are of the sampling and adjacency given. One of the files may record a
+// filter. What is wrong with them, which the flag names, is an error of the command
+// line; so are two files with releases of one run.
+func readHistories(
+	flag string, paths []string, sampling dp.Sampling, adjacency dp.Adjacency,
+) (plan.History, error) {
+	var all plan.History
+	var errs []error
+	var lists [][]dp.Event
+	for i, path := range paths {
+		h, err := readHistory(flag, path, sampling, adjacency)
+		errs = append(errs, err)
+		for j, before := range lists {
+			if _, err := dp.Compose(before, h.Events); err != nil {
+				errs = append(errs, fmt.Errorf("%s and %s: %w (train --run N takes another run)", paths[j], paths[i], err))
+			}
+		}
+		if all.Filter != nil && h.Filter != nil {
+			errs = append(errs, fmt.Errorf("%s: a filter is recorded in a file before, and all rounds go through one", path))
+		}
+		all.Filter = cmp.Or(all.Filter, h.Filter)
+		lists = append(lists, h.Events)
 	}
-	events, err := h.Fixed()
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", path, err))
-	}
-	return events, nil
+	all.Events = slices.Concat(lists...)
+	return all, usage(errors.Join(errs...))
 }
 
-// readHistory is readEvents for a file that may record a filter.
+// readHistory is readHistories for one file.
 func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if path == "" {
 		return plan.History{}, usage(fmt.Errorf("--%s = \"\", must name a file", flag))
@@ -148,13 +165,14 @@ func parseInt(v *int, field string) (err error) {
 }
 
 // addEvents gives cmd the flag --events, for events.
-func addEvents(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "events", "",
-		"`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and --steps")
+func addEvents(cmd *cobra.Command, files *[]string) {
+	cmd.Flags().StringArrayVar(files, "events", nil,
+		"`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and --steps; may be given for each of "+
+			"several releases")
 }
 
 // events returns the rounds of --events, or those that the flags describe.
-func (r *releaseFlags) events(cmd *cobra.Command, file string) ([]dp.Event, error) {
+func (r *releaseFlags) events(cmd *cobra.Command, files []string) ([]dp.Event, error) {
 	if !cmd.Flags().Changed("events") {
 		e, err := r.event(cmd, "")
 		return []dp.Event{e}, err
@@ -164,6 +182,7 @@ func (r *releaseFlags) events(cmd *cobra.Command, file string) ([]dp.Event, erro
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the adjacency that goes with its sampling
 	}
-	events, fileErr := readEvents("events", file, sampling, adjacency)
-	return events, errors.Join(err, pairErr, fileErr)
+	h, fileErr := readHistories("events", files, sampling, adjacency)
+	events, adaptive := h.Fixed()
+	return events, errors.Join(err, pairErr, fileErr, adaptive)
 }

@@ -104,6 +104,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
 	countVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
+	fs.StringVar(&f.req.Root, "root", "", "public `name` of the root that the noise will be from, such as seed:1: the "+
+		"plan is its run 0, or, with --after, the run after the last in FILE")
 	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows")
 	fs.BoolVar(&f.frontier, "frontier", false,
 		"add the trade of sample size against noise against rounds, at the plan's ε and k")
@@ -222,6 +224,7 @@ type planAnswer struct {
 	Frontier   *plan.Frontier `json:"frontier,omitempty"`
 	NoFrontier string         `json:"frontier_reason,omitempty"`
 	Verdict    string         `json:"verdict"`
+	Releases   []dp.Release   `json:"releases,omitempty"`
 	Statement  string         `json:"statement"`
 }
 
@@ -230,7 +233,7 @@ func (f *planFlags) solve(ctx context.Context) (*planAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := planAnswer{Plan: p, Statement: p.Statement()}
+	answer := planAnswer{Plan: p, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
 	acc := pld.Accountant{Accuracy: f.by.accuracy}
 	if f.tight {
 		if err := p.Tighten(ctx, acc); err != nil {

@@ -15,14 +15,16 @@ import (
 
 // legFlags are the flags of a training in several legs.
 type legFlags struct {
-	after, record string
-	fixed         bool
-	budget        float64
-	orders        []float64
+	after  []string
+	record string
+	fixed  bool
+	budget float64
+	orders []float64
 }
 
 func (l *legFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&l.after, "after", "", "plan the next leg after the rounds in this `file`, JSON or CSV")
+	fs.StringArrayVar(&l.after, "after", nil, "plan the next leg after the rounds in this `file`, JSON or CSV; may be "+
+		"given for each of several releases, the first one first")
 	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
 		"fixed before the first release, so --method (default pld) composes them in the place of the filter")
 	fs.StringVar(&l.record, "record", "", "write the filter and the rounds, those that are planned included, to this "+
@@ -69,10 +71,11 @@ func (l *legFlags) write(of func() (plan.History, error)) error {
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
-	past, pastErr := readHistory("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
+	past, pastErr := readHistories("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, FixedBeforehand: f.legs.fixed,
+		Root: f.req.Root,
 	}
 	if cmd.Flags().Changed("n") {
 		r.N = f.req.N
@@ -105,7 +108,11 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	}
 	answer := struct {
 		*plan.Next
-		Statement string `json:"statement"`
-	}{next, next.Statement()}
+		Releases  []dp.Release `json:"releases,omitempty"`
+		Statement string       `json:"statement"`
+	}{Next: next, Statement: next.Statement()}
+	if next.Feasible {
+		answer.Releases = dp.Releases(next.History().Events)
+	}
 	return f.out.print(cmd, answer.Statement, answer, next.WriteText)
 }

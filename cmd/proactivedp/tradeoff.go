@@ -15,7 +15,7 @@ func newTradeoff() *cobra.Command {
 	var release releaseFlags
 	var files fileFlags
 	var out outputFlags
-	var file string
+	var rounds []string
 	var delta, epsilon float64
 	points := 201
 	by := accountantFlags{accuracy: pld.DefaultAccuracy}
@@ -41,7 +41,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			"  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			events, err := release.events(cmd, file)
+			events, err := release.events(cmd, rounds)
 			errs := []error{err, by.checkAccuracy(), files.check(cmd), out.check()}
 			if !(delta > 0 && delta < 1) {
 				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
@@ -79,7 +79,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 		},
 	}
 	release.add(cmd)
-	addEvents(cmd, &file)
+	addEvents(cmd, &rounds)
 	by.addAccuracy(cmd, "")
 	files.add(cmd, "the curves")
 	out.add(cmd)

@@ -1,0 +1,250 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"proactivedp/dp"
+	"proactivedp/dp/rdp"
+	"proactivedp/internal/bounded"
+	"proactivedp/rng"
+)
+
+// History is what a record paid for so far, and what may still be spent on it.
+type History struct {
+	// Filter is what was fixed before the first release, nil if nothing is recorded.
+	Filter *rdp.Limits
+	Events []dp.Event // in their order, the first release first
+}
+
+// Fixed returns the events if no filter is recorded. If one is they may have been
+// chosen by results, which composition says nothing of: that is an error.
+func (h History) Fixed() ([]dp.Event, error) {
+	if h.Filter != nil {
+		return nil, errors.New("plan: events: a filter is recorded, so that rounds may have been chosen by results: " +
+			"only a next leg can be planned after them")
+	}
+	return h.Events, nil
+}
+
+// ReadEvents reads rounds of a file: JSON, one of
+//
+//	[event, …]
+//	{"events": [event, …]}
+//	{"noise": {"root": "seed:1", "run": 0}, "events": [event, …]}
+//	{"releases": [{"noise": …, "events": …}, …]}
+//
+// An event has the keys
+//
+//	noise_multiplier or sigma, count or steps,
+//	sample_rate, or sample_size and dataset_size,
+//	sampling, adjacency
+//
+// The last two may be left out: sampling and adjacency say what they are then,
+// for an empty adjacency what goes with the sampling. Of a release, noise names the
+// root and the run that all its rounds are from, see [rng.Name]; two releases of one
+// run are an error that wraps dp.ErrSharedNoise. Unknown keys, anything after the
+// value, an empty list, a key given twice and events outside their ranges are errors,
+// which say which event it is; so are more than MaxEventsBytes. An object that has
+// releases may be any report of the program: what else stands beside them is not read.
+//
+// A history that records a filter is refused: see [ReadHistory].
+func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+	h, err := ReadHistory(r, sampling, adjacency)
+	if err != nil {
+		return nil, err
+	}
+	return h.Fixed()
+}
+
+// ReadHistory reads what [ReadEvents] does, and of an object the key "filter", too:
+// an object with epsilon, delta and orders, the [rdp.Limits] that were fixed before
+// the first release. A filter of a report that was not recorded then is left out.
+func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
+	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
+	if err != nil {
+		return History{}, fmt.Errorf("plan: events: %w", err)
+	}
+	file, err := readFile(bytes.TrimSpace(text))
+	if err != nil {
+		return History{}, fmt.Errorf("plan: events: %w", err)
+	}
+	h := History{Filter: file.Filter}
+	var errs []error
+	if h.Filter != nil {
+		if err := h.Filter.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("plan: filter: %w", err))
+		}
+	}
+	lists := make([][]dp.Event, len(file.Releases))
+	for i, release := range file.Releases {
+		if lists[i], err = release.read(sampling, adjacency); err != nil && len(lists) > 1 {
+			err = fmt.Errorf("plan: release %d: %w", i, err)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return History{}, err
+	}
+	if h.Events, err = dp.Compose(lists...); err != nil {
+		return History{}, fmt.Errorf("plan: %w", err)
+	}
+	return h, nil
+}
+
+// historyFile is a file, however it is written.
+type historyFile struct {
+	Filter   *rdp.Limits
+	Releases []releaseRow
+}
+
+func readFile(text []byte) (file historyFile, err error) {
+	if bytes.HasPrefix(text, []byte("[")) {
+		file.Releases = make([]releaseRow, 1)
+		return file, strict(text, &file.Releases[0].Events)
+	}
+	var report struct {
+		Filter *struct {
+			rdp.Limits
+			Recorded *bool `json:"recorded"`
+		} `json:"filter"`
+		Releases json.RawMessage `json:"releases"`
+	}
+	if json.Unmarshal(text, &report) == nil && report.Releases != nil {
+		if f := report.Filter; f != nil && (f.Recorded == nil || *f.Recorded) {
+			file.Filter = &f.Limits
+		}
+		if err := refuseRepeats(json.NewDecoder(bytes.NewReader(text))); err != nil {
+			return file, err
+		}
+		// Errors count the lines of the whole file.
+		above := bytes.Count(text[:bytes.Index(text, report.Releases)], []byte("\n"))
+		err := strict(append(bytes.Repeat([]byte("\n"), above), report.Releases...), &file.Releases)
+		if err == nil && len(file.Releases) == 0 {
+			err = errors.New("no releases, must be at least one")
+		}
+		return file, err
+	}
+	var one struct {
+		Filter *rdp.Limits `json:"filter"`
+		releaseRow
+	}
+	err = strict(text, &one)
+	return historyFile{one.Filter, []releaseRow{one.releaseRow}}, err
+}
+
+// releaseRow is a release as it may stand in a file.
+type releaseRow struct {
+	Noise *struct {
+		Root string `json:"root"`
+		Run  run    `json:"run"`
+	} `json:"noise"`
+	Events []eventRow `json:"events"`
+}
+
+// read returns the events of the release, all of its noise.
+func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+	if len(r.Events) == 0 {
+		return nil, errors.New(`plan: events: none, must be a JSON array of at least one, or {"events": […]}`)
+	}
+	var noise dp.Noise
+	var errs []error
+	if r.Noise != nil {
+		noise = dp.Noise{Name: rng.Name{Root: r.Noise.Root, Run: uint64(r.Noise.Run)}, Client: dp.AllClients}
+		if err := noise.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("plan: noise: %w", err))
+		}
+	}
+	events := make([]dp.Event, len(r.Events))
+	for i, row := range r.Events {
+		var err error
+		if events[i], err = row.event(sampling, adjacency); err != nil {
+			errs = append(errs, fmt.Errorf("plan: event %d: %w", i, err))
+		}
+		events[i].Noise = noise
+	}
+	return events, errors.Join(errs...)
+}
+
+// run is the number of a run.
+type run uint64
+
+// UnmarshalJSON reads it in full, where a float64 would round it.
+func (r *run) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		return fmt.Errorf("a run = %s, must be a whole number in [0, 2^64)", text)
+	}
+	*r = run(n)
+	return nil
+}
+
+// WriteJSON writes what [ReadHistory] reads, the rounds of each release together.
+func (h History) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Filter   *rdp.Limits  `json:"filter,omitempty"`
+		Releases []dp.Release `json:"releases"`
+	}{h.Filter, dp.Releases(h.Events)})
+}
+
+// follower returns the name of the release after the past, from the root given or, if
+// that is "", from the last numbered seed that the past names; no name if there is
+// neither. It is the run after the last of its root, so that it shares no noise.
+func follower(past []dp.Event, root string) (rng.Name, error) {
+	next := rng.Name{Root: root}
+	if root == "" {
+		for _, e := range past {
+			if e.Noise.Simulated() {
+				next.Root = e.Noise.Root
+			}
+		}
+	}
+	if next.Root == "" {
+		return rng.Name{}, nil
+	}
+	for _, e := range past {
+		if e.Noise.Root != next.Root || e.Noise.Run < next.Run {
+			continue
+		}
+		after, ok := e.Noise.Next()
+		if !ok {
+			return rng.Name{}, fmt.Errorf("plan: root = %q has no run after %d, name another", next.Root, e.Noise.Run)
+		}
+		next = after
+	}
+	return next, nil
+}
+
+// wholeRun is the noise of all clients of a run that may have no name.
+func wholeRun(name rng.Name) dp.Noise {
+	if !name.Known() {
+		return dp.Noise{}
+	}
+	return dp.Noise{Name: name, Client: dp.AllClients}
+}
+
+// checkRoot reports what is wrong with the name of a root that was given.
+func checkRoot(root string) error {
+	if root == "" {
+		return nil
+	}
+	if err := (rng.Name{Root: root}).Validate(); err != nil {
+		return fmt.Errorf("plan: root: %w", err)
+	}
+	return nil
+}
+
+// howToRun says by which options train takes its noise from a numbered seed.
+func howToRun(name rng.Name) string {
+	seed, ok := name.Seed()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(": train --seed %d --run %d", seed, name.Run)
+}

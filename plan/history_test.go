@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/rng"
+)
+
+// fromRun returns rounds of the run given; root "" names nothing.
+func fromRun(root string, run uint64) dp.Event {
+	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 10, SampleSize: 20,
+		DatasetSize: 10_000, Count: 300, Noise: wholeRun(rng.Name{Root: root, Run: run})}
+}
+
+// The next leg is a run that the past has not, of the root asked for or of the past's
+// last seed; of a secret, which the planner cannot draw from, only if asked for.
+func TestNextLegIsARunOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		past []dp.Event
+		root string
+		want rng.Name
+	}{
+		{[]dp.Event{fromRun("", 0)}, "", rng.Name{}},
+		{[]dp.Event{fromRun("", 0)}, "seed:3", rng.Name{Root: "seed:3"}},
+		{[]dp.Event{fromRun("seed:1", 0)}, "", rng.Name{Root: "seed:1", Run: 1}},
+		{[]dp.Event{fromRun("seed:1", 5), fromRun("seed:1", 2), fromRun("", 0)}, "", rng.Name{Root: "seed:1", Run: 6}},
+		{[]dp.Event{fromRun("seed:1", 5), fromRun("seed:2", 0)}, "", rng.Name{Root: "seed:2", Run: 1}},
+		{[]dp.Event{fromRun("seed:1", 5), fromRun("seed:2", 0)}, "seed:1", rng.Name{Root: "seed:1", Run: 6}},
+		{[]dp.Event{fromRun("secret:a", 0)}, "", rng.Name{}},
+		{[]dp.Event{fromRun("secret:a", 0)}, "secret:a", rng.Name{Root: "secret:a", Run: 1}},
+	} {
+		r := NextRequest{Past: c.past, Epochs: 0.5, Epsilon: 3, Sigma: 10, Root: c.root}
+		p, err := Replan(t.Context(), r, pld.Accountant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Noise != c.want {
+			t.Errorf("after %v, root %q: %v, want %v", c.past, c.root, p.Noise, c.want)
+		}
+		if _, err := dp.Compose(c.past, []dp.Event{p.Event()}); err != nil {
+			t.Errorf("after %v: %v", c.past, err)
+		}
+		if assumed := strings.Contains(p.Statement(), "assumed to be independent") ||
+			strings.Contains(p.Statement(), "independent is assumed"); assumed == (c.want.Known() && c.past[0].Noise.Known() &&
+			!slices.ContainsFunc(c.past, func(e dp.Event) bool { return !e.Noise.Known() })) {
+			t.Errorf("after %v: %s", c.past, p.Statement())
+		}
+	}
+	shared := fromRun("seed:1", 0)
+	shared.NoiseMultiplier = 20
+	for want, r := range map[string]NextRequest{
+		"share their noise":           {Past: []dp.Event{fromRun("seed:1", 0), shared}},
+		"has no run after":            {Past: []dp.Event{fromRun("seed:1", math.MaxUint64)}},
+		`root = "seed:x", must be of`: {Past: []dp.Event{fromRun("", 0)}, Root: "seed:x"},
+	} {
+		r.Epochs, r.Epsilon = 1, 1
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// What is written is read back, names and all; what else stands in a report is not read.
+func TestHistoryKeepsNames(t *testing.T) {
+	h := History{Events: []dp.Event{fromRun("seed:1", 0), fromRun("seed:1", math.MaxUint64), fromRun("", 0)}}
+	var file strings.Builder
+	if err := h.WriteJSON(&file); err != nil {
+		t.Fatal(err)
+	}
+	report := strings.Replace(file.String(), "{", `{"seconds": 3, "filter": {"epsilon": 1, "delta": 1e-5, `+
+		`"orders": [40], "recorded": false, "used_by_past": 0.5},`, 1)
+	recorded := strings.Replace(report, `"recorded": false, `, "", 1)
+	for name, text := range map[string]string{"a history": file.String(), "a report": report, "a record": recorded} {
+		got, err := ReadHistory(strings.NewReader(text), dp.FixedSize, "")
+		if err != nil || !slices.Equal(got.Events, h.Events) || (got.Filter != nil) != (name == "a record") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for want, text := range map[string]string{
+		"share their noise":     strings.ReplaceAll(file.String(), "18446744073709551615", "0"),
+		"a run = 1.5, must be":  strings.ReplaceAll(file.String(), "18446744073709551615", "1.5"),
+		`"releases" stands twi`: strings.Replace(file.String(), "{", `{"releases": [],`, 1),
+		`unknown field "filte"`: `{"filte": 3, "events": []}`,
+		"line 4: ":              "{\"a\": 1,\n\"releases\": [{\n\"events\": [\n{\"sigma\": \"2\"}]}]}",
+	} {
+		_, err := ReadHistory(strings.NewReader(text), dp.Poisson, "")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := ReadEvents(strings.NewReader(recorded), dp.Poisson, ""); err == nil || errors.Is(err, dp.ErrSharedNoise) {
+		t.Errorf("a filter is composed: %v", err)
+	}
+}
+
+// A plan whose root is named is its run 0.
+func TestPlanNamesItsRoot(t *testing.T) {
+	p, err := Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := p.Events()[0].Noise
+	if got != wholeRun(rng.New(4).Name()) || !strings.Contains(p.Statement(), "seed 4, run 0") {
+		t.Errorf("%v: %s", got, p.Statement())
+	}
+	_, err = Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
+	if err == nil || !strings.Contains(err.Error(), `root = "seed:"`) {
+		t.Error(err)
+	}
+}
