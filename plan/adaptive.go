@@ -42,7 +42,7 @@ func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits) (costing
 	} else {
 		order, err := rdp.PlannedOrder(ctx, p.TargetEpsilon, p.Delta, p.past[:1])
 		if err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
+			return nil, err
 		}
 		p.Filter.Limits = rdp.Limits{Epsilon: p.TargetEpsilon, Delta: p.Delta, Orders: []float64{order}}
 	}
@@ -59,7 +59,7 @@ func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits) (costing
 	}
 	var err error
 	if p.Filter.Past, err = limits.Used(ctx, p.past); err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
+		return nil, err
 	}
 	return cost, nil
 }

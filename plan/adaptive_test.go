@@ -114,7 +114,8 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	}
 	past[0].Adjacency, past[0].Sampling = dp.AddOrRemove, dp.FixedSize
 	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
-	if p.Feasible || !strings.Contains(p.Reason, "reveals N") || !strings.Contains(p.text(t), "no ε if fixed beforehand") {
+	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "reveals N") ||
+		!strings.Contains(text, "no ε if fixed beforehand") || !strings.Contains(text, "by a Rényi filter") {
 		t.Errorf("%+v", p)
 	}
 }

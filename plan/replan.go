@@ -222,10 +222,10 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 		p.Accountant = rdp.FilterName
 		if price, err = p.throughFilter(ctx, r.Recorded); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
-				p.Reason, p.Choices = err.Error(), []Choice{}
+				p.Reason, p.Choices, p.Filter = fmt.Sprintf("no filter has an ε for the rounds run: %v", err), []Choice{}, nil
 				return p, ended(ctx, nil)
 			}
-			return nil, ended(ctx, err)
+			return nil, ended(ctx, fmt.Errorf("plan: %w", err))
 		}
 	}
 	err = p.choose(ctx, price)

@@ -274,7 +274,7 @@ func (f *Frontier) WriteText(w io.Writer) error {
 // sizes looked at, and the paragraph that ε stands for.
 func (p *Next) WriteText(w io.Writer) error {
 	how := "the " + p.Accountant + " accountant, all rounds fixed beforehand"
-	if p.Filter != nil {
+	if !p.FixedBeforehand {
 		how = "a Rényi filter: rounds, and when to stop, may depend on results"
 	}
 	t := newPage("Next leg by " + how)
@@ -324,7 +324,7 @@ func (p *Next) writePast(t *page) {
 	} else {
 		t.row("", "no ε if fixed beforehand; by the closed form %s", closedText(p.ClosedForm.Past))
 	}
-	if f := p.Filter; f != nil && len(f.Orders) > 0 {
+	if f := p.Filter; f != nil {
 		fixed := "assumed to be fixed before the first release"
 		if f.Recorded {
 			fixed = "recorded before the first release"
