@@ -60,8 +60,8 @@ func (r *Root) ForRun(n uint64) *Root {
 	return newRoot(r.origin, key, Name{r.name.Root, n})
 }
 
-// Known reports whether n names something.
-func (n Name) Known() bool { return n != Name{} }
+// Known reports whether n names a root.
+func (n Name) Known() bool { return n.Root != "" }
 
 // Simulated reports whether n is of a numbered seed: whoever has the name has the
 // noise as well.

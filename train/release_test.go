@@ -62,6 +62,9 @@ func TestRunsOfASeed(t *testing.T) {
 		t.Error("run 0 goes on from a checkpoint of run 1")
 	}
 	second.Seed, second.SeedFromOS = 0, true
+	if _, err := first.Prepare(drawn(), new(rng.Root)); !errors.Is(err, rng.ErrNoKey) {
+		t.Errorf("a root without a key: %v", err)
+	}
 	if err := second.Validate(); err == nil || !strings.Contains(err.Error(), "run = 1, must be 0") {
 		t.Errorf("a run of the operating system's: %v", err)
 	}

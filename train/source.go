@@ -102,7 +102,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("train: no data set")
 	}
-	if err := spec.Validate(); err != nil {
+	if err := errors.Join(root.Check(), spec.Validate()); err != nil {
 		return nil, err
 	}
 	if spec.Features != 0 && spec.Features != s.data.Features {

@@ -66,7 +66,7 @@ func checkNoise(ledgers []dp.Ledger) error {
 	return nil
 }
 
-// histories returns what the ledgers' clients released, whose noise left out: it
+// histories returns what the ledgers' clients released, without whose noise it is: that
 // differs between clients of equal rounds.
 func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
