@@ -184,7 +184,8 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 		last.Clients, last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition, f.seeds, f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
 			"rounds, and per record, which all %d clients hold. "+
-			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. ",
+			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. "+
+			"Numbered seeds: a simulation, no release. ",
 			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients,
 			report.Certified.PerClient.Accountant) + stated
 }

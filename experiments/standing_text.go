@@ -80,7 +80,8 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s: per client %s, per record %s.",
+	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s: per client %s, per record %s; "+
+		"numbered seeds: a simulation, no release.",
 		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency,
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
