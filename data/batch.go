@@ -1,5 +1,7 @@
 package data
 
+import "slices"
+
 // Batch is a view of some rows of a data set, in an order. It owns nothing:
 // Rows is the caller's and must not change while the batch is in use.
 type Batch struct {
@@ -28,6 +30,19 @@ type Subset struct {
 
 // Len returns the number of rows held.
 func (s Subset) Len() int { return len(s.Rows) }
+
+// MajorityShare returns the share of the rows that have the most frequent label, 0 of
+// no rows: the accuracy of always guessing it.
+func (s Subset) MajorityShare() float64 {
+	if s.Len() == 0 {
+		return 0
+	}
+	counts := make([]int, s.Data.Classes)
+	for _, r := range s.Rows {
+		counts[s.Data.Label[r]]++
+	}
+	return float64(slices.Max(counts)) / float64(s.Len())
+}
 
 // All returns the whole of s as one batch.
 func (s Subset) All() Batch { return Batch(s) }

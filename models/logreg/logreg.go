@@ -246,6 +246,14 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, _ models
 	}
 }
 
+// Scores implements models.Scorer: the logit z.
+func (m *Model) Scores(scores []float64, params []float32, b data.Batch, _ models.Scratch) {
+	for i := range b.Rows {
+		row, _ := b.Example(i)
+		scores[i], _ = m.margin(params, row)
+	}
+}
+
 func sigmoid(z float64) float64 {
 	if z >= 0 {
 		return 1 / (1 + math.Exp(-z))
