@@ -17,6 +17,7 @@ type SearchReport struct {
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
 	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge
+	MajorityShare float64         `json:"majority_share"`    // accuracy of guessing their majority class, mean
 	GradComps     int             `json:"grad_computations"` // per client and run
 	Seeds         int             `json:"seeds"`
 	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
@@ -48,11 +49,21 @@ const searchPrivacy = "the search trains on the same records again and again and
 	"covered by no privacy statement"
 
 // report tells what was found.
-func (s SearchSpec) report(all []found, source *train.Source, command string) *SearchReport {
+func (s SearchSpec) report(all []found, source *train.Source, command string) (*SearchReport, error) {
 	d := source.Data()
+	share := 0.0
+	for seed := range s.Seeds {
+		spec := all[0].spec
+		spec.Seed = uint64(seed) + 1
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		share += p.Test.MajorityShare() / float64(s.Seeds)
+	}
 	r := SearchReport{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
-		HeldOutRows: s.Train.Holdout, GradComps: all[0].spec.GradComps,
+		HeldOutRows: s.Train.Holdout, MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: command,
 	}
 	for _, sigma := range s.Sigmas {
@@ -66,7 +77,7 @@ func (s SearchSpec) report(all []found, source *train.Source, command string) *S
 		ranking.Winner = ranking.Candidates[0]
 		r.Rankings = append(r.Rankings, ranking)
 	}
-	return &r
+	return &r, nil
 }
 
 // shownCandidates is how many of a ranking are printed; the folder has all.
@@ -85,8 +96,11 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f\n", noise, best.Model,
-				best.step, best.Accuracy)
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f (%.4f by guessing the "+
+				"majority class)\n", noise, best.Model, best.step, best.Accuracy, r.MajorityShare)
+			if best.Accuracy <= r.MajorityShare {
+				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
+			}
 		}
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")

@@ -77,7 +77,7 @@ func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o S
 	if err != nil {
 		return nil, err
 	}
-	return s.report(all, source, m.Command), nil
+	return s.report(all, source, m.Command)
 }
 
 // SearchOptions says how a search is run.

@@ -15,7 +15,8 @@ import (
 type UtilityReport struct {
 	Lines      []*Utility  `json:"lines"`
 	TestRows   int         `json:"test_rows"`
-	JudgedOn   string      `json:"judged_on"` // which rows TestRows are
+	JudgedOn   string      `json:"judged_on"`      // which rows TestRows are
+	Majority   float64     `json:"majority_share"` // accuracy of guessing their most frequent class
 	Synthetic  bool        `json:"synthetic_data"`
 	DataNote   string      `json:"data_note,omitempty"`
 	DataSHA256 string      `json:"data_sha256"` // digest of the parsed content
@@ -32,7 +33,7 @@ func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []fl
 	}
 	d := source.Data()
 	r := &UtilityReport{
-		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(),
+		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Majority: p.Test.MajorityShare(),
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Spec: s,
 	}
 	r.Spec.Train.Clip = 0
@@ -75,6 +76,17 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *Utility) float64 { return u.Points[i].Fraction })
 	}
 	row("accuracy of w*", "%.4f", func(u *Utility) float64 { return u.Accuracy })
+	row("majority class", "%.4f", func(*Utility) float64 { return r.Majority })
 	row("‖w*‖", "%.4f", func(u *Utility) float64 { return u.Norm })
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, u := range r.Lines {
+		if u.Accuracy <= r.Majority {
+			if _, err := fmt.Fprintf(w, "WARNING: C = %g: %s\n", u.Clip, train.MajorityWarning); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -20,7 +20,8 @@ type Report struct {
 	TestAccuracy float64      `json:"test_accuracy"`
 	TestRows     int          `json:"test_rows"`
 	JudgedOn     string       `json:"judged_on"` // which rows TestRows are: "test set" or "held-out training rows"
-	Rounds       int          `json:"rounds"`    // per client
+	Judgement                 // beside the accuracy
+	Rounds       int          `json:"rounds"` // per client
 	Updates      int          `json:"updates"`
 	GradComps    int          `json:"grad_computations"`     // gradients of a client, nominally
 	Remainder    int          `json:"remainder"`             // gradients of K that are too few for a round
@@ -64,12 +65,13 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	if interrupted != nil {
 		return nil, interrupted
 	}
-	set := p.Test.Data
+	set, accuracy := p.Test.Data, p.Judge()(result.Params)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(), Notes: p.Spec.Notes(),
-		TestAccuracy: p.Judge()(result.Params), TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
+		TestAccuracy: accuracy, Judgement: p.judgement(result.Params, accuracy),
+		TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
@@ -107,13 +109,18 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Spec.Holdout > 0 {
 		accuracy = "held-out acc."
 	}
-	if _, err := fmt.Fprintf(w, `%-16s%.4f on %d rows of %s
-rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
+	if _, err := fmt.Fprintf(w, "%-16s%.4f on %d rows of %s\n", accuracy, r.TestAccuracy, r.TestRows,
+		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
+		return err
+	}
+	if err := r.Judgement.writeText(w); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, `rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
 %scomputations    %s, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g client rounds per second)
 `,
-		accuracy, r.TestAccuracy, r.TestRows, report.Data(r.Spec.Data, r.Synthetic, r.DataNote),
 		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
 		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,

@@ -8,13 +8,15 @@ import (
 // The text of a report has every number in its place.
 func TestReportText(t *testing.T) {
 	r := Report{
-		TestAccuracy: 0.875, TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
+		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true},
+		TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
 		GradCompsMin: 100, GradCompsMax: 100,
 		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4,
 		Synthetic: true, Notes: []string{"a note"},
 		Spec: Spec{Data: "synth", Runner: VirtualRunner},
 	}
 	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
+beside it       0.5500 by guessing the majority class; loss not finite, no AUC (it is of two classes)
 rounds          10 per client, 50 updates in all, at most 3 behind, 1.25 on average
 simulated time  0.5 s on the virtual clock
 computations    100 gradients per client, 7 left over

@@ -24,7 +24,6 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
-	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
@@ -314,21 +313,4 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 	}
 	p.record(v)
 	return v.Run, nil
-}
-
-// Judge returns a function that gives the accuracy of parameters on p.Test.
-func (p *Prepared) Judge() func(params []float32) float64 {
-	scratch := p.Config.Model.NewScratch()
-	labels := make([]int32, p.Test.Len())
-	return func(params []float32) float64 {
-		return models.Accuracy(p.Config.Model, params, p.Test.All(), scratch, labels)
-	}
-}
-
-// JudgedOn says which records the accuracy is of, in words.
-func (s Spec) JudgedOn() string {
-	if s.Holdout > 0 {
-		return "held-out training rows"
-	}
-	return "test set"
 }

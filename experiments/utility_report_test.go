@@ -1,0 +1,21 @@
+package experiments
+
+import (
+	"strings"
+	"testing"
+
+	"proactivedp/train"
+)
+
+// A w* that is no better than guessing is warned of, and only it.
+func TestUtilityTextWarnsOfAGuess(t *testing.T) {
+	r := UtilityReport{Majority: 0.75, Lines: []*Utility{{Clip: 0.5, Accuracy: 0.75}, {Clip: 2, Accuracy: 0.76}}}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got, "majority class 0.7500 0.7500") ||
+		!strings.Contains(got, "WARNING: C = 0.5: "+train.MajorityWarning) || strings.Contains(got, "C = 2: ") {
+		t.Errorf("it says\n%s", got)
+	}
+}
