@@ -22,7 +22,7 @@ type NextRequest struct {
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
 	Sigma   float64    // its noise multiplier in [0.05, 1e6]; if not given, the least of σ_eq(ε, δ) and the past's
 	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, else 1/N, for N ≥ 100
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, else 1/N, for one N ≥ 100
 
 	// FixedBeforehand says that all rounds, past and next, and when to stop, were
 	// fixed before the first release. Then they are composed. If not, all of them go
@@ -77,6 +77,13 @@ func (r NextRequest) Validate() error {
 	if r.Recorded == nil {
 		errs.within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
 		errs.delta(r.Delta, n)
+		for _, e := range r.Past {
+			if r.Delta == 0 && e.DatasetSize != 0 && e.DatasetSize != n {
+				errs.fail("delta is missing, must be given: 1/N would be another than before, for N = %d after rounds of "+
+					"N = %d", n, e.DatasetSize)
+				break
+			}
+		}
 	} else {
 		r.validateRecorded(&errs)
 	}
