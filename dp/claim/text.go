@@ -102,7 +102,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
 	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. %s", b.Adjacency, samplingName(b.Sampling), taken)
-	return s.String() + noiseSentences(events)
+	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
 // described is up to how many events are described each by itself.
@@ -161,8 +161,35 @@ func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient)+r.noiseText())
+			r.Certified.PerClient)+r.weakDeltaText()+r.noiseText())
 	return err
+}
+
+// weakDelta says what a δ of 1/N or more allows; it is no advice, though it is the
+// paper's.
+const weakDelta = "δ is not below 1/N, which is weak: so is it of a mechanism that publishes one of the N records " +
+	"as it is"
+
+func (r Report) weakDeltaText() string {
+	none := r.PerRecord.EpsilonUpper == nil && r.Certified.PerRecord.EpsilonUpper == nil
+	if n := r.PerClient.DatasetSize; none || n == 0 || !atLeastInverse(r.Delta, n) {
+		return ""
+	}
+	return "    WEAK        " + weakDelta + "\n"
+}
+
+// atLeastInverse reports whether δ is 1/n, to rounding, or more.
+func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
+
+// deltaSentence says of a statement at δ that this is weak for one of the events; δ
+// that was solved for is what it is.
+func deltaSentence(b dp.Bound, events []dp.Event) string {
+	for _, e := range events {
+		if b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize) {
+			return " The " + weakDelta + "."
+		}
+	}
+	return ""
 }
 
 func (r Report) text(name string, closed View, certified Claim) string {
