@@ -13,6 +13,7 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -41,8 +42,9 @@ type Claim struct {
 
 // Of claims for the composition of the events, at δ in (0, 1), what acc proves.
 // That it proves nothing is a claim too, without an ε and with a Reason. The error is
-// context.Cause(ctx), soon after ctx is done, or wraps dp.ErrSharedNoise where the
-// events are of two releases with one noise, of which nothing can be claimed.
+// context.Cause(ctx), soon after ctx is done, wraps dp.ErrSharedNoise where the
+// events are of two releases with one noise, of which nothing can be claimed, or says
+// what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
 		return Claim{}, fmt.Errorf("claim: %w", err)
@@ -58,6 +60,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 		return Claim{}, cause
 	}
 	switch {
+	case err != nil && !errors.Is(err, dp.ErrNotCovered):
+		return Claim{}, fmt.Errorf("claim: %w", err)
 	case err != nil:
 		c.Reason = reason(err)
 	case math.IsInf(b.EpsilonUpper, 1):

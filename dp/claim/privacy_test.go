@@ -177,8 +177,7 @@ func TestNoProofNoEpsilon(t *testing.T) {
 	}{
 		{open{}, 1e-5, "open: no upper end is proved, ε is at least 0.5"},
 		{many{}, 1e-5, "many: event 0: not covered; many: event 1: not covered; and 8 more"},
-		{pld.Accountant{}, 2, "pld: delta = 2, must be in [1e-100, 1)"},
-		{closedform.Accountant{}, 0, "closedform: delta = 0, must be in"},
+		{pld.Accountant{}, 1e-200, "pld: delta = 1e-200, must be in [1e-100, 1)"},
 	} {
 		p := of(t, c.acc, same(ledger(m, 10), 3), true, c.delta)
 		for _, s := range []Claim{p.PerClient, p.PerRecord} {
@@ -214,5 +213,23 @@ func TestInterrupt(t *testing.T) {
 	})
 	if err != stop {
 		t.Errorf("report: %v", err)
+	}
+}
+
+// What is invalid is an error, and no claim without an ε: that would pass for a release
+// of which nothing is proved.
+func TestInvalidIsNoClaim(t *testing.T) {
+	negative, good := event(1, 10, 3, 2), event(1, 10, 3, 2)
+	negative.NoiseMultiplier = -1
+	for _, acc := range []dp.Accountant{pld.Accountant{}, closedform.Accountant{}} {
+		for want, ask := range map[string]struct {
+			event dp.Event
+			delta float64
+		}{"noise multiplier = -1": {negative, 1e-5}, "delta = 2": {good, 2}, "delta = 0": {good, 0}} {
+			c, err := Of(t.Context(), acc, []dp.Event{ask.event}, ask.delta)
+			if c != (Claim{}) || err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: %+v, %v", acc.Name(), want, c, err)
+			}
+		}
 	}
 }
