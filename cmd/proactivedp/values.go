@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -47,13 +48,22 @@ var valueErrors = map[string]error{
 	"bool":        errors.New("must be true or false"),
 }
 
+// rangeOf matches the range of a count in the help of its flag.
+var rangeOf = regexp.MustCompile(`in \[[^\])]*[\])]|at least \d+`)
+
 // valueError returns what is wrong with the value of a flag.
 func valueError(bad *pflag.InvalidValueError) error {
 	cause := bad.Unwrap()
 	if known, ok := valueErrors[bad.GetFlag().Value.Type()]; ok {
 		cause = known
 	}
-	return fmt.Errorf("--%s = %q, %w", bad.GetFlag().Name, bad.GetValue(), cause)
+	allowed := ""
+	if bad.GetFlag().Value.Type() == (*count)(nil).Type() {
+		if in := rangeOf.FindString(bad.GetFlag().Usage); in != "" {
+			allowed = ", " + in
+		}
+	}
+	return fmt.Errorf("--%s = %q, %w%s", bad.GetFlag().Name, bad.GetValue(), cause, allowed)
 }
 
 // numbers is the value of a flag that lists numbers, separated by commas. The
