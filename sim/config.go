@@ -31,6 +31,9 @@ type Config struct {
 	Network clock.Network
 	Churn   clock.Churn
 	Adapt   Adapt
+	// Wire, unless it is nil, is shown each update as it is sent, sent again and sent
+	// twice (see Virtual.Record), and may write U, which copies share.
+	Wire func(Update)
 	// Substitute is run by clients in the place of Client.Release, such as a faulty
 	// mechanism that an audit must find; nil: Client.Release. The ledgers account
 	// for the mechanism all the same.

@@ -12,6 +12,9 @@ func (v *Virtual) send(e event) {
 		latency, purpose = &v.cfg.Timing.Downlink, rng.DownlinkTime
 	}
 	client := int(e.client)
+	if v.cfg.Wire != nil && !down {
+		v.cfg.Wire(Update{client, int(e.number), e.vector.X})
+	}
 	if !v.unreliable {
 		v.enter(latency.At(v.cfg.Roots.Run, purpose, client, int(e.number), 1, &v.draws), e)
 		return
@@ -26,15 +29,16 @@ func (v *Virtual) send(e event) {
 	switch {
 	case lost:
 		v.note(MessageLost, client, int(e.number), down)
-		again := e
-		if again.kind = updateResent; down {
-			again.kind = broadcastResent
+		if e.kind = updateResent; down {
+			e.kind = broadcastResent
 		}
-		v.enter(v.cfg.Network.Resend, again)
+		v.enter(v.cfg.Network.Resend, e)
 		return
 	case twice:
 		v.note(MessageDuplicated, client, int(e.number), down)
-		e.vector.readers++
+		if e.vector.readers++; v.cfg.Wire != nil && !down {
+			v.cfg.Wire(Update{client, int(e.number), e.vector.X})
+		}
 		v.enter(latency.Draw(1, &v.draws, client, at), e)
 	}
 	v.enter(arrives, e)

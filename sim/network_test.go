@@ -260,3 +260,55 @@ func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 		}
 	}
 }
+
+// The wire is shown every sending: as many first ones as there are updates, one for
+// each loss and one for each second copy, all with the bits of the update. It changes
+// nothing by looking; what it writes into a message is what the server applies.
+func TestWireSeesEverySending(t *testing.T) {
+	cfg := small(t, rough)
+	counts := map[HappeningKind]int{}
+	run := func(wire func(Update)) *Result {
+		cfg.Wire = wire
+		v, err := NewVirtual(cfg, Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(counts)
+		v.Record(func(h Happening) {
+			if !h.Down {
+				counts[h.Kind]++
+			}
+		})
+		r, err := v.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	alone := run(nil)
+	sent, first := 0, map[[2]int][]float32{}
+	watched := run(func(u Update) {
+		sent++
+		at := [2]int{u.Client, u.Round}
+		if first[at] == nil {
+			first[at] = slices.Clone(u.U)
+		}
+		if !slices.Equal(first[at], u.U) {
+			t.Errorf("client %d, round %d: sent again with other bits", u.Client, u.Round)
+		}
+	})
+	if !slices.Equal(alone.Params, watched.Params) {
+		t.Error("looking at the wire changed the result")
+	}
+	again, twice := counts[MessageResent], counts[MessageDuplicated]
+	if sent != alone.Updates+again+twice || again == 0 || twice == 0 {
+		t.Errorf("%d sendings of %d updates, %d again and %d twice", sent, alone.Updates, again, twice)
+	}
+	// Updates of zeros leave the model where it was.
+	silenced := run(func(u Update) { clear(u.U) })
+	initial := make([]float32, cfg.Model.NumParams())
+	cfg.Model.Init(initial, cfg.InitStream())
+	if !slices.Equal(silenced.Params, initial) {
+		t.Error("what the wire wrote is not what the server applied")
+	}
+}

@@ -161,6 +161,7 @@ func (c *Config) CheckFreeRunning() error {
 		{"duplicate", c.Network.Duplicate != 0},
 		{"churn", c.Churn != clock.Churn{}},
 		{"adapt", c.Adapt != 0},
+		{"wire", c.Wire != nil},
 	} {
 		if part.on {
 			errs = append(errs, fmt.Errorf("sim: %s is of the virtual clock, hogwild must go without", part.name))

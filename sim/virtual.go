@@ -73,15 +73,6 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 
 // RunUntil processes events until none is left, and reports true, or until stop
 // returns true, which is asked before each. stop may look at the run (Now, Model,
-// Ledgers returns a copy of what each client has released so far, by client.
-func (v *Virtual) Ledgers() []dp.Ledger {
-	out := make([]dp.Ledger, len(v.clients))
-	for i, c := range v.clients {
-		out[i] = c.Ledger()
-	}
-	return out
-}
-
 // Updates, Next, Snapshot); the run can go on with another call.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if workers := v.cfg.Computing(v.perf); workers > 1 {
@@ -108,6 +99,15 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 		}
 	}
 	return false, nil
+}
+
+// Ledgers returns a copy of what each client has released so far, by client.
+func (v *Virtual) Ledgers() []dp.Ledger {
+	out := make([]dp.Ledger, len(v.clients))
+	for i, c := range v.clients {
+		out[i] = c.Ledger()
+	}
+	return out
 }
 
 // Now returns the virtual time of the last event.
