@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -12,29 +13,92 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	battery, err := probes()
+	a, err := newAudit(&o)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	tests := 1 // the one-run probe is a single test
-	for _, p := range battery {
-		tests += 2 * len(p.statistics)
-	}
-	// By the union bound all tests together are wrong with a probability of at
-	// most 1 - confidence.
-	level := (1 - o.Confidence) / float64(tests)
-	var all []Finding
-	for _, p := range battery {
-		found, err := p.run(ctx, &o, level)
+	var checks []Check
+	for _, w := range a.watches {
+		made, err := a.watch(ctx, w)
 		if err != nil {
-			return nil, fmt.Errorf("audit: probe %s: %w", p.name, err)
+			return nil, err
 		}
-		all = append(all, found)
+		checks = append(checks, made...)
 	}
-	found, err := oneRun(ctx, &o, level)
+	var all []Finding
+	for _, p := range a.probes {
+		found, check, err := a.probe(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all, checks = append(all, found), append(checks, check)
+	}
+	found, err := oneRun(ctx, &o, a.level)
 	if err != nil {
 		return nil, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
 	}
-	return newReport(o, tests, append(all, found), time.Since(start)), nil
+	return newReport(o, a, append(all, found), checks, time.Since(start)), nil
+}
+
+// audit is what is to be tried, and the probability of error of each test.
+type audit struct {
+	o       *Options
+	watches []watch
+	probes  []probe
+	tests   int // bounds and checks
+	level   float64
+}
+
+// newAudit takes what the runner can run. By the union bound all tests together are
+// wrong with a probability of at most 1 - confidence.
+func newAudit(o *Options) (*audit, error) {
+	battery, err := probes()
+	if err != nil {
+		return nil, err
+	}
+	sheets, err := watches()
+	if err != nil {
+		return nil, err
+	}
+	a := &audit{o: o, probes: battery, watches: sheets}
+	if o.Runner == Hogwild {
+		a.probes = slices.DeleteFunc(a.probes, func(p probe) bool { return p.virtualOnly() })
+		a.watches = slices.DeleteFunc(a.watches, func(w watch) bool { return w.virtualOnly() })
+	}
+	a.tests = 1 // the one-run probe is a single test
+	for _, p := range a.probes {
+		a.tests += 2*len(p.statistics) + 1 // and the push
+	}
+	for _, w := range a.watches {
+		n, err := w.tests()
+		if err != nil {
+			return nil, err
+		}
+		a.tests += n
+	}
+	a.level = (1 - o.Confidence) / float64(a.tests)
+	return a, nil
+}
+
+// watch makes a watch's checks.
+func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
+	checks, err := w.run(ctx, a.o)
+	if err != nil {
+		return nil, fmt.Errorf("audit: watch %s: %w", w.name, err)
+	}
+	for i := range checks {
+		checks[i].Failed = checks[i].PValue < a.level
+	}
+	return checks, nil
+}
+
+// probe makes a probe's tests, and its check.
+func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
+	found, check, err := p.run(ctx, a.o, a.level)
+	if err != nil {
+		return found, check, fmt.Errorf("audit: probe %s: %w", p.name, err)
+	}
+	check.Failed = check.PValue < a.level
+	return found, check, nil
 }

@@ -25,7 +25,7 @@ func find(t *testing.T, name string, o Options) Finding {
 	}
 	i := slices.IndexFunc(battery, func(p probe) bool { return p.name == name })
 	battery[i].share = 1
-	found, err := battery[i].run(t.Context(), &o, level)
+	found, _, err := battery[i].run(t.Context(), &o, level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 		if r.Violated || r.EpsilonLowerBound > r.EpsilonUpper || r.EpsilonLowerBound <= 0 {
 			t.Errorf("ε ≥ %v, claimed %v", r.EpsilonLowerBound, r.EpsilonUpper)
 		}
-		// No claim and no test is left out of the union bound.
-		tests := 0
+		// No claim, no test and no check is left out of the union bound.
+		tests := len(r.Checks)
 		for _, f := range r.Probes {
 			tests += max(1, len(f.Tests))
 		}
@@ -159,7 +159,7 @@ func TestProbesAreAsynchronous(t *testing.T) {
 }
 
 func TestValidateReportsEverything(t *testing.T) {
-	o := Options{Fault: "half", Runner: "walk", Runs: 1, Delta: 0, Confidence: 1}
+	o := Options{Fault: "half", FaultSize: 2, Runner: "walk", Runs: 1, Delta: 0, Confidence: 1}
 	_, err := Run(t.Context(), o)
 	if err == nil {
 		t.Fatal("accepted")

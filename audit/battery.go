@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/models/lenet"
 	"proactivedp/models/logreg"
+	"proactivedp/rng"
 )
 
 // loudCanary is the norm of the canary's gradient before clipping, far beyond the
@@ -48,7 +51,7 @@ func probes() ([]probe, error) {
 				model: linear{2}, data: gradients(2, beside(1, []float32{loudCanary, 0})...),
 				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 2, sigma: 8,
 			},
-			statistics: []statistic{likelihood, spread, loud},
+			statistics: []statistic{likelihood, spread, loud, apart},
 			share:      5,
 		},
 		{
@@ -61,7 +64,65 @@ func probes() ([]probe, error) {
 			statistics: []statistic{likelihood},
 			share:      5,
 		},
+		{
+			name:  "replaced",
+			about: "samples of two records of four, of a fixed size; the canary is replaced by its opposite",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(3, []float32{loudCanary, 0})...),
+				neighbour: gradients(2, beside(3, []float32{-loudCanary, 0})...),
+				partition: data.Replicate, clients: 2, rounds: 3, size: 2, places: 4, sigma: 2, sampling: dp.FixedSize,
+			},
+			statistics: []statistic{likelihood},
+			share:      5,
+		},
+		{
+			name:  "adapted",
+			about: "clients of unequal speed adapt their sample sizes, four of 16 records at first",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(15, []float32{loudCanary, 0})...),
+				partition: data.Replicate, clients: 3, rounds: 4, size: 4, places: 16, sigma: 2, adapts: true,
+			},
+			statistics: []statistic{likelihood},
+			share:      10,
+		},
+		{
+			name: "storm",
+			about: "clients leave and return, messages are lost, sent again and come twice; half of the records in a " +
+				"round",
+			setting: setting{
+				model: linear{2}, data: gradients(2, beside(3, []float32{loudCanary, 0})...),
+				partition: data.Replicate, clients: 3, rounds: 4, size: 2, places: 4, sigma: 2, storm: true,
+			},
+			statistics: []statistic{likelihood},
+			share:      10,
+		},
+		{
+			name:       "lenet",
+			about:      "as full-batch, of LeNet-5 with random images and its 61,706 parameters",
+			setting:    network(),
+			statistics: []statistic{likelihood},
+			share:      200,
+			least:      20,
+		},
 	}, nil
+}
+
+// network is a setting of a network: three images of random pixels, all in every
+// round.
+func network() setting {
+	const images, side = 3, 28
+	d := &data.Dataset{
+		Name: "noise", Features: side * side, Classes: 10, Label: []int32{3, 1, 4}, Synthetic: true,
+		Images: &data.Images{Channels: 1, Height: side, Width: side, Mean: []float32{0.5}, Std: []float32{0.25}},
+	}
+	pixels := rng.New(0).Stream(rng.Synthetic, 0, 0)
+	for range images * side * side {
+		d.Images.Pixels = append(d.Images.Pixels, byte(pixels.IntN(256)))
+	}
+	return setting{
+		model: pinned{wide(lenet.NewReLU())}, data: d,
+		partition: data.Replicate, clients: 2, rounds: 2, size: images, places: images, sigma: 2,
+	}
 }
 
 // logistic is the probe of a model that is really trained. At w = 0 the gradient

@@ -1,6 +1,7 @@
 // Package audit bounds from below, by experiment, what the mechanism costs as it
-// really runs in package sim, asynchronous runs included. A bound above the ε
-// that is claimed shows that the mechanism is broken; one below it proves
+// really runs in package sim, asynchronous runs included, and checks that what is
+// sent is what the mechanism prescribes. A bound above the ε that is claimed, or a
+// check that fails, shows that the mechanism is broken; that neither is found proves
 // nothing.
 //
 //	o := audit.DefaultOptions()
@@ -33,13 +34,26 @@
 // the releases are Gaussian, and the bound comes as near to what is claimed as
 // the number of runs allows. Where samples are small, nearly all privacy is by
 // sampling, and its absence shows. With much noise and few records, samples are
-// often empty, and rounds can be compared. One probe is of logistic regression,
-// with its own clipping. In all of them clients run ahead of each other at random
+// often empty, and rounds can be compared. Others are of logistic regression and of
+// LeNet, with their own clipping, of a record that is replaced, of adapted sizes, and
+// of churn and losses. In all of them clients run ahead of each other at random
 // speeds.
 //
 // The last probe trains once: many canaries, with directions of their own, each
 // in the data by the toss of a coin that is to be guessed. Its theory is valid
 // for every mechanism and looser.
+//
+// # What is checked
+//
+// The bounds assume nothing, and pay for it with runs. Checks do assume: that a
+// release is the sum of the sample's gradients, each clipped, and Gaussian noise that
+// is independent of everything else. In worlds whose data is known they test the
+// noise where no gradient has a part, the sum in the direction in which all gradients
+// go, and whether what should be independent is: clients, rounds, trainings of one
+// root. All of them but one see what the adversary sees and no seeds. The replay
+// knows the seeds, and computes releases anew. A check that fails bounds no ε.
+//
+// MeasurePower and Survey say what all that finds, by planting faults.
 //
 // # What is claimed
 //

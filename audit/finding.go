@@ -49,10 +49,16 @@ func newFinding(probe, about string, s setting) Finding {
 	}
 }
 
-// claim sets the upper bound, which is what the released ledgers guarantee to a
-// record.
-func (f *Finding) claim(ctx context.Context, ledgers []dp.Ledger, partition data.Partition, delta float64) error {
-	p, err := claim.OfLedgers(ctx, pld.Accountant{}, ledgers, !partition.Disjoint(), delta)
+// claim sets the upper bound, which is what the ledgers guarantee to a record, or,
+// where these differ from run to run, what was guaranteed before.
+func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error {
+	var p claim.Privacy
+	var err error
+	if ran.cfg.Adapt != 0 {
+		p, err = ran.cfg.PlannedPrivacy(ctx, pld.Accountant{}, delta)
+	} else {
+		p, err = claim.OfLedgers(ctx, pld.Accountant{}, ran.ledgers, !ran.cfg.Partition.Disjoint(), delta)
+	}
 	if err != nil {
 		return err
 	}

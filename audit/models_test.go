@@ -32,9 +32,9 @@ func TestModels(t *testing.T) {
 	}{
 		{"linear", m, []float64{0.6 - 1, 0.8 + 0.5}},
 		{"without", second, []float64{0, 0.5}},
-		{"unclipped", unclipped{m}, []float64{27, 40.5}},
-		{"batch clipped", batchClipped{m}, []float64{27 / math.Hypot(27, 40.5), 40.5 / math.Hypot(27, 40.5)}},
-		{"batch clipped without", batchClipped{second}, []float64{0, 0.5}},
+		{"unclipped", clipped{m, unclipped}, []float64{27, 40.5}},
+		{"batch clipped", clipped{m, batchClipped}, []float64{27 / math.Hypot(27, 40.5), 40.5 / math.Hypot(27, 40.5)}},
+		{"batch clipped without", clipped{second, batchClipped}, []float64{0, 0.5}},
 	} {
 		for i, got := range gradSum(t, c.model, all, 1) {
 			if math.Abs(got-c.want[i]) > 2e-6 {

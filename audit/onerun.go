@@ -73,7 +73,7 @@ func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	}
 	g := guess(sums[0], absent, oneRunGuesses)
 	delta := min(o.Delta, level/(20*oneRunCanaries))
-	if err := found.claim(ctx, result.Ledgers, s.partition, delta); err != nil {
+	if err := found.claim(ctx, &outcome{cfg: w.cfg, ledgers: result.Ledgers}, delta); err != nil {
 		return found, err
 	}
 	if found.EpsilonLowerBound, err = g.epsilon(delta, level); err != nil {

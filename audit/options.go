@@ -17,12 +17,21 @@ const (
 // Options says what is audited, and how thoroughly.
 type Options struct {
 	Fault      Fault
+	FaultSize  float64 // see Fault.Unit; 0: the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
 	Runs       int     // trainings of the largest probe with the canary, and as many without; in [MinRuns, MaxRuns]
 	Delta      float64 // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
 	Confidence float64 // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
 	Workers    int     // trainings at the same time, at least 1; never changes the result of Virtual
+}
+
+// size returns the size of the fault that is planted, 0 if it has none.
+func (o *Options) size() float64 {
+	if sizes := o.Fault.described().sizes; o.FaultSize == 0 && len(sizes) > 0 {
+		return sizes[0]
+	}
+	return o.FaultSize
 }
 
 // DefaultOptions audit the whole mechanism on the virtual clock.
@@ -42,6 +51,16 @@ func (o *Options) Validate() error {
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("audit: "+format, args...)) }
 	_, err := ParseFault(string(o.Fault))
 	errs = append(errs, err)
+	switch f := o.Fault.described(); {
+	case err != nil || o.FaultSize == 0:
+	case len(f.sizes) == 0:
+		fail("fault size = %v, must be 0: %s comes in one size", o.FaultSize, o.Fault)
+	case !(o.FaultSize >= f.least && o.FaultSize <= f.most):
+		fail("fault size = %v (%s), must be in [%v, %v] for %s", o.FaultSize, f.unit, f.least, f.most, o.Fault)
+	}
+	if o.Fault.onWire() && o.Runner == Hogwild {
+		fail("fault = %s with runner = %s, must be %s: nothing is sent twice otherwise", o.Fault, o.Runner, Virtual)
+	}
 	if o.Runner != Virtual && o.Runner != Hogwild {
 		fail("runner = %q, must be %q or %q", o.Runner, Virtual, Hogwild)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/dp"
+	"proactivedp/sim"
 )
 
 // probe is a setting that is run many times with the canary, record 0 of the
@@ -15,75 +16,102 @@ type probe struct {
 	name, about string
 	setting
 	statistics []statistic
-	share      int // the probe makes Options.Runs/share runs
+	share      int // the probe makes Options.Runs/share runs, and at least
+	least      int // so many; 0: MinRuns
 }
 
-// run makes the runs of a probe and tests its statistics.
-func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, error) {
+// run makes the runs of a probe, tests its statistics and checks how far the canary
+// goes.
+func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Check, error) {
 	start := time.Now()
-	runs := max(MinRuns, o.Runs/p.share)
+	runs := max(p.least, o.Runs/p.share)
+	if p.least == 0 {
+		runs = max(MinRuns, runs)
+	}
 	found := newFinding(p.name, p.about, p.setting)
 	nothing, canary := make([]bool, p.data.Len()), make([]bool, p.data.Len())
-	canary[0] = true
-	with, ledgers, err := p.values(ctx, "with", nothing, runs, o)
-	if err != nil {
-		return found, err
+	other, absent := p.setting, canary
+	if canary[0] = true; p.neighbour != nil {
+		other.data, absent = p.neighbour, nothing
 	}
-	without, _, err := p.values(ctx, "without", canary, runs, o)
+	with, err := p.watched(ctx, "with", p.setting, nothing, runs, o)
 	if err != nil {
-		return found, err
+		return found, Check{}, err
 	}
-	if err := found.claim(ctx, ledgers, p.partition, o.Delta); err != nil {
-		return found, err
+	without, err := p.watched(ctx, "without", other, absent, runs, o)
+	if err != nil {
+		return found, Check{}, err
+	}
+	if err := found.claim(ctx, with, o.Delta); err != nil {
+		return found, Check{}, err
 	}
 	for i, s := range p.statistics {
-		found.Tests = append(found.Tests, directions(s.name, with[i], without[i], o.Delta, level)...)
+		found.Tests = append(found.Tests, directions(s.name, with.values[i], without.values[i], o.Delta, level)...)
 	}
 	for _, t := range found.Tests {
 		found.EpsilonLowerBound = max(found.EpsilonLowerBound, t.EpsilonLowerBound)
 	}
 	found.conclude(2*runs, time.Since(start))
-	return found, nil
+	return found, push(p.name, with, without), nil
 }
 
 // chunk is how many runs a worker takes at a time.
 const chunk = 200
 
-// values returns every statistic of every run in one world, and the ledgers of
-// the first run.
-func (p probe) values(ctx context.Context, name string, absent []bool, runs int, o *Options) ([][]float64, []dp.Ledger,
-	error) {
-	values := make([][]float64, len(p.statistics))
-	for i := range values {
-		values[i] = make([]float64, runs)
-	}
+// outcome is what was seen of all runs in one world.
+type outcome struct {
+	values  [][]float64 // of each statistic, of each run
+	cfg     sim.Config  // what was run
+	ledgers []dp.Ledger // of the first run
+	along   moments     // of how far the releases of who holds the canary go in its direction
+	rate    moments     // of their sample rates
+}
+
+// watched makes the runs in one world. The direction is that of the probe's canary,
+// in either.
+func (p probe) watched(
+	ctx context.Context, name string, s setting, absent []bool, runs int, o *Options,
+) (*outcome, error) {
 	l, err := newLens(p.setting)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var ledgers []dp.Ledger
+	out := &outcome{values: make([][]float64, len(p.statistics))}
+	for i := range out.values {
+		out.values[i] = make([]float64, runs)
+	}
+	parts := make([]outcome, (runs+chunk-1)/chunk)
 	workers := pool.New().WithContext(ctx).WithMaxGoroutines(o.Workers).WithCancelOnError().WithFirstError()
-	for first := 0; first < runs; first += chunk {
+	for at := range parts {
 		workers.Go(func(ctx context.Context) error {
-			v := newView(l, p.setting)
-			w := newWorld(p.name, name, p.setting, absent, o, v.see)
-			for i := first; i < min(first+chunk, runs); i++ {
+			part := &parts[at]
+			v := newView(l, s)
+			w := newWorld(p.name, name, s, absent, o, v.see)
+			for i := at * chunk; i < min((at+1)*chunk, runs); i++ {
 				result, err := w.run(ctx, i)
 				if err != nil {
 					return err
 				}
 				if i == 0 {
-					ledgers = result.Ledgers
+					out.ledgers, out.cfg = result.Ledgers, w.cfg
 				}
-				for j, s := range p.statistics {
-					values[j][i] = s.of(p.setting, v)
+				for j, of := range p.statistics {
+					out.values[j][i] = of.of(s, v)
+				}
+				for j := range s.holders() * s.rounds {
+					part.along.add(v.along[j])
+					part.rate.add(v.rate[j])
 				}
 			}
 			return nil
 		})
 	}
 	if err := workers.Wait(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return values, ledgers, nil
+	for i := range parts {
+		out.along.merge(parts[i].along)
+		out.rate.merge(parts[i].rate)
+	}
+	return out, nil
 }

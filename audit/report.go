@@ -20,6 +20,7 @@ type Report struct {
 	Delta             float64      `json:"delta"`
 	Probe             string       `json:"probe"`
 	Fault             Fault        `json:"fault"`
+	FaultSize         float64      `json:"fault_size"` // 0 if it has none
 	Runner            Runner       `json:"runner"`
 	Seed              uint64       `json:"seed"`
 	Runs              int          `json:"runs"` // as asked for, see Options
@@ -28,13 +29,25 @@ type Report struct {
 	Accountant        string       `json:"accountant"` // whose bound epsilon_upper is
 	Kind              dp.Kind      `json:"kind"`       // what the accountant's answer is: an interval, an upper bound …
 	LowerKind         string       `json:"lower_kind"`
-	Tests             int          `json:"tests"` // how many tests share 1 - confidence
+	Tests             int          `json:"tests"` // how many bounds and checks share 1 - confidence
 	Probes            []Finding    `json:"probes"`
+	Checks            []Check      `json:"checks"`
+	Failed            int          `json:"failed"` // how many checks failed
 	Seconds           float64      `json:"seconds"`
 }
 
-// newReport returns the report of all that the probes found.
-func newReport(o Options, tests int, all []Finding, took time.Duration) *Report {
+// Alarm reports whether the mechanism was found to be another than is claimed: an
+// ε is refuted, or a check failed.
+func (r *Report) Alarm() bool { return r.Violated || r.Failed > 0 }
+
+// newReport returns the report of all that was found.
+func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Duration) *Report {
+	failed := 0
+	for _, c := range checks {
+		if c.Failed {
+			failed++
+		}
+	}
 	best := all[0]
 	for _, p := range all[1:] {
 		if p.EpsilonLowerBound*best.EpsilonUpper > best.EpsilonLowerBound*p.EpsilonUpper {
@@ -44,16 +57,20 @@ func newReport(o Options, tests int, all []Finding, took time.Duration) *Report 
 	return &Report{
 		EpsilonLowerBound: best.EpsilonLowerBound, EpsilonUpper: best.EpsilonUpper, Violated: best.Violated,
 		Confidence: o.Confidence, Delta: best.Delta, Probe: best.Probe,
-		Fault: o.Fault, Runner: o.Runner, Seed: o.Seed, Runs: o.Runs,
+		Fault: o.Fault, FaultSize: o.size(), Runner: o.Runner, Seed: o.Seed, Runs: o.Runs,
 		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind,
 		LowerKind: "statistical",
-		Tests:     tests, Probes: all, Seconds: took.Seconds(),
+		Tests:     a.tests, Probes: all, Checks: checks, Failed: failed, Seconds: took.Seconds(),
 	}
 }
 
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it; fault planted: %s.\n", r.Runner, r.Fault)
+	planted := string(r.Fault)
+	if unit := r.Fault.Unit(); unit != "" {
+		planted += fmt.Sprintf(" of size %v (%s)", r.FaultSize, unit)
+	}
+	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it; fault planted: %s.\n", r.Runner, planted)
 	fmt.Fprintf(w, "%s adjacency, %s sampling; claimed per record by %s.\n\n", r.Adjacency, r.Sampling, r.Accountant)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\n")
@@ -70,19 +87,49 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := r.writeChecks(w); err != nil {
+		return err
+	}
 	conclusion := "No violation was found. That proves nothing: the claimed ε is proved, not measured."
 	switch {
 	case r.Violated:
 		conclusion = fmt.Sprintf("VIOLATED: at δ = %s ε is at least %s, not at most %s as claimed (probe %s).",
 			decimal.Up(r.Delta, shownDigits), decimal.Down(r.EpsilonLowerBound, shownDigits),
 			decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
+	case r.Failed > 0:
+		conclusion = "NOT AS CLAIMED: what is sent is not the mechanism that is accounted. That bounds no ε."
 	case r.Fault != NoFault:
 		conclusion = "No violation was found: the planted fault was missed. More runs see more."
 	}
-	_, err := fmt.Fprintf(w, "\n%s\nAll %d lower bounds hold together with a confidence of %g %%. %.1f s.\n",
+	_, err := fmt.Fprintf(w, "\n%s\nAll %d bounds and checks hold together with a confidence of %g %%. %.1f s.\n",
 		conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
 }
+
+// writeChecks writes how many checks failed, and the first of them.
+func (r *Report) writeChecks(w io.Writer) error {
+	fmt.Fprintf(w, "\n%d of %d checks of what is sent failed.\n", r.Failed, len(r.Checks))
+	if r.Failed == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "world\tcheck\tsees\tmeasured\texpected\tp-value\n")
+	shown := 0
+	for _, c := range r.Checks {
+		if !c.Failed {
+			continue
+		}
+		if shown++; shown > shownChecks {
+			fmt.Fprintf(t, "…\n")
+			break
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%.4g\t%.1g\n", c.World, c.Name, c.Sees, c.Value, c.Expected, c.PValue)
+	}
+	return t.Flush()
+}
+
+// shownChecks is how many failed checks are shown.
+const shownChecks = 10
 
 // shownDigits is how many digits of a bound are shown.
 const shownDigits = 4

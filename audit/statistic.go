@@ -3,8 +3,6 @@ package audit
 import (
 	"math"
 	"slices"
-
-	"proactivedp/data"
 )
 
 // statistic is a number that the adversary makes of a view; it is larger with
@@ -15,20 +13,24 @@ type statistic struct {
 }
 
 // likelihood is the logarithm of the likelihood ratio of the mechanism that is
-// claimed, the best test there is of it (Neyman and Pearson): of each release of
-// a client that holds the canary, (1-q)N(0, σ²) + qN(1, σ²) over N(0, σ²).
+// claimed, the best test there is of it (Neyman and Pearson), where the other
+// records are orthogonal to the canary: of each release of a client that holds it,
+// (1-q)N(0, σ²) + qN(1, σ²) over N(0, σ²), or, if the canary is replaced by its
+// opposite, over (1-q)N(0, σ²) + qN(-1, σ²).
 var likelihood = statistic{"likelihood-ratio", func(s setting, v *view) float64 {
-	holders := s.clients
-	if s.partition == data.Shard {
-		holders = 1
-	}
-	q, total := s.rate(), 0.0
-	for _, x := range v.along[:holders*s.rounds] {
+	mixture := func(x, q float64) float64 {
 		one := float64(2*x-1) / (2 * s.sigma * s.sigma)
-		if q < 1 {
-			one = math.Log1p(q * math.Expm1(one))
+		if q == 1 {
+			return one
 		}
-		total += one
+		return math.Log1p(q * math.Expm1(one))
+	}
+	total := 0.0
+	for i, x := range v.along[:s.holders()*s.rounds] {
+		total += mixture(x, v.rate[i])
+		if s.neighbour != nil {
+			total -= mixture(-x, v.rate[i])
+		}
 	}
 	return total
 }}
@@ -39,6 +41,16 @@ var spread = statistic{"spread", func(s setting, v *view) float64 {
 	widest := 0.0
 	for one := range slices.Chunk(v.along, s.rounds) {
 		widest = max(widest, slices.Max(one)-slices.Min(one))
+	}
+	return widest
+}}
+
+// apart is the largest distance between the releases of two clients in one round,
+// along the canary's direction: noise that they share cancels in it.
+var apart = statistic{"distance-of-clients", func(s setting, v *view) float64 {
+	widest := 0.0
+	for i, x := range v.along[s.rounds:] {
+		widest = max(widest, math.Abs(x-v.along[i%s.rounds]))
 	}
 	return widest
 }}

@@ -14,7 +14,7 @@ import (
 // of the canary, the data set's record 0, beyond what the others add on average.
 type lens struct {
 	direction  []float32 // of norm 1
-	background float64
+	background float64   // of all the others together
 }
 
 // newLens looks where the setting's gradients are at the start, and so, with
@@ -33,15 +33,7 @@ func newLens(s setting) (lens, error) {
 		return lens{}, err
 	}
 	scale(canary, float32(1/math.Sqrt(f32.SumSquares(canary))))
-	return lens{canary, s.rate() * dot(others, canary)}, nil
-}
-
-func dot(x, y []float32) float64 {
-	sum := 0.0
-	for i := range x {
-		sum += float64(float64(x[i]) * float64(y[i]))
-	}
-	return sum
+	return lens{canary, dot(others, canary)}, nil
 }
 
 // view is what the adversary saw of one run, by client and round. Clients write
@@ -49,18 +41,24 @@ func dot(x, y []float32) float64 {
 type view struct {
 	lens
 	rounds int
+	places float64
+	rate   []float64 // the sample rate of each release, which is public
 	along  []float64 // how far each release goes in the canary's direction
 	silent []bool    // which releases were zero in all places
 }
 
 func newView(l lens, s setting) *view {
 	n := s.clients * s.rounds
-	return &view{l, s.rounds, make([]float64, n), make([]bool, n)}
+	return &view{
+		lens: l, rounds: s.rounds, places: float64(s.places),
+		rate: make([]float64, n), along: make([]float64, n), silent: make([]bool, n),
+	}
 }
 
 func (v *view) see(c *sim.Client, u []float32, _ *sim.Workspace) error {
 	at := c.ID()*v.rounds + c.Round()
-	v.along[at] = dot(u, v.direction) - v.background
+	v.rate[at] = float64(c.Size()) / v.places
+	v.along[at] = dot(u, v.direction) - v.rate[at]*v.background
 	v.silent[at] = !slices.ContainsFunc(u, func(x float32) bool { return x != 0 })
 	return nil
 }

@@ -6,10 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/sim"
-	"proactivedp/sim/clock"
 )
 
 // tinyStep keeps the parameters where they are, in effect, so that the gradients
@@ -20,29 +18,21 @@ const tinyStep = 1e-9
 // world is one of the two data sets that the adversary must tell apart: the
 // setting with some records absent. It runs one training at a time.
 type world struct {
-	name  string
-	probe string
-	o     *Options
-	cfg   sim.Config
+	name   string
+	probe  string
+	o      *Options
+	cfg    sim.Config
+	s      setting
+	absent []bool
+	why    sim.HappeningKind // what happened last on the virtual clock, if there is a wire
+	first  sim.Roots         // those of the first of two legs, as the run under way is one
 }
 
 // newWorld prepares runs without the absent records (by row of the data), in
-// which see is shown everything that is sent.
+// which see is shown everything that is released.
 func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Substitute) *world {
-	w := &world{name: name, probe: probe, o: o}
-	w.cfg = sim.Config{
-		Model: without{s.model, absent}, Rows: s.rows(), Partition: s.partition,
-		Mechanism: dp.Mechanism{
-			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: clip, NoiseMultiplier: s.sigma,
-			DatasetSize: s.places, Sizes: dp.ConstantSizes(s.size),
-		},
-		GradComps:  s.rounds * s.size,
-		Delay:      sim.AtMost(1),
-		Steps:      sim.StepSize{Eta0: tinyStep, Decay: sim.NoDecay},
-		Timing:     clock.DefaultTiming(),
-		Substitute: (*sim.Client).Release,
-	}
-	o.Fault.plant(&w.cfg, absent)
+	w := &world{name: name, probe: probe, o: o, cfg: s.config(absent), s: s, absent: absent}
+	o.Fault.plant(w, o.size())
 	release := w.cfg.Substitute
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := release(c, u, ws); err != nil {
@@ -53,15 +43,41 @@ func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.
 	return w
 }
 
+// onWire shows see each update as it is put on its way.
+func (w *world) onWire(see func(sim.Update)) {
+	send := w.cfg.Wire
+	w.cfg.Wire = func(u sim.Update) {
+		if send != nil {
+			send(u)
+		}
+		see(u)
+	}
+}
+
 // run trains once, with randomness of its own.
 func (w *world) run(ctx context.Context, number int) (*sim.Result, error) {
-	w.cfg.Roots = sim.SharedRoots(rng.New(w.seed(number)), w.cfg.Clients())
+	w.first = sim.SharedRoots(rng.New(w.seed(number)), w.cfg.Clients())
+	w.cfg.Roots = w.first
+	return w.train(ctx)
+}
+
+// leg trains once: run 0 or 1 of the release to which two numbers belong.
+func (w *world) leg(ctx context.Context, number int) (*sim.Result, error) {
+	w.first = sim.SharedRoots(rng.New(w.seed(number/2)), w.cfg.Clients())
+	w.cfg.Roots = w.first.ForRun(uint64(number % 2))
+	return w.train(ctx)
+}
+
+func (w *world) train(ctx context.Context) (*sim.Result, error) {
 	if w.o.Runner == Hogwild {
 		return sim.Hogwild(ctx, &w.cfg, nil)
 	}
 	v, err := sim.NewVirtual(&w.cfg, sim.Perf{}, nil)
 	if err != nil {
 		return nil, err
+	}
+	if w.cfg.Wire != nil {
+		v.Record(func(h sim.Happening) { w.why = h.Kind })
 	}
 	return v.Run(ctx)
 }

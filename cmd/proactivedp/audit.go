@@ -15,6 +15,7 @@ import (
 // it found, and the status says the rest.
 var (
 	errViolated = errors.New("audit: the claimed guarantee is violated")
+	errBroken   = errors.New("audit: what is sent is not the mechanism that is claimed")
 	errNotFound = errors.New("audit: the planted fault was not found")
 )
 
@@ -23,6 +24,8 @@ func newAudit() *cobra.Command {
 	o.Workers = runtime.GOMAXPROCS(0)
 	var fault, runner = string(o.Fault), string(o.Runner)
 	var asJSON bool
+	var out string
+	audits := 50
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
@@ -31,28 +34,36 @@ with a canary record and without, by the same clients and server as train, and t
 apart by all that the clients send. Where that works better than the certified upper
 bound of the accountant pld allows, the guarantee is violated.
 
-All lower bounds of all probes hold together with --confidence. A violation is proof,
-up to that; that none was found proves nothing.
+What is sent is also held against what it should be: independent noise of the right
+size on every coordinate, in every client, round and training, sums of clipped
+gradients, samples of the right size, and messages that are the same when they are
+sent again. A check that fails says that another mechanism was run; it bounds no ε.
+
+All bounds and checks hold together with --confidence. A violation is proof, up to
+that; that none was found proves nothing.
 
 --fault breaks the mechanism on purpose, to see that the audit finds it:
 
-  half-noise          the noise has half its standard deviation
-  no-clip             gradients are not clipped
-  fixed-sample        the same records in every round, no randomness
-  reused-noise        the noise of round 0 in every round
-  silent-empty-batch  an empty sample sends zero, without noise
-  batch-clip          the sum of the batch is clipped, not each gradient
+` + faultTable() + `
+With --out the audit is made --audits times for every fault, of every size that at
+least half of them find, and what is found how often is written to a folder, which
+says what an audit can see. It goes on where it was interrupted.
 
-The exit status is 3 if the whole mechanism is found to violate its guarantee, or a
-planted fault is not found.`,
+The exit status is 3 if the whole mechanism is found to be another than is claimed,
+or a planted fault is not found.`,
 		Example: `  proactivedp audit
   proactivedp audit --fault batch-clip --json
-  proactivedp audit --runner hogwild --seed 7`,
+  proactivedp audit --fault less-noise --fault-size 0.95
+  proactivedp audit --runner hogwild --seed 7
+  proactivedp audit --runs 2000 --out out/audit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
 			if err := o.Validate(); err != nil {
 				return usage(err)
+			}
+			if out != "" {
+				return survey(cmd, out, o, audits)
 			}
 			r, err := audit.Run(cmd.Context(), o)
 			if err != nil {
@@ -68,7 +79,9 @@ planted fault is not found.`,
 				return err
 			case whole && r.Violated:
 				return errViolated
-			case !whole && !r.Violated:
+			case whole && r.Alarm():
+				return errBroken
+			case !whole && !r.Alarm():
 				return errNotFound
 			}
 			return nil
@@ -76,6 +89,8 @@ planted fault is not found.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(faultNames(), ", "))
+	f.Float64Var(&o.FaultSize, "fault-size", 0,
+		"how large the fault is, if it comes in sizes; 0: the one above")
 	f.StringVar(&runner, "runner", runner, "virtual (repeatable) or hogwild (free-running goroutines)")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
 	countVar(f, &o.Runs, "runs", o.Runs,
@@ -83,9 +98,44 @@ planted fault is not found.`,
 			audit.MinRuns, audit.MaxRuns))
 	f.Float64Var(&o.Delta, "delta", o.Delta,
 		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
-	f.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all lower bounds together, in [0.5, 1 - 1e-9]")
+	f.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
 	countVar(f, &o.Workers, "workers", o.Workers,
 		"runs at the same time, at least 1; never changes the result of virtual")
+	f.StringVar(&out, "out", "", "make a survey of all faults, into this folder")
+	countVar(f, &audits, "audits", audits, "audits of each cell of a survey, at least 1")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// survey measures what an audit finds.
+func survey(cmd *cobra.Command, dir string, o audit.Options, audits int) error {
+	for _, name := range []string{"fault", "fault-size", "runner", "json"} {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("audit: --%s goes without --out: a survey has all faults and both runners", name))
+		}
+	}
+	if audits < 1 {
+		return usage(fmt.Errorf("audit: --audits = %d, must be at least 1", audits))
+	}
+	err := audit.Survey(cmd.Context(), dir, o, audits, func(p audit.Power) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault, p.Size,
+			p.Runner, p.Found, p.Audits, p.Runs)
+	})
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", dir)
+	}
+	return err
+}
+
+// faultTable lists the faults, with their sizes.
+func faultTable() string {
+	var b strings.Builder
+	for _, f := range audit.Faults()[1:] {
+		fmt.Fprintf(&b, "  %-20s%s", f, f.About())
+		if f.Unit() != "" {
+			fmt.Fprintf(&b, "; size: %s, %v", f.Unit(), f.Sizes()[0])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }

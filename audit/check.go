@@ -1,0 +1,232 @@
+package audit
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"proactivedp/dp"
+)
+
+// Sight says what is needed to make a check.
+type Sight string
+
+// What checks see.
+const (
+	Releases Sight = "releases" // what the adversary sees: all that is sent, and not the seeds
+	Seeds    Sight = "seeds"    // the seeds as well
+)
+
+// Check is a test of whether what was released is what the mechanism prescribes:
+// the sum of the sample's clipped gradients and independent Gaussian noise. It
+// bounds no ε: it says that something else was run.
+type Check struct {
+	World    string  `json:"world"`
+	Name     string  `json:"check"`
+	Sees     Sight   `json:"sees"`
+	Value    float64 `json:"value"`    // what was measured
+	Expected float64 `json:"expected"` // and what it should be, or at most
+	PValue   float64 `json:"p_value"`  // probability of a value so far off, or farther, of a whole mechanism
+	Failed   bool    `json:"failed"`   // the p-value is below the level of one test
+}
+
+// Every p-value below is exact, or that of the normal law for a sum of hundreds of
+// terms or more, of light tails.
+
+// twoSided is the probability that a standard normal number is as far from 0.
+func twoSided(z float64) float64 {
+	if math.IsNaN(z) {
+		return 1
+	}
+	return math.Erfc(math.Abs(z) / math.Sqrt2)
+}
+
+// cubeRoot is, for a sum of n squares of standard normal numbers, about standard
+// normal, in the tails too (E. Wilson, M. Hilferty, "The distribution of
+// chi-square", PNAS 17, 1931).
+func cubeRoot(squares, n float64) float64 {
+	v := 2 / (9 * n)
+	return (math.Cbrt(squares/n) - (1 - v)) / math.Sqrt(v)
+}
+
+// checks tests a tally. Which checks there are depends on the sheet alone.
+func (t *tally) checks(world string) []Check {
+	var all []Check
+	add := func(name string, sees Sight, value, expected, p float64) {
+		all = append(all, Check{World: world, Name: name, Sees: sees, Value: value, Expected: expected, PValue: min(1, p)})
+	}
+	n, d := float64(t.runs*t.releases()), float64(len(t.free))
+	draws := n * d
+
+	squares, least, most, worst := 0.0, math.Inf(1), 0.0, 0.0
+	for _, x := range t.square {
+		squares += x
+		least, most = min(least, x), max(most, x)
+		worst = max(worst, math.Abs(cubeRoot(x, n)))
+	}
+	add("noise", Releases, math.Sqrt(squares/draws), 1, twoSided(cubeRoot(squares, draws)))
+	extreme := least
+	if cubeRoot(most, n) > -cubeRoot(least, n) {
+		extreme = most
+	}
+	add("noise-by-coordinate", Releases, math.Sqrt(extreme/n), 1, d*twoSided(worst))
+	farthest := 0.0
+	for _, x := range t.total {
+		if math.Abs(x) > math.Abs(farthest) {
+			farthest = x
+		}
+	}
+	add("mean-by-coordinate", Releases, farthest/n, 0, d*twoSided(farthest/math.Sqrt(n)))
+	distance, bins := t.shape()
+	add("noise-shape", Releases, distance/bins, 1, mathext.GammaIncRegComp(bins/2, distance/2))
+	if len(t.free) >= blockLength {
+		repeated, blocks := float64(t.repeated()), float64(len(t.blocks))
+		p := 1.0
+		if repeated > 0 { // two blocks have the same hash by chance; the numbers themselves are the same more rarely
+			p = blocks * blocks * 0x1p-65
+		}
+		add("noise-repeats", Releases, repeated, 0, p)
+	}
+
+	t.between(add, "noise", t.pairs, draws/float64(t.releases()))
+	add("noise-between-legs", Releases, t.legs/(float64(t.legged*t.releases())*d), 0,
+		twoSided(t.legs/math.Sqrt(float64(t.legged*t.releases())*d)))
+	if len(t.marks) > 0 {
+		t.between(add, "samples", t.marked, float64(t.runs*len(t.marks)))
+		farthest := 0.0
+		for _, x := range t.mark {
+			if math.Abs(x) > math.Abs(farthest) {
+				farthest = x
+			}
+		}
+		add("sampled-by-record", Releases, farthest/n, 0, float64(len(t.marks))*twoSided(farthest/math.Sqrt(n)))
+	}
+
+	add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))
+	// The variance of a standardised number's square is 2 and the number's fourth
+	// cumulant: it is taken for as many normal numbers as have that.
+	like := n * 2 * n / (2*n + t.fourth)
+	add("sum-variance", Releases, t.sumSq/n, 1, twoSided(cubeRoot(t.sumSq/n*like, like)))
+	if len(t.free) >= 64 {
+		add("sum-against-noise", Releases, t.louder/n, 0, twoSided(t.louder/math.Sqrt(n)))
+	}
+	if t.storm {
+		p := 1.0
+		if t.other > 0 {
+			p = 0
+		}
+		add("sent-again", Releases, float64(t.other), 0, p)
+	}
+	p := 1.0
+	if t.off > 1 {
+		p = 0
+	}
+	add("replay", Seeds, t.off, 1, p)
+	return all
+}
+
+// between adds the checks of whether releases of a run go together: of clients in a
+// round, of rounds of a client, and of any two. products are sums of so many
+// products of independent standardised numbers.
+func (t *tally) between(
+	add func(string, Sight, float64, float64, float64), name string, products [][]float64, terms float64,
+) {
+	clients, rounds, worst := 0.0, 0.0, 0.0
+	sameRound, sameClient, pairs := 0.0, 0.0, 0.0
+	for a := range products {
+		for b, x := range products[a][:a] {
+			pairs++
+			if math.Abs(x) > math.Abs(worst) {
+				worst = x
+			}
+			switch {
+			case a%t.rounds == b%t.rounds:
+				clients += x
+				sameRound++
+			case a/t.rounds == b/t.rounds:
+				rounds += x
+				sameClient++
+			}
+		}
+	}
+	add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound)))
+	add(name+"-between-rounds", Releases, rounds/(terms*sameClient), 0, twoSided(rounds/math.Sqrt(terms*sameClient)))
+	add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))
+}
+
+// shape returns the chi-square distance of the noise from a normal law, and how many
+// degrees of freedom it has. Bins in which fewer than 50 draws are expected are
+// taken together with the next towards the middle.
+func (t *tally) shape() (distance, freedom float64) {
+	const least = 50
+	total := 0
+	for _, n := range t.bins {
+		total += n
+	}
+	edge := func(i int) float64 { // where bin i ends
+		if i > lastBin {
+			return math.Inf(1)
+		}
+		return float64(i)/binsPerStd - lastBin/2/binsPerStd
+	}
+	freedom = -1
+	half := len(t.bins) / 2
+	for _, side := range []int{1, -1} {
+		seen, expected := 0.0, 0.0
+		for i := range half {
+			at := i
+			if side < 0 {
+				at = len(t.bins) - 1 - i
+			}
+			below := math.Inf(-1)
+			if at > 0 {
+				below = edge(at - 1)
+			}
+			seen += float64(t.bins[at])
+			expected += float64(total) * (distuv.UnitNormal.CDF(edge(at)) - distuv.UnitNormal.CDF(below))
+			if expected >= least || i == half-1 {
+				if expected > 0 {
+					distance += (seen - expected) * (seen - expected) / expected
+					freedom++
+				}
+				seen, expected = 0, 0
+			}
+		}
+	}
+	return distance, max(freedom, 1)
+}
+
+// push tests whether the canary moves a release in its direction by no more than is
+// claimed: C if it is removed, 2C if it is replaced, as often as it is sampled.
+func push(world string, with, without *outcome) Check {
+	m := with.cfg.Mechanism
+	allowed := with.rate.mean() * m.ClipNorm
+	if m.Adjacency == dp.ReplaceOne {
+		allowed *= 2
+	}
+	a, b := with.along, without.along
+	moved := a.mean() - b.mean()
+	z := (moved - allowed) / math.Sqrt(a.variance()/a.n+b.variance()/b.n)
+	return Check{
+		World: world, Name: "push", Sees: Releases, Value: moved, Expected: allowed, PValue: math.Erfc(z/math.Sqrt2) / 2,
+	}
+}
+
+// moments are of numbers that are added one by one.
+type moments struct{ n, sum, squares float64 }
+
+func (m *moments) add(x float64) {
+	m.n++
+	m.sum += x
+	m.squares += float64(x * x)
+}
+
+func (m *moments) merge(o moments) {
+	m.n += o.n
+	m.sum += o.sum
+	m.squares += o.squares
+}
+
+func (m *moments) mean() float64     { return m.sum / m.n }
+func (m *moments) variance() float64 { return max(0, m.squares/m.n-m.mean()*m.mean()) }

@@ -1,0 +1,213 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"proactivedp/dp"
+	"proactivedp/rng"
+)
+
+// The p-values of checks of the whole mechanism are those of nothing: of all that see
+// no seeds, in some audits, about one in a hundred is below 0.01. Bonferroni's make
+// that fewer, and checks of one run go together a little. That three times as many are
+// has a probability below 1e-3 if they are independent, by Bin(3·132, 0.01); the seeds
+// are fixed.
+func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
+	low, all := 0, 0
+	for seed := range 3 {
+		o := options(NoFault, 1000)
+		o.Seed = uint64(100 + seed)
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Checks {
+			if c.Failed {
+				t.Errorf("seed %d: %+v", o.Seed, c)
+			}
+			if all++; c.PValue < 0.01 {
+				low++
+			}
+		}
+	}
+	if low > 3*all/100 {
+		t.Errorf("%d of %d p-values are below 0.01", low, all)
+	}
+}
+
+// Every fault is found at its plainest size by what needs no seeds, by either runner
+// that it can be planted in, though the ε of hardly any is refuted in so few runs.
+func TestEveryFaultIsFound(t *testing.T) {
+	for _, runner := range []Runner{Virtual, Hogwild} {
+		for _, f := range Faults()[1:] {
+			o := options(f, 1000)
+			if o.Runner = runner; f.onWire() && runner == Hogwild {
+				continue
+			}
+			p, err := MeasurePower(t.Context(), o, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Found != 1 || p.By == "" {
+				t.Errorf("%s was not found with %s: %+v", f, runner, p)
+			}
+		}
+	}
+}
+
+// Faults that the bounds on ε need a hundred thousand runs for, or never see, are
+// found in 2000, by the check that was made for them.
+func TestChecksFindWhatBoundsMiss(t *testing.T) {
+	for _, c := range []struct {
+		fault       Fault
+		size        float64
+		world, name string
+	}{
+		{LessNoise, 0.8, "crowd", "noise"},
+		{LessNoise, 0.99, "crowd", "noise"},
+		{BareCoordinates, 0.001, "crowd", "noise-by-coordinate"},
+		{CutNoise, 3, "crowd", "noise-shape"},
+		{CoarseGenerator, 16, "crowd", "noise-repeats"},
+		{OpenShare, 0.1, "full", "sum"},
+		{OpenShare, 0.005, "full", "sum"},
+		{ReusedNoise, 0.1, "crowd", "noise-between-rounds"},
+		{SharedNoise, 0.1, "crowd", "noise-between-clients"},
+		{SharedLegs, 0.1, "crowd", "noise-between-legs"},
+		{LooseClip, 1.01, "full", "sum"},
+		{LargeSample, 1.1, "crowd", "sum"},
+		{RepeatedSample, 0.3, "crowd", "samples-between-rounds"},
+		{SharedSample, 0.3, "crowd", "samples-between-clients"},
+		{FreshResend, 0.1, "storm", "sent-again"},
+		{FreshDuplicate, 0.1, "storm", "sent-again"},
+	} {
+		o := options(c.fault, 2000)
+		o.FaultSize = c.size
+		a, err := newAudit(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(a.watches, func(w watch) bool { return w.name == c.world })
+		checks, err := a.watch(t.Context(), a.watches[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, check := range checks {
+			found = found || check.Name == c.name && check.Failed && check.Sees == Releases
+		}
+		if !found {
+			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, checks)
+		}
+	}
+}
+
+// Noise that clients share costs all of the guarantee: the difference of two releases
+// has none, and the lower bound on ε says so without a check.
+func TestSharedNoiseRefutesTheClaim(t *testing.T) {
+	f := find(t, "pair", options(SharedNoise, 600))
+	if !f.Violated || f.by() != "distance-of-clients, with/without" {
+		t.Errorf("ε ≥ %v by %s, claimed %v", f.EpsilonLowerBound, f.by(), f.EpsilonUpper)
+	}
+}
+
+// The replay is of the mechanism as it is: a fault that no statistic of so few runs
+// sees is another mechanism all the same.
+func TestReplaySeesTheFinestFault(t *testing.T) {
+	o := options(LessNoise, MinRuns)
+	o.FaultSize = 0.9999
+	p, err := MeasurePower(t.Context(), o, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Found != 0 || p.Replayed != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// The cube root of a chi-square number is normal as far out as the level of a check:
+// its exact tail (distuv's) agrees within a tenth.
+func TestCubeRootInTheTails(t *testing.T) {
+	for _, c := range []struct{ n, squares float64 }{{240, 360}, {240, 150}, {5000, 5500}, {1e6, 1.006e6}} {
+		got := twoSided(cubeRoot(c.squares, c.n)) / 2
+		want := chiSquareTail(c.n, c.squares)
+		near(t, fmt.Sprintf("tail of %v of %v", c.squares, c.n), got, want, 0.1)
+	}
+}
+
+// chiSquareTail is the probability of being farther out, on the same side of n.
+func chiSquareTail(n, squares float64) float64 {
+	if squares > n {
+		return mathext.GammaIncRegComp(n/2, squares/2)
+	}
+	return mathext.GammaIncReg(n/2, squares/2)
+}
+
+// Mean and variance of a release in the direction of the sum are those of samples
+// that are drawn, within five standard errors; Poisson's fourth cumulant is that of
+// independent coins.
+func TestSumOfSamples(t *testing.T) {
+	for _, sampling := range []dp.Sampling{dp.Poisson, dp.FixedSize} {
+		h, err := newSheet(crowd(12, 4, setting{clients: 1, rounds: 1, size: 3, sigma: 0.5, sampling: sampling}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const draws = 40_000
+		m := h.mechanism()
+		s := rng.New(1).Stream(rng.Sampling, 0, 0)
+		var seen moments
+		var scratch dp.SampleScratch
+		for range draws {
+			x := 0.0
+			for _, i := range m.SampleOf(nil, h.size, s, &scratch) {
+				x += h.along[i]
+			}
+			seen.add(x + h.sigma*s.Normal())
+		}
+		mean, variance, fourth := h.sum(h.rate())
+		if z := (seen.mean() - mean) / math.Sqrt(variance/draws); math.Abs(z) > 5 {
+			t.Errorf("%s: mean %v, want %v", sampling, seen.mean(), mean)
+		}
+		error := math.Sqrt((2*variance*variance + math.Abs(fourth)) / draws)
+		if math.Abs(seen.variance()-variance) > 5*error {
+			t.Errorf("%s: variance %v, want %v", sampling, seen.variance(), variance)
+		}
+	}
+}
+
+// Two equal blocks of noise are seen, wherever they are, and unequal ones are not.
+func TestRepeatedBlocks(t *testing.T) {
+	tally := &tally{}
+	for i := range 1000 {
+		tally.blocks = append(tally.blocks, hashed([]float32{float32(i), 1, 2, 3}))
+	}
+	if got := tally.repeated(); got != 0 {
+		t.Errorf("%d repeated, want none", got)
+	}
+	tally.blocks = append(tally.blocks, hashed([]float32{7, 1, 2, 3}))
+	if got := tally.repeated(); got != 1 {
+		t.Errorf("%d repeated, want 1", got)
+	}
+}
+
+func TestFaultSizesAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		fault  Fault
+		size   float64
+		runner Runner
+		ok     bool
+	}{
+		{LessNoise, 0.5, Virtual, true}, {LessNoise, 1.5, Virtual, false}, {LessNoise, math.NaN(), Virtual, false},
+		{HalfNoise, 0.5, Virtual, false}, {NoFault, 1, Virtual, false}, {FreshResend, 0, Hogwild, false},
+	} {
+		o := options(c.fault, MinRuns)
+		o.FaultSize, o.Runner = c.size, c.runner
+		if err := o.Validate(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

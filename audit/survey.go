@@ -1,0 +1,197 @@
+package audit
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+	"proactivedp/internal/version"
+)
+
+// The files of a survey.
+const (
+	surveyTable  = "data.csv"
+	surveyReadme = "README.md"
+	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
+)
+
+// Survey measures the power of audits with every fault, of each size as long as at
+// least half of the audits find it, and how often a whole mechanism gives a false
+// alarm. It writes what it found into the folder: every cell as soon as it is
+// measured, and a page at the end. A cell that is there already, of the same options
+// and the same build of the program, is not measured again. Fault and Runner of the
+// options are ignored; show is called with every cell.
+func Survey(ctx context.Context, dir string, o Options, audits int, show func(Power)) error {
+	o.Fault, o.FaultSize, o.Runner = NoFault, 0, Virtual
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if audits < 1 {
+		return fmt.Errorf("audit: audits = %d, must be at least 1", audits)
+	}
+	if _, err := report.HoldsOurs(dir, surveyReadme, surveyMark, "one of a survey"); err != nil {
+		return err
+	}
+	if _, err := report.HoldsOurs(dir, surveyTable, strings.Join(surveyHeader, ","), "one of a survey"); err != nil {
+		return err
+	}
+	s := &survey{dir: dir, o: o, audits: audits, show: show}
+	if err := s.read(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if err := s.measure(ctx); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, surveyReadme), func(w io.Writer) error {
+		_, err := io.WriteString(w, surveyMark+s.page())
+		return err
+	})
+}
+
+type survey struct {
+	dir    string
+	o      Options
+	audits int
+	show   func(Power)
+	known  map[string]Power // cells of this survey that were found in the folder, by what was measured
+	cells  []Power
+}
+
+// measure measures all cells.
+func (s *survey) measure(ctx context.Context) error {
+	for _, p := range faults {
+		sizes := p.sizes
+		if len(sizes) == 0 {
+			sizes = []float64{0}
+		}
+		for _, size := range sizes {
+			o := s.o
+			o.Fault, o.FaultSize = p.fault, size
+			cell, err := s.cell(ctx, o, s.audits)
+			if err != nil {
+				return err
+			}
+			if 2*cell.Found < cell.Audits {
+				break
+			}
+		}
+	}
+	for _, p := range faults {
+		if p.fault.onWire() {
+			continue
+		}
+		o := s.o
+		o.Fault, o.Runner = p.fault, Hogwild
+		if _, err := s.cell(ctx, o, s.audits); err != nil {
+			return err
+		}
+	}
+	o := s.o
+	o.Runs = DefaultOptions().Runs
+	_, err := s.cell(ctx, o, fullAudits)
+	return err
+}
+
+// fullAudits is how many audits of the whole mechanism are made with the default
+// number of runs.
+const fullAudits = 20
+
+// cell measures a cell, unless it is known, and writes it.
+func (s *survey) cell(ctx context.Context, o Options, audits int) (Power, error) {
+	key := Power{Fault: o.Fault, Size: o.size(), Runner: o.Runner, Runs: o.Runs, Audits: audits}
+	p, known := s.known[s.record(key)[0]]
+	if !known {
+		var err error
+		if p, err = MeasurePower(ctx, o, audits); err != nil {
+			return p, err
+		}
+	}
+	s.cells = append(s.cells, p)
+	if s.show != nil {
+		s.show(p)
+	}
+	return p, atomicfile.Write(filepath.Join(s.dir, surveyTable), func(w io.Writer) error {
+		records := [][]string{surveyHeader}
+		for _, c := range s.cells {
+			records = append(records, s.record(c))
+		}
+		return csv.NewWriter(w).WriteAll(records)
+	})
+}
+
+var surveyHeader = []string{"cell", "fault", "size", "runner", "runs", "audits", "found", "power_at_least",
+	"power_at_most", "replay_found", "first_alarm"}
+
+// record is a cell as a line of the table. Its first field says all that it depends
+// on, the build of the program included.
+func (s *survey) record(p Power) []string {
+	low, high := p.Interval()
+	return []string{
+		fmt.Sprintf("%s %v %s runs=%d audits=%d seed=%d delta=%v confidence=%v source=%s", p.Fault, p.Size, p.Runner, p.Runs,
+			p.Audits, s.o.Seed, s.o.Delta, s.o.Confidence, version.Get().Source()),
+		string(p.Fault), fmt.Sprint(p.Size), string(p.Runner), strconv.Itoa(p.Runs), strconv.Itoa(p.Audits),
+		strconv.Itoa(p.Found), decimal.FixedDown(low, 3), decimal.FixedUp(high, 3), strconv.Itoa(p.Replayed), p.By,
+	}
+}
+
+// read reads the cells that the folder has.
+func (s *survey) read() error {
+	s.known = map[string]Power{}
+	path := filepath.Join(s.dir, surveyTable)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	defer f.Close()
+	const most = 1 << 20 // of bytes; a survey has some kilobytes
+	records, err := csv.NewReader(io.LimitReader(f, most)).ReadAll()
+	if err != nil {
+		return fmt.Errorf("audit: %s: %w", path, err)
+	}
+	for i, r := range records {
+		p, ok := parseCell(r)
+		if i > 0 && !ok {
+			return fmt.Errorf("audit: %s: line %d is no cell of a survey: remove the file to measure all anew", path, i+1)
+		}
+		if i > 0 && r[0] == s.record(p)[0] {
+			s.known[r[0]] = p
+		}
+	}
+	return nil
+}
+
+// parseCell is the inverse of survey.record, but for what is not in a Power.
+func parseCell(r []string) (p Power, ok bool) {
+	if len(r) != len(surveyHeader) {
+		return p, false
+	}
+	p = Power{Fault: Fault(r[1]), Runner: Runner(r[3]), By: r[10]}
+	var err error
+	if p.Size, err = strconv.ParseFloat(r[2], 64); err != nil {
+		return p, false
+	}
+	for _, part := range []struct {
+		to   *int
+		from string
+	}{{&p.Runs, r[4]}, {&p.Audits, r[5]}, {&p.Found, r[6]}, {&p.Replayed, r[9]}} {
+		if *part.to, err = strconv.Atoi(part.from); err != nil || *part.to < 0 {
+			return p, false
+		}
+	}
+	return p, p.Audits >= 1 && p.Found <= p.Audits
+}

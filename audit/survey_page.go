@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+	"proactivedp/internal/version"
+)
+
+// page says what was measured.
+func (s *survey) page() string {
+	var p report.Page
+	p.Title("What an audit finds")
+	p.Text("Made by `make audit` on %s, revision %s, %s, %s. Audits of %d runs with seeds from %d upwards, at "+
+		"a confidence of %g %% over all bounds and checks of an audit together, δ = %v.",
+		time.Now().UTC().Format(time.DateOnly), version.Get().Source(), cpu.Describe(), runtime.Version(),
+		s.o.Runs, s.o.Seed, 100*s.o.Confidence, s.o.Delta)
+	p.Section("False alarms")
+	p.Text("Of the whole mechanism. What is allowed is one audit in %.0f.", 1/(1-s.o.Confidence))
+	var rows [][]string
+	for _, c := range s.cells {
+		if c.Fault == NoFault {
+			_, high := c.Interval()
+			rows = append(rows, []string{string(c.Runner), fmt.Sprint(c.Runs), fmt.Sprintf("%d of %d", c.Found, c.Audits),
+				"≤ " + decimal.FixedUp(high, 3), fmt.Sprintf("%d of %d", c.Replayed, c.Audits)})
+		}
+	}
+	p.Table([]string{"runner", "runs", "false alarms", "95 % interval", "of the replay"}, rows)
+	p.Section("Faults")
+	p.Text("The size of each that is found with a power of 0.9 or more: the lower end of the 95 %% interval (Clopper " +
+		"and Pearson) is above 0.9. Beside it is the next finer size that was tried. What found it sees all that is " +
+		"sent and no seeds; the last column is the replay, which knows them, as far as an audit goes that ends at its " +
+		"first alarm. All cells are in [data.csv](data.csv).")
+	rows = nil
+	for _, f := range faults[1:] {
+		rows = append(rows, s.row(f))
+	}
+	p.Table([]string{"fault", "what is wrong", "a size is", "found", "audits", "95 % interval", "finer", "audits",
+		"first alarm", "replay"}, rows)
+	p.Section("Free-running goroutines")
+	p.Text("The same with the runner hogwild, each fault at its plainest size. Adapted sizes, churn, losses and " +
+		"duplicates are of the virtual clock.")
+	rows = nil
+	for _, c := range s.cells {
+		if c.Runner == Hogwild && c.Fault != NoFault {
+			low, _ := c.Interval()
+			rows = append(rows, []string{string(c.Fault), c.sized(), fmt.Sprintf("%d of %d", c.Found, c.Audits),
+				"≥ " + decimal.FixedDown(low, 3), c.By})
+		}
+	}
+	p.Table([]string{"fault", "size", "audits", "95 % interval", "first alarm"}, rows)
+	return p.String()
+}
+
+// row says of a fault which of its sizes is found, and which is not.
+func (s *survey) row(f planted) []string {
+	unit := f.unit
+	if unit == "" {
+		unit = "–"
+	}
+	var found, finer *Power
+	for i := range s.cells {
+		c := &s.cells[i]
+		if c.Fault != f.fault || c.Runner != Virtual {
+			continue
+		}
+		if finer = c; c.Shown() {
+			found, finer = c, nil
+		}
+	}
+	row := []string{string(f.fault), f.about, unit, "–", "–", "–", "–", "–", "–", "–"}
+	if found != nil {
+		low, high := found.Interval()
+		row[3], row[4] = found.sized(), fmt.Sprintf("%d of %d", found.Found, found.Audits)
+		row[5] = fmt.Sprintf("[%s, %s]", decimal.FixedDown(low, 3), decimal.FixedUp(high, 3))
+		row[8], row[9] = found.By, fmt.Sprintf("%d of %d", found.Replayed, found.Audits)
+	}
+	if finer != nil {
+		row[6], row[7] = finer.sized(), fmt.Sprintf("%d of %d", finer.Found, finer.Audits)
+	}
+	return row
+}
+
+// sized is the size for people.
+func (p Power) sized() string {
+	if p.Fault.Unit() == "" {
+		return "found"
+	}
+	return fmt.Sprint(p.Size)
+}

@@ -1,0 +1,38 @@
+package audit
+
+import (
+	"math"
+
+	"proactivedp/internal/f32"
+	"proactivedp/rng"
+)
+
+// noClip is the clipping norm that clips nothing.
+var noClip = math.Inf(1)
+
+func scale[T float32 | float64](u []T, by T) {
+	for i := range u {
+		u[i] *= by
+	}
+}
+
+// dot returns the inner product of vectors of equal lengths.
+func dot[X, Y float32 | float64](x []X, y []Y) float64 {
+	y = y[:len(x)]
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(float64(v) * float64(y[i]))
+	}
+	return sum
+}
+
+func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
+
+// addNormals adds the numbers of f32.AddNormal, N(0, std²), to every coordinate.
+func addNormals(x []float64, std float64, s *rng.Stream) {
+	noise := make([]float32, len(x))
+	f32.AddNormal(noise, std, s)
+	for i, v := range noise {
+		x[i] += float64(v)
+	}
+}
