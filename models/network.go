@@ -19,6 +19,7 @@ type Network struct {
 }
 
 var _ interface {
+	Bounded
 	Checker
 	Stochastic
 } = (*Network)(nil)
@@ -40,6 +41,7 @@ func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name,
 type networkScratch struct {
 	nn      *nn.Scratch
 	dropout *rng.Stream
+	wide    []float64 // of ClippedGradSum; nil until it is needed
 }
 
 // Name implements Model.
@@ -77,11 +79,35 @@ func (m *Network) NewScratch() Scratch { return &networkScratch{nn: m.net.NewScr
 // Draw implements Stochastic.
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
 
-// ClippedGradSum implements Model. Without clipping (clip = +Inf) no norms are
-// computed.
+// Shade implements Bounded: see nn.Rounding.
+func (m *Network) Shade() float64 { return nn.Rounding }
+
+// leastClip is the least finite clipping norm of a network: see nn.Rounding.
+const leastClip = 1e-21
+
+// ClippedGradSum implements Model.
 func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	s := scratch.(*networkScratch)
+	if s.wide == nil {
+		s.wide = make([]float64, m.NumParams())
+	}
+	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
+}
+
+// WideGradSum implements Bounded. Without clipping (clip = +Inf) no norms are
+// computed. A finite clip must be at least 1e-21, and a sample have at most
+// nn.MaxBatch records.
+func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	if n := b.Len(); n > nn.MaxBatch {
+		return fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums is not "+
+			"bounded", m.name, n, nn.MaxBatch)
+	}
 	var factor nn.Factor
 	if !math.IsInf(clip, 1) {
+		if clip < leastClip {
+			return fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip, leastClip)
+		}
+		clip /= 1 + m.Shade()
 		factor = func(norm float64) (float64, bool) { return ClipFactor(norm, clip) }
 	}
 	s := scratch.(*networkScratch)

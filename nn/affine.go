@@ -31,6 +31,7 @@ func (a *affine) size() int { return a.out * (a.in + 1) }
 
 // weights and biases return the layer's part of params.
 func (a *affine) weights(params []float32) []float32 { return params[a.weight:a.bias] }
+func (a *affine) weights64(sum []float64) []float64  { return sum[a.weight:a.bias] }
 func (a *affine) biases(params []float32) []float32  { return params[a.bias : a.bias+a.out] }
 
 func (a *affine) init(params []float32, s *rng.Stream) {

@@ -1,15 +1,21 @@
 package nn
 
-import "proactivedp/internal/f32"
+import (
+	"math"
+	"sort"
+
+	"proactivedp/internal/f32"
+)
 
 // dense is an affine map of all features.
 type dense struct {
 	affine
 	in, out *value
+	bias64  int // slot: the sum of the biases' gradients, [out][f32.WideLanes]
+	// The examples of the chunk, behind those before it whose bin is not full yet.
+	room    int // how many they can be
 	scaled  int // slot: the derivative times the clip factors, [out][example]
 	swapped int // slot: the input, [in/16][example][16]
-	width   int // floats in a row of the weights' sum, in whole vectors
-	ragged  int // slot: that sum, if the weights' own rows are not whole, or none
 }
 
 var _ learner = (*dense)(nil)
@@ -28,12 +34,10 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 }
 
 func (d *dense) place(n *Net) {
-	d.scaled = n.newFloats(d.out.size(), n.chunk)
-	d.swapped = n.newFloats(roundUp(d.in.size(), square), n.chunk)
-	d.width, d.ragged = roundUp(d.affine.in, f32.Lanes), none
-	if d.width > d.affine.in {
-		d.ragged = n.newFloats(d.affine.out*d.width, 1)
-	}
+	d.room = n.chunk*f32.Lanes + binSize
+	d.scaled = n.newFloats(d.affine.out*d.room, 1)
+	d.swapped = n.newFloats(roundUp(d.in.size(), square)/f32.Lanes*d.room, 1)
+	d.bias64 = n.newWides(d.affine.out * f32.WideLanes)
 }
 
 func (d *dense) forward(s *Scratch, from, to int) {
@@ -62,11 +66,7 @@ func (d *dense) backward(s *Scratch, from, to int) {
 	p.Mul(&s.product)
 }
 
-func (d *dense) start(s *Scratch) {
-	if d.ragged != none {
-		clear(s.float(d.ragged, 0))
-	}
-}
+func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 
 // norms adds (‖a‖² + 1)·‖δ‖²: the gradient is the outer product of δ with the
 // input a and, for the bias, 1.
@@ -80,48 +80,68 @@ func (d *dense) norms(s *Scratch, from, to int) {
 		f32.LaneSumSquares(a2, s.float(d.in.act, b)[:d.in.size()])
 		f32.LaneSumSquares(d2, s.float(d.out.delta, b)[:d.out.size()])
 		for l := range a2 {
-			s.norm2[b][l] += (a2[l] + 1) * d2[l]
+			s.norm2[b][l] += withinRange(a2[l]+1) * d2[l]
 		}
 	}
 }
 
-// sums adds Σ f·δ·(a, 1) over the examples.
+// withinRange returns the squared norm of an activation, or +Inf, which no factor
+// takes, if it is beyond 2^100: what a factor times a derivative loses below the least
+// float32 then matters to no clipping norm of 1e-21 or more.
+func withinRange(norm2 float64) float64 {
+	if norm2 > 0x1p100 {
+		return math.Inf(1)
+	}
+	return norm2
+}
+
+// sums adds Σ f·δ·(a, 1) over the examples of the bins that end with the chunk or in
+// it, and keeps the others.
 func (d *dense) sums(s *Scratch, from, to int) {
-	examples := (to - from) * f32.Lanes
-	scaled, swapped := s.floats[d.scaled].from(0), s.floats[d.swapped].from(0)
+	scaled, swapped := s.float(d.scaled, 0), s.float(d.swapped, 0)
+	done := sort.SearchInts(s.ends, s.first+1) // the bins before the chunk
+	begin := 0
+	if done > 0 {
+		begin = s.ends[done-1]
+	}
+	held := s.first - begin
 	for b := from; b < to; b++ {
-		at := (b - from) * f32.Lanes
+		at := held + (b-from)*f32.Lanes
 		delta := s.float(d.out.delta, b)[:d.out.size()]
-		f32.LaneScale(scaled[at:], examples, &s.factor[b], delta)
-		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
-		f32.SumLanes(d.biases(s.sum), delta)
+		f32.LaneScale(scaled[at:], d.room, &s.factor[b], delta)
+		f32.LaneAxpyWide(&s.factor[b], delta, s.wide(d.bias64))
 		a := s.float(d.in.act, b)
 		for i := 0; i < len(a); i += square {
-			f32.Transpose(swapped[i/f32.Lanes*examples+at*f32.Lanes:], f32.Lanes, a[i:], f32.Lanes)
+			f32.Transpose(swapped[(i/f32.Lanes*d.room+at*f32.Lanes):], f32.Lanes, a[i:], f32.Lanes)
 		}
 	}
-	sum := d.weights(s.sum)
-	if d.ragged != none {
-		sum = s.float(d.ragged, 0)
+	last := min(s.first+(to-from)*f32.Lanes, len(s.rows))
+	s.full = s.full[:0]
+	for _, end := range s.ends[done:sort.SearchInts(s.ends, last+1)] {
+		s.full = append(s.full, end-begin)
 	}
-	p := f32.Product{
-		M: d.affine.out, N: d.width, K: examples,
-		A: scaled, RowA: examples, ColA: 1,
-		B: swapped, RowB: f32.Lanes, BlockB: examples * f32.Lanes,
-		C: sum, RowC: d.width, BlockC: f32.Lanes,
-		Accumulate: true,
+	if len(s.full) > 0 {
+		p := f32.RunProduct{
+			M: d.affine.out, N: d.affine.in, Ends: s.full,
+			A: scaled, RowA: d.room, B: swapped, BlockB: d.room * f32.Lanes,
+			C: s.sum[d.weight:d.bias], RowC: d.affine.in, Accumulate: begin > 0,
+		}
+		p.Mul(&s.product)
+		begin += s.full[len(s.full)-1]
 	}
-	p.Mul(&s.product)
+	if rest := last - begin; rest > 0 {
+		start := held + last - s.first - rest
+		for o := 0; o < len(scaled); o += d.room {
+			copy(scaled[o:], scaled[o+start:o+start+rest])
+		}
+		for i := 0; i < len(swapped); i += d.room * f32.Lanes {
+			copy(swapped[i:], swapped[i+start*f32.Lanes:i+(start+rest)*f32.Lanes])
+		}
+	}
 }
 
 func (d *dense) finish(s *Scratch) {
-	if d.ragged == none {
-		return
-	}
-	sum, rows := d.weights(s.sum), s.float(d.ragged, 0)
-	for o := range d.affine.out {
-		copy(sum[o*d.affine.in:(o+1)*d.affine.in], rows[o*d.width:])
-	}
+	f32.SumWideLanes(s.sum[d.bias:d.bias+d.affine.out], s.wide(d.bias64))
 }
 
 // square is the size of a block that is transposed: the room for features is a

@@ -34,7 +34,7 @@ func Example() {
 	both := data.Batch{Data: set, Rows: []int32{0, 1}}
 
 	root := rng.New(1)
-	params, sum, scratch := make([]float32, net.NumParams()), make([]float32, net.NumParams()), net.NewScratch()
+	params, sum, scratch := make([]float32, net.NumParams()), make([]float64, net.NumParams()), net.NewScratch()
 	net.Init(params, root.Stream(rng.Init, 0, 0))
 	clip := func(norm float64) (float64, bool) { return min(1, 0.1/norm), norm > 0 }
 	before := net.Loss(params, both, scratch)
@@ -43,7 +43,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		for i, g := range sum {
-			params[i] -= 0.5 * g
+			params[i] -= float32(0.5 * g)
 		}
 	}
 	labels := make([]int32, 2)

@@ -27,11 +27,11 @@ func (n *Net) Paths() (across, positions, lanes, ghosts int) {
 	return across, positions, lanes, ghosts
 }
 
-// Learner returns the parts of params that are the weights and biases of the
-// i-th layer that has any.
-func (n *Net) Learner(i int, params []float32) (weights, biases []float32) {
+// Learner returns the parts of a vector of parameters that are the weights and
+// biases of the i-th layer that has any.
+func Learner[T any](n *Net, i int, params []T) (weights, biases []T) {
 	a := n.learners[i].parameters()
-	return a.weights(params), a.biases(params)
+	return params[a.weight:a.bias], params[a.bias : a.bias+a.out]
 }
 
 // Held returns the bytes that ScratchBytes is about.
@@ -42,6 +42,9 @@ func (s *Scratch) Held() int64 {
 	}
 	for _, m := range s.ints {
 		words += len(m.data)
+	}
+	for _, m := range s.wides {
+		words += 2 * len(m.data)
 	}
 	return 4 * int64(words)
 }

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"slices"
 
 	"proactivedp/internal/f32"
 )
@@ -13,15 +14,18 @@ import (
 //	‖Σ_p δ_p (x_p, 1)ᵀ‖² = Σ_{p,q} ⟨δ_p, δ_q⟩·(⟨x_p, x_q⟩ + 1),
 //
 // where ⟨x_p, x_q⟩ is a sum over taps of products of single positions of the
-// input. The clipped sum is a product over examples and positions.
+// input. The clipped sum is a product over examples and positions: that over the
+// positions of one example by itself, which is added to those of its bin.
 type ghostGradients struct {
 	c              *conv
 	inputs, deltas *gram
 	pairs          []ghostPair
-	margin         float64 // what rounding may take from a norm: see newGhostGradients
+	margin, tiny   float64 // what rounding may take from a norm: see newGhostGradients
 
-	swapped int // slot: the input as [channel/16][y][x][lane][16 channels]
+	swapped int // slot: the input as [channel/16][lane][y][x][16 channels]
 	bias    int // slot: the derivatives summed over positions, [out][lane]
+	bias64  int // slot: their sum over the examples, [out][f32.WideLanes]
+	bin     int // slot: the weights' sum over the examples of a bin so far
 	taps    []ghostTap
 	groups  []part // of 16 channels each
 }
@@ -35,10 +39,12 @@ type ghostPair struct {
 	same   bool
 }
 
-// ghostTap is one tap's part of the clipped sum, over 1, 2, … blocks.
+// ghostTap is one tap's part of the clipped sum, over 1, 2, … blocks: first the
+// positions of the first example.
 type ghostTap struct {
-	write int // where its weights for the first channel stand
-	terms [acrossBlocks]*f32.Terms
+	write     int // where its weights for the first channel stand
+	positions int
+	terms     [acrossBlocks]*f32.Terms
 }
 
 // ghostly reports whether the Gram matrices cost less than to write down and
@@ -56,20 +62,25 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 		c: c, inputs: newGram(n, c.in.layout), deltas: newGram(n, c.out.layout),
 		swapped: n.newFloats(c.in.Size()*f32.Lanes, n.group),
 		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
+		bias64:  n.newWides(c.affine.out * f32.WideLanes),
+		bin:     n.newFloats(c.affine.out*c.affine.in, 1),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
 	}
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
 
-	// The margin is for rounding. Unless the errors conspire, an inner product of n terms is off
-	// by less than √n·u of the product of the norms, u = 2⁻²⁴ (N. Higham and T.
-	// Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM J.
-	// Sci. Comput. 41, 2019), and those of different pairs add up like
-	// independent numbers, to (√out + √in + √taps)·u·Σ_p ‖δ_p‖²‖(x_p, 1)‖². The
-	// margin is four times that.
-	roots := math.Sqrt(float64(c.affine.out)) + math.Sqrt(float64(c.in.Channels)) + float64(c.Kernel)
-	g.margin = 4 * roots * 0x1p-24
+	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
+	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are
+	// off by (out + in + taps + 2)·u·M² in all; what sums adds for one example is off
+	// by at most (positions + 1)·u·M of the gradient, which is at most M long itself,
+	// so its square by twice that times M. Both are to first order, for which there
+	// is the part of a hundredth. Below the least float32 nothing is relative: a product
+	// of two δ may lose 2^-149.
+	positions := c.out.Height * c.out.Width
+	terms := c.affine.out + c.in.Channels + c.Kernel*c.Kernel + 2*positions + 4
+	g.margin = 1.01 * float64(terms) * 0x1p-24
+	g.tiny = float64(c.affine.out*positions) * 0x1p-149
 	return g
 }
 
@@ -109,23 +120,30 @@ func common(a, b stretch) [][2]int {
 // listTaps lists, for every tap, what the derivatives are multiplied with.
 func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 	c := g.c
+	plane := c.in.Height * c.in.Width
 	for ky := range c.Kernel {
 		for kx := range c.Kernel {
-			tap := ghostTap{write: c.tap(ky, kx, 0)}
+			var one []f32.Term // of lane 0 of block 0
+			for y, py := range ys {
+				for x, px := range xs {
+					if iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx; py.has(ky) && px.has(kx) {
+						one = append(one, f32.Term{
+							A: int32(c.out.at(0, y, x)), B: int32((iy*c.in.Width + ix) * f32.Lanes),
+						})
+					}
+				}
+			}
+			if len(one) == 0 {
+				continue
+			}
+			tap := ghostTap{write: c.tap(ky, kx, 0), positions: len(one)}
 			var list []f32.Term
 			for b := range n.group {
-				for y, py := range ys {
-					for x, px := range xs {
-						iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx
-						if !py.has(ky) || !px.has(kx) {
-							continue
-						}
-						for l := range f32.Lanes {
-							list = append(list, f32.Term{
-								A: int32(b*n.floats[c.out.delta].size + c.out.at(0, y, x) + l),
-								B: int32(b*n.floats[g.swapped].size + ((iy*c.in.Width+ix)*f32.Lanes+l)*f32.Lanes),
-							})
-						}
+				for l := range f32.Lanes {
+					for _, t := range one {
+						t.A += int32(b*n.floats[c.out.delta].size + l)
+						t.B += int32(b*n.floats[g.swapped].size + l*plane*f32.Lanes)
+						list = append(list, t)
 					}
 				}
 				tap.terms[b] = f32.NewTerms(list)
@@ -144,8 +162,14 @@ func (s *stretch) has(kernel int) bool {
 	return false
 }
 
-func (g *ghostGradients) start(*Scratch)  {}
-func (g *ghostGradients) finish(*Scratch) {}
+func (g *ghostGradients) start(s *Scratch) {
+	clear(g.c.weights64(s.sum))
+	clear(s.wide(g.bias64))
+}
+
+func (g *ghostGradients) finish(s *Scratch) {
+	f32.SumWideLanes(s.sum[g.c.bias:g.c.bias+g.c.affine.out], s.wide(g.bias64))
+}
 
 func (g *ghostGradients) norms(s *Scratch, from, to int) {
 	if !s.private {
@@ -154,7 +178,7 @@ func (g *ghostGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
 		h := g.inputs.fill(s, s.float(g.c.in.act, b))
 		d := g.deltas.fill(s, s.float(g.c.out.delta, b))
-		var same, others [f32.Lanes]float64
+		var same, others, bound, inputs [f32.Lanes]float64
 		for i := range g.pairs {
 			p := &g.pairs[i]
 			var x [f32.Lanes]float32
@@ -163,16 +187,22 @@ func (g *ghostGradients) norms(s *Scratch, from, to int) {
 					x[l] += v
 				}
 			}
-			sum := &others
-			if p.same {
-				sum = &same
+			delta := d[p.delta : p.delta+f32.Lanes]
+			if !p.same {
+				for l, v := range delta {
+					others[l] += float64(v) * (float64(x[l]) + 1)
+				}
+				continue
 			}
-			for l, v := range d[p.delta : p.delta+f32.Lanes] {
-				sum[l] += float64(v) * (float64(x[l]) + 1)
+			for l, v := range delta {
+				product := float64(v) * (float64(x[l]) + 1)
+				same[l] += product
+				bound[l] += math.Sqrt(product)
+				inputs[l] += float64(x[l]) + 1
 			}
 		}
 		for l := range same {
-			s.norm2[b][l] += max(same[l]+2*others[l], 0) + g.margin*same[l]
+			s.norm2[b][l] += max(same[l]+2*others[l], 0) + g.margin*bound[l]*bound[l] + g.tiny*withinRange(inputs[l])
 		}
 	}
 }
@@ -182,41 +212,72 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	bias := s.float(g.bias, 0)
 	for b := from; b < to; b++ {
 		delta := s.float(c.out.delta, b)
-		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
 		for o := range c.affine.out {
 			f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), delta[o*c.out.plane():(o+1)*c.out.plane()])
 		}
-		f32.SumLanes(c.biases(s.sum), bias)
+		f32.LaneAxpyWide(&s.factor[b], bias, s.wide(g.bias64))
+		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
 		g.swap(s.float(g.swapped, b), s.float(c.in.act, b))
 	}
-	t := f32.Tile{RowA: c.out.plane(), RowC: c.affine.in, Accumulate: true}
-	delta, swapped, w := s.floats[c.out.delta].from(from), s.floats[g.swapped].from(from), c.weights(s.sum)
+	first := s.first + from*f32.Lanes
+	parts := s.segments(first, min(s.first+to*f32.Lanes, len(s.rows)))
+	begun := slices.Index(s.ends, first) < 0 && first > 0 // whether the first bin began before
+	t := f32.Tile{RowA: c.out.plane(), RowC: f32.TileCols * f32.Lanes, C: s.tile[:]}
+	delta, swapped, w := s.floats[c.out.delta].from(from), s.floats[g.swapped].from(from), c.weights64(s.sum)
 	size := c.in.Height * c.in.Width * square // of a group of 16 channels
 	for j := range t.ColB {
 		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
 	}
 	for i := range g.taps {
 		q := &g.taps[i]
+		all := q.terms[to-from-1]
 		for _, group := range g.groups {
 			t.Cols, t.B = group.len, swapped[group.start*size:]
 			for m := 0; m < c.affine.out; m += f32.TileRows {
 				t.Rows, t.A = min(f32.TileRows, c.affine.out-m), delta[m*t.RowA:]
-				t.C = w[m*t.RowC+q.write+group.start*f32.Lanes:]
-				t.Mul(q.terms[to-from-1])
+				at, width := m*c.affine.in+q.write+group.start*f32.Lanes, group.len*f32.Lanes
+				bin := s.float(g.bin, 0)[at:]
+				clear(s.tile[:])
+				if begun {
+					copyRows(s.tile[:], t.RowC, bin, c.affine.in, t.Rows, width)
+				}
+				for k, p := range parts {
+					terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
+					t.MulRuns(&terms, q.positions)
+					if p.ends {
+						f32.AddWide(w[at:], c.affine.in, s.tile[:], t.Rows, width)
+						if k+1 < len(parts) {
+							clear(s.tile[:])
+						}
+					}
+				}
+				if !parts[len(parts)-1].ends {
+					copyRows(bin, c.affine.in, s.tile[:], t.RowC, t.Rows, width)
+				}
 			}
 		}
 	}
 }
 
-// swap brings the input into the order in which channels lie side by side.
+// copyRows copies so many rows of so many floats, of matrices with the rows that far
+// apart.
+func copyRows(dst []float32, dstRow int, src []float32, srcRow, rows, width int) {
+	for r := range rows {
+		copy(dst[r*dstRow:][:width], src[r*srcRow:])
+	}
+}
+
+// swap brings the input into the order in which channels lie side by side, and
+// examples one behind the other.
 func (g *ghostGradients) swap(dst, x []float32) {
 	in := g.c.in
+	plane := in.Height * in.Width * f32.Lanes
 	for c := 0; c < in.Channels; c += f32.Lanes {
 		for y := range in.Height {
 			for x0 := range in.Width {
-				f32.Transpose(dst, f32.Lanes, x[in.at(c, y, x0):], in.plane())
-				dst = dst[min(square, len(dst)):]
+				f32.Transpose(dst[(y*in.Width+x0)*f32.Lanes:], plane, x[in.at(c, y, x0):], in.plane())
 			}
 		}
+		dst = dst[min(plane*f32.Lanes, len(dst)):]
 	}
 }

@@ -22,18 +22,26 @@ type Factor func(norm float64) (float64, bool)
 // norms are not computed. dropout, nil for none, is where dropout draws from.
 // Fails with ErrNotFinite if factor refuses a norm, or if a plain sum is not
 // finite.
-func (n *Net) GradSum(sum, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch) error {
+//
+// The sum does not depend on the order of the batch, and by how much a record more
+// or less can move it is Rounding's to say. A norm that factor sees is an upper bound
+// of that of what is added.
+func (n *Net) GradSum(
+	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
+) error {
 	sum = sum[:n.params]
-	clear(sum)
 	if batch.Len() == 0 {
+		clear(sum)
 		return nil
 	}
+	batch.Rows = s.order(batch.Rows)
 	s.begin(params, batch)
 	s.sum, s.private, s.dropout = sum, factor != nil, dropout
 	for _, l := range n.learners {
 		l.start(s)
 	}
 	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
+		s.first = first
 		blocks := n.ahead(s, batch, first)
 		if err := n.behind(s, batch, first, blocks, factor); err != nil {
 			return err
@@ -42,7 +50,7 @@ func (n *Net) GradSum(sum, params []float32, batch data.Batch, factor Factor, dr
 	for _, l := range n.learners {
 		l.finish(s)
 	}
-	if !s.private && !finite(f32.SumSquares(sum)) {
+	if !s.private && !allFinite(sum) {
 		return fmt.Errorf("nn: in a batch of %d examples: %w", batch.Len(), ErrNotFinite)
 	}
 	return nil
@@ -142,13 +150,32 @@ func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) e
 			if factor != nil {
 				var ok bool
 				if f, ok = factor(math.Sqrt(s.norm2[b][l])); !ok {
-					return fmt.Errorf("nn: example %d of the batch: %w", at+l, ErrNotFinite)
+					return fmt.Errorf("nn: record %d of the data set: %w", batch.Rows[at+l], ErrNotFinite)
 				}
 			}
-			s.factor[b][l] = float32(f)
+			s.factor[b][l] = roundDown(f)
 		}
 	}
 	return nil
 }
 
+// roundDown returns the largest float32 that is at most f ≥ 0: a factor that is
+// rounded up, far below 1e-38, would not clip.
+func roundDown(f float64) float32 {
+	r := float32(f)
+	if float64(r) > f {
+		r = math.Float32frombits(math.Float32bits(r) - 1)
+	}
+	return r
+}
+
 func finite(x float64) bool { return x-x == 0 }
+
+// allFinite reports whether all numbers are finite: 0 times anything else is NaN.
+func allFinite(x []float64) bool {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(0 * v)
+	}
+	return sum == 0
+}

@@ -3,11 +3,12 @@ package nn
 import "proactivedp/internal/f32"
 
 // laneGradients makes a convolution's gradients for one example a lane, as
-// [parameter][lane], block by block.
+// [parameter][lane], block by block. As computed they are what is measured, clipped
+// and then added in float64.
 type laneGradients struct {
 	c      *conv
 	grad   int          // slot: the gradients of a block
-	sum    int          // slot: their clipped sum
+	sum    int          // slot: their clipped sum, [parameter][f32.WideLanes]
 	strips []*f32.Terms // the products over the positions of some rows
 	rows   []part       // some filters each
 	taps   []patch5
@@ -26,7 +27,8 @@ const cacheBytes = 32 << 10
 
 func newLaneGradients(n *Net, c *conv) *laneGradients {
 	floats := c.size() * f32.Lanes
-	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group), sum: n.newFloats(floats, 1)}
+	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group),
+		sum: n.newWides(c.size() * f32.WideLanes)}
 	g.rows = split(c.affine.out, f32.LaneTileRows)
 	g.strips = g.positions()
 	var read, write []int
@@ -67,7 +69,7 @@ func (g *laneGradients) positions() []*f32.Terms {
 	return out
 }
 
-func (g *laneGradients) start(s *Scratch) { clear(s.float(g.sum, 0)) }
+func (g *laneGradients) start(s *Scratch) { clear(s.wide(g.sum)) }
 
 func (g *laneGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
@@ -108,10 +110,10 @@ func (g *laneGradients) close(s *Scratch, b int, by *value) {
 
 func (g *laneGradients) sums(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
-		f32.LaneAxpy(&s.factor[b], s.float(g.grad, b), s.float(g.sum, 0))
+		f32.LaneAxpyWide(&s.factor[b], s.float(g.grad, b), s.wide(g.sum))
 	}
 }
 
 func (g *laneGradients) finish(s *Scratch) {
-	f32.SumLanes(s.sum[g.c.weight:g.c.weight+g.c.size()], s.float(g.sum, 0))
+	f32.SumWideLanes(s.sum[g.c.weight:g.c.weight+g.c.size()], s.wide(g.sum))
 }

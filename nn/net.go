@@ -26,7 +26,8 @@ type Net struct {
 	params int
 
 	floats []slot // what a scratch holds of float32 …
-	ints   []slot // … and of int32
+	ints   []slot // … of int32 …
+	wides  []slot // … and of float64
 }
 
 // A chunk is fewBlocks, so that what is kept for the way back stays in a
@@ -53,14 +54,15 @@ type learner interface {
 	stage
 	parameters() *affine
 	// norms makes the blocks' gradients, or what is needed of them, and adds
-	// their squared norms to the scratch's if it wants them.
+	// their squared norms to the scratch's if it wants them: upper bounds, where
+	// they are rounded, of what sums adds.
 	norms(s *Scratch, from, to int)
 	// sums adds the blocks' gradients, each times its clip factor, to what the
-	// scratch collects.
+	// scratch collects, or to the sum.
 	sums(s *Scratch, from, to int)
-	// start readies the scratch for a sum.
+	// start readies the scratch, and what sums adds to of the sum.
 	start(s *Scratch)
-	// finish brings what was collected into the sum.
+	// finish sets the rest of the sum to what was collected.
 	finish(s *Scratch)
 }
 

@@ -14,16 +14,24 @@ type Scratch struct {
 	net    *Net
 	floats []store[float32]
 	ints   []store[int32]
+	wides  []store[float64]
 	norm2  [][f32.Lanes]float64 // one a block of the chunk: squared norms …
 	factor [][f32.Lanes]float32 // … and clip factors, 0 in lanes not in use
 
 	// The fields below are what the stages work on in this call.
-	params, sum []float32
-	private     bool        // whether norms are wanted
-	dropout     *rng.Stream // where dropout draws from; nil if it is off
+	params  []float32
+	sum     []float64
+	rows    []int32     // the batch's records, in order
+	ends    []int       // where its bins end
+	first   int         // where in the batch the chunk begins
+	private bool        // whether norms are wanted
+	dropout *rng.Stream // where dropout draws from; nil if it is off
 
 	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
+	tile    [f32.TileRows * f32.TileCols * f32.Lanes]float32
+	parts   []segment
+	full    []int // where the bins end that a dense layer adds
 }
 
 // slot is the size of a piece of scratch: floats or ints a block, for this many
@@ -53,6 +61,9 @@ func (m *store[T]) from(b int) []T { return m.data[b%m.blocks*m.size:] }
 // float returns block b of a slot.
 func (s *Scratch) float(slot, b int) []float32 { return s.floats[slot].block(b) }
 
+// wide returns a slot of float64.
+func (s *Scratch) wide(slot int) []float64 { return s.wides[slot].block(0) }
+
 // newFloats reserves a slot.
 func (n *Net) newFloats(size, blocks int) int {
 	n.floats = append(n.floats, slot{size, blocks})
@@ -63,6 +74,12 @@ func (n *Net) newFloats(size, blocks int) int {
 func (n *Net) newInts(size, blocks int) int {
 	n.ints = append(n.ints, slot{size, blocks})
 	return len(n.ints) - 1
+}
+
+// newWides reserves a slot of float64, for all blocks together.
+func (n *Net) newWides(size int) int {
+	n.wides = append(n.wides, slot{size, 1})
+	return len(n.wides) - 1
 }
 
 // allot gives every value its slots and lets the stages plan.
@@ -94,6 +111,9 @@ func (n *Net) NewScratch() *Scratch {
 	for _, i := range n.ints {
 		s.ints = append(s.ints, store[int32]{slot: i})
 	}
+	for _, w := range n.wides {
+		s.wides = append(s.wides, store[float64]{slot: w})
+	}
 	return s
 }
 
@@ -103,6 +123,9 @@ func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {
 		words += f.size * min(blocks, f.blocks)
+	}
+	for _, w := range n.wides {
+		words += 2 * w.size
 	}
 	return 4 * int64(words)
 }
@@ -120,6 +143,9 @@ func (s *Scratch) begin(params []float32, b data.Batch) {
 	}
 	for i := range s.ints {
 		s.ints[i].grow(blocks)
+	}
+	for i := range s.wides {
+		s.wides[i].grow(1)
 	}
 	if len(s.norm2) < blocks {
 		s.norm2, s.factor = make([][f32.Lanes]float64, blocks), make([][f32.Lanes]float32, blocks)

