@@ -2,7 +2,6 @@ package nn
 
 import (
 	"math"
-	"slices"
 
 	"proactivedp/internal/f32"
 )
@@ -25,7 +24,7 @@ type ghostGradients struct {
 	swapped int // slot: the input as [channel/16][lane][y][x][16 channels]
 	bias    int // slot: the derivatives summed over positions, [out][lane]
 	bias64  int // slot: their sum over the examples, [out][f32.WideLanes]
-	bin     int // slot: the weights' sum over the examples of a bin so far
+	bin     int // slot: the weights' sum over the examples of a bin so far, tile by tile
 	taps    []ghostTap
 	groups  []part // of 16 channels each
 }
@@ -63,12 +62,13 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 		swapped: n.newFloats(c.in.Size()*f32.Lanes, n.group),
 		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
 		bias64:  n.newWides(c.affine.out * f32.WideLanes),
-		bin:     n.newFloats(c.affine.out*c.affine.in, 1),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
 	}
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
+	tiles := len(g.taps) * len(g.groups) * len(split(c.affine.out, f32.TileRows))
+	g.bin = n.newFloats(tiles*ghostTile, 1)
 
 	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
 	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are
@@ -165,6 +165,7 @@ func (s *stretch) has(kernel int) bool {
 func (g *ghostGradients) start(s *Scratch) {
 	clear(g.c.weights64(s.sum))
 	clear(s.wide(g.bias64))
+	clear(s.float(g.bin, 0)) // what a failure has left
 }
 
 func (g *ghostGradients) finish(s *Scratch) {
@@ -221,51 +222,37 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	}
 	first := s.first + from*f32.Lanes
 	parts := s.segments(first, min(s.first+to*f32.Lanes, len(s.rows)))
-	begun := slices.Index(s.ends, first) < 0 && first > 0 // whether the first bin began before
-	t := f32.Tile{RowA: c.out.plane(), RowC: f32.TileCols * f32.Lanes, C: s.tile[:]}
+	t := f32.Tile{RowA: c.out.plane(), RowC: f32.TileCols * f32.Lanes}
 	delta, swapped, w := s.floats[c.out.delta].from(from), s.floats[g.swapped].from(from), c.weights64(s.sum)
 	size := c.in.Height * c.in.Width * square // of a group of 16 channels
 	for j := range t.ColB {
 		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
 	}
+	bin := s.float(g.bin, 0)
 	for i := range g.taps {
 		q := &g.taps[i]
 		all := q.terms[to-from-1]
 		for _, group := range g.groups {
 			t.Cols, t.B = group.len, swapped[group.start*size:]
 			for m := 0; m < c.affine.out; m += f32.TileRows {
-				t.Rows, t.A = min(f32.TileRows, c.affine.out-m), delta[m*t.RowA:]
-				at, width := m*c.affine.in+q.write+group.start*f32.Lanes, group.len*f32.Lanes
-				bin := s.float(g.bin, 0)[at:]
-				clear(s.tile[:])
-				if begun {
-					copyRows(s.tile[:], t.RowC, bin, c.affine.in, t.Rows, width)
-				}
-				for k, p := range parts {
+				t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), delta[m*t.RowA:], bin[:ghostTile]
+				bin = bin[ghostTile:]
+				for _, p := range parts {
 					terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
 					t.MulRuns(&terms, q.positions)
 					if p.ends {
-						f32.AddWide(w[at:], c.affine.in, s.tile[:], t.Rows, width)
-						if k+1 < len(parts) {
-							clear(s.tile[:])
-						}
+						f32.AddWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.C, t.Rows,
+							group.len*f32.Lanes)
+						clear(t.C)
 					}
-				}
-				if !parts[len(parts)-1].ends {
-					copyRows(bin, c.affine.in, s.tile[:], t.RowC, t.Rows, width)
 				}
 			}
 		}
 	}
 }
 
-// copyRows copies so many rows of so many floats, of matrices with the rows that far
-// apart.
-func copyRows(dst []float32, dstRow int, src []float32, srcRow, rows, width int) {
-	for r := range rows {
-		copy(dst[r*dstRow:][:width], src[r*srcRow:])
-	}
-}
+// ghostTile is the floats of a tile of a bin.
+const ghostTile = f32.TileRows * f32.TileCols * f32.Lanes
 
 // swap brings the input into the order in which channels lie side by side, and
 // examples one behind the other.

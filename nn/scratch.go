@@ -29,7 +29,6 @@ type Scratch struct {
 
 	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
-	tile    [f32.TileRows * f32.TileCols * f32.Lanes]float32
 	parts   []segment
 	full    []int // where the bins end that a dense layer adds
 }

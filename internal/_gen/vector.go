@@ -27,7 +27,8 @@ func vector(k *kernels) {
 		s.axpy()
 		s.fromBytes()
 		s.laneAxpyWide()
-		s.addWide()
+		s.addWide("addWide", true)
+		s.addWide("setWide", false)
 		s.addNarrow()
 	}
 	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
@@ -682,8 +683,9 @@ func (s simd) laneAxpyWide() {
 	s.end()
 }
 
-func (s simd) addWide() {
-	s.start("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
+// addWide adds the rows of a tile to dst, or sets dst to them.
+func (s simd) addWide(name string, add bool) {
+	s.start(name, "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	rows, columns := s.argument("rows"), s.argument("vectors")
 	s.SHLQ(Imm(3), dstRow)
@@ -696,7 +698,9 @@ func (s simd) addWide() {
 			for i := range 2 * laneBytes / s.bytes {
 				v := s.reg()
 				s.VCVTPS2PD(Mem{Base: from, Disp: i * s.bytes / 2}, v)
-				s.VADDPD(s.at(to, i), v, v)
+				if add {
+					s.VADDPD(s.at(to, i), v, v)
+				}
 				s.VMOVUPS(v, s.at(to, i))
 			}
 			s.ADDQ(Imm(laneBytes), from)

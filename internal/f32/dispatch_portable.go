@@ -14,6 +14,10 @@ func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	addWidePortable(dst, dstRow, x, rows, vectors)
 }
 
+func setWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
+	setWidePortable(dst, dstRow, x, rows, vectors)
+}
+
 func mulLaneTile(t *LaneTile, terms []Term) { laneTilePortable(t, terms) }
 
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {

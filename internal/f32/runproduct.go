@@ -22,9 +22,8 @@ type RunProduct struct {
 	Accumulate bool
 }
 
-// Mul computes the product. For a panel of A and a few columns it goes through one
-// run after the other, whose part of B then stays in the first-level cache, and C in
-// the second.
+// Mul computes the product, tile by tile: a tile of C stays in the first-level cache
+// while the runs are added to it.
 func (p *RunProduct) Mul(s *ProductScratch) {
 	if p.M < 1 || p.N < 1 || p.RowA < 1 || p.BlockB < Lanes || p.RowC < p.N {
 		panic("f32: a product of runs out of range")
@@ -42,54 +41,66 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 			clear(p.C[m*p.RowC:][:p.N])
 		}
 	}
+	s.ladder(1, Lanes, start)
 	for m := 0; m < p.M; m += panelRows {
 		rows := min(panelRows, p.M-m)
 		for j := 0; j < p.N; j += tileFloats {
-			start = 0
-			for i, end := range p.Ends {
-				p.run(s, start, end, m, rows, j, !p.Accumulate && i == 0)
-				start = end
-			}
+			p.column(s, m, rows, j)
 		}
 	}
+	s.tile = Tile{} // the scratch must not hold on to what is the caller's
 }
 
-// run adds a run's product to rows from m on and the columns of a tile from j on.
-func (p *RunProduct) run(s *ProductScratch, start, end, m, rows, j int, fresh bool) {
+// column computes the rows from m on of the columns of a tile from j on.
+func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	width := min(tileFloats, p.N-j)
-	list := s.ladder(1, Lanes, end-start)
 	t := &s.tile
 	t.Cols, t.RowA, t.RowC, t.C = (width+Lanes-1)/Lanes, p.RowA, tileFloats, s.edge[:]
-	t.B = p.B[j/Lanes*p.BlockB+start*Lanes:]
 	for c := range t.Cols {
 		t.ColB[c], t.ColC[c] = c*p.BlockB, c*Lanes
 	}
 	for r := m; r < m+rows; r += TileRows {
 		t.Rows = min(TileRows, m+rows-r)
-		t.A = p.A[r*p.RowA+start:]
-		t.Mul(&list)
-		to := p.C[r*p.RowC+j:]
-		if fresh {
-			for i := range t.Rows {
-				clear(to[i*p.RowC:][:width])
+		to, start := p.C[r*p.RowC+j:], 0
+		for i, end := range p.Ends {
+			t.A, t.B = p.A[r*p.RowA+start:], p.B[j/Lanes*p.BlockB+start*Lanes:]
+			list := s.ladder(1, Lanes, end-start)
+			t.Mul(&list)
+			if i == 0 && !p.Accumulate {
+				SetWide(to, p.RowC, t.C, t.Rows, width)
+			} else {
+				AddWide(to, p.RowC, t.C, t.Rows, width)
 			}
+			start = end
 		}
-		AddWide(to, p.RowC, t.C, t.Rows, width)
 	}
-	s.tile = Tile{} // the scratch must not hold on to what is the caller's
 }
 
 // AddWide adds to rows of dst, dstRow apart, those of a tile, TileCols·Lanes apart: of
 // each the first width.
 func AddWide(dst []float64, dstRow int, tile []float32, rows, width int) {
-	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]
-	whole := width / Lanes
-	addWide(dst, dstRow, tile, rows, whole)
-	if whole *= Lanes; whole < width {
-		for r := range rows {
-			for i := whole; i < width; i++ {
-				dst[r*dstRow+i] += float64(tile[r*tileFloats+i])
-			}
+	whole := checkWide(dst, dstRow, tile, rows, width)
+	addWide(dst, dstRow, tile, rows, whole/Lanes)
+	for r := range rows {
+		for i := whole; i < width; i++ {
+			dst[r*dstRow+i] += float64(tile[r*tileFloats+i])
 		}
 	}
+}
+
+// SetWide is AddWide to zeros.
+func SetWide(dst []float64, dstRow int, tile []float32, rows, width int) {
+	whole := checkWide(dst, dstRow, tile, rows, width)
+	setWide(dst, dstRow, tile, rows, whole/Lanes)
+	for r := range rows {
+		for i := whole; i < width; i++ {
+			dst[r*dstRow+i] = float64(tile[r*tileFloats+i])
+		}
+	}
+}
+
+// checkWide returns how many floats of a row are in whole vectors.
+func checkWide(dst []float64, dstRow int, tile []float32, rows, width int) int {
+	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]
+	return width / Lanes * Lanes
 }

@@ -98,3 +98,11 @@ func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) 
 		}
 	}
 }
+
+// setWidePortable is addWidePortable to rows of zeros.
+func setWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) {
+	for r := range rows {
+		clear(dst[r*dstRow:][:vectors*Lanes])
+	}
+	addWidePortable(dst, dstRow, x, rows, vectors)
+}
