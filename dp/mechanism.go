@@ -178,6 +178,15 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
+// Noise sets u to the round's noise N(0, C²σ²I), as a start for what is added to it
+// in float64.
+func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
+	clear(u)
+	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
+		f32.AddNormal(u, std, s)
+	}
+}
+
 // AddNoise sets u, of the sum's length, to the sum plus the round's noise N(0,
 // C²σ²I). They are added in float64, so that rounding to float32 touches only what
 // is private.

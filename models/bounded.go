@@ -34,6 +34,15 @@ type Bounded interface {
 	Shade() float64
 }
 
+// Adder is a Bounded model that can add its sum to noise, without writing it down
+// in between.
+type Adder interface {
+	Bounded
+	// AddGradSum adds to u, of length d, the sum of WideGradSum: in float64, and
+	// rounded to float32 then. If it fails for an example u is as it was.
+	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
+}
+
 // MaxShade is the largest fraction of C that a Bounded model may give up for
 // rounding, and MaxSample the largest sample for which it bounds it.
 const (

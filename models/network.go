@@ -19,7 +19,7 @@ type Network struct {
 }
 
 var _ interface {
-	Bounded
+	Adder
 	Checker
 	Stochastic
 } = (*Network)(nil)
@@ -41,6 +41,8 @@ func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name,
 type networkScratch struct {
 	nn      *nn.Scratch
 	dropout *rng.Stream
+	clip    float64   // what it clips to …
+	factor  nn.Factor // … by this
 	wide    []float64 // of ClippedGradSum; nil until it is needed
 }
 
@@ -74,7 +76,11 @@ func (m *Network) FLOPs() int { return m.net.FLOPs() }
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 
 // NewScratch implements Model.
-func (m *Network) NewScratch() Scratch { return &networkScratch{nn: m.net.NewScratch()} }
+func (m *Network) NewScratch() Scratch {
+	s := &networkScratch{nn: m.net.NewScratch()}
+	s.factor = func(norm float64) (float64, bool) { return ClipFactor(norm, s.clip) }
+	return s
+}
 
 // Draw implements Stochastic.
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
@@ -98,20 +104,40 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 // computed. A finite clip must be at least 1e-21, and a sample have at most
 // nn.MaxBatch records.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
-	if n := b.Len(); n > nn.MaxBatch {
-		return fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums is not "+
-			"bounded", m.name, n, nn.MaxBatch)
-	}
-	var factor nn.Factor
-	if !math.IsInf(clip, 1) {
-		if clip < leastClip {
-			return fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip, leastClip)
-		}
-		clip /= 1 + m.Shade()
-		factor = func(norm float64) (float64, bool) { return ClipFactor(norm, clip) }
-	}
 	s := scratch.(*networkScratch)
-	err := m.net.GradSum(sum, params, b, factor, s.dropout, s.nn)
+	factor, err := m.factor(b, clip, s)
+	if err != nil {
+		return err
+	}
+	return m.diverged(m.net.GradSum(sum, params, b, factor, s.dropout, s.nn))
+}
+
+// AddGradSum implements Adder.
+func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	s := scratch.(*networkScratch)
+	factor, err := m.factor(b, clip, s)
+	if err != nil {
+		return err
+	}
+	return m.diverged(m.net.AddGradSum(u, params, b, factor, s.dropout, s.nn))
+}
+
+// factor returns what clips, or nil.
+func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Factor, error) {
+	switch n := b.Len(); {
+	case n > nn.MaxBatch:
+		return nil, fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums is "+
+			"not bounded", m.name, n, nn.MaxBatch)
+	case math.IsInf(clip, 1):
+		return nil, nil
+	case clip < leastClip:
+		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip, leastClip)
+	}
+	s.clip = clip / (1 + m.Shade())
+	return s.factor, nil
+}
+
+func (m *Network) diverged(err error) error {
 	if errors.Is(err, nn.ErrNotFinite) {
 		return fmt.Errorf("models: %s: %w: %w", m.name, err, ErrDiverged)
 	}

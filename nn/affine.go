@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"proactivedp/internal/f32"
 	"proactivedp/rng"
 )
 
@@ -33,6 +34,22 @@ func (a *affine) size() int { return a.out * (a.in + 1) }
 func (a *affine) weights(params []float32) []float32 { return params[a.weight:a.bias] }
 func (a *affine) weights64(sum []float64) []float64  { return sum[a.weight:a.bias] }
 func (a *affine) biases(params []float32) []float32  { return params[a.bias : a.bias+a.out] }
+
+// collect sets the sum's parameters from one on to a slot of sums of lanes, and
+// releases them.
+func (a *affine) collect(s *Scratch, from, slot int) {
+	lanes := s.wide(slot)
+	to := from + len(lanes)/f32.WideLanes
+	f32.SumWideLanes(s.sum[from:to], lanes)
+	a.release(s, from, to)
+}
+
+// release adds a part of the sum to what is released, if anything is.
+func (a *affine) release(s *Scratch, from, to int) {
+	if s.out != nil {
+		f32.AddNarrow(s.out[from:to], s.sum[from:to])
+	}
+}
 
 func (a *affine) init(params []float32, s *rng.Stream) {
 	normal := math.Sqrt(2 / float64(a.in))

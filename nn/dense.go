@@ -124,7 +124,10 @@ func (d *dense) sums(s *Scratch, from, to int) {
 		p := f32.RunProduct{
 			M: d.affine.out, N: d.affine.in, Ends: s.full,
 			A: scaled, RowA: d.room, B: swapped, BlockB: d.room * f32.Lanes,
-			C: s.sum[d.weight:d.bias], RowC: d.affine.in, Accumulate: begin > 0,
+			C: d.weights64(s.sum), RowC: d.affine.in, Accumulate: begin > 0,
+		}
+		if s.out != nil && last == len(s.rows) {
+			p.Out, p.RowOut = d.weights(s.out), d.affine.in
 		}
 		p.Mul(&s.product)
 		begin += s.full[len(s.full)-1]
@@ -140,9 +143,7 @@ func (d *dense) sums(s *Scratch, from, to int) {
 	}
 }
 
-func (d *dense) finish(s *Scratch) {
-	f32.SumWideLanes(s.sum[d.bias:d.bias+d.affine.out], s.wide(d.bias64))
-}
+func (d *dense) finish(s *Scratch) { d.collect(s, d.bias, d.bias64) }
 
 // square is the size of a block that is transposed: the room for features is a
 // multiple of it.

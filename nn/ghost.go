@@ -169,7 +169,8 @@ func (g *ghostGradients) start(s *Scratch) {
 }
 
 func (g *ghostGradients) finish(s *Scratch) {
-	f32.SumWideLanes(s.sum[g.c.bias:g.c.bias+g.c.affine.out], s.wide(g.bias64))
+	g.c.release(s, g.c.weight, g.c.bias)
+	g.c.collect(s, g.c.bias, g.bias64)
 }
 
 func (g *ghostGradients) norms(s *Scratch, from, to int) {

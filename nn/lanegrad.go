@@ -115,5 +115,5 @@ func (g *laneGradients) sums(s *Scratch, from, to int) {
 }
 
 func (g *laneGradients) finish(s *Scratch) {
-	f32.SumWideLanes(s.sum[g.c.weight:g.c.weight+g.c.size()], s.wide(g.sum))
+	g.c.collect(s, g.c.weight, g.sum)
 }

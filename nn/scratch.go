@@ -21,6 +21,7 @@ type Scratch struct {
 	// The fields below are what the stages work on in this call.
 	params  []float32
 	sum     []float64
+	out     []float32   // what the sum is added to, or nil
 	rows    []int32     // the batch's records, in order
 	ends    []int       // where its bins end
 	first   int         // where in the batch the chunk begins
@@ -30,7 +31,8 @@ type Scratch struct {
 	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
 	parts   []segment
-	full    []int // where the bins end that a dense layer adds
+	own     []float64 // AddGradSum's sum; nil until it is needed
+	full    []int     // where the bins end that a dense layer adds
 }
 
 // slot is the size of a piece of scratch: floats or ints a block, for this many

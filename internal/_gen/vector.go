@@ -30,6 +30,7 @@ func vector(k *kernels) {
 		s.addWide("addWide", true)
 		s.addWide("setWide", false)
 		s.addNarrow()
+		s.narrowTile()
 	}
 	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
 }
@@ -687,27 +688,18 @@ func (s simd) laneAxpyWide() {
 func (s simd) addWide(name string, add bool) {
 	s.start(name, "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
-	rows, columns := s.argument("rows"), s.argument("vectors")
 	s.SHLQ(Imm(3), dstRow)
-	s.loop("row", rows, func() {
-		n, to, from := s.GP64(), s.GP64(), s.GP64()
-		s.MOVQ(columns, n)
-		s.MOVQ(dst, to)
-		s.MOVQ(x, from)
-		s.loop("next", n, func() {
-			for i := range 2 * laneBytes / s.bytes {
-				v := s.reg()
-				s.VCVTPS2PD(Mem{Base: from, Disp: i * s.bytes / 2}, v)
-				if add {
-					s.VADDPD(s.at(to, i), v, v)
-				}
-				s.VMOVUPS(v, s.at(to, i))
+	s.tileRows(dst, dstRow, x, tileCols*laneBytes, func(to, from reg.GPVirtual) {
+		for i := range 2 * laneBytes / s.bytes {
+			v := s.reg()
+			s.VCVTPS2PD(Mem{Base: from, Disp: i * s.bytes / 2}, v)
+			if add {
+				s.VADDPD(s.at(to, i), v, v)
 			}
-			s.ADDQ(Imm(laneBytes), from)
-			s.ADDQ(Imm(2*laneBytes), to)
-		})
-		s.ADDQ(dstRow, dst)
-		s.ADDQ(U32(tileCols*laneBytes), x)
+			s.VMOVUPS(v, s.at(to, i))
+		}
+		s.ADDQ(Imm(laneBytes), from)
+		s.ADDQ(Imm(2*laneBytes), to)
 	})
 	s.end()
 }
@@ -716,24 +708,56 @@ func (s simd) addNarrow() {
 	s.start("addNarrow", "func(dst []float32, x []float64)", " for whole vectors")
 	dst, x := s.base("dst"), s.base("x")
 	s.vectors("dst", func() {
-		for i := range 2 * laneBytes / s.bytes {
-			v, at := s.reg(), Mem{Base: dst, Disp: i * s.bytes / 2}
-			s.VCVTPS2PD(at, v)
-			s.VADDPD(s.at(x, i), v, v)
-			if s.wide() {
-				narrow := s.YMM()
-				s.VCVTPD2PS(v, narrow)
-				s.VMOVUPS(narrow, at)
-			} else {
-				narrow := s.XMM()
-				s.VCVTPD2PSY(v, narrow)
-				s.VMOVUPS(narrow, at)
-			}
-		}
+		s.addNarrowVector(dst, x)
 		s.ADDQ(Imm(laneBytes), dst)
 		s.ADDQ(Imm(2*laneBytes), x)
 	})
 	s.end()
+}
+
+// addNarrowVector adds 16 float64 to as many floats.
+func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
+	for i := range 2 * laneBytes / s.bytes {
+		v, at := s.reg(), Mem{Base: dst, Disp: i * s.bytes / 2}
+		s.VCVTPS2PD(at, v)
+		s.VADDPD(s.at(x, i), v, v)
+		if s.wide() {
+			narrow := s.YMM()
+			s.VCVTPD2PS(v, narrow)
+			s.VMOVUPS(narrow, at)
+		} else {
+			narrow := s.XMM()
+			s.VCVTPD2PSY(v, narrow)
+			s.VMOVUPS(narrow, at)
+		}
+	}
+}
+
+func (s simd) narrowTile() {
+	s.start("narrowTile", "func(dst []float32, dstRow int, x []float64, rows, vectors int)", "")
+	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
+	s.SHLQ(Imm(2), dstRow)
+	s.tileRows(dst, dstRow, x, 2*tileCols*laneBytes, func(to, from reg.GPVirtual) {
+		s.addNarrowVector(to, from)
+		s.ADDQ(Imm(laneBytes), to)
+		s.ADDQ(Imm(2*laneBytes), from)
+	})
+	s.end()
+}
+
+// tileRows goes through the vectors of the rows of a tile x, so many bytes apart,
+// and of dst.
+func (s simd) tileRows(dst, dstRow, x reg.GPVirtual, xRow int, body func(to, from reg.GPVirtual)) {
+	rows, columns := s.argument("rows"), s.argument("vectors")
+	s.loop("row", rows, func() {
+		n, to, from := s.GP64(), s.GP64(), s.GP64()
+		s.MOVQ(columns, n)
+		s.MOVQ(dst, to)
+		s.MOVQ(x, from)
+		s.loop("next", n, func() { body(to, from) })
+		s.ADDQ(dstRow, dst)
+		s.ADDQ(U32(uint32(xRow)), x)
+	})
 }
 
 func sumLanes(s simd) {

@@ -58,6 +58,17 @@ func setWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	}
 }
 
+func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
+	switch class {
+	case cpu.AVX512:
+		narrowTileAVX512(dst, dstRow, x, rows, vectors)
+	case cpu.AVX2:
+		narrowTileAVX2(dst, dstRow, x, rows, vectors)
+	default:
+		narrowTilePortable(dst, dstRow, x, rows, vectors)
+	}
+}
+
 // laneTileRows is how many rows laneTileRowsAVX2 does at a time, by columns.
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 

@@ -18,6 +18,10 @@ func setWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	setWidePortable(dst, dstRow, x, rows, vectors)
 }
 
+func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
+	narrowTilePortable(dst, dstRow, x, rows, vectors)
+}
+
 func mulLaneTile(t *LaneTile, terms []Term) { laneTilePortable(t, terms) }
 
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {

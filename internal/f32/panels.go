@@ -19,6 +19,7 @@ type ProductScratch struct {
 	colA, rowB int
 	tile       Tile
 	edge       [TileRows * tileFloats]float32
+	wide       [TileRows * tileFloats]float64
 }
 
 // panelA is a part of A: rows × terms.

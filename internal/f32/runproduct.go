@@ -20,6 +20,10 @@ type RunProduct struct {
 	C          []float64
 	RowC       int
 	Accumulate bool
+	// Out is nil, or what is added to instead: Out[m·RowOut + j] += the product, in
+	// float64, and rounded to float32 then. C is left as it is.
+	Out    []float32
+	RowOut int
 }
 
 // Mul computes the product, tile by tile: a tile of C stays in the first-level cache
@@ -36,10 +40,11 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 		}
 		start = end
 	}
-	if !p.Accumulate && len(p.Ends) == 0 {
-		for m := range p.M {
-			clear(p.C[m*p.RowC:][:p.N])
-		}
+	if len(p.Ends) == 0 {
+		panic("f32: a product of no runs")
+	}
+	if p.Out != nil {
+		_ = p.Out[(p.M-1)*p.RowOut+p.N-1]
 	}
 	s.ladder(1, Lanes, start)
 	for m := 0; m < p.M; m += panelRows {
@@ -61,17 +66,28 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 	for r := m; r < m+rows; r += TileRows {
 		t.Rows = min(TileRows, m+rows-r)
-		to, start := p.C[r*p.RowC+j:], 0
+		to, toRow, start := p.C[r*p.RowC+j:], p.RowC, 0
+		if p.Out != nil {
+			if p.Accumulate {
+				for i := range t.Rows {
+					copy(s.wide[i*tileFloats:][:width], to[i*p.RowC:])
+				}
+			}
+			to, toRow = s.wide[:], tileFloats
+		}
 		for i, end := range p.Ends {
 			t.A, t.B = p.A[r*p.RowA+start:], p.B[j/Lanes*p.BlockB+start*Lanes:]
 			list := s.ladder(1, Lanes, end-start)
 			t.Mul(&list)
 			if i == 0 && !p.Accumulate {
-				SetWide(to, p.RowC, t.C, t.Rows, width)
+				setTile(to, toRow, t.C, t.Rows, width)
 			} else {
-				AddWide(to, p.RowC, t.C, t.Rows, width)
+				AddWide(to, toRow, t.C, t.Rows, width)
 			}
 			start = end
+		}
+		if p.Out != nil {
+			addTile(p.Out[r*p.RowOut+j:], p.RowOut, to, t.Rows, width)
 		}
 	}
 }
@@ -88,14 +104,25 @@ func AddWide(dst []float64, dstRow int, tile []float32, rows, width int) {
 	}
 }
 
-// SetWide is AddWide to zeros.
-func SetWide(dst []float64, dstRow int, tile []float32, rows, width int) {
+// setTile is AddWide to zeros.
+func setTile(dst []float64, dstRow int, tile []float32, rows, width int) {
 	whole := checkWide(dst, dstRow, tile, rows, width)
 	setWide(dst, dstRow, tile, rows, whole/Lanes)
 	for r := range rows {
 		for i := whole; i < width; i++ {
 			dst[r*dstRow+i] = float64(tile[r*tileFloats+i])
 		}
+	}
+}
+
+// addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
+// rounded to float32 then.
+func addTile(dst []float32, dstRow int, tile []float64, rows, width int) {
+	whole := width / Lanes * Lanes
+	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]
+	narrowTile(dst, dstRow, tile, rows, whole/Lanes)
+	for r := range rows {
+		addNarrowPortable(dst[r*dstRow+whole:r*dstRow+width], tile[r*tileFloats+whole:r*tileFloats+width])
 	}
 }
 

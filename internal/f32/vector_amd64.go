@@ -104,6 +104,11 @@ func setWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
 //go:noescape
 func addNarrowAVX2(dst []float32, x []float64)
 
+// narrowTileAVX2 is narrowTilePortable.
+//
+//go:noescape
+func narrowTileAVX2(dst []float32, dstRow int, x []float64, rows int, vectors int)
+
 // reluAVX512 is reluPortable.
 //
 //go:noescape
@@ -203,6 +208,11 @@ func setWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int
 //
 //go:noescape
 func addNarrowAVX512(dst []float32, x []float64)
+
+// narrowTileAVX512 is narrowTilePortable.
+//
+//go:noescape
+func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors int)
 
 // sumLanesAVX2 is sumLanesPortable.
 //

@@ -831,9 +831,9 @@ TEXT ·addWideAVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  dstRow+24(FP), CX
 	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x03, CX
 	MOVQ  rows+56(FP), BX
 	MOVQ  vectors+64(FP), SI
-	SHLQ  $0x03, CX
 	TESTQ BX, BX
 	JZ    rowDone
 
@@ -878,9 +878,9 @@ TEXT ·setWideAVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  dstRow+24(FP), CX
 	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x03, CX
 	MOVQ  rows+56(FP), BX
 	MOVQ  vectors+64(FP), SI
-	SHLQ  $0x03, CX
 	TESTQ BX, BX
 	JZ    rowDone
 
@@ -948,6 +948,57 @@ next:
 	JNZ        next
 
 nextDone:
+	VZEROUPPER
+	RET
+
+// func narrowTileAVX2(dst []float32, dstRow int, x []float64, rows int, vectors int)
+// Requires: AVX
+TEXT ·narrowTileAVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x02, CX
+	MOVQ  rows+56(FP), BX
+	MOVQ  vectors+64(FP), SI
+	TESTQ BX, BX
+	JZ    rowDone
+
+row:
+	MOVQ  SI, DI
+	MOVQ  AX, R8
+	MOVQ  DX, R9
+	TESTQ DI, DI
+	JZ    nextDone
+
+next:
+	VCVTPS2PD  (R8), Y0
+	VADDPD     (R9), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (R8)
+	VCVTPS2PD  16(R8), Y0
+	VADDPD     32(R9), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 16(R8)
+	VCVTPS2PD  32(R8), Y0
+	VADDPD     64(R9), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 32(R8)
+	VCVTPS2PD  48(R8), Y0
+	VADDPD     96(R9), Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 48(R8)
+	ADDQ       $0x40, R8
+	ADDQ       $0x80, R9
+	DECQ       DI
+	JNZ        next
+
+nextDone:
+	ADDQ CX, AX
+	ADDQ $0x00000200, DX
+	DECQ BX
+	JNZ  row
+
+rowDone:
 	VZEROUPPER
 	RET
 
@@ -1650,9 +1701,9 @@ TEXT ·addWideAVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  dstRow+24(FP), CX
 	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x03, CX
 	MOVQ  rows+56(FP), BX
 	MOVQ  vectors+64(FP), SI
-	SHLQ  $0x03, CX
 	TESTQ BX, BX
 	JZ    rowDone
 
@@ -1691,9 +1742,9 @@ TEXT ·setWideAVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  dstRow+24(FP), CX
 	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x03, CX
 	MOVQ  rows+56(FP), BX
 	MOVQ  vectors+64(FP), SI
-	SHLQ  $0x03, CX
 	TESTQ BX, BX
 	JZ    rowDone
 
@@ -1749,6 +1800,49 @@ next:
 	JNZ       next
 
 nextDone:
+	VZEROUPPER
+	RET
+
+// func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors int)
+// Requires: AVX, AVX512F
+TEXT ·narrowTileAVX512(SB), NOSPLIT, $0-72
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  x_base+32(FP), DX
+	SHLQ  $0x02, CX
+	MOVQ  rows+56(FP), BX
+	MOVQ  vectors+64(FP), SI
+	TESTQ BX, BX
+	JZ    rowDone
+
+row:
+	MOVQ  SI, DI
+	MOVQ  AX, R8
+	MOVQ  DX, R9
+	TESTQ DI, DI
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (R8), Z0
+	VADDPD    (R9), Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, (R8)
+	VCVTPS2PD 32(R8), Z0
+	VADDPD    64(R9), Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, 32(R8)
+	ADDQ      $0x40, R8
+	ADDQ      $0x80, R9
+	DECQ      DI
+	JNZ       next
+
+nextDone:
+	ADDQ CX, AX
+	ADDQ $0x00000200, DX
+	DECQ BX
+	JNZ  row
+
+rowDone:
 	VZEROUPPER
 	RET
 

@@ -8,7 +8,7 @@ import "proactivedp/rng"
 // Narrow sets dst to x, of the same length, rounded to float32.
 func Narrow(dst []float32, x []float64) {
 	clear(dst)
-	addNarrow(dst, x)
+	AddNarrow(dst, x)
 }
 
 // Widen sets dst to x, of the same length.
@@ -19,10 +19,10 @@ func Widen(dst []float64, x []float32) {
 	}
 }
 
-// addNarrow sets dst[i] to x[i] + dst[i], added in float64.
-func addNarrow(dst []float32, x []float64) {
+// AddNarrow adds x, of the same length, to dst: in float64, and rounded to float32 then.
+func AddNarrow(dst []float32, x []float64) {
 	if len(dst) != len(x) {
-		panic("f32: Narrow of unequal lengths")
+		panic("f32: AddNarrow of unequal lengths")
 	}
 	whole := len(dst) / Lanes * Lanes
 	kernels.addNarrow(dst[:whole], x[:whole])
@@ -46,7 +46,7 @@ func NoisedTo(dst []float32, sum []float64, sigma float64, s *rng.Stream) {
 		n := min(len(dst), noisedAtOnce)
 		clear(dst[:n])
 		AddNormal(dst[:n], sigma, s)
-		addNarrow(dst[:n], sum[:n])
+		AddNarrow(dst[:n], sum[:n])
 		dst, sum = dst[n:], sum[n:]
 	}
 }
@@ -105,4 +105,12 @@ func setWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) 
 		clear(dst[r*dstRow:][:vectors*Lanes])
 	}
 	addWidePortable(dst, dstRow, x, rows, vectors)
+}
+
+// narrowTilePortable is AddNarrow for rows of dst, dstRow apart, and of a tile x,
+// tileFloats apart: of each so many whole vectors.
+func narrowTilePortable(dst []float32, dstRow int, x []float64, rows, vectors int) {
+	for r := range rows {
+		addNarrowPortable(dst[r*dstRow:][:vectors*Lanes], x[r*tileFloats:][:vectors*Lanes])
+	}
 }

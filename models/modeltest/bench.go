@@ -15,7 +15,7 @@ import (
 // sum of the gradients, clipped, the noise, and the update of the parameters; or
 // without clipping and noise. flops is what one example costs.
 func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int, private bool) {
-	const step = 1e-9 // so small that the parameters stay where they are
+	const stepSize = 1e-9 // so small that the parameters stay where they are
 	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
 		Sizes: dp.ConstantSizes(size)}
 	root := rng.New(1)
@@ -32,23 +32,29 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 		clip = mech.ClipNorm
 	}
 	noise, scratch, round := new(rng.Stream), m.NewScratch(), 0
-	gradient := func() {
-		if err := models.WideSum(m, sum, &narrow, params, batch, clip, scratch); err != nil {
-			b.Fatal(err)
-		}
-	}
-	gradient() // the first call lets the scratch grow
-	b.ReportAllocs()
-	for b.Loop() {
-		gradient()
+	step := func() {
 		if private {
 			root.Reseed(noise, rng.Noise, 0, round)
-			mech.AddNoise(u, sum, noise)
+			mech.Noise(u, noise)
 			round++
 		} else {
-			f32.Narrow(u, sum)
+			clear(u)
 		}
-		f32.Axpy(-step, u, params)
+		var err error
+		if m, ok := m.(models.Adder); ok {
+			err = m.AddGradSum(u, params, batch, clip, scratch)
+		} else if err = models.WideSum(m, sum, &narrow, params, batch, clip, scratch); err == nil {
+			f32.AddNarrow(u, sum)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		f32.Axpy(-stepSize, u, params)
+	}
+	step() // the first one lets the scratch grow
+	b.ReportAllocs()
+	for b.Loop() {
+		step()
 	}
 	perSecond := float64(size) * float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(perSecond, "samples/s")
