@@ -181,9 +181,10 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 // Noise sets u to the round's noise N(0, C²σ²I), as a start for what is added to it
 // in float64.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
-	clear(u)
 	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
-		f32.AddNormal(u, std, s)
+		f32.Normal(u, std, s)
+	} else {
+		clear(u)
 	}
 }
 

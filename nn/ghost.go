@@ -243,7 +243,7 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 					t.MulRuns(&terms, q.positions)
 					if p.ends {
 						f32.AddWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.C, t.Rows,
-							group.len*f32.Lanes)
+							group.len)
 						clear(t.C)
 					}
 				}

@@ -31,6 +31,8 @@ func contract(k *kernels) {
 	k.tileAVX2()
 	k.runsAVX512()
 	k.runsAVX2()
+	k.wideRunsAVX512()
+	k.wideRunsAVX2()
 	k.laneTileAVX2()
 	k.transposeAVX2()
 	k.peakFMA("peakFMAAVX512", k.zmm, 24)
@@ -65,6 +67,27 @@ func (k *kernels) runsAVX2() {
 	column := k.Load(k.Param("column"), k.GP64())
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.runs(rows, []place{{index: column}}, 0, ymmBytes)
+	})
+}
+
+// wideRunsAVX512 and wideRunsAVX2 are Tile.MulWide.
+func (k *kernels) wideRunsAVX512() {
+	c := k.contraction("tileWideAVX512", "t *Tile, terms []Term, lengths []int, wide []float64, wideRow int",
+		"is Tile.MulWide after its checks.", k.zmm)
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.shapes(c.load("Cols"), tileCols, func(cols int) {
+			c.wideRuns(rows, c.columns(cols), nil, 0)
+		})
+	})
+}
+
+func (k *kernels) wideRunsAVX2() {
+	c := k.contraction("tileColumnWideAVX2",
+		"t *Tile, terms []Term, lengths []int, wide []float64, wideRow, column int",
+		"computes a column of Tile.MulWide.", k.ymm)
+	column := k.Load(k.Param("column"), k.GP64())
+	c.shapes(c.load("Rows"), tileRows, func(rows int) {
+		c.wideRuns(rows, []place{{index: column}}, column, 0, ymmBytes)
 	})
 }
 
@@ -288,6 +311,77 @@ func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	c.Label(done)
 	c.VZEROUPPER()
 	c.RET()
+}
+
+// wideRuns adds to rows of float64 the sum of each run of terms by itself, and
+// returns. The columns are those from the given one on, or all.
+func (c *contraction) wideRuns(rows int, places []place, column reg.Register, offsets ...int) {
+	acc := make([][]reg.VecVirtual, rows)
+	for m := range acc {
+		for range len(places) * len(offsets) {
+			acc[m] = append(acc[m], c.register())
+		}
+	}
+	again, done := c.label("again"), c.label("finished")
+	lengths, remaining := c.GP64(), c.GP64()
+	c.Load(c.Param("lengths").Base(), lengths)
+	c.Load(c.Param("lengths").Len(), remaining)
+	c.ADDQ(c.left, c.end) // where the terms begin
+	c.TESTQ(remaining, remaining)
+	c.JZ(operand.LabelRef(done))
+	c.Label(again)
+	c.MOVQ(operand.Mem{Base: lengths}, c.left)
+	c.ADDQ(operand.U8(8), lengths)
+	c.SHLQ(operand.U8(3), c.left)
+	c.ADDQ(c.left, c.end)
+	c.NEGQ(c.left)
+	c.clear(acc)
+	c.multiply(acc, places, offsets)
+	wide, stride := c.GP64(), c.GP64()
+	c.Load(c.Param("wide").Base(), wide)
+	c.Load(c.Param("wideRow"), stride)
+	c.SHLQ(operand.U8(3), stride)
+	if column != nil {
+		at := c.GP64()
+		c.MOVQ(column, at)
+		c.SHLQ(operand.U8(7), at) // 16 float64
+		c.ADDQ(at, wide)
+	}
+	for m, at := range c.rows(rows, wide, stride) {
+		for j, a := range acc[m] {
+			bytes := int(a.Size())
+			for half := range 2 {
+				to, from := c.register(), c.half(a, half)
+				c.VCVTPS2PD(from, to)
+				place := at.Offset((2*j + half) * bytes)
+				c.VADDPD(place, to, to)
+				c.VMOVUPD(to, place)
+			}
+		}
+	}
+	c.DECQ(remaining)
+	c.JNZ(operand.LabelRef(again))
+	c.Label(done)
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// half returns the lower (0) or the upper half (1) of a register.
+func (c *contraction) half(a reg.VecVirtual, half int) reg.VecVirtual {
+	switch wide := a.Size() > ymmBytes; {
+	case half == 0 && wide:
+		return a.AsY().(reg.VecVirtual)
+	case half == 0:
+		return a.AsX().(reg.VecVirtual)
+	case wide:
+		upper := c.YMM()
+		c.VEXTRACTF64X4(operand.U8(1), a, upper)
+		return upper
+	default:
+		upper := c.XMM()
+		c.VEXTRACTF128(operand.U8(1), a, upper)
+		return upper
+	}
 }
 
 // block computes a block of rows × places, each place as many registers as there

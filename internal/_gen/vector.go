@@ -27,8 +27,7 @@ func vector(k *kernels) {
 		s.axpy()
 		s.fromBytes()
 		s.laneAxpyWide()
-		s.addWide("addWide", true)
-		s.addWide("setWide", false)
+		s.addWide()
 		s.addNarrow()
 		s.narrowTile()
 	}
@@ -684,18 +683,15 @@ func (s simd) laneAxpyWide() {
 	s.end()
 }
 
-// addWide adds the rows of a tile to dst, or sets dst to them.
-func (s simd) addWide(name string, add bool) {
-	s.start(name, "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
+func (s simd) addWide() {
+	s.start("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	s.SHLQ(Imm(3), dstRow)
 	s.tileRows(dst, dstRow, x, tileCols*laneBytes, func(to, from reg.GPVirtual) {
 		for i := range 2 * laneBytes / s.bytes {
 			v := s.reg()
 			s.VCVTPS2PD(Mem{Base: from, Disp: i * s.bytes / 2}, v)
-			if add {
-				s.VADDPD(s.at(to, i), v, v)
-			}
+			s.VADDPD(s.at(to, i), v, v)
 			s.VMOVUPS(v, s.at(to, i))
 		}
 		s.ADDQ(Imm(laneBytes), from)

@@ -81,6 +81,29 @@ func (t *Tile) MulRuns(terms *Terms, run int) {
 	mulRuns(t, terms.list, run)
 }
 
+// MulWide adds to the rows of wide, wideRow apart and of Cols·Lanes float64, for every
+// run of terms, of the given lengths, their sum by itself in float32. C, RowC, ColC,
+// Bias and Accumulate are not looked at. The lengths must be at least 0 and those of
+// all terms together.
+func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int) {
+	sum := 0
+	for _, n := range lengths {
+		if n < 0 {
+			panic("f32: a run of less than no terms")
+		}
+		sum += n
+	}
+	r, c := t.Rows, t.Cols
+	if sum != len(terms.list) || wideRow < c*Lanes || r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
+		panic("f32: a tile out of range")
+	}
+	if len(terms.list) > 0 {
+		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+maxColumn(t.ColB[:c])+Lanes-1]
+	}
+	_ = wide[(r-1)*wideRow+c*Lanes-1]
+	mulWide(t, terms.list, lengths, wide, wideRow)
+}
+
 // check panics if the tile or the terms reach out of the slices.
 func (t *Tile) check(terms *Terms) {
 	r, c := t.Rows, t.Cols
@@ -180,6 +203,29 @@ func runsPortable(t *Tile, terms []Term, run int) {
 				}
 			}
 		}
+	}
+}
+
+// widePortable is the specification of Tile.MulWide.
+func widePortable(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
+	for _, n := range lengths {
+		for m := range t.Rows {
+			for j := range t.Cols {
+				acc := [Lanes]float32{}
+				for _, x := range terms[:n] {
+					a := t.A[int(x.A)+m*t.RowA]
+					b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
+					for l := range acc {
+						acc[l] += a * b[l]
+					}
+				}
+				to := (*[Lanes]float64)(wide[m*wideRow+j*Lanes:])
+				for l, v := range acc {
+					to[l] += float64(v)
+				}
+			}
+		}
+		terms = terms[n:]
 	}
 }
 

@@ -29,6 +29,16 @@ func tileRunsAVX512(t *Tile, terms []Term, run int)
 //go:noescape
 func tileColumnRunsAVX2(t *Tile, terms []Term, run int, column int)
 
+// tileWideAVX512 is Tile.MulWide after its checks.
+//
+//go:noescape
+func tileWideAVX512(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int)
+
+// tileColumnWideAVX2 computes a column of Tile.MulWide.
+//
+//go:noescape
+func tileColumnWideAVX2(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int, column int)
+
 // laneTileRowsAVX2 computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: at most [5 5 3 2 2] for 1, 2, ... columns.
 //
 //go:noescape

@@ -47,14 +47,16 @@ func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	}
 }
 
-func setWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
+func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
 	switch class {
 	case cpu.AVX512:
-		setWideAVX512(dst, dstRow, x, rows, vectors)
+		tileWideAVX512(t, terms, lengths, wide, wideRow)
 	case cpu.AVX2:
-		setWideAVX2(dst, dstRow, x, rows, vectors)
+		for column := range t.Cols {
+			tileColumnWideAVX2(t, terms, lengths, wide, wideRow, column)
+		}
 	default:
-		setWidePortable(dst, dstRow, x, rows, vectors)
+		widePortable(t, terms, lengths, wide, wideRow)
 	}
 }
 

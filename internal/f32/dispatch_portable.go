@@ -14,8 +14,8 @@ func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	addWidePortable(dst, dstRow, x, rows, vectors)
 }
 
-func setWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
-	setWidePortable(dst, dstRow, x, rows, vectors)
+func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
+	widePortable(t, terms, lengths, wide, wideRow)
 }
 
 func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {

@@ -20,6 +20,7 @@ type ProductScratch struct {
 	tile       Tile
 	edge       [TileRows * tileFloats]float32
 	wide       [TileRows * tileFloats]float64
+	lengths    []int
 }
 
 // panelA is a part of A: rows × terms.

@@ -33,20 +33,18 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 		panic("f32: a product of runs out of range")
 	}
 	_ = p.C[(p.M-1)*p.RowC+p.N-1]
-	start := 0
-	for _, end := range p.Ends {
-		if end < start {
-			panic("f32: runs that are not in order")
-		}
-		start = end
-	}
 	if len(p.Ends) == 0 {
 		panic("f32: a product of no runs")
+	}
+	s.lengths = s.lengths[:0]
+	start := 0
+	for _, end := range p.Ends {
+		s.lengths = append(s.lengths, end-start)
+		start = end
 	}
 	if p.Out != nil {
 		_ = p.Out[(p.M-1)*p.RowOut+p.N-1]
 	}
-	s.ladder(1, Lanes, start)
 	for m := 0; m < p.M; m += panelRows {
 		rows := min(panelRows, p.M-m)
 		for j := 0; j < p.N; j += tileFloats {
@@ -60,59 +58,47 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	width := min(tileFloats, p.N-j)
 	t := &s.tile
-	t.Cols, t.RowA, t.RowC, t.C = (width+Lanes-1)/Lanes, p.RowA, tileFloats, s.edge[:]
+	t.Cols, t.RowA = (width+Lanes-1)/Lanes, p.RowA
 	for c := range t.Cols {
-		t.ColB[c], t.ColC[c] = c*p.BlockB, c*Lanes
+		t.ColB[c] = c * p.BlockB
 	}
+	t.B = p.B[j/Lanes*p.BlockB:]
+	terms := s.ladder(1, Lanes, p.Ends[len(p.Ends)-1])
 	for r := m; r < m+rows; r += TileRows {
-		t.Rows = min(TileRows, m+rows-r)
-		to, toRow, start := p.C[r*p.RowC+j:], p.RowC, 0
-		if p.Out != nil {
-			if p.Accumulate {
+		t.Rows, t.A = min(TileRows, m+rows-r), p.A[r*p.RowA:]
+		at := r*p.RowC + j
+		if direct := p.Out == nil && width%Lanes == 0; direct {
+			if !p.Accumulate {
 				for i := range t.Rows {
-					copy(s.wide[i*tileFloats:][:width], to[i*p.RowC:])
+					clear(p.C[at+i*p.RowC:][:width])
 				}
 			}
-			to, toRow = s.wide[:], tileFloats
+			t.MulWide(&terms, s.lengths, p.C[at:], p.RowC)
+			continue
 		}
-		for i, end := range p.Ends {
-			t.A, t.B = p.A[r*p.RowA+start:], p.B[j/Lanes*p.BlockB+start*Lanes:]
-			list := s.ladder(1, Lanes, end-start)
-			t.Mul(&list)
-			if i == 0 && !p.Accumulate {
-				setTile(to, toRow, t.C, t.Rows, width)
-			} else {
-				AddWide(to, toRow, t.C, t.Rows, width)
+		if p.Accumulate {
+			for i := range t.Rows {
+				copy(s.wide[i*tileFloats:][:width], p.C[at+i*p.RowC:])
 			}
-			start = end
+		} else {
+			clear(s.wide[:t.Rows*tileFloats])
 		}
+		t.MulWide(&terms, s.lengths, s.wide[:], tileFloats)
 		if p.Out != nil {
-			addTile(p.Out[r*p.RowOut+j:], p.RowOut, to, t.Rows, width)
+			addTile(p.Out[r*p.RowOut+j:], p.RowOut, s.wide[:], t.Rows, width)
+			continue
+		}
+		for i := range t.Rows {
+			copy(p.C[at+i*p.RowC:][:width], s.wide[i*tileFloats:])
 		}
 	}
 }
 
 // AddWide adds to rows of dst, dstRow apart, those of a tile, TileCols·Lanes apart: of
-// each the first width.
-func AddWide(dst []float64, dstRow int, tile []float32, rows, width int) {
-	whole := checkWide(dst, dstRow, tile, rows, width)
-	addWide(dst, dstRow, tile, rows, whole/Lanes)
-	for r := range rows {
-		for i := whole; i < width; i++ {
-			dst[r*dstRow+i] += float64(tile[r*tileFloats+i])
-		}
-	}
-}
-
-// setTile is AddWide to zeros.
-func setTile(dst []float64, dstRow int, tile []float32, rows, width int) {
-	whole := checkWide(dst, dstRow, tile, rows, width)
-	setWide(dst, dstRow, tile, rows, whole/Lanes)
-	for r := range rows {
-		for i := whole; i < width; i++ {
-			dst[r*dstRow+i] = float64(tile[r*tileFloats+i])
-		}
-	}
+// each the first vectors·Lanes.
+func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
+	_, _ = dst[(rows-1)*dstRow+vectors*Lanes-1], tile[(rows-1)*tileFloats+vectors*Lanes-1]
+	addWide(dst, dstRow, tile, rows, vectors)
 }
 
 // addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
@@ -124,10 +110,4 @@ func addTile(dst []float32, dstRow int, tile []float64, rows, width int) {
 	for r := range rows {
 		addNarrowPortable(dst[r*dstRow+whole:r*dstRow+width], tile[r*tileFloats+whole:r*tileFloats+width])
 	}
-}
-
-// checkWide returns how many floats of a row are in whole vectors.
-func checkWide(dst []float64, dstRow int, tile []float32, rows, width int) int {
-	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]
-	return width / Lanes * Lanes
 }

@@ -94,11 +94,6 @@ func laneAxpyWideAVX2(f *[16]float32, x []float32, y []float64)
 //go:noescape
 func addWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
 
-// setWideAVX2 is setWidePortable.
-//
-//go:noescape
-func setWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
-
 // addNarrowAVX2 is addNarrowPortable for whole vectors.
 //
 //go:noescape
@@ -198,11 +193,6 @@ func laneAxpyWideAVX512(f *[16]float32, x []float32, y []float64)
 //
 //go:noescape
 func addWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
-
-// setWideAVX512 is setWidePortable.
-//
-//go:noescape
-func setWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
 
 // addNarrowAVX512 is addNarrowPortable for whole vectors.
 //

@@ -872,49 +872,6 @@ rowDone:
 	VZEROUPPER
 	RET
 
-// func setWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
-// Requires: AVX
-TEXT ·setWideAVX2(SB), NOSPLIT, $0-72
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  dstRow+24(FP), CX
-	MOVQ  x_base+32(FP), DX
-	SHLQ  $0x03, CX
-	MOVQ  rows+56(FP), BX
-	MOVQ  vectors+64(FP), SI
-	TESTQ BX, BX
-	JZ    rowDone
-
-row:
-	MOVQ  SI, DI
-	MOVQ  AX, R8
-	MOVQ  DX, R9
-	TESTQ DI, DI
-	JZ    nextDone
-
-next:
-	VCVTPS2PD (R9), Y0
-	VMOVUPS   Y0, (R8)
-	VCVTPS2PD 16(R9), Y0
-	VMOVUPS   Y0, 32(R8)
-	VCVTPS2PD 32(R9), Y0
-	VMOVUPS   Y0, 64(R8)
-	VCVTPS2PD 48(R9), Y0
-	VMOVUPS   Y0, 96(R8)
-	ADDQ      $0x40, R9
-	ADDQ      $0x80, R8
-	DECQ      DI
-	JNZ       next
-
-nextDone:
-	ADDQ CX, AX
-	ADDQ $0x00000100, DX
-	DECQ BX
-	JNZ  row
-
-rowDone:
-	VZEROUPPER
-	RET
-
 // func addNarrowAVX2(dst []float32, x []float64)
 // Requires: AVX
 TEXT ·addNarrowAVX2(SB), NOSPLIT, $0-48
@@ -1720,45 +1677,6 @@ next:
 	VMOVUPS   Z0, (R8)
 	VCVTPS2PD 32(R9), Z0
 	VADDPD    64(R8), Z0, Z0
-	VMOVUPS   Z0, 64(R8)
-	ADDQ      $0x40, R9
-	ADDQ      $0x80, R8
-	DECQ      DI
-	JNZ       next
-
-nextDone:
-	ADDQ CX, AX
-	ADDQ $0x00000100, DX
-	DECQ BX
-	JNZ  row
-
-rowDone:
-	VZEROUPPER
-	RET
-
-// func setWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
-// Requires: AVX, AVX512F
-TEXT ·setWideAVX512(SB), NOSPLIT, $0-72
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  dstRow+24(FP), CX
-	MOVQ  x_base+32(FP), DX
-	SHLQ  $0x03, CX
-	MOVQ  rows+56(FP), BX
-	MOVQ  vectors+64(FP), SI
-	TESTQ BX, BX
-	JZ    rowDone
-
-row:
-	MOVQ  SI, DI
-	MOVQ  AX, R8
-	MOVQ  DX, R9
-	TESTQ DI, DI
-	JZ    nextDone
-
-next:
-	VCVTPS2PD (R9), Z0
-	VMOVUPS   Z0, (R8)
-	VCVTPS2PD 32(R9), Z0
 	VMOVUPS   Z0, 64(R8)
 	ADDQ      $0x40, R9
 	ADDQ      $0x80, R8

@@ -36,6 +36,16 @@ func addNarrowPortable(dst []float32, x []float64) {
 	}
 }
 
+// Normal sets x to the numbers of AddNormal.
+func Normal(x []float32, sigma float64, s *rng.Stream) {
+	for len(x) > 0 {
+		n := min(len(x), noisedAtOnce)
+		clear(x[:n])
+		AddNormal(x[:n], sigma, s)
+		x = x[n:]
+	}
+}
+
 // NoisedTo sets dst to sum, of the same length, plus the numbers of AddNormal:
 // added in float64, and rounded to float32 then.
 func NoisedTo(dst []float32, sum []float64, sigma float64, s *rng.Stream) {
@@ -97,14 +107,6 @@ func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) 
 			to[i] += float64(v)
 		}
 	}
-}
-
-// setWidePortable is addWidePortable to rows of zeros.
-func setWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) {
-	for r := range rows {
-		clear(dst[r*dstRow:][:vectors*Lanes])
-	}
-	addWidePortable(dst, dstRow, x, rows, vectors)
 }
 
 // narrowTilePortable is AddNarrow for rows of dst, dstRow apart, and of a tile x,
