@@ -229,7 +229,7 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	for j := range t.ColB {
 		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
 	}
-	bin := s.float(g.bin, 0)
+	bin, ends := s.float(g.bin, 0), parts[0].ends
 	for i := range g.taps {
 		q := &g.taps[i]
 		all := q.terms[to-from-1]
@@ -238,6 +238,9 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 			for m := 0; m < c.affine.out; m += f32.TileRows {
 				t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), delta[m*t.RowA:], bin[:ghostTile]
 				bin = bin[ghostTile:]
+				if ends {
+					f32.PrefetchWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.Rows, group.len)
+				}
 				for _, p := range parts {
 					terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
 					t.MulRuns(&terms, q.positions)

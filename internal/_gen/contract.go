@@ -35,6 +35,7 @@ func contract(k *kernels) {
 	k.wideRunsAVX2()
 	k.laneTileAVX2()
 	k.transposeAVX2()
+	k.prefetch()
 	k.peakFMA("peakFMAAVX512", k.zmm, 24)
 	k.peakFMA("peakFMAAVX2", k.ymm, 12)
 }
@@ -504,6 +505,26 @@ func (k *kernels) transposeAVX2() {
 		k.LEAQ(operand.Mem{Base: dst, Index: dstRow, Scale: square}, dst)
 	}
 	k.VZEROUPPER()
+	k.RET()
+}
+
+// prefetch asks for the lines of rows.
+func (k *kernels) prefetch() {
+	k.kernel("prefetchRows", "func(at *byte, row, rows, bytes int)",
+		"asks for rows of memory, of so many bytes and so many apart, to be brought into the first-level cache.")
+	at, row, rows, bytes := k.argument("at"), k.argument("row"), k.argument("rows"), k.argument("bytes")
+	k.Label("row")
+	p, end := k.GP64(), k.GP64()
+	k.MOVQ(at, p)
+	k.LEAQ(operand.Mem{Base: at, Index: bytes, Scale: 1}, end)
+	k.Label("line")
+	k.PREFETCHT0(operand.Mem{Base: p})
+	k.ADDQ(operand.U8(64), p)
+	k.CMPQ(p, end)
+	k.JLT(operand.LabelRef("line"))
+	k.ADDQ(row, at)
+	k.DECQ(rows)
+	k.JNZ(operand.LabelRef("row"))
 	k.RET()
 }
 

@@ -83,13 +83,13 @@ func (t *Tile) MulRuns(terms *Terms, run int) {
 
 // MulWide adds to the rows of wide, wideRow apart and of Cols·Lanes float64, for every
 // run of terms, of the given lengths, their sum by itself in float32. C, RowC, ColC,
-// Bias and Accumulate are not looked at. The lengths must be at least 0 and those of
-// all terms together.
+// Bias and Accumulate are not looked at. The lengths must be at least 1 and
+// those of all terms together.
 func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int) {
 	sum := 0
 	for _, n := range lengths {
-		if n < 0 {
-			panic("f32: a run of less than no terms")
+		if n < 1 {
+			panic("f32: a run of no terms")
 		}
 		sum += n
 	}

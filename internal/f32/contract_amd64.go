@@ -49,6 +49,11 @@ func laneTileRowsAVX2(t *LaneTile, terms []Term, row int, lane int)
 //go:noescape
 func transposeAVX2(dst []float32, dstRow int, src []float32, srcRow int)
 
+// prefetchRows asks for rows of memory, of so many bytes and so many apart, to be brought into the first-level cache.
+//
+//go:noescape
+func prefetchRows(at *byte, row int, rows int, bytes int)
+
 // peakFMAAVX512 runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a round.
 //
 //go:noescape

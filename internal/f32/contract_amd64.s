@@ -14179,6 +14179,28 @@ TEXT ·transposeAVX2(SB), NOSPLIT, $0-64
 	VZEROUPPER
 	RET
 
+// func prefetchRows(at *byte, row int, rows int, bytes int)
+// Requires: MMX+
+TEXT ·prefetchRows(SB), NOSPLIT, $0-32
+	MOVQ at+0(FP), AX
+	MOVQ row+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ bytes+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	LEAQ (AX)(BX*1), DI
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ       $0x40, SI
+	CMPQ       SI, DI
+	JLT        line
+	ADDQ       CX, AX
+	DECQ       DX
+	JNZ        row
+	RET
+
 // func peakFMAAVX512(rounds int) (flops int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·peakFMAAVX512(SB), NOSPLIT, $0-16

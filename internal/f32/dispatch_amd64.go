@@ -2,7 +2,11 @@
 
 package f32
 
-import "proactivedp/internal/cpu"
+import (
+	"unsafe"
+
+	"proactivedp/internal/cpu"
+)
 
 var sets = [...]kernelSet{
 	cpu.Portable: portable,
@@ -68,6 +72,16 @@ func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
 		narrowTileAVX2(dst, dstRow, x, rows, vectors)
 	default:
 		narrowTilePortable(dst, dstRow, x, rows, vectors)
+	}
+}
+
+// prefetch asks for rows of x, row apart and of width elements, to be brought near:
+// it changes nothing.
+func prefetch[T float32 | float64](x []T, row, rows, width int) {
+	if class > cpu.Portable {
+		bytes := int(unsafe.Sizeof(x[0]))
+		_ = x[(rows-1)*row+width-1]
+		prefetchRows((*byte)(unsafe.Pointer(&x[0])), bytes*row, rows, bytes*width)
 	}
 }
 

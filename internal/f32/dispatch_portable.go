@@ -22,6 +22,8 @@ func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
 	narrowTilePortable(dst, dstRow, x, rows, vectors)
 }
 
+func prefetch[T float32 | float64]([]T, int, int, int) {}
+
 func mulLaneTile(t *LaneTile, terms []Term) { laneTilePortable(t, terms) }
 
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {

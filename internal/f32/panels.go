@@ -79,7 +79,11 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 		}
 		return panelA{rows, s.a, terms, 1}
 	}
+	const ahead = 12 // rows, which take as long to copy as memory takes to answer
 	for t := range terms {
+		if t+ahead < terms {
+			prefetch(a[(t+ahead)*p.ColA:], 0, 1, rows)
+		}
 		copy(s.a[t*rows:][:rows], a[t*p.ColA:])
 	}
 	return panelA{rows, s.a, 1, rows}

@@ -76,6 +76,9 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 			t.MulWide(&terms, s.lengths, p.C[at:], p.RowC)
 			continue
 		}
+		if p.Out != nil {
+			prefetch(p.Out[r*p.RowOut+j:], p.RowOut, t.Rows, width)
+		}
 		if p.Accumulate {
 			for i := range t.Rows {
 				copy(s.wide[i*tileFloats:][:width], p.C[at+i*p.RowC:])
@@ -100,6 +103,9 @@ func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 	_, _ = dst[(rows-1)*dstRow+vectors*Lanes-1], tile[(rows-1)*tileFloats+vectors*Lanes-1]
 	addWide(dst, dstRow, tile, rows, vectors)
 }
+
+// PrefetchWide asks for the rows of dst that AddWide will add to.
+func PrefetchWide(dst []float64, dstRow, rows, vectors int) { prefetch(dst, dstRow, rows, vectors*Lanes) }
 
 // addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
 // rounded to float32 then.

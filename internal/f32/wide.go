@@ -40,6 +40,9 @@ func addNarrowPortable(dst []float32, x []float64) {
 func Normal(x []float32, sigma float64, s *rng.Stream) {
 	for len(x) > 0 {
 		n := min(len(x), noisedAtOnce)
+		if next := x[n:min(2*n, len(x))]; len(next) > 0 {
+			prefetch(next, 0, 1, len(next))
+		}
 		clear(x[:n])
 		AddNormal(x[:n], sigma, s)
 		x = x[n:]
