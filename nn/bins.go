@@ -66,10 +66,11 @@ func (s *Scratch) order(rows []int32) []int32 {
 	return s.rows
 }
 
-// segment is a part of a bin, [from, to) in a batch, that reaches its end or does not.
+// segment is a part of a bin, [from, to) in a batch: whether it has the first of the
+// bin's examples, and the last.
 type segment struct {
-	from, to int
-	ends     bool
+	from, to     int
+	begins, ends bool
 }
 
 // segments returns what the bins have of the examples [from, to) of the batch. They
@@ -78,7 +79,7 @@ func (s *Scratch) segments(from, to int) []segment {
 	s.parts = s.parts[:0]
 	for i := sort.SearchInts(s.ends, from+1); from < to; i++ {
 		end := min(s.ends[i], to)
-		s.parts = append(s.parts, segment{from, end, end == s.ends[i]})
+		s.parts = append(s.parts, segment{from, end, i == 0 && from == 0 || i > 0 && from == s.ends[i-1], end == s.ends[i]})
 		from = end
 	}
 	return s.parts

@@ -21,12 +21,16 @@ type ghostGradients struct {
 	pairs          []ghostPair
 	margin, tiny   float64 // what rounding may take from a norm: see newGhostGradients
 
-	swapped int // slot: the input as [channel/16][lane][y][x][16 channels]
-	bias    int // slot: the derivatives summed over positions, [out][lane]
-	bias64  int // slot: their sum over the examples, [out][f32.WideLanes]
-	bin     int // slot: the weights' sum over the examples of a bin so far, tile by tile
-	taps    []ghostTap
-	groups  []part // of 16 channels each
+	// Slots that bring together what one example is summed over:
+	swapped int // the input as [channel/16][lane][y][x][16 channels]
+	scaled  int // the derivative times the clip factor as [out][lane][room], borders too
+	room    int // for its positions, in whole vectors
+
+	bias   int // slot: the derivatives summed over positions, [out][lane]
+	bias64 int // slot: their sum over the examples, [out][f32.WideLanes]
+	bin    int // slot: the weights' sum over the examples of a bin so far, tile by tile
+	taps   []ghostTap
+	groups []part // of 16 channels each
 }
 
 // ghostPair is two positions of the output, the first not behind the second:
@@ -60,10 +64,12 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	g := &ghostGradients{
 		c: c, inputs: newGram(n, c.in.layout), deltas: newGram(n, c.out.layout),
 		swapped: n.newFloats(c.in.Size()*f32.Lanes, n.group),
+		room:    roundUp(c.out.plane()/f32.Lanes, f32.Lanes),
 		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
 		bias64:  n.newWides(c.affine.out * f32.WideLanes),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
 	}
+	g.scaled = n.newFloats(c.affine.out*f32.Lanes*g.room, n.group)
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
@@ -128,7 +134,7 @@ func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 				for x, px := range xs {
 					if iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx; py.has(ky) && px.has(kx) {
 						one = append(one, f32.Term{
-							A: int32(c.out.at(0, y, x)), B: int32((iy*c.in.Width + ix) * f32.Lanes),
+							A: int32(c.out.at(0, y, x) / f32.Lanes), B: int32((iy*c.in.Width + ix) * f32.Lanes),
 						})
 					}
 				}
@@ -141,7 +147,7 @@ func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 			for b := range n.group {
 				for l := range f32.Lanes {
 					for _, t := range one {
-						t.A += int32(b*n.floats[c.out.delta].size + l)
+						t.A += int32(b*n.floats[g.scaled].size + l*g.room)
 						t.B += int32(b*n.floats[g.swapped].size + l*plane*f32.Lanes)
 						list = append(list, t)
 					}
@@ -165,7 +171,6 @@ func (s *stretch) has(kernel int) bool {
 func (g *ghostGradients) start(s *Scratch) {
 	clear(g.c.weights64(s.sum))
 	clear(s.wide(g.bias64))
-	clear(s.float(g.bin, 0)) // what a failure has left
 }
 
 func (g *ghostGradients) finish(s *Scratch) {
@@ -219,12 +224,13 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 		}
 		f32.LaneAxpyWide(&s.factor[b], bias, s.wide(g.bias64))
 		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
+		g.gather(s.float(g.scaled, b), delta)
 		g.swap(s.float(g.swapped, b), s.float(c.in.act, b))
 	}
 	first := s.first + from*f32.Lanes
 	parts := s.segments(first, min(s.first+to*f32.Lanes, len(s.rows)))
-	t := f32.Tile{RowA: c.out.plane(), RowC: f32.TileCols * f32.Lanes}
-	delta, swapped, w := s.floats[c.out.delta].from(from), s.floats[g.swapped].from(from), c.weights64(s.sum)
+	t := f32.Tile{RowA: f32.Lanes * g.room, RowC: f32.TileCols * f32.Lanes}
+	scaled, swapped, w := s.floats[g.scaled].from(from), s.floats[g.swapped].from(from), c.weights64(s.sum)
 	size := c.in.Height * c.in.Width * square // of a group of 16 channels
 	for j := range t.ColB {
 		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
@@ -236,18 +242,20 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 		for _, group := range g.groups {
 			t.Cols, t.B = group.len, swapped[group.start*size:]
 			for m := 0; m < c.affine.out; m += f32.TileRows {
-				t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), delta[m*t.RowA:], bin[:ghostTile]
+				t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), scaled[m*t.RowA:], bin[:ghostTile]
 				bin = bin[ghostTile:]
 				if ends {
 					f32.PrefetchWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.Rows, group.len)
 				}
 				for _, p := range parts {
+					if p.begins {
+						clear(t.C)
+					}
 					terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
 					t.MulRuns(&terms, q.positions)
 					if p.ends {
 						f32.AddWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.C, t.Rows,
 							group.len)
-						clear(t.C)
 					}
 				}
 			}
@@ -257,6 +265,20 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 
 // ghostTile is the floats of a tile of a bin.
 const ghostTile = f32.TileRows * f32.TileCols * f32.Lanes
+
+// gather brings the positions of a derivative's planes side by side.
+func (g *ghostGradients) gather(dst, delta []float32) {
+	plane := g.c.out.plane()
+	for ; len(delta) >= plane && len(dst) > 0; delta, dst = delta[plane:], dst[f32.Lanes*g.room:] {
+		p := 0
+		for ; p+square <= plane; p += square {
+			f32.Transpose(dst[p/f32.Lanes:], g.room, delta[p:], f32.Lanes)
+		}
+		for ; p < plane; p++ {
+			dst[p%f32.Lanes*g.room+p/f32.Lanes] = delta[p]
+		}
+	}
+}
 
 // swap brings the input into the order in which channels lie side by side, and
 // examples one behind the other.
