@@ -30,6 +30,7 @@ func vector(k *kernels) {
 		s.addWide()
 		s.addNarrow()
 		s.narrowTile()
+		s.axpyWide()
 	}
 	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
 }
@@ -727,6 +728,28 @@ func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 			s.VMOVUPS(narrow, at)
 		}
 	}
+}
+
+func (s simd) axpyWide() {
+	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", " for whole vectors")
+	alpha, err := s.Param("alpha").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	factor, x, y := s.reg(), s.base("x"), s.base("y")
+	s.VBROADCASTSD(alpha.Addr, factor)
+	s.vectors("x", func() {
+		for i := range 2 * laneBytes / s.bytes {
+			v := s.reg()
+			s.VCVTPS2PD(Mem{Base: x, Disp: i * s.bytes / 2}, v)
+			s.VMULPD(factor, v, v)
+			s.VADDPD(s.at(y, i), v, v)
+			s.VMOVUPS(v, s.at(y, i))
+		}
+		s.ADDQ(Imm(laneBytes), x)
+		s.ADDQ(Imm(2*laneBytes), y)
+	})
+	s.end()
 }
 
 func (s simd) narrowTile() {

@@ -99,6 +99,7 @@ type kernelSet struct {
 	axpy           func(alpha float32, x, y []float32)
 	sumSquares     func(x []float32) float64
 	laneAxpyWide   func(f *[Lanes]float32, x []float32, y []float64)
+	axpyWide       func(alpha float64, x []float32, y []float64)
 	addNarrow      func(dst []float32, x []float64)
 }
 
@@ -108,7 +109,7 @@ var portable = kernelSet{
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	laneAxpy: laneAxpyPortable, sumLanes: sumLanesPortable, fromBytes: fromBytesPortable,
-	axpy: axpyPortable, sumSquares: sumSquaresPortable, laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable,
+	axpy: axpyPortable, sumSquares: sumSquaresPortable, laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 }
 
 // kernels is the set in use, that of class.

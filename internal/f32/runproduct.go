@@ -105,7 +105,9 @@ func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 }
 
 // PrefetchWide asks for the rows of dst that AddWide will add to.
-func PrefetchWide(dst []float64, dstRow, rows, vectors int) { prefetch(dst, dstRow, rows, vectors*Lanes) }
+func PrefetchWide(dst []float64, dstRow, rows, vectors int) {
+	prefetch(dst, dstRow, rows, vectors*Lanes)
+}
 
 // addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
 // rounded to float32 then.

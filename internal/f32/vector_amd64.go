@@ -104,6 +104,11 @@ func addNarrowAVX2(dst []float32, x []float64)
 //go:noescape
 func narrowTileAVX2(dst []float32, dstRow int, x []float64, rows int, vectors int)
 
+// axpyWideAVX2 is axpyWidePortable for whole vectors.
+//
+//go:noescape
+func axpyWideAVX2(alpha float64, x []float32, y []float64)
+
 // reluAVX512 is reluPortable.
 //
 //go:noescape
@@ -203,6 +208,11 @@ func addNarrowAVX512(dst []float32, x []float64)
 //
 //go:noescape
 func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors int)
+
+// axpyWideAVX512 is axpyWidePortable for whole vectors.
+//
+//go:noescape
+func axpyWideAVX512(alpha float64, x []float32, y []float64)
 
 // sumLanesAVX2 is sumLanesPortable.
 //

@@ -959,6 +959,43 @@ rowDone:
 	VZEROUPPER
 	RET
 
+// func axpyWideAVX2(alpha float64, x []float32, y []float64)
+// Requires: AVX
+TEXT ·axpyWideAVX2(SB), NOSPLIT, $0-56
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	VBROADCASTSD alpha+0(FP), Y0
+	MOVQ         x_len+16(FP), DX
+	SHRQ         $0x04, DX
+	TESTQ        DX, DX
+	JZ           nextDone
+
+next:
+	VCVTPS2PD (AX), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    (CX), Y1, Y1
+	VMOVUPS   Y1, (CX)
+	VCVTPS2PD 16(AX), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    32(CX), Y1, Y1
+	VMOVUPS   Y1, 32(CX)
+	VCVTPS2PD 32(AX), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    64(CX), Y1, Y1
+	VMOVUPS   Y1, 64(CX)
+	VCVTPS2PD 48(AX), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    96(CX), Y1, Y1
+	VMOVUPS   Y1, 96(CX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x80, CX
+	DECQ      DX
+	JNZ       next
+
+nextDone:
+	VZEROUPPER
+	RET
+
 // func reluAVX512(x []float32)
 // Requires: AVX, AVX512F
 TEXT ·reluAVX512(SB), NOSPLIT, $0-24
@@ -1761,6 +1798,35 @@ nextDone:
 	JNZ  row
 
 rowDone:
+	VZEROUPPER
+	RET
+
+// func axpyWideAVX512(alpha float64, x []float32, y []float64)
+// Requires: AVX, AVX512F
+TEXT ·axpyWideAVX512(SB), NOSPLIT, $0-56
+	MOVQ         x_base+8(FP), AX
+	MOVQ         y_base+32(FP), CX
+	VBROADCASTSD alpha+0(FP), Z0
+	MOVQ         x_len+16(FP), DX
+	SHRQ         $0x04, DX
+	TESTQ        DX, DX
+	JZ           nextDone
+
+next:
+	VCVTPS2PD (AX), Z1
+	VMULPD    Z0, Z1, Z1
+	VADDPD    (CX), Z1, Z1
+	VMOVUPS   Z1, (CX)
+	VCVTPS2PD 32(AX), Z1
+	VMULPD    Z0, Z1, Z1
+	VADDPD    64(CX), Z1, Z1
+	VMOVUPS   Z1, 64(CX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x80, CX
+	DECQ      DX
+	JNZ       next
+
+nextDone:
 	VZEROUPPER
 	RET
 

@@ -68,6 +68,23 @@ func NoisedTo(dst []float32, sum []float64, sigma float64, s *rng.Stream) {
 // AddNormal, and leaves what is worked on in the first-level cache.
 const noisedAtOnce = 64 * groupNormals
 
+// AxpyWide adds alpha·x to y, of the same length, in float64.
+func AxpyWide(alpha float64, x []float32, y []float64) {
+	if len(x) != len(y) {
+		panic("f32: AxpyWide of unequal lengths")
+	}
+	whole := len(x) / Lanes * Lanes
+	kernels.axpyWide(alpha, x[:whole], y[:whole])
+	axpyWidePortable(alpha, x[whole:], y[whole:])
+}
+
+func axpyWidePortable(alpha float64, x []float32, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += float64(alpha * float64(v))
+	}
+}
+
 // LaneAxpyWide adds to y, [vector][8], the lanes l and l+8 of every vector of x,
 // [vector][Lanes], each times f[l] and rounded to float32: y[i·8+l] += f[l]·x[i·16+l]
 // + f[l+8]·x[i·16+l+8], added in float64.

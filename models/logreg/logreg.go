@@ -27,6 +27,7 @@ type Model struct {
 	features int
 	lambda   float64
 	name     string
+	shade    float64
 }
 
 var _ interface {
@@ -59,7 +60,8 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 	if features < 1 {
 		return nil, fmt.Errorf("logreg: features = %d, must be at least 1", features)
 	}
-	return &Model{features: features, lambda: lambda, name: name}, nil
+	shade := models.GridError(features+1) + 0x1p-23
+	return &Model{features: features, lambda: lambda, name: name, shade: shade}, nil
 }
 
 // Name returns "logreg" or "logreg-plain".
@@ -135,7 +137,7 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 //     sum of these factors, which is exact and at most 2^22, with λw̄ is rounded to
 //     float64: by 2^-53·2^22·8C, before and after a record leaves;
 //   - f and products with it are rounded to float64, by less than 2^-50.
-func (m *Model) Shade() float64 { return models.GridError(m.NumParams()) + 0x1p-23 }
+func (m *Model) Shade() float64 { return m.shade }
 
 // ridgeLimit is how many times C the penalty's gradient λw̄ may be while it is
 // added once for the whole sample. Then no example's clipped part a·x̄ exceeds 16·C,
@@ -153,8 +155,8 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	}
 	clear(sum)
 	sum, params = sum[:m.features+1], params[:m.features+1]
-	clip /= 1 + m.Shade()
-	grid, factorGrid := models.NewGrid(clip), models.NewGrid(factorScale)
+	clip /= 1 + m.shade
+	grid := models.NewGrid(clip)
 	var ridge2 float64 // ‖λw̄‖²
 	if m.lambda > 0 && b.Len() > 0 {
 		ridge2 = m.lambda * m.lambda * f32.SumSquares(params)
@@ -190,17 +192,13 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	}
 	sum[m.features] += bias
 	if m.lambda > 0 && dense == nil {
-		factors *= m.lambda
-		for j, w := range params {
-			sum[j] += float64(factors * float64(w))
-		}
+		f32.AxpyWide(factors*m.lambda, params, sum)
 	}
 	return nil
 }
 
-// factorScale makes the unit of a grid 2^-30, whole numbers of which sum up to
-// MaxSample exactly.
-const factorScale = 0x1p-4
+// factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
+var factorGrid = models.NewGrid(0x1p-4)
 
 // slack covers the rounding of a gradient's norm by cancellation: in float64, u =
 // 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at most d·u times

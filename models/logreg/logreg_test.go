@@ -108,7 +108,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-func BenchmarkClippedGradSum(b *testing.B) {
+func BenchmarkGradSum(b *testing.B) {
 	d := rows(5000, 68)
 	m, err := logreg.NewRidge(68, 1e-4)
 	if err != nil {
@@ -122,10 +122,10 @@ func BenchmarkClippedGradSum(b *testing.B) {
 			for i := range batch.Rows {
 				batch.Rows[i] = int32(s.IntN(d.Len()))
 			}
-			var model models.Model = m
-			sum, w := make([]float32, 69), make([]float32, 69)
+			var model models.Bounded = m
+			sum, w, scratch := make([]float64, 69), make([]float32, 69), m.NewScratch()
 			for b.Loop() {
-				if err := model.ClippedGradSum(sum, w, batch, 0.1, nil); err != nil {
+				if err := model.WideGradSum(sum, w, batch, 0.1, scratch); err != nil {
 					b.Fatal(err)
 				}
 			}
