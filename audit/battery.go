@@ -120,7 +120,7 @@ func network() setting {
 		d.Images.Pixels = append(d.Images.Pixels, byte(pixels.IntN(256)))
 	}
 	return setting{
-		model: pinned{wide(lenet.NewReLU())}, data: d,
+		model: pinned{lenet.NewReLU()}, data: d,
 		partition: data.Replicate, clients: 2, rounds: 2, size: images, places: images, sigma: 2,
 	}
 }

@@ -69,21 +69,52 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
+// Sums is the working memory of WideSum and AddSum for one model.
+type Sums struct {
+	params int
+	wide   []float64
+	narrow []float32 // of models that are not Bounded
+}
+
+// NewSums returns working memory for sums of the model, which grows when it is used.
+func NewSums(m Model) Sums { return Sums{params: m.NumParams()} }
+
+// Wide returns a vector of the model's length.
+func (s *Sums) Wide() []float64 {
+	if s.wide == nil {
+		s.wide = make([]float64, s.params)
+	}
+	return s.wide
+}
+
 // WideSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum
-// if m is Bounded, else by ClippedGradSum, into a vector that narrow keeps from
-// call to call.
+// if m is Bounded, else by ClippedGradSum.
 func WideSum(
-	m Model, sum []float64, narrow *[]float32, params []float32, b data.Batch, clip float64, s Scratch,
+	m Model, sum []float64, sums *Sums, params []float32, b data.Batch, clip float64, s Scratch,
 ) error {
 	if m, ok := m.(Bounded); ok {
 		return m.WideGradSum(sum, params, b, clip, s)
 	}
-	if *narrow == nil {
-		*narrow = make([]float32, m.NumParams())
+	if sums.narrow == nil {
+		sums.narrow = make([]float32, sums.params)
 	}
-	if err := m.ClippedGradSum(*narrow, params, b, clip, s); err != nil {
+	if err := m.ClippedGradSum(sums.narrow, params, b, clip, s); err != nil {
 		return err
 	}
-	f32.Widen(sum, *narrow)
+	f32.Widen(sum, sums.narrow)
+	return nil
+}
+
+// AddSum adds to u, of length d, what WideSum sets its sum to: in float64, and
+// rounded to float32 then.
+func AddSum(m Model, u []float32, sums *Sums, params []float32, b data.Batch, clip float64, s Scratch) error {
+	if m, ok := m.(Adder); ok {
+		return m.AddGradSum(u, params, b, clip, s)
+	}
+	sum := sums.Wide()
+	if err := WideSum(m, sum, sums, params, b, clip, s); err != nil {
+		return err
+	}
+	f32.AddNarrow(u, sum)
 	return nil
 }

@@ -127,25 +127,15 @@ type Workspace struct {
 
 	rows   []int32
 	sample dp.SampleScratch
-	params int
+	sums   models.Sums
 	model  models.Scratch
-	sum    []float64 // nil until it is needed
-	narrow []float32 // of models that are not Bounded; nil until it is needed
 }
 
 // NewWorkspace returns a workspace for clients of the model.
-func NewWorkspace(m models.Model) *Workspace {
-	return &Workspace{params: m.NumParams(), model: m.NewScratch()}
-}
+func NewWorkspace(m models.Model) *Workspace { return &Workspace{sums: models.NewSums(m), model: m.NewScratch()} }
 
-// Sum returns the workspace's vector of the model's length, in which Client.Release
-// keeps the sum of gradients.
-func (ws *Workspace) Sum() []float64 {
-	if ws.sum == nil {
-		ws.sum = make([]float64, ws.params)
-	}
-	return ws.sum
-}
+// Sum returns a vector of the model's length, to keep the sum of gradients in.
+func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u, of the model's length, to the release of the round under way:
 // the sum of the sample's clipped gradients at ŵ, plus noise. It is a function of
@@ -168,19 +158,10 @@ type Substitute func(c *Client, u []float32, ws *Workspace) error
 // Release sets u to what the mechanism prescribes: it samples, sums and adds
 // noise.
 func (c *Client) Release(u []float32, ws *Workspace) error {
-	batch := c.Sample(ws)
-	if m, ok := c.model.(models.Adder); ok { // the same bits, in less time
-		c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
-		c.mech.Noise(u, &ws.noise)
-		c.draw(ws)
-		return m.AddGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model)
-	}
-	sum := ws.Sum()
-	if err := c.GradSum(sum, batch, ws); err != nil {
-		return err
-	}
-	c.AddNoise(u, sum, ws)
-	return nil
+	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
+	c.mech.Noise(u, &ws.noise)
+	c.draw(ws)
+	return models.AddSum(c.model, u, &ws.sums, c.state.w(), c.Sample(ws), c.mech.ClipNorm, ws.model)
 }
 
 // ID returns the client's number, from 0.
@@ -228,7 +209,7 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 // ŵ, each clipped.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	c.draw(ws)
-	return models.WideSum(c.model, sum, &ws.narrow, c.state.w(), batch, c.mech.ClipNorm, ws.model)
+	return models.WideSum(c.model, sum, &ws.sums, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
 
 // draw lets the gradient draw from the round's stream, if it does.

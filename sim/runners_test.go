@@ -191,7 +191,8 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 			m := &cfg.Mechanism
 			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round),
 				new(dp.SampleScratch))
-			if err := models.WideSum(cfg.Model, sum, nil, at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil); err != nil {
+			err := models.WideSum(cfg.Model, sum, new(models.Sums), at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
 			m.AddNoise(u, sum, cfg.Roots.Clients[client].Stream(rng.Noise, uint32(client), round))

@@ -94,7 +94,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
 	scratch := m.NewScratch()
 	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
-	sum, narrow := make([]float64, m.NumParams()), []float32(nil)
+	sums := models.NewSums(m)
 	m.Init(params, p.Config.InitStream())
 	rows := p.Config.Rows[0]
 	root := p.Config.Roots.Clients[0]
@@ -105,11 +105,11 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		start := time.Now()
 		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
 		sample = sample[:min(len(sample), probeBatch)]
-		if err := models.WideSum(m, sum, &narrow, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
+		if err := models.WideSum(m, sums.Wide(), &sums, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
 			return 0, 0, 0, fmt.Errorf("train: dry run: %w", err)
 		}
 		between := time.Now()
-		mech.AddNoise(u, sum, noise)
+		mech.AddNoise(u, sums.Wide(), noise)
 		for range 2 {
 			f32.Axpy(0, u, params)
 		}

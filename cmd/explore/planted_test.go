@@ -79,7 +79,7 @@ var planted = []struct {
 	},
 	{
 		"a doubled message has one reader", "messages.go",
-		"e.vector.readers++\n", "\n", sim.InvariantReaders,
+		"if e.vector.readers++; v.cfg", "if v.cfg", sim.InvariantReaders,
 	},
 	{
 		"a broadcast is not sent", "events.go",

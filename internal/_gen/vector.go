@@ -23,7 +23,6 @@ func vector(k *kernels) {
 		s.laneSumSquares()
 		s.sumSquares()
 		s.laneScale()
-		s.laneAxpy()
 		s.axpy()
 		s.fromBytes()
 		s.laneAxpyWide()
@@ -32,7 +31,6 @@ func vector(k *kernels) {
 		s.narrowTile()
 		s.axpyWide()
 	}
-	sumLanes(simd{k, "AVX2", 32}) // 512 bits would only be halved first
 }
 
 // Comparisons of VCMPPS, quiet: false with a NaN, but notLE.
@@ -594,17 +592,6 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y reg.GPVirtual) {
 	})
 }
 
-func (s simd) laneAxpy() {
-	s.start("laneAxpy", "func(f *[16]float32, x, y []float32)", "")
-	f, x, y := s.argument("f"), s.base("x"), s.base("y")
-	factor := s.parts()
-	for i, r := range factor {
-		s.VMOVUPS(s.at(f, i), r)
-	}
-	s.addScaled(factor, x, y)
-	s.end()
-}
-
 func (s simd) axpy() {
 	s.start("axpy", "func(alpha float32, x, y []float32)", " for whole vectors")
 	factor := s.parts()
@@ -777,25 +764,4 @@ func (s simd) tileRows(dst, dstRow, x reg.GPVirtual, xRow int, body func(to, fro
 		s.ADDQ(dstRow, dst)
 		s.ADDQ(U32(uint32(xRow)), x)
 	})
-}
-
-func sumLanes(s simd) {
-	s.start("sumLanes", "func(dst, x []float32)", "")
-	dst, x, n := s.base("dst"), s.base("x"), s.length("dst")
-	s.loop("next", n, func() {
-		v := s.load(s.at(x, 0))
-		s.VADDPS(s.at(x, 1), v, v)
-		sum, other := v.AsX(), s.XMM()
-		s.VEXTRACTF128(Imm(1), v, other)
-		s.VADDPS(other, sum, sum)
-		s.VPERMILPS(Imm(0b1110), sum, other)
-		s.VADDPS(other, sum, sum)
-		s.VPERMILPS(Imm(0b01), sum, other)
-		s.VADDSS(other, sum, sum)
-		s.VADDSS(Mem{Base: dst}, sum, sum)
-		s.VMOVSS(sum, Mem{Base: dst})
-		s.ADDQ(Imm(laneBytes), x)
-		s.ADDQ(Imm(4), dst)
-	})
-	s.end()
 }

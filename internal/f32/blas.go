@@ -20,7 +20,7 @@ func axpyPortable(alpha float32, x, y []float32) {
 
 // SumSquares returns Σ x[i]², summed in float64 so that a norm of millions of
 // terms keeps float32 accuracy: the sums of LaneSumSquares over whole vectors,
-// added halves first as in SumLanes, and then the rest in order.
+// added halves first (l and l+8, l+4, l+2, l+1), and then the rest in order.
 func SumSquares(x []float32) float64 {
 	whole := len(x) / Lanes * Lanes
 	s := kernels.sumSquares(x[:whole])

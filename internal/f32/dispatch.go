@@ -93,8 +93,6 @@ type kernelSet struct {
 	laneSumSquares func(acc *[Lanes]float64, x []float32)
 	laneSum        func(acc *[Lanes]float32, x []float32)
 	laneScale      func(dst []float32, dstRow int, f *[Lanes]float32, x []float32)
-	laneAxpy       func(f *[Lanes]float32, x, y []float32)
-	sumLanes       func(dst, x []float32)
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
 	axpy           func(alpha float32, x, y []float32)
 	sumSquares     func(x []float32) float64
@@ -108,8 +106,8 @@ var portable = kernelSet{
 	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable,
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
-	laneAxpy: laneAxpyPortable, sumLanes: sumLanesPortable, fromBytes: fromBytesPortable,
-	axpy: axpyPortable, sumSquares: sumSquaresPortable, laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
+	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
+	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 }
 
 // kernels is the set in use, that of class.

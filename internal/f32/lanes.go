@@ -314,44 +314,6 @@ func laneScalePortable(dst []float32, dstRow int, f *[Lanes]float32, x []float32
 	}
 }
 
-// LaneAxpy adds to every vector of y that of x, lane l times f[l].
-func LaneAxpy(f *[Lanes]float32, x, y []float32) {
-	if len(x) != len(y) {
-		panic("f32: LaneAxpy of unequal lengths")
-	}
-	vectors(x)
-	kernels.laneAxpy(f, x, y)
-}
-
-func laneAxpyPortable(f *[Lanes]float32, x, y []float32) {
-	for i := 0; i < len(x); i += Lanes {
-		for l := range f {
-			y[i+l] += float32(f[l] * x[i+l])
-		}
-	}
-}
-
-// SumLanes adds to dst[i] the sum of the lanes of vector i of x, halves first:
-// ((l, l+8), l+4), l+2, l+1. dst has one float a vector.
-func SumLanes(dst, x []float32) {
-	if vectors(x) != len(dst) {
-		panic("f32: SumLanes needs a float for every vector")
-	}
-	kernels.sumLanes(dst, x)
-}
-
-func sumLanesPortable(dst, x []float32) {
-	for i := range dst {
-		v := *(*[Lanes]float32)(x[i*Lanes:])
-		for half := Lanes / 2; half > 0; half /= 2 {
-			for l := range half {
-				v[l] += v[l+half]
-			}
-		}
-		dst[i] += v[0]
-	}
-}
-
 // FromBytes sets dst[i] to scale·src[i] + shift; any equal lengths.
 func FromBytes(dst []float32, src []byte, scale, shift float32) {
 	if len(dst) != len(src) {

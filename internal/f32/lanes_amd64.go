@@ -8,16 +8,16 @@ var avx2 = kernelSet{
 	relu: reluAVX2, reluBack: reluBackAVX2, tanh: tanhAVX2, tanhBack: tanhBackAVX2, exp: expAVX2,
 	maxPool: maxPoolAVX2, maxPoolBack: maxPoolBackAVX2, avgPool: avgPoolAVX2, avgPoolBack: avgPoolBackAVX2,
 	laneSumSquares: laneSumSquaresAVX2, laneSum: laneSumAVX2, laneScale: laneScaleAVX2,
-	laneAxpy: laneAxpyAVX2, sumLanes: sumLanesAVX2, fromBytes: fromBytesAVX2,
-	axpy: axpyAVX2, sumSquares: sumSquaresAVX2, laneAxpyWide: laneAxpyWideAVX2, addNarrow: addNarrowAVX2, axpyWide: axpyWideAVX2,
+	fromBytes: fromBytesAVX2, axpy: axpyAVX2, sumSquares: sumSquaresAVX2,
+	laneAxpyWide: laneAxpyWideAVX2, addNarrow: addNarrowAVX2, axpyWide: axpyWideAVX2,
 }
 
 var avx512 = kernelSet{
 	relu: reluAVX512, reluBack: reluBackAVX512, tanh: tanhAVX512, tanhBack: tanhBackAVX512, exp: expAVX512,
 	maxPool: maxPoolAVX512, maxPoolBack: maxPoolBackAVX512, avgPool: avgPoolAVX512, avgPoolBack: avgPoolBackAVX512,
 	laneSumSquares: laneSumSquaresAVX512, laneSum: laneSumAVX512, laneScale: laneScaleAVX512,
-	laneAxpy: laneAxpyAVX512, sumLanes: sumLanesAVX2, fromBytes: fromBytesAVX512,
-	axpy: axpyAVX512, sumSquares: sumSquaresAVX512, laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
+	fromBytes: fromBytesAVX512, axpy: axpyAVX512, sumSquares: sumSquaresAVX512,
+	laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

@@ -102,11 +102,7 @@ func TestLaneKernels(t *testing.T) {
 		"exp":            func(k *kernelSet, m *memory) { k.exp(m.in(m.x)) },
 		"laneSumSquares": func(k *kernelSet, m *memory) { k.laneSumSquares(&m.squares, m.in(m.x)) },
 		"laneSum":        func(k *kernelSet, m *memory) { k.laneSum(&m.sum, m.in(m.x)) },
-		"laneAxpy": func(k *kernelSet, m *memory) {
-			k.laneAxpy((*[Lanes]float32)(m.factors), m.in(m.x), m.in(m.y))
-		},
-		"axpy":     func(k *kernelSet, m *memory) { k.axpy(-0.37, m.in(m.x), m.in(m.y)) },
-		"sumLanes": func(k *kernelSet, m *memory) { k.sumLanes(m.in(m.y)[:m.n/Lanes], m.in(m.x)) },
+		"axpy":           func(k *kernelSet, m *memory) { k.axpy(-0.37, m.in(m.x), m.in(m.y)) },
 		"fromBytes": func(k *kernelSet, m *memory) {
 			k.fromBytes(m.in(m.x), m.bytes[zone:zone+m.n], 0.0123, -0.4242)
 		},
@@ -287,8 +283,9 @@ func TestLaneKernelsPanicOnMisuse(t *testing.T) {
 		"Relu of a part of a vector":     func() { Relu(x[1:]) },
 		"ReluBack of unequal lengths":    func() { ReluBack(x, y) },
 		"TanhBack of unequal lengths":    func() { TanhBack(x, y) },
-		"LaneAxpy of unequal lengths":    func() { LaneAxpy(new([Lanes]float32), x, y) },
-		"SumLanes to a short slice":      func() { SumLanes(x[:3], x) },
+		"LaneAxpyWide of other lengths":  func() { LaneAxpyWide(new([Lanes]float32), x, make([]float64, 31)) },
+		"AddNarrow of unequal lengths":   func() { AddNarrow(x, make([]float64, 3)) },
+		"AxpyWide of unequal lengths":    func() { AxpyWide(1, x, make([]float64, 3)) },
 		"LaneScale to overlapping rows":  func() { LaneScale(x, Lanes-1, new([Lanes]float32), y) },
 		"LaneScale to a short slice":     func() { LaneScale(y, Lanes, new([Lanes]float32), x) },
 		"FromBytes of unequal lengths":   func() { FromBytes(x, make([]byte, 3), 1, 0) },
@@ -310,6 +307,7 @@ func BenchmarkLanes(b *testing.B) {
 	const n = vectors * Lanes
 	x, y, z, zero := fill(n, 1), fill(n, 1), fill(n, 1), make([]float32, n)
 	p, which, bytes := Plane{14, 14, 14 * Lanes}, make([]int32, n), make([]byte, n)
+	wide := make([]float64, n)
 	sum, squares, factors := new([Lanes]float32), new([Lanes]float64), (*[Lanes]float32)(fill(Lanes, 1e-3))
 	for _, c := range []struct {
 		name string
@@ -327,8 +325,9 @@ func BenchmarkLanes(b *testing.B) {
 		{"LaneSum", func() { LaneSum(sum, y) }},
 		{"LaneSumSquares", func() { LaneSumSquares(squares, y) }},
 		{"LaneScale", func() { LaneScale(x, Lanes, factors, y) }},
-		{"LaneAxpy", func() { LaneAxpy(factors, y, x) }},
-		{"SumLanes", func() { SumLanes(x[:vectors], y) }},
+		{"LaneAxpyWide", func() { LaneAxpyWide(factors, y, wide[:n/2]) }},
+		{"AddNarrow", func() { AddNarrow(x, wide) }},
+		{"AxpyWide", func() { AxpyWide(1e-3, x, wide) }},
 		{"FromBytes", func() { FromBytes(x, bytes, 0.01, -0.4) }},
 	} {
 		for _, class := range Classes() {

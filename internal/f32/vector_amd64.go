@@ -69,11 +69,6 @@ func sumSquaresAVX2(x []float32) float64
 //go:noescape
 func laneScaleAVX2(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// laneAxpyAVX2 is laneAxpyPortable.
-//
-//go:noescape
-func laneAxpyAVX2(f *[16]float32, x []float32, y []float32)
-
 // axpyAVX2 is axpyPortable for whole vectors.
 //
 //go:noescape
@@ -174,11 +169,6 @@ func sumSquaresAVX512(x []float32) float64
 //go:noescape
 func laneScaleAVX512(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// laneAxpyAVX512 is laneAxpyPortable.
-//
-//go:noescape
-func laneAxpyAVX512(f *[16]float32, x []float32, y []float32)
-
 // axpyAVX512 is axpyPortable for whole vectors.
 //
 //go:noescape
@@ -213,8 +203,3 @@ func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors 
 //
 //go:noescape
 func axpyWideAVX512(alpha float64, x []float32, y []float64)
-
-// sumLanesAVX2 is sumLanesPortable.
-//
-//go:noescape
-func sumLanesAVX2(dst []float32, x []float32)

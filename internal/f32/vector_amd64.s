@@ -699,35 +699,6 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func laneAxpyAVX2(f *[16]float32, x []float32, y []float32)
-// Requires: AVX
-TEXT ·laneAxpyAVX2(SB), NOSPLIT, $0-56
-	MOVQ    f+0(FP), AX
-	MOVQ    x_base+8(FP), CX
-	MOVQ    y_base+32(FP), DX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	MOVQ    x_len+16(FP), AX
-	SHRQ    $0x04, AX
-	TESTQ   AX, AX
-	JZ      nextDone
-
-next:
-	VMULPS  (CX), Y0, Y2
-	VADDPS  (DX), Y2, Y2
-	VMOVUPS Y2, (DX)
-	VMULPS  32(CX), Y1, Y2
-	VADDPS  32(DX), Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	DECQ    AX
-	JNZ     next
-
-nextDone:
-	VZEROUPPER
-	RET
-
 // func axpyAVX2(alpha float32, x []float32, y []float32)
 // Requires: AVX
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
@@ -1584,31 +1555,6 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func laneAxpyAVX512(f *[16]float32, x []float32, y []float32)
-// Requires: AVX, AVX512F
-TEXT ·laneAxpyAVX512(SB), NOSPLIT, $0-56
-	MOVQ    f+0(FP), AX
-	MOVQ    x_base+8(FP), CX
-	MOVQ    y_base+32(FP), DX
-	VMOVUPS (AX), Z0
-	MOVQ    x_len+16(FP), AX
-	SHRQ    $0x04, AX
-	TESTQ   AX, AX
-	JZ      nextDone
-
-next:
-	VMULPS  (CX), Z0, Z1
-	VADDPS  (DX), Z1, Z1
-	VMOVUPS Z1, (DX)
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	DECQ    AX
-	JNZ     next
-
-nextDone:
-	VZEROUPPER
-	RET
-
 // func axpyAVX512(alpha float32, x []float32, y []float32)
 // Requires: AVX, AVX512F
 TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
@@ -1825,35 +1771,6 @@ next:
 	ADDQ      $0x80, CX
 	DECQ      DX
 	JNZ       next
-
-nextDone:
-	VZEROUPPER
-	RET
-
-// func sumLanesAVX2(dst []float32, x []float32)
-// Requires: AVX
-TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-48
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  x_base+24(FP), CX
-	MOVQ  dst_len+8(FP), DX
-	TESTQ DX, DX
-	JZ    nextDone
-
-next:
-	VMOVUPS      (CX), Y0
-	VADDPS       32(CX), Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0x0e, X0, X1
-	VADDPS       X1, X0, X0
-	VPERMILPS    $0x01, X0, X1
-	VADDSS       X1, X0, X0
-	VADDSS       (AX), X0, X0
-	VMOVSS       X0, (AX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x04, AX
-	DECQ         DX
-	JNZ          next
 
 nextDone:
 	VZEROUPPER

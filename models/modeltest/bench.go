@@ -20,7 +20,7 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 		Sizes: dp.ConstantSizes(size)}
 	root := rng.New(1)
 	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
-	sum, narrow := make([]float64, m.NumParams()), []float32(nil)
+	sums := models.NewSums(m)
 	m.Init(params, root.Stream(rng.Init, 0, 0))
 	batch := data.Batch{Data: d, Rows: make([]int32, size)}
 	draws := root.Stream(rng.Sampling, 0, 0)
@@ -40,13 +40,7 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 		} else {
 			clear(u)
 		}
-		var err error
-		if m, ok := m.(models.Adder); ok {
-			err = m.AddGradSum(u, params, batch, clip, scratch)
-		} else if err = models.WideSum(m, sum, &narrow, params, batch, clip, scratch); err == nil {
-			f32.AddNarrow(u, sum)
-		}
-		if err != nil {
+		if err := models.AddSum(m, u, &sums, params, batch, clip, scratch); err != nil {
 			b.Fatal(err)
 		}
 		f32.Axpy(-stepSize, u, params)
