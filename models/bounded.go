@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 )
 
@@ -41,6 +42,17 @@ type Adder interface {
 	// AddGradSum adds to u, of length d, the sum of WideGradSum: in float64, and
 	// rounded to float32 then. If it fails for an example u is as it was.
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
+}
+
+// Sensitivity says what is known of the sensitivity of m's sums as computed, as a
+// statement of privacy should.
+func Sensitivity(m Model) string {
+	b, ok := m.(Bounded)
+	if !ok {
+		return "its rounding is not bounded by the model; ε takes it to add nothing to the sensitivity C"
+	}
+	return fmt.Sprintf("has sensitivity C as computed, rounding included: gradients are clipped to C/(1 + %s)",
+		decimal.Up(b.Shade(), 2))
 }
 
 // MaxShade is the largest fraction of C that a Bounded model may give up for

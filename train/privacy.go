@@ -5,6 +5,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -31,5 +32,7 @@ func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (cla
 }
 
 func (p *Prepared) report(account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
-	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, p.Config.Roots.Names(), account)
+	r, err := claim.NewReport(p.Config.Mechanism.NoiseMultiplier, p.Config.Roots.Names(), account)
+	r.Sum = models.Sensitivity(p.Config.Model)
+	return r, err
 }

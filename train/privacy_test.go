@@ -49,7 +49,7 @@ func TestPrivacyReportKeys(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"": "accountant adjacency certified delta epsilon_upper kind noise noise_multiplier " +
-			"per_client per_record sampling simulation",
+			"per_client per_record sampling simulation sum",
 		"per_client": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
 		"per_record": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
 		"certified":  "per_client per_record",

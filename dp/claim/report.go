@@ -41,6 +41,9 @@ type Report struct {
 	// of them is a numbered seed, so that nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
+	// Sum says what is known of the sensitivity of the sums as they are computed, and
+	// is set by whoever knows the model.
+	Sum string `json:"sum,omitempty"`
 }
 
 // NewReport reports on a release with noise multiplier sigma ≥ 0, from the roots of the

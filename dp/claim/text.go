@@ -161,7 +161,7 @@ func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient)+r.weakDeltaText()+r.noiseText())
+			r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.noiseText())
 	return err
 }
 
@@ -169,6 +169,13 @@ func (r Report) WriteText(w io.Writer) error {
 // paper's.
 const weakDelta = "δ is not below 1/N, which is weak: so is it of a mechanism that publishes one of the N records " +
 	"as it is"
+
+func (r Report) sumText() string {
+	if r.Sum == "" {
+		return ""
+	}
+	return "  each sum      " + r.Sum + "\n"
+}
 
 func (r Report) weakDeltaText() string {
 	none := r.PerRecord.EpsilonUpper == nil && r.Certified.PerRecord.EpsilonUpper == nil

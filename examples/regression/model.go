@@ -14,7 +14,7 @@ import (
 // parameters are w and then b.
 type regression struct{ features int }
 
-var _ models.Model = regression{}
+var _ models.Bounded = regression{}
 
 func (m regression) Name() string { return "regression" }
 
@@ -23,8 +23,8 @@ func (m regression) NumParams() int { return m.features + 1 }
 // Init starts at 0, so that nothing is drawn.
 func (m regression) Init(params []float32, _ *rng.Stream) { clear(params) }
 
-// NewScratch returns nothing: no method needs working memory.
-func (m regression) NewScratch() models.Scratch { return nil }
+// NewScratch returns room for a sum in float64.
+func (m regression) NewScratch() models.Scratch { return make([]float64, m.NumParams()) }
 
 // value returns w·x + b.
 func (m regression) value(params []float32, x data.Row) float64 {
@@ -35,10 +35,19 @@ func (m regression) value(params []float32, x data.Row) float64 {
 	return sum
 }
 
-// ClippedGradSum adds each example's gradient (w·x + b − y)·(x, 1), times the
-// factor that brings its norm to at most clip.
-func (m regression) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, _ models.Scratch) error {
+// Shade is what rounding to the grid can add to a gradient, as a part of the clipping
+// norm: WideGradSum clips to as much less. All its sums are exact.
+func (m regression) Shade() float64 { return models.GridError(m.NumParams()) }
+
+// WideGradSum adds each example's gradient (w·x + b − y)·(x, 1), times the factor that
+// brings its norm to at most clip, rounded to a grid.
+func (m regression) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, _ models.Scratch) error {
+	if err := models.CheckSample(b); err != nil {
+		return err
+	}
 	clear(sum)
+	clip /= 1 + m.Shade()
+	grid := models.NewGrid(clip)
 	for i := range b.Len() {
 		x, y := b.Example(i)
 		residual := m.value(params, x) - float64(y)
@@ -51,11 +60,16 @@ func (m regression) ClippedGradSum(sum, params []float32, b data.Batch, clip flo
 			return fmt.Errorf("regression: %w", models.ErrDiverged)
 		}
 		for j, column := range x.Index {
-			sum[column] += float32(factor * residual * float64(x.Value[j]))
+			sum[column] += grid.Round(factor * residual * float64(x.Value[j]))
 		}
-		sum[m.features] += float32(factor * residual)
+		sum[m.features] += grid.Round(factor * residual)
 	}
 	return nil
+}
+
+// ClippedGradSum is the same sum in float32.
+func (m regression) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
+	return models.Narrow(m, sum, s.([]float64), params, b, clip, s)
 }
 
 // Loss returns the mean of half the squared residuals.
