@@ -68,8 +68,10 @@ func (s *survey) row(f planted) []string {
 		if c.Fault != f.fault || c.Runner != Virtual {
 			continue
 		}
-		if finer = c; c.Shown() {
+		if c.Shown() {
 			found, finer = c, nil
+		} else if finer == nil {
+			finer = c
 		}
 	}
 	row := []string{string(f.fault), f.about, unit, "–", "–", "–", "–", "–", "–", "–"}

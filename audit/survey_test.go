@@ -71,6 +71,7 @@ func TestSurveyPage(t *testing.T) {
 		{Fault: LessNoise, Size: 0.8, Runner: Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
 		{Fault: LessNoise, Size: 0.95, Runner: Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
 		{Fault: LessNoise, Size: 0.99, Runner: Virtual, Audits: 50, Found: 46},
+		{Fault: LessNoise, Size: 0.999, Runner: Virtual, Audits: 50, Found: 3},
 	}}
 	row := s.row(LessNoise.described())
 	want := []string{"less-noise", LessNoise.About(), LessNoise.Unit(), "0.95", "50 of 50", "[0.928, 1.000]", "0.99",
