@@ -27,6 +27,7 @@ type Case struct {
 	// examples. Float32 parameters make about 1e-3 the best to be had.
 	GradTolerance float64
 
+	passing bool           // whether the kernels in use are others than the machine's
 	scratch models.Scratch // shared by all tests: what it was used for before must not show
 }
 
@@ -44,6 +45,8 @@ func Conform(t *testing.T, c Case) {
 	t.Run("NoAllocation", c.noAllocation)
 	t.Run("DivergenceIsAnError", c.divergence)
 	t.Run("PredictsItsClasses", c.predicts)
+	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
+	t.Run("SameBitsInAnyOrder", c.sameBits)
 }
 
 // points returns parameter vectors to test at: the initial one and two random

@@ -1,0 +1,336 @@
+package modeltest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/models"
+	"proactivedp/rng"
+)
+
+// sensitivity attacks what a models.Bounded promises of the sum as computed: no
+// record moves it by more than C, nor another in its place by more than 2C.
+func (c Case) sensitivity(t *testing.T) {
+	m, ok := c.Model.(models.Bounded)
+	if !ok {
+		t.Skip("the model bounds no rounding: it is not a models.Bounded")
+	}
+	if s := m.Shade(); !(s >= 0 && s <= models.MaxShade) {
+		t.Errorf("shade %v, must be in [0, %v]", s, models.MaxShade)
+	}
+	for _, class := range f32.Classes() {
+		c.passing = class != f32.Kernels()
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst, err := c.worstChange(m)
+		restore()
+		if err != nil {
+			t.Fatalf("%v: %v", class, err)
+		}
+		t.Logf("%v: the sum moves by at most %.7f·C for a record, %.7f·C for a replaced one", class, worst.removed.by,
+			worst.replaced.by)
+		if w := worst.removed; w.by > 1 {
+			t.Errorf("%v: without a record the sum moves by %.9g·C, must be at most C: %s", class, w.by, w.where)
+		}
+		if w := worst.replaced; w.by > 2 {
+			t.Errorf("%v: with a record replaced the sum moves by %.9g·C, must be at most 2C: %s", class, w.by, w.where)
+		}
+	}
+}
+
+// change is by how much a sum has moved, as a part of C, and in which attack.
+type change struct {
+	by    float64
+	where string
+}
+
+func (w *change) see(by float64, where string) {
+	if !(by <= w.by) { // a NaN counts as a move
+		*w = change{by, where}
+	}
+}
+
+// changes are the largest found.
+type changes struct{ removed, replaced change }
+
+// fewParams is how many parameters a model may have to be attacked at every
+// combination of clipping norm and parameters, with larger batches.
+const fewParams = 10_000
+
+// worstChange makes the attacks: of a large model at some combinations, and at one in
+// the classes of kernels that are not the machine's.
+func (c Case) worstChange(m models.Bounded) (changes, error) {
+	var worst changes
+	n, all := 128, m.NumParams() <= fewParams
+	if all {
+		n = 320
+	}
+	// The last one makes a gradient along one coordinate just above a power of two
+	// once it is clipped, and so sums of as many as a power of two.
+	clips := []float64{0.1, 1e-6, 10, 1e-3, (1 + m.Shade()) * (1 + 0x1p-18) / 8}
+	points := c.points()
+	for i, a := range c.attacks(n) {
+		for j, p := range points {
+			for k, clip := range clips {
+				if some := (i+j+k)%len(clips) == 0 && i%len(points) != j; !all && !some || c.passing && !all && i != 1 {
+					continue
+				}
+				where := fmt.Sprintf("%s, point %d, clip %.4g", a.name, j, clip)
+				err := c.attack(&worst, m, a, p, clip, where)
+				if a.mayDiverge && errors.Is(err, models.ErrDiverged) {
+					continue
+				}
+				if err != nil {
+					return worst, fmt.Errorf("%s: %w", where, err)
+				}
+				if c.passing && !all {
+					return worst, nil
+				}
+			}
+		}
+	}
+	return worst, nil
+}
+
+// attack takes a record away and replaces one: from a round with all records, and from
+// a sample of one more than half of them, which in sums by 64 records is where the
+// sum's shape changes.
+func (c Case) attack(worst *changes, m models.Bounded, a attack, params []float32, clip float64, where string) error {
+	n := len(a.records)
+	d, s := c.dataset(a.records), rng.New(7).Stream(rng.Sampling, 0, n)
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	sampled := slices.Clone(all)
+	for i := range sampled {
+		j := i + s.IntN(n-i)
+		sampled[i], sampled[j] = sampled[j], sampled[i]
+	}
+	sampled = sampled[:n/2+1]
+	slices.Sort(sampled)
+	for _, rows := range [][]int32{sampled, all} {
+		if c.passing && len(rows) == n && m.NumParams() > fewParams {
+			break
+		}
+		sum, err := c.wide(m, params, data.Batch{Data: d, Rows: rows}, clip)
+		if err != nil {
+			return err
+		}
+		at := s.IntN(len(rows))
+		where := fmt.Sprintf("%s, record %d of %d", where, rows[at], len(rows))
+		without, err := c.wide(m, params, data.Batch{Data: d, Rows: slices.Delete(slices.Clone(rows), at, at+1)}, clip)
+		if err != nil {
+			return err
+		}
+		worst.removed.see(distance(sum, without)/clip, where)
+		others := slices.Clone(a.records)
+		others[rows[at]] = a.records[(int(rows[at])+n/2+1)%n]
+		instead, err := c.wide(m, params, data.Batch{Data: c.dataset(others), Rows: rows}, clip)
+		if err != nil {
+			return err
+		}
+		worst.replaced.see(distance(sum, instead)/clip, where)
+	}
+	return nil
+}
+
+// wide returns the sum, whose memory shows what is not overwritten.
+func (c Case) wide(m models.Bounded, params []float32, b data.Batch, clip float64) ([]float64, error) {
+	sum := make([]float64, m.NumParams())
+	for i := range sum {
+		sum[i] = math.NaN()
+	}
+	err := m.WideGradSum(sum, params, b, clip, c.scratch)
+	return sum, err
+}
+
+func distance(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += (v - y[i]) * (v - y[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// record is a row of a data set, sparse or an image.
+type record struct {
+	index  []int32
+	value  []float32
+	pixels []byte
+	label  int32
+}
+
+// attack is a data set to attack with.
+type attack struct {
+	name       string
+	records    []record
+	mayDiverge bool // a model may refuse such values
+}
+
+// attacks makes data sets of n records from the case's.
+func (c Case) attacks(n int) []attack {
+	s := rng.New(8).Stream(rng.Synthetic, 0, n)
+	other := func(label int32) int32 { return (label + 1) % int32(c.Data.Classes) }
+	made := func(name string, record func(i int) record) attack {
+		a := attack{name: name}
+		for i := range n {
+			a.records = append(a.records, record(i))
+		}
+		return a
+	}
+	out := []attack{
+		made("the data", func(i int) record { return c.record(i % c.Data.Len()) }),
+		made("nearly parallel", func(i int) record {
+			r := c.record(1)
+			r.scale(float32(1+float64(i%16)*0x1p-12), byte(i%2))
+			return r
+		}),
+		made("opposite labels", func(i int) record {
+			r := c.record(2)
+			if i%2 == 1 {
+				r.label = other(r.label)
+			}
+			return r
+		}),
+		made("one direction", func(i int) record { return c.record(3).extreme(1e4, 255) }),
+		made("extremes that cancel", func(i int) record {
+			r := c.record(s.IntN(c.Data.Len()))
+			if i%3 > 0 {
+				r = c.record(4).extreme(1e3, byte(255*(i%2)))
+			}
+			if i%5 > 2 {
+				r.label = other(r.label)
+			}
+			return r
+		}),
+	}
+	if c.Data.Images == nil {
+		huge := made("huge values", func(i int) record {
+			r := c.record(i % c.Data.Len())
+			r.scale(float32(math.Ldexp(1, s.IntN(200)-100)), 0)
+			return r
+		})
+		huge.mayDiverge = true
+		out = append(out, huge)
+	}
+	return out
+}
+
+// record returns a copy of a record of the case.
+func (c Case) record(i int) record {
+	r := record{label: c.Data.Label[i]}
+	if c.Data.Images != nil {
+		r.pixels = slices.Clone(c.Data.Images.Image(i))
+		return r
+	}
+	row := c.Data.Row(i)
+	r.index, r.value = slices.Clone(row.Index), slices.Clone(row.Value)
+	return r
+}
+
+// scale multiplies the values by a factor, and turns bits of the last pixel.
+func (r *record) scale(factor float32, bits byte) {
+	for i := range r.value {
+		r.value[i] *= factor
+	}
+	if len(r.pixels) > 0 {
+		r.pixels[len(r.pixels)-1] ^= bits
+	}
+}
+
+// extreme returns a record of one value, in the first column, or of pixels that are
+// all the same.
+func (r record) extreme(value float32, pixel byte) record {
+	if r.pixels == nil {
+		return record{index: []int32{0}, value: []float32{value}, label: r.label}
+	}
+	for i := range r.pixels {
+		r.pixels[i] = pixel
+	}
+	return r
+}
+
+// dataset returns a data set of the records, of the kind of the case's.
+func (c Case) dataset(records []record) *data.Dataset {
+	d := &data.Dataset{Name: "attack", Features: c.Data.Features, Classes: c.Data.Classes, Synthetic: true}
+	if m := c.Data.Images; m != nil {
+		d.Images = &data.Images{Channels: m.Channels, Height: m.Height, Width: m.Width, Mean: m.Mean, Std: m.Std}
+	} else {
+		d.Start = []int{0}
+	}
+	for _, r := range records {
+		d.Label = append(d.Label, r.label)
+		if d.Images != nil {
+			d.Images.Pixels = append(d.Images.Pixels, r.pixels...)
+			continue
+		}
+		d.Index, d.Value = append(d.Index, r.index...), append(d.Value, r.value...)
+		d.Start = append(d.Start, len(d.Index))
+	}
+	return d
+}
+
+// sameBits tests what else a models.Bounded promises: a sum of finite clipping norm
+// has the same bits in any order of the batch, ClippedGradSum is it rounded, that of
+// nothing is zero, and a models.Adder adds it to noise and rounds once.
+func (c Case) sameBits(t *testing.T) {
+	m, ok := c.Model.(models.Bounded)
+	if !ok {
+		t.Skip("not a models.Bounded")
+	}
+	d, p := c.dataset(c.attacks(300)[0].records), c.points()[1]
+	u := make([]float32, m.NumParams())
+	f32.AddNormal(u, 1, rng.New(9).Stream(rng.Noise, 0, 0))
+	for _, n := range []int{0, 1, 64, 65, 300} {
+		b := data.Batch{Data: d}
+		for i := range n {
+			b.Rows = append(b.Rows, int32(i*7%d.Len())) // each once, and in disorder
+		}
+		for _, clip := range []float64{0.5, 1e-6} {
+			sum, err := c.wide(m, p, b, clip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 && slices.ContainsFunc(sum, func(v float64) bool { return v != 0 }) {
+				t.Error("the sum of an empty batch is not zero")
+			}
+			slices.Reverse(b.Rows)
+			if turned, err := c.wide(m, p, b, clip); err != nil || !slices.Equal(turned, sum) {
+				t.Errorf("%d records, clip %v: the order of the batch shows (%v)", n, clip, err)
+			}
+			narrow := make([]float32, len(sum))
+			f32.Narrow(narrow, sum)
+			if got := c.grad(t, p, b, clip); !slices.Equal(got, narrow) {
+				t.Errorf("%d records, clip %v: ClippedGradSum is not WideGradSum, rounded", n, clip)
+			}
+			a, ok := m.(models.Adder)
+			if !ok {
+				continue
+			}
+			got, want := slices.Clone(u), make([]float32, len(u))
+			for i, v := range u {
+				want[i] = float32(float64(v) + sum[i])
+			}
+			if err := a.AddGradSum(got, p, b, clip, c.scratch); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%d records, clip %v: AddGradSum is not noise and WideGradSum, rounded once (%v)", n, clip, err)
+			}
+		}
+	}
+	if a, ok := m.(models.Adder); ok {
+		got, bad := slices.Clone(u), slices.Clone(p)
+		for i := range bad {
+			bad[i] = float32(math.NaN())
+		}
+		if err := a.AddGradSum(got, bad, c.batch(4), 0.5, c.scratch); err == nil || !slices.Equal(got, u) {
+			t.Errorf("AddGradSum that fails (%v) has changed what it adds to", err)
+		}
+	}
+}
