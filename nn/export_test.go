@@ -48,3 +48,9 @@ func (s *Scratch) Held() int64 {
 	}
 	return 4 * int64(words)
 }
+
+// BinSize is how many examples are added in float32.
+const BinSize = binSize
+
+// Bins returns where the bins of records end.
+func Bins(rows []int32) []int { return appendBins(nil, rows) }
