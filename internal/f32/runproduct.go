@@ -29,7 +29,7 @@ type RunProduct struct {
 // Mul computes the product, tile by tile: a tile of C stays in the first-level cache
 // while the runs are added to it.
 func (p *RunProduct) Mul(s *ProductScratch) {
-	if p.M < 1 || p.N < 1 || p.RowA < 1 || p.BlockB < Lanes || p.RowC < p.N {
+	if p.M < 1 || p.N < 1 || p.RowA < 1 || p.BlockB < Lanes || p.RowC < p.N || p.Out != nil && p.RowOut < p.N {
 		panic("f32: a product of runs out of range")
 	}
 	_ = p.C[(p.M-1)*p.RowC+p.N-1]

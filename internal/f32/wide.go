@@ -13,7 +13,9 @@ func Narrow(dst []float32, x []float64) {
 
 // Widen sets dst to x, of the same length.
 func Widen(dst []float64, x []float32) {
-	dst = dst[:len(x)]
+	if len(dst) != len(x) {
+		panic("f32: Widen of unequal lengths")
+	}
 	for i, v := range x {
 		dst[i] = float64(v)
 	}
