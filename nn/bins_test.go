@@ -251,6 +251,50 @@ func TestRecordMovesTheSumByRounding(t *testing.T) {
 	t.Logf("at most (1 + %.3g)·C, of the bound 1 + %.3g", worst-1, nn.Rounding)
 }
 
+// What 64 records of one bin can be made to do: 32 whose gradients come to a power of two,
+// one that adds a little, and 31 that each take away a bit less than half the last place
+// of it: they are lost, but not after one of the first has left. Then the sum moves by
+// (1 + 32·31·2^-24)·C, which is what Rounding is for, and is below its bound.
+func TestCraftedBinMovesTheSumByRounding(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 1, Height: 1, Width: 1}, nn.Dense{Out: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &data.Dataset{Name: "attack", Features: 1, Classes: 2, Start: []int{0}}
+	add := func(label int32, gradient float64) { // at 0 all derivatives are ½ or −½
+		d.Index, d.Value, d.Label = append(d.Index, 0), append(d.Value, float32(2*gradient)), append(d.Label, label)
+		d.Start = append(d.Start, len(d.Index))
+	}
+	const last = 32 * 1024 * 0x1p-23
+	for range 32 {
+		add(0, 1024)
+	}
+	add(0, 4*last)
+	for range 31 {
+		add(1, last/2*(1-0x1p-20))
+	}
+	if err := d.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range f32.Classes() {
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scratch, params := net.NewScratch(), make([]float32, net.NumParams())
+		b := data.Batch{Data: d, Rows: within(rand.New(rand.NewPCG(5, 1)), 64, 0, 64)}
+		clip := 0.0
+		longest := func(norm float64) (float64, bool) { clip = max(clip, norm); return 1, true }
+		all := gradSum(t, net, params, b, longest, scratch)
+		b.Rows = b.Rows[1:]
+		moved := norm(minus(all, gradSum(t, net, params, b, longest, scratch)))/clip - 1
+		restore()
+		if moved > nn.Rounding || moved < 0.99*32*31*0x1p-24 {
+			t.Errorf("%v: the sum moves by (1 + %.4g)·C, want %.4g, of at most %.4g", class, moved, 32*31*0x1p-24, nn.Rounding)
+		}
+	}
+}
+
 // within draws n different numbers of [from, to), or all of them if there are fewer.
 func within(r *rand.Rand, n, from, to int) []int32 {
 	var rows []int32
