@@ -25,7 +25,12 @@ var _ interface {
 } = (*Network)(nil)
 
 // Stochastic is a Model with randomness in its gradient (dropout). The sum of
-// clipped gradients is then that of a network drawn anew for each batch.
+// clipped gradients is then that of a network drawn anew for each batch. What is
+// drawn for an example depends on its place in the batch, so a record that leaves
+// changes what others draw; but all draws are independent and alike, so those of
+// neighbours can be paired example by example, and given the pairs the sums differ
+// as a Bounded model says. The guarantee of the noise holds for every pair, and so,
+// by joint convexity, for the mixture.
 type Stochastic interface {
 	Model
 	// Draw makes the ClippedGradSums that follow with this scratch draw from
