@@ -35,8 +35,8 @@ type ClosedFormBeside struct {
 type costing func(events []dp.Event) (dp.Bound, error)
 
 // throughFilter fixes the filter and returns what it asks for.
-func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits) (costing, error) {
-	p.Filter = &FilterUse{Recorded: recorded != nil}
+func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late bool) (costing, error) {
+	p.Filter = &FilterUse{Recorded: recorded != nil && !late}
 	if recorded != nil {
 		p.Filter.Limits = *recorded
 	} else {
@@ -137,7 +137,7 @@ func (p *Next) History() History {
 	h := History{Events: p.release(p.Event())}
 	if p.Filter != nil {
 		limits := p.Filter.Limits
-		h.Filter = &limits
+		h.Filter, h.Late = &limits, !p.Filter.Recorded
 	}
 	return h
 }

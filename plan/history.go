@@ -18,6 +18,9 @@ import (
 type History struct {
 	// Filter is what was fixed before the first release, nil if nothing is recorded.
 	Filter *rdp.Limits
+	// Late says that there were releases when Filter was written down: that it was fixed
+	// before them is assumed.
+	Late   bool
 	Events []dp.Event // in their order, the first release first
 }
 
@@ -63,7 +66,7 @@ func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 
 // ReadHistory reads what [ReadEvents] does, and of an object the key "filter", too:
 // an object with epsilon, delta and orders, the [rdp.Limits] that were fixed before
-// the first release. A filter of a report that was not recorded then is left out.
+// the first release. One with "recorded": false is [History.Late].
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
@@ -73,7 +76,7 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 	if err != nil {
 		return History{}, fmt.Errorf("plan: events: %w", err)
 	}
-	h := History{Filter: file.Filter}
+	h := History{Filter: file.Filter.limits(), Late: file.Filter.late()}
 	var errs []error
 	if h.Filter != nil {
 		if err := h.Filter.Validate(); err != nil {
@@ -98,9 +101,24 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 
 // historyFile is a file, however it is written.
 type historyFile struct {
-	Filter   *rdp.Limits
+	Filter   *filterRow
 	Releases []releaseRow
 }
+
+// filterRow is a filter as it stands in a file.
+type filterRow struct {
+	rdp.Limits
+	Recorded *bool `json:"recorded,omitempty"` // before the first release; so it is if nothing is said
+}
+
+func (f *filterRow) limits() *rdp.Limits {
+	if f == nil {
+		return nil
+	}
+	return &f.Limits
+}
+
+func (f *filterRow) late() bool { return f != nil && f.Recorded != nil && !*f.Recorded }
 
 func readFile(text []byte) (file historyFile, err error) {
 	if bytes.HasPrefix(text, []byte("[")) {
@@ -108,16 +126,11 @@ func readFile(text []byte) (file historyFile, err error) {
 		return file, strict(text, &file.Releases[0].Events)
 	}
 	var report struct {
-		Filter *struct {
-			rdp.Limits
-			Recorded *bool `json:"recorded"`
-		} `json:"filter"`
+		Filter   *filterRow      `json:"filter"`
 		Releases json.RawMessage `json:"releases"`
 	}
 	if json.Unmarshal(text, &report) == nil && report.Releases != nil {
-		if f := report.Filter; f != nil && (f.Recorded == nil || *f.Recorded) {
-			file.Filter = &f.Limits
-		}
+		file.Filter = report.Filter
 		if err := refuseRepeats(json.NewDecoder(bytes.NewReader(text))); err != nil {
 			return file, err
 		}
@@ -130,7 +143,7 @@ func readFile(text []byte) (file historyFile, err error) {
 		return file, err
 	}
 	var one struct {
-		Filter *rdp.Limits `json:"filter"`
+		Filter *filterRow `json:"filter"`
 		releaseRow
 	}
 	err = strict(text, &one)
@@ -185,12 +198,19 @@ func (r *run) UnmarshalJSON(text []byte) error {
 
 // WriteJSON writes what [ReadHistory] reads, the rounds of each release together.
 func (h History) WriteJSON(w io.Writer) error {
+	var filter *filterRow
+	if h.Filter != nil {
+		filter = &filterRow{Limits: *h.Filter}
+		if h.Late {
+			filter.Recorded = new(bool)
+		}
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(struct {
-		Filter   *rdp.Limits  `json:"filter,omitempty"`
+		Filter   *filterRow   `json:"filter,omitempty"`
 		Releases []dp.Release `json:"releases"`
-	}{h.Filter, dp.Releases(h.Events)})
+	}{filter, dp.Releases(h.Events)})
 }
 
 // follower returns the name of the release after the past, from the root given or, if

@@ -78,7 +78,8 @@ func TestHistoryKeepsNames(t *testing.T) {
 	recorded := strings.Replace(report, `"recorded": false, `, "", 1)
 	for name, text := range map[string]string{"a history": file.String(), "a report": report, "a record": recorded} {
 		got, err := ReadHistory(strings.NewReader(text), dp.FixedSize, "")
-		if err != nil || !slices.Equal(got.Events, h.Events) || (got.Filter != nil) != (name == "a record") {
+		if err != nil || !slices.Equal(got.Events, h.Events) || (got.Filter != nil) != (name != "a history") ||
+			got.Late != (name == "a report") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

@@ -34,6 +34,9 @@ type NextRequest struct {
 	// [rdp.PlannedOrder] of rounds like the first of Past: it follows from what was
 	// known then.
 	Recorded *rdp.Limits
+	// Late says that Recorded was written down after a release: it is kept to, and that
+	// it was fixed before is assumed.
+	Late bool
 
 	// Root is the public name of the root that the next leg's noise is from; if not given,
 	// that of the last numbered seed that Past names. The leg is the run after the last
@@ -75,7 +78,11 @@ func (r NextRequest) Validate() error {
 		errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 	}
 	if r.Recorded == nil {
-		errs.within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
+		if r.Epsilon == 0 {
+			errs.fail("epsilon is missing, must be given, in [%v, %v]: no filter is recorded", minEpsilon, maxEpsilon)
+		} else {
+			errs.within("epsilon", r.Epsilon, minEpsilon, maxEpsilon, "")
+		}
 		errs.delta(r.Delta, n)
 		for _, e := range r.Past {
 			if r.Delta == 0 && e.DatasetSize != 0 && e.DatasetSize != n {
@@ -227,7 +234,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	price := compose
 	if !r.FixedBeforehand {
 		p.Accountant = rdp.FilterName
-		if price, err = p.throughFilter(ctx, r.Recorded); err != nil {
+		if price, err = p.throughFilter(ctx, r.Recorded, r.Late); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
 				p.Reason, p.Choices, p.Filter = fmt.Sprintf("no filter has an ε for the rounds run: %v", err), []Choice{}, nil
 				return p, ended(ctx, nil)

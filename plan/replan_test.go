@@ -317,7 +317,7 @@ func TestNextRequestRefusals(t *testing.T) {
 		{func(r *NextRequest) { r.Clients = -1 }, "clients = -1, must be in [1, 1000000]"},
 		{func(r *NextRequest) { r.N = 50 }, "delta is missing, must be given for N = 50"},
 		{func(r *NextRequest) { r.Sigma = -1 }, "sigma = -1"},
-		{func(r *NextRequest) { r.Epsilon = 0 }, "epsilon = 0"},
+		{func(r *NextRequest) { r.Epsilon = 0 }, "epsilon is missing"},
 		{func(r *NextRequest) { r.Delta = 1 }, "delta = 1"},
 	} {
 		r := good

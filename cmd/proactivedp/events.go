@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -50,7 +49,9 @@ func readHistories(
 		if all.Filter != nil && h.Filter != nil {
 			errs = append(errs, fmt.Errorf("%s: a filter is recorded in a file before, and all rounds go through one", path))
 		}
-		all.Filter = cmp.Or(all.Filter, h.Filter)
+		if h.Filter != nil {
+			all.Filter, all.Late = h.Filter, h.Late || i > 0 // what a file before it has was released before
+		}
 		lists = append(lists, h.Events)
 	}
 	all.Events = slices.Concat(lists...)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,9 +51,22 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, errors.New("--record = \"\", must name a file"))
 	}
 	if l.record != "" {
-		errs = append(errs, atomicfile.Check(l.record))
+		errs = append(errs, atomicfile.Check(l.record), l.keepFilter())
 	}
 	return errors.Join(errs...)
+}
+
+// keepFilter refuses to write over a filter that the new record would not go on with.
+func (l *legFlags) keepFilter() error {
+	if slices.ContainsFunc(l.after, func(path string) bool { return sameFile(path, l.record) }) {
+		return nil
+	}
+	h, err := readHistory("record", l.record, dp.Poisson, dp.AddOrRemove)
+	if err != nil || h.Filter == nil {
+		return nil // no record of a filter, if it is there at all
+	}
+	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
+		"name another file", l.record, h.Filter.Epsilon)
 }
 
 // write writes the history that of returns, if a record is wanted.
@@ -74,7 +88,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	past, pastErr := readHistories("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
-		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, FixedBeforehand: f.legs.fixed,
+		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late, FixedBeforehand: f.legs.fixed,
 		Root: f.req.Root,
 	}
 	if cmd.Flags().Changed("n") {
