@@ -148,10 +148,14 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	return &DelayReport{
 		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
 		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
-		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Notes: s.Train.Notes(), Spec: s,
-		contest: c,
+		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
+		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, contest: c,
 	}, nil
 }
+
+// oneOfMany keeps the ε of a training from being read as that of a comparison.
+const oneOfMany = "(ε, δ) is of one of these trainings by itself: those of one seed share their noise, and no ε " +
+	"covers them together"
 
 // command returns what makes the comparison again, if that can be said.
 func (o DelayOptions) command(s DelaySpec) string {

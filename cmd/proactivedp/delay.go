@@ -30,7 +30,8 @@ synchronous training, the staleness of rounds, and how long clients idle.
 The target is, seed by seed, what the synchronous run (delay 0, which is always run)
 reaches at its end, less a tolerance that is stated. The defaults are the paper's
 setting for the model and the data, with compute times that have stragglers. Privacy
-does not depend on the delay.
+does not depend on the delay, and is that of one training by itself: those of one seed
+share their noise, and no ε covers them together.
 
 --out writes pictures (accuracy against time and against the delay, staleness, idle
 time, the first rounds as a timeline), each in a folder with its data and a manifest,
