@@ -124,15 +124,16 @@ func (c *Client) Abort() {
 // Workspace is the memory of one Compute at a time.
 type Workspace struct {
 	sampling, dropout, noise rng.Stream
-
-	rows   []int32
-	sample dp.SampleScratch
-	sums   models.Sums
-	model  models.Scratch
+	rows                     []int32
+	sample                   dp.SampleScratch
+	sums                     models.Sums
+	model                    models.Scratch
 }
 
 // NewWorkspace returns a workspace for clients of the model.
-func NewWorkspace(m models.Model) *Workspace { return &Workspace{sums: models.NewSums(m), model: m.NewScratch()} }
+func NewWorkspace(m models.Model) *Workspace {
+	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
+}
 
 // Sum returns a vector of the model's length, to keep the sum of gradients in.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
@@ -155,8 +156,7 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 // Client.Release: it sets u, and may read the client, but not change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release sets u to what the mechanism prescribes: it samples, sums and adds
-// noise.
+// Release sets u to what the mechanism prescribes: noise, and the sum of a sample.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.Noise(u, &ws.noise)
