@@ -50,10 +50,10 @@ type Adder interface {
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
-		return "its rounding is not bounded by the model; ε takes it to add nothing to the sensitivity C"
+		return "is rounded in ways that the model does not bound; ε takes them to move it by nothing"
 	}
-	return fmt.Sprintf("has sensitivity C as computed, rounding included: gradients are clipped to C/(1 + %s)",
-		decimal.Up(b.Shade(), 2))
+	return fmt.Sprintf("moves by C at most as a record comes or goes, rounding included: gradients are clipped to "+
+		"C/(1 + %s)", decimal.Up(b.Shade(), 2))
 }
 
 // MaxShade is the largest fraction of C that a Bounded model may give up for

@@ -33,7 +33,7 @@ func (r Report) noiseText() string {
 		return ""
 	}
 	text := fmt.Sprintf("  %-14s%s\n", "noise", roots(r.Noise))
-	if r.Simulation {
+	if r.Simulation && r.NoiseMultiplier > 0 {
 		text += "    SIMULATION  " + simulation + "\n"
 	}
 	return text

@@ -171,7 +171,7 @@ const weakDelta = "δ is not below 1/N, which is weak: so is it of a mechanism t
 	"as it is"
 
 func (r Report) sumText() string {
-	if r.Sum == "" {
+	if r.Sum == "" || r.NoiseMultiplier == 0 {
 		return ""
 	}
 	return "  each sum      " + r.Sum + "\n"
