@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,19 +52,24 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, errors.New("--record = \"\", must name a file"))
 	}
 	if l.record != "" {
-		errs = append(errs, atomicfile.Check(l.record), l.keepFilter())
+		errs = append(errs, atomicfile.Check(l.record))
 	}
 	return errors.Join(errs...)
 }
 
-// keepFilter refuses to write over a filter that the new record would not go on with.
-func (l *legFlags) keepFilter() error {
+// keepFilter refuses to write over a filter that the new record would not go on with,
+// unless the record is the same: a command may be given again.
+func (l *legFlags) keepFilter(record []byte) error {
 	if slices.ContainsFunc(l.after, func(path string) bool { return sameFile(path, l.record) }) {
 		return nil
 	}
 	h, err := readHistory("record", l.record, dp.Poisson, dp.AddOrRemove)
 	if err != nil || h.Filter == nil {
 		return nil // no record of a filter, if it is there at all
+	}
+	var there bytes.Buffer
+	if err := h.WriteJSON(&there); err == nil && bytes.Equal(there.Bytes(), record) {
+		return nil
 	}
 	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
 		"name another file", l.record, h.Filter.Epsilon)
@@ -77,6 +83,13 @@ func (l *legFlags) write(of func() (plan.History, error)) error {
 	h, err := of()
 	if err != nil {
 		return err
+	}
+	var record bytes.Buffer
+	if err := h.WriteJSON(&record); err != nil {
+		return err
+	}
+	if err := l.keepFilter(record.Bytes()); err != nil {
+		return usage(err)
 	}
 	return atomicfile.Write(l.record, h.WriteJSON)
 }
