@@ -96,6 +96,29 @@ func TestFixedSizeSampling(t *testing.T) {
 	}
 }
 
+// Noise is added in float64: a sum that float32 cannot hold still counts.
+func TestNoiseIsAddedInFloat64(t *testing.T) {
+	m := mechanism(Poisson, 1, 10)
+	noise, u, sum := make([]float32, 1000), make([]float32, 1000), make([]float64, 1000)
+	for i := range sum {
+		sum[i] = 1 + float64(i)*0x1p-40
+	}
+	m.Noise(noise, rng.New(1).Stream(rng.Noise, 0, 0))
+	m.AddNoise(u, sum, rng.New(1).Stream(rng.Noise, 0, 0))
+	early := 0 // how many a sum that is rounded first would have otherwise
+	for i, n := range noise {
+		if want := float32(sum[i] + float64(n)); u[i] != want {
+			t.Fatalf("coordinate %d: %v, want %v", i, u[i], want)
+		}
+		if u[i] != float32(sum[i])+n {
+			early++
+		}
+	}
+	if early == 0 {
+		t.Error("no coordinate tells when the sum is rounded")
+	}
+}
+
 // The noise of every coordinate has standard deviation C·σ.
 func TestNoiseScale(t *testing.T) {
 	m := mechanism(Poisson, 1, 10)

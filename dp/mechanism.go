@@ -192,11 +192,8 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 // C²σ²I). They are added in float64, so that rounding to float32 touches only what
 // is private.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
-	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
-		f32.NoisedTo(u, sum, std, s)
-	} else {
-		f32.Narrow(u, sum)
-	}
+	m.Noise(u, s)
+	f32.AddNarrow(u, sum)
 }
 
 // Ledger is what one client has released so far, in order, equal rounds

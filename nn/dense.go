@@ -112,7 +112,7 @@ func (d *dense) sums(s *Scratch, from, to int) {
 		f32.LaneAxpyWide(&s.factor[b], delta, s.wide(d.bias64))
 		a := s.float(d.in.act, b)
 		for i := 0; i < len(a); i += square {
-			f32.Transpose(swapped[(i/f32.Lanes*d.room+at*f32.Lanes):], f32.Lanes, a[i:], f32.Lanes)
+			f32.Transpose(swapped[i/f32.Lanes*d.room+at*f32.Lanes:], f32.Lanes, a[i:], f32.Lanes)
 		}
 	}
 	last := min(s.first+(to-from)*f32.Lanes, len(s.rows))

@@ -71,8 +71,8 @@ func (t *Tile) Mul(terms *Terms) {
 
 // MulRuns adds to C, for every run of so many terms, their sum by itself, so that
 // what a run adds does not depend on what came before: as if each were a Mul from 0
-// whose result is added. The number of terms must be a multiple of run ≥ 1; Bias and
-// Accumulate are not looked at.
+// whose result is added. The number of terms must be a multiple of run ≥ 1, and Bias
+// nil; Accumulate is not looked at.
 func (t *Tile) MulRuns(terms *Terms, run int) {
 	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil {
 		panic(fmt.Sprintf("f32: %d terms in runs of %d", len(terms.list), run))
@@ -93,28 +93,33 @@ func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int)
 		}
 		sum += n
 	}
-	r, c := t.Rows, t.Cols
-	if sum != len(terms.list) || wideRow < c*Lanes || r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
+	t.checkFactors(terms)
+	if width := t.Cols * Lanes; sum != len(terms.list) || wideRow < width {
 		panic("f32: a tile out of range")
+	} else {
+		_ = wide[(t.Rows-1)*wideRow+width-1]
 	}
-	if len(terms.list) > 0 {
-		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+maxColumn(t.ColB[:c])+Lanes-1]
-	}
-	_ = wide[(r-1)*wideRow+c*Lanes-1]
 	mulWide(t, terms.list, lengths, wide, wideRow)
 }
 
 // check panics if the tile or the terms reach out of the slices.
 func (t *Tile) check(terms *Terms) {
-	r, c := t.Rows, t.Cols
-	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
+	t.checkFactors(terms)
+	if t.RowC < 0 || t.Bias != nil && len(t.Bias) < t.Rows {
 		panic("f32: a tile out of range")
 	}
-	lastB, lastC := maxColumn(t.ColB[:c]), maxColumn(t.ColC[:c])
-	if len(terms.list) > 0 {
+	_ = t.C[(t.Rows-1)*t.RowC+maxColumn(t.ColC[:t.Cols])+Lanes-1]
+}
+
+// checkFactors is check but for what is written, and the bias.
+func (t *Tile) checkFactors(terms *Terms) {
+	r, c := t.Rows, t.Cols
+	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
+		panic("f32: a tile out of range")
+	}
+	if lastB := maxColumn(t.ColB[:c]); len(terms.list) > 0 {
 		_, _ = t.A[terms.maxA+(r-1)*t.RowA], t.B[terms.maxB+lastB+Lanes-1]
 	}
-	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
 }
 
 // LaneTile is a block of products of vectors of lanes with vectors of lanes,
@@ -172,16 +177,21 @@ func tilePortable(t *Tile, terms []Term) {
 			} else if t.Accumulate {
 				acc = *c
 			}
-			for _, x := range terms {
-				a := t.A[int(x.A)+m*t.RowA]
-				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
-				for l := range acc {
-					acc[l] += a * b[l]
-				}
-			}
-			*c = acc
+			*c = t.sum(acc, terms, m, j)
 		}
 	}
+}
+
+// sum returns what the terms add to in row m and column j, in order, from acc on.
+func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
+	for _, x := range terms {
+		a := t.A[int(x.A)+m*t.RowA]
+		b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
+		for l := range acc {
+			acc[l] += a * b[l]
+		}
+	}
+	return acc
 }
 
 // runsPortable is the specification of Tile.MulRuns.
@@ -189,16 +199,8 @@ func runsPortable(t *Tile, terms []Term, run int) {
 	for ; len(terms) > 0; terms = terms[run:] {
 		for m := range t.Rows {
 			for j := range t.Cols {
-				acc := [Lanes]float32{}
-				for _, x := range terms[:run] {
-					a := t.A[int(x.A)+m*t.RowA]
-					b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
-					for l := range acc {
-						acc[l] += a * b[l]
-					}
-				}
 				c := (*[Lanes]float32)(t.C[m*t.RowC+t.ColC[j]:])
-				for l, v := range acc {
+				for l, v := range t.sum([Lanes]float32{}, terms[:run], m, j) {
 					c[l] += v
 				}
 			}
@@ -211,16 +213,8 @@ func widePortable(t *Tile, terms []Term, lengths []int, wide []float64, wideRow 
 	for _, n := range lengths {
 		for m := range t.Rows {
 			for j := range t.Cols {
-				acc := [Lanes]float32{}
-				for _, x := range terms[:n] {
-					a := t.A[int(x.A)+m*t.RowA]
-					b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
-					for l := range acc {
-						acc[l] += a * b[l]
-					}
-				}
 				to := (*[Lanes]float64)(wide[m*wideRow+j*Lanes:])
-				for l, v := range acc {
+				for l, v := range t.sum([Lanes]float32{}, terms[:n], m, j) {
 					to[l] += float64(v)
 				}
 			}

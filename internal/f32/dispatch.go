@@ -99,6 +99,8 @@ type kernelSet struct {
 	laneAxpyWide   func(f *[Lanes]float32, x []float32, y []float64)
 	axpyWide       func(alpha float64, x []float32, y []float64)
 	addNarrow      func(dst []float32, x []float64)
+	addWide        func(dst []float64, dstRow int, x []float32, rows, vectors int)
+	narrowTile     func(dst []float32, dstRow int, x []float64, rows, vectors int)
 }
 
 var portable = kernelSet{
@@ -108,6 +110,7 @@ var portable = kernelSet{
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
+	addWide: addWidePortable, narrowTile: narrowTilePortable,
 }
 
 // kernels is the set in use, that of class.

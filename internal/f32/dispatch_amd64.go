@@ -40,17 +40,6 @@ func mulRuns(t *Tile, terms []Term, run int) {
 	}
 }
 
-func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
-	switch class {
-	case cpu.AVX512:
-		addWideAVX512(dst, dstRow, x, rows, vectors)
-	case cpu.AVX2:
-		addWideAVX2(dst, dstRow, x, rows, vectors)
-	default:
-		addWidePortable(dst, dstRow, x, rows, vectors)
-	}
-}
-
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
 	switch class {
 	case cpu.AVX512:
@@ -61,17 +50,6 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 		}
 	default:
 		widePortable(t, terms, lengths, wide, wideRow)
-	}
-}
-
-func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
-	switch class {
-	case cpu.AVX512:
-		narrowTileAVX512(dst, dstRow, x, rows, vectors)
-	case cpu.AVX2:
-		narrowTileAVX2(dst, dstRow, x, rows, vectors)
-	default:
-		narrowTilePortable(dst, dstRow, x, rows, vectors)
 	}
 }
 

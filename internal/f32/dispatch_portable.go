@@ -10,16 +10,8 @@ func mulTile(t *Tile, terms []Term) { tilePortable(t, terms) }
 
 func mulRuns(t *Tile, terms []Term, run int) { runsPortable(t, terms, run) }
 
-func addWide(dst []float64, dstRow int, x []float32, rows, vectors int) {
-	addWidePortable(dst, dstRow, x, rows, vectors)
-}
-
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
 	widePortable(t, terms, lengths, wide, wideRow)
-}
-
-func narrowTile(dst []float32, dstRow int, x []float64, rows, vectors int) {
-	narrowTilePortable(dst, dstRow, x, rows, vectors)
 }
 
 func prefetch[T float32 | float64]([]T, int, int, int) {}

@@ -10,6 +10,7 @@ var avx2 = kernelSet{
 	laneSumSquares: laneSumSquaresAVX2, laneSum: laneSumAVX2, laneScale: laneScaleAVX2,
 	fromBytes: fromBytesAVX2, axpy: axpyAVX2, sumSquares: sumSquaresAVX2,
 	laneAxpyWide: laneAxpyWideAVX2, addNarrow: addNarrowAVX2, axpyWide: axpyWideAVX2,
+	addWide: addWideAVX2, narrowTile: narrowTileAVX2,
 }
 
 var avx512 = kernelSet{
@@ -18,6 +19,7 @@ var avx512 = kernelSet{
 	laneSumSquares: laneSumSquaresAVX512, laneSum: laneSumAVX512, laneScale: laneScaleAVX512,
 	fromBytes: fromBytesAVX512, axpy: axpyAVX512, sumSquares: sumSquaresAVX512,
 	laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
+	addWide: addWideAVX512, narrowTile: narrowTileAVX512,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

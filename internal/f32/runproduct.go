@@ -67,7 +67,7 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	for r := m; r < m+rows; r += TileRows {
 		t.Rows, t.A = min(TileRows, m+rows-r), p.A[r*p.RowA:]
 		at := r*p.RowC + j
-		if direct := p.Out == nil && width%Lanes == 0; direct {
+		if p.Out == nil && width%Lanes == 0 { // straight into C
 			if !p.Accumulate {
 				for i := range t.Rows {
 					clear(p.C[at+i*p.RowC:][:width])
@@ -101,7 +101,7 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 // each the first vectors·Lanes.
 func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 	_, _ = dst[(rows-1)*dstRow+vectors*Lanes-1], tile[(rows-1)*tileFloats+vectors*Lanes-1]
-	addWide(dst, dstRow, tile, rows, vectors)
+	kernels.addWide(dst, dstRow, tile, rows, vectors)
 }
 
 // PrefetchWide asks for the rows of dst that AddWide will add to.
@@ -114,7 +114,7 @@ func PrefetchWide(dst []float64, dstRow, rows, vectors int) {
 func addTile(dst []float32, dstRow int, tile []float64, rows, width int) {
 	whole := width / Lanes * Lanes
 	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]
-	narrowTile(dst, dstRow, tile, rows, whole/Lanes)
+	kernels.narrowTile(dst, dstRow, tile, rows, whole/Lanes)
 	for r := range rows {
 		addNarrowPortable(dst[r*dstRow+whole:r*dstRow+width], tile[r*tileFloats+whole:r*tileFloats+width])
 	}

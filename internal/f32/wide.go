@@ -2,10 +2,9 @@ package f32
 
 import "proactivedp/rng"
 
-// Sums of clipped gradients are kept in float64 until the noise has been added:
-// what rounding to float32 does then is done to what is private already.
-
-// Narrow sets dst to x, of the same length, rounded to float32.
+// Narrow sets dst to x, of the same length, rounded to float32. Sums of clipped
+// gradients are float64 until the noise has been added: what rounding does then is
+// done to what is private already.
 func Narrow(dst []float32, x []float64) {
 	clear(dst)
 	AddNarrow(dst, x)
@@ -41,7 +40,7 @@ func addNarrowPortable(dst []float32, x []float64) {
 // Normal sets x to the numbers of AddNormal.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
 	for len(x) > 0 {
-		n := min(len(x), noisedAtOnce)
+		n := min(len(x), normalsAtOnce)
 		if next := x[n:min(2*n, len(x))]; len(next) > 0 {
 			prefetch(next, 0, 1, len(next))
 		}
@@ -51,24 +50,9 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 	}
 }
 
-// NoisedTo sets dst to sum, of the same length, plus the numbers of AddNormal:
-// added in float64, and rounded to float32 then.
-func NoisedTo(dst []float32, sum []float64, sigma float64, s *rng.Stream) {
-	if len(dst) != len(sum) {
-		panic("f32: NoisedTo of unequal lengths")
-	}
-	for len(dst) > 0 {
-		n := min(len(dst), noisedAtOnce)
-		clear(dst[:n])
-		AddNormal(dst[:n], sigma, s)
-		AddNarrow(dst[:n], sum[:n])
-		dst, sum = dst[n:], sum[n:]
-	}
-}
-
-// noisedAtOnce is a multiple of groupNormals, so that the stream is used as by one
+// normalsAtOnce is a multiple of groupNormals, so that the stream is used as by one
 // AddNormal, and leaves what is worked on in the first-level cache.
-const noisedAtOnce = 64 * groupNormals
+const normalsAtOnce = 64 * groupNormals
 
 // AxpyWide adds alpha·x to y, of the same length, in float64.
 func AxpyWide(alpha float64, x []float32, y []float64) {
