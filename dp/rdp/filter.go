@@ -67,21 +67,20 @@ func (l Limits) budget(alpha float64) float64 {
 // results: that is the ε that was fixed. Errors are those of [NewFilter] and
 // [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
-	f, err := NewFilter(l)
-	if err != nil {
-		return 0, err
-	}
-	spent, err := f.with(ctx, events)
-	if err != nil {
-		return 0, err
-	}
-	return f.needs(spent), nil
+	return l.of(ctx, events, (*Filter).needs)
 }
 
 // Used returns the part of the filter that the events use up, to rounding, above 1
 // if they are not let through: the least over the orders of Σ τ(α)/B(α). Twice the
 // rounds use twice as much of each order. Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
+	return l.of(ctx, events, (*Filter).used)
+}
+
+// of returns what an unspent filter says of the divergences of the events.
+func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, spent []float64) float64) (
+	float64, error,
+) {
 	f, err := NewFilter(l)
 	if err != nil {
 		return 0, err
@@ -90,7 +89,7 @@ func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return f.used(spent), nil
+	return what(f, spent), nil
 }
 
 // ErrBudgetSpent is what [Filter.Spend] wraps when rounds would go beyond the
