@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestKeysOfJSONStay runs the commands of testdata/keys/json.txt and looks for
-// every key that they had when the list was made: what others read may gain
-// keys and lose none.
-func TestKeysOfJSONStay(t *testing.T) {
+// listedCommands returns the list of commands, and goes where they can be run.
+func listedCommands(t *testing.T) string {
+	t.Helper()
 	list, err := os.ReadFile("testdata/keys/json.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -24,10 +23,18 @@ func TestKeysOfJSONStay(t *testing.T) {
 	if err := os.WriteFile("past.csv", past, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	return string(list)
+}
+
+// TestKeysOfJSONStay runs the commands of testdata/keys/json.txt and looks for
+// every key that they had when the list was made: what others read may gain
+// keys and lose none.
+func TestKeysOfJSONStay(t *testing.T) {
+	list := listedCommands(t)
 	commands, keys := 0, 0
 	var command string
 	var got map[string]bool
-	for line := range strings.Lines(string(list)) {
+	for line := range strings.Lines(list) {
 		line = strings.TrimSuffix(line, "\n")
 		key, isKey := strings.CutPrefix(line, "\t")
 		switch {
