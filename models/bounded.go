@@ -27,8 +27,8 @@ type Bounded interface {
 	// a sample, and the others keep their numbers (the places in the data set
 	// that Batch.Rows names), no norm of a difference of sums exceeds clip; nor
 	// 2·clip if one record is replaced; and the order of a batch changes no bit, but
-	// for clip = +Inf. A finite clip is in [dp.MinScale,
-	// dp.MaxScale]; a larger sample than MaxSample, or than a smaller limit of the model, is an error.
+	// for clip = +Inf. A finite clip is in [dp.MinScale, dp.MaxScale]; a sample
+	// larger than MaxSample, or than a smaller limit of the model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
 	// Shade returns the bound on what rounding adds, as a fraction ρ of C: each
 	// example is clipped to C/(1+ρ). It depends on no data and is at most

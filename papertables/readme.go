@@ -59,24 +59,24 @@ func (a *audit) summary(p *report.Page) {
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2 the first update " +
-		"lands above the fixed point, the second below it, and so the loop ends there and keeps the first. " +
-		"The right-hand side falls as γ grows, so the first update is always above the fixed point, and the sizes it " +
-		"gives are smaller than they could be, not wrong.")
+	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2 the first " +
+		"update lands above the fixed point, the second below it, and so the loop ends there and keeps the first. " +
+		"The right-hand side falls as γ grows, so the first update is always above the fixed point, and the sizes " +
+		"it gives are smaller than they could be, not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
 			report.Fixed(f.run.gamma, 4), report.Fixed(f.run.gammaNext, 4), decimal.FixedUp(f.limits[0].Gamma, 5),
 			report.Fixed(f.run.size, 2), decimal.FixedDown(f.limits[0].SMax, 2)})
 	}
-	p.Table([]string{"N", "σ", "ε = 2L/(σ²−2)", "γ kept", "next γ", "γ of the theorem", "s as run", "s of the theorem"},
-		rows)
+	p.Table([]string{"N", "σ", "ε = 2L/(σ²−2)", "γ kept", "next γ", "γ of the theorem", "s as run",
+		"s of the theorem"}, rows)
 }
 
 func (a *audit) gammaError(p *report.Page) {
 	p.Section("γ has an algebra error")
-	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² in the place of " +
-		"1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
+	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² in the place " +
+		"of 1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
@@ -90,8 +90,8 @@ func (a *audit) gammaError(p *report.Page) {
 
 func (a *audit) missingEpsilon(p *report.Page) {
 	p.Section("The budgets' σ lacks “+ε”")
-	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so too small " +
-		"for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
+	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so too " +
+		"small for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
 		"(More noise than is needed means that the row is labelled with too large an ε: see below.) The last column " +
 		"is the ε that the theorem, with the corrected γ, does give for the printed σ and s.")
 	var rows [][]string
@@ -128,8 +128,8 @@ func (a *audit) wrongLabels(p *report.Page) {
 
 func (a *audit) asymptoticColumn(p *report.Page) {
 	p.Section("ε_f-DP in the column T_min_asym is that of another T")
-	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half the " +
-		"rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and T.")
+	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half " +
+		"the rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and T.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), string(f.Comparison.Asym.FDP),

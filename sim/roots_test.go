@@ -156,8 +156,10 @@ func TestReleasesOfOneRunShareNoiseAndOfTwoDoNot(t *testing.T) {
 			noise += left * left
 			largest = max(largest, left, -left)
 		}
-		if n, want := len(s), 800*0.25; c.shared && largest > 2e-5 || !c.shared && noise < 0.2*float64(n)*want || n != 52 {
-			t.Errorf("%s: 2U − U′ keeps noise up to %.3g, its squares sum up to %.4g of %d·%v", c.name, largest, noise, n, want)
+		n, want := len(s), 800*0.25
+		if c.shared && largest > 2e-5 || !c.shared && noise < 0.2*float64(n)*want || n != 52 {
+			t.Errorf("%s: 2U − U′ keeps noise up to %.3g, its squares sum up to %.4g of %d·%v", c.name, largest, noise,
+				n, want)
 		}
 		for i := range ledgers {
 			_, err := dp.Compose(ledgers[i].Events(), others[i].Events())

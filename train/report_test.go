@@ -34,7 +34,8 @@ note            a note
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"held-out acc.   0.8750 on", "computations    100 to 130 gradients per client, nominally 100, θ ≤ 1.5, 7 left over",
+		"held-out acc.   0.8750 on",
+		"computations    100 to 130 gradients per client, nominally 100, θ ≤ 1.5, 7 left over",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())

@@ -36,8 +36,10 @@ func Catalogue() []Known {
 			Hash:        "702035b0da5e1f2dca5a8069ca4444ff048ad8a33348e2973b77960b515bd9b1",
 			Sources: []string{
 				site + "phishing",
-				"https://raw.githubusercontent.com/Rustem-Islamov/FedNL-Public/ac72ee934bb7248e6f76eab7a444ab84218403bf/Datasets/phishing.txt",
-				"https://raw.githubusercontent.com/bokunwang1/P-norm-Push/a2993349a1261bee45754a99cae9be6efbea1b23/data/phishing",
+				"https://raw.githubusercontent.com/Rustem-Islamov/FedNL-Public/" +
+					"ac72ee934bb7248e6f76eab7a444ab84218403bf/Datasets/phishing.txt",
+				"https://raw.githubusercontent.com/bokunwang1/P-norm-Push/" +
+					"a2993349a1261bee45754a99cae9be6efbea1b23/data/phishing",
 			},
 			Citation: "R. Mohammad, F. Thabtah and L. McCluskey, An assessment of features related to phishing " +
 				"websites using an automated technique, ICITST 2012; UCI Machine Learning Repository, Phishing " +
@@ -54,7 +56,8 @@ func Catalogue() []Known {
 			SHA256:      "f39a4eb628dc61a7d43760815b061c9e497aa728ce1ad8bde57a09ef6043b538",
 			Sources: []string{
 				site + "mushrooms",
-				"https://raw.githubusercontent.com/konstmish/opt_methods/8a3ae3ab666d916abaa5a61132fb60bb2a059088/optmethods/datasets/mushrooms",
+				"https://raw.githubusercontent.com/konstmish/opt_methods/" +
+					"8a3ae3ab666d916abaa5a61132fb60bb2a059088/optmethods/datasets/mushrooms",
 			},
 			Citation: "J. Schlimmer, Mushroom, 1987, from the Audubon Society Field Guide to North American " +
 				"Mushrooms, 1981; UCI Machine Learning Repository, Mushroom; coded by C.-C. Chang and C.-J. Lin, " +

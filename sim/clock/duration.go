@@ -53,7 +53,7 @@ const (
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
-	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α with x₀ = MEAN·(α−1)/α: stragglers
+	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α: stragglers
 	Traced      Family = "trace"       // trace:FILE, see Trace
 	Own         Family = "own"         // a Distribution; it has no text that can be read
 )
