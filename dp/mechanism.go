@@ -205,12 +205,12 @@ type Ledger struct {
 // Record adds an event.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 {
-		last := l.events[n-1]
-		last.Count = e.Count
-		if last == e {
-			l.events[n-1].Count += e.Count
+		last, count := &l.events[n-1], e.Count
+		if e.Count = last.Count; *last == e {
+			last.Count += count
 			return
 		}
+		e.Count = count
 	}
 	l.events = append(l.events, e)
 }

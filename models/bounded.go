@@ -82,50 +82,56 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums is the working memory of WideSum and AddSum for one model.
+// Sums makes sums of clipped gradients of any Model, by the best that it can do, for
+// one caller at a time.
 type Sums struct {
-	params int
-	wide   []float64
-	narrow []float32 // of models that are not Bounded
+	model   Model
+	bounded Bounded // the model, or nil
+	adder   Adder   // the model, or nil
+	wide    []float64
+	narrow  []float32 // of models that are not Bounded
 }
 
-// NewSums returns working memory for sums of the model, which grows when it is used.
-func NewSums(m Model) Sums { return Sums{params: m.NumParams()} }
+// NewSums returns sums of the model. Their memory grows when it is used.
+func NewSums(m Model) *Sums {
+	s := &Sums{model: m}
+	s.bounded, _ = m.(Bounded)
+	s.adder, _ = m.(Adder)
+	return s
+}
 
-// Wide returns a vector of the model's length.
+// Wide returns a vector of the model's length d.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
-		s.wide = make([]float64, s.params)
+		s.wide = make([]float64, s.model.NumParams())
 	}
 	return s.wide
 }
 
-// WideSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum
-// if m is Bounded, else by ClippedGradSum.
-func WideSum(
-	m Model, sum []float64, sums *Sums, params []float32, b data.Batch, clip float64, s Scratch,
-) error {
-	if m, ok := m.(Bounded); ok {
-		return m.WideGradSum(sum, params, b, clip, s)
+// GradSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum if
+// the model is Bounded, else by ClippedGradSum.
+func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	if s.bounded != nil {
+		return s.bounded.WideGradSum(sum, params, b, clip, scratch)
 	}
-	if sums.narrow == nil {
-		sums.narrow = make([]float32, sums.params)
+	if s.narrow == nil {
+		s.narrow = make([]float32, s.model.NumParams())
 	}
-	if err := m.ClippedGradSum(sums.narrow, params, b, clip, s); err != nil {
+	if err := s.model.ClippedGradSum(s.narrow, params, b, clip, scratch); err != nil {
 		return err
 	}
-	f32.Widen(sum, sums.narrow)
+	f32.Widen(sum, s.narrow)
 	return nil
 }
 
-// AddSum adds to u, of length d, what WideSum sets its sum to: in float64, and
+// AddGradSum adds to u, of length d, what GradSum sets its sum to: in float64, and
 // rounded to float32 then.
-func AddSum(m Model, u []float32, sums *Sums, params []float32, b data.Batch, clip float64, s Scratch) error {
-	if m, ok := m.(Adder); ok {
-		return m.AddGradSum(u, params, b, clip, s)
+func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
+	if s.adder != nil {
+		return s.adder.AddGradSum(u, params, b, clip, scratch)
 	}
-	sum := sums.Wide()
-	if err := WideSum(m, sum, sums, params, b, clip, s); err != nil {
+	sum := s.Wide()
+	if err := s.GradSum(sum, params, b, clip, scratch); err != nil {
 		return err
 	}
 	f32.AddNarrow(u, sum)

@@ -17,16 +17,20 @@ type Grid struct {
 	magic float64
 }
 
-// NewGrid returns the grid for a clipping norm C > 0. That of +Inf rounds nothing.
+// NewGrid returns the grid for a clipping norm C in [dp.MinScale, dp.MaxScale]. That of
+// +Inf rounds nothing.
 func NewGrid(clip float64) Grid {
 	if math.IsInf(clip, 1) {
 		return Grid{}
 	}
-	_, exponent := math.Frexp(clip) // C is in [2^(exponent-1), 2^exponent)
-	return Grid{math.Ldexp(1.5, 52+exponent-1-gridBits)}
+	power := math.Float64frombits(math.Float64bits(clip) &^ mantissa) // the largest of 2 that is at most C
+	return Grid{power * (1.5 * (1 << (52 - gridBits)))}
 }
 
-const gridBits = 26
+const (
+	gridBits = 26
+	mantissa = 1<<52 - 1
+)
 
 // Round returns the multiple of the unit nearest to x, |x| ≤ 2^24·C.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }

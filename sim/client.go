@@ -26,7 +26,6 @@ type Client struct {
 	frame
 	id      int
 	rows    data.Subset
-	model   models.Model
 	drawing models.Stochastic // the model, if its gradient draws; else nil
 	delay   Delay
 	sched   *schedule
@@ -67,7 +66,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func
 		compute = (*Client).Release
 	}
 	return &Client{
-		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], model: cfg.Model, drawing: drawing,
+		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
 		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: nominal,
 		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
 		state: clientState{shared: initial},
@@ -126,7 +125,7 @@ type Workspace struct {
 	sampling, dropout, noise rng.Stream
 	rows                     []int32
 	sample                   dp.SampleScratch
-	sums                     models.Sums
+	sums                     *models.Sums
 	model                    models.Scratch
 }
 
@@ -161,7 +160,7 @@ func (c *Client) Release(u []float32, ws *Workspace) error {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.Noise(u, &ws.noise)
 	c.draw(ws)
-	return models.AddSum(c.model, u, &ws.sums, c.state.w(), c.Sample(ws), c.mech.ClipNorm, ws.model)
+	return ws.sums.AddGradSum(u, c.state.w(), c.Sample(ws), c.mech.ClipNorm, ws.model)
 }
 
 // ID returns the client's number, from 0.
@@ -209,7 +208,7 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 // ŵ, each clipped.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	c.draw(ws)
-	return models.WideSum(c.model, sum, &ws.sums, c.state.w(), batch, c.mech.ClipNorm, ws.model)
+	return ws.sums.GradSum(sum, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
 
 // draw lets the gradient draw from the round's stream, if it does.

@@ -191,7 +191,7 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 			m := &cfg.Mechanism
 			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round),
 				new(dp.SampleScratch))
-			err := models.WideSum(cfg.Model, sum, new(models.Sums), at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil)
+			err := models.NewSums(cfg.Model).GradSum(sum, at, cfg.Rows[client].Batch(pos), m.ClipNorm, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

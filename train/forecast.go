@@ -105,7 +105,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		start := time.Now()
 		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
 		sample = sample[:min(len(sample), probeBatch)]
-		if err := models.WideSum(m, sums.Wide(), &sums, params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
+		if err := sums.GradSum(sums.Wide(), params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
 			return 0, 0, 0, fmt.Errorf("train: dry run: %w", err)
 		}
 		between := time.Now()

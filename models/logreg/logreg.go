@@ -28,6 +28,8 @@ type Model struct {
 	lambda   float64
 	name     string
 	shade    float64
+	shrink   float64 // 1/(1+shade)
+	slack    float64 // see newModel
 }
 
 var _ interface {
@@ -61,7 +63,12 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 		return nil, fmt.Errorf("logreg: features = %d, must be at least 1", features)
 	}
 	shade := models.GridError(features+1) + 0x1p-23
-	return &Model{features: features, lambda: lambda, name: name, shade: shade}, nil
+	// In float64, u = 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at
+	// most d·u times their sum of magnitudes, which for z is ‖x̄‖‖w̄‖. So by cancellation
+	// ‖g‖² is off by at most (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²).
+	slack := float64(3*(features+1)+16) * 0x1p-53
+	return &Model{features: features, lambda: lambda, name: name, shade: shade, shrink: 1 / (1 + shade),
+		slack: slack}, nil
 }
 
 // Name returns "logreg" or "logreg-plain".
@@ -155,7 +162,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	}
 	clear(sum)
 	sum, params = sum[:m.features+1], params[:m.features+1]
-	clip /= 1 + m.shade
+	clip *= m.shrink
 	grid := models.NewGrid(clip)
 	var ridge2 float64 // ‖λw̄‖²
 	if m.lambda > 0 && b.Len() > 0 {
@@ -165,7 +172,6 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	if ridge2 > ridgeLimit*ridgeLimit*clip*clip {
 		dense = m.vector(&own(s).dense)
 	}
-	slack := m.slack()
 	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
 	var bias float64
 	for i := range b.Rows {
@@ -173,7 +179,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 		z, x2 := m.margin(params, row)
 		a := sigmoid(z) - float64(y)
 		a2 := float64(a * a * x2)
-		g2 := a2 + float64(2*a*m.lambda*z) + ridge2 + float64(slack*(a2+ridge2))
+		g2 := a2 + float64(2*a*m.lambda*z) + ridge2 + float64(m.slack*(a2+ridge2))
 		factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
 		if !ok || g2 != g2 {
 			return fmt.Errorf("logreg: example %d of the batch: %w", i, models.ErrDiverged)
@@ -199,12 +205,6 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
 var factorGrid = models.NewGrid(0x1p-4)
-
-// slack covers the rounding of a gradient's norm by cancellation: in float64, u =
-// 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at most d·u times
-// their sum of magnitudes, which for z is ‖x̄‖‖w̄‖. So ‖g‖² is off by at most
-// (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²).
-func (m *Model) slack() float64 { return float64(3*m.NumParams()+16) * 0x1p-53 }
 
 // addDense adds one example's whole gradient, each coordinate rounded to the grid.
 func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, factor, step float64, grid models.Grid) {

@@ -40,7 +40,7 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 		} else {
 			clear(u)
 		}
-		if err := models.AddSum(m, u, &sums, params, batch, clip, scratch); err != nil {
+		if err := sums.AddGradSum(u, params, batch, clip, scratch); err != nil {
 			b.Fatal(err)
 		}
 		f32.Axpy(-stepSize, u, params)
