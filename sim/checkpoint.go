@@ -73,12 +73,12 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	c := newWriter(v.frame, both)
 	state := v.state()
 	state.visit(c)
-	c.flush()
-	if c.err == nil {
-		_, c.err = w.Write(sum.Sum(nil))
+	err := c.End()
+	if err == nil {
+		_, err = w.Write(sum.Sum(nil))
 	}
-	if c.err != nil {
-		return fmt.Errorf("sim: checkpoint: %w", c.err)
+	if err != nil {
+		return fmt.Errorf("sim: checkpoint: %w", err)
 	}
 	return nil
 }
@@ -192,19 +192,21 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	if _, err := k.state.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("sim: checkpoint: %w", err)
 	}
-	c := newReader(v.frame, bufio.NewReaderSize(k.state, 1<<16))
+	r := bufio.NewReaderSize(k.state, 1<<16)
+	c := newReader(v.frame, r)
 	var state virtualState
 	state.visit(c)
-	if c.err == nil {
-		if _, err := c.r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			c.fail("more than a state of this configuration")
+	if c.Err() == nil {
+		if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+			c.Fail("more than a state of this configuration")
 		}
 	}
-	if c.err == nil {
-		c.err = state.check(&v.frame)
+	err := c.End()
+	if err == nil {
+		err = state.check(&v.frame)
 	}
-	if c.err != nil {
-		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", c.err)
+	if err != nil {
+		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", err)
 	}
 	v.setState(state)
 	v.failed = nil // a checkpoint is never of a run that has failed

@@ -3,10 +3,10 @@ package sim
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
+
+	"proactivedp/internal/codec"
 )
 
 // A machine's state is written as bytes, little-endian:
@@ -74,48 +74,50 @@ func (c *Client) Restore(r io.Reader) error {
 }
 
 // visit carries the client's number and state, in either direction.
-func (c *Client) visit(k *codec) {
-	exactly(k, "client", c.id)
+func (c *Client) visit(k *stateCodec) {
+	codec.Exactly(k, "client", c.id)
 	c.state.visit(k)
 }
 
 // writeState writes a state in the format above.
-func writeState(w io.Writer, magic string, f frame, visit func(*codec)) error {
+func writeState(w io.Writer, magic string, f frame, visit func(*stateCodec)) error {
 	sum := sha256.New()
 	both := io.MultiWriter(w, sum)
 	c := newWriter(f, both)
-	_, c.err = both.Write(binary.LittleEndian.AppendUint64([]byte(magic), machineVersion))
+	copy(c.Next(len(magic)), magic)
+	codec.Exactly(c, "version of the format", machineVersion)
 	f.visit(c)
 	visit(c)
-	c.flush()
-	if c.err == nil {
-		_, c.err = w.Write(sum.Sum(nil))
+	err := c.End()
+	if err == nil {
+		_, err = w.Write(sum.Sum(nil))
 	}
-	if c.err != nil {
-		return fmt.Errorf("sim: %s: %w", kindOf(magic), c.err)
+	if err != nil {
+		return fmt.Errorf("sim: %s: %w", kindOf(magic), err)
 	}
 	return nil
 }
 
 // readState reads a state and, when it is whole, calls accept, which may refuse it.
-func readState(r io.Reader, magic string, f frame, visit func(*codec), accept func() error) error {
+func readState(r io.Reader, magic string, f frame, visit func(*stateCodec), accept func() error) error {
 	sum := sha256.New()
 	c := newReader(f, io.TeeReader(r, sum))
-	if found := c.next(len(magic)); c.err == nil && string(found) != magic {
-		c.fail("this is none")
+	if found := c.Next(len(magic)); c.Err() == nil && string(found) != magic {
+		c.Fail("this is none")
 	}
-	exactly(c, "version of the format", machineVersion)
+	codec.Exactly(c, "version of the format", machineVersion)
 	f.visit(c)
 	visit(c)
 	want := sum.Sum(nil)
-	if found := c.next(sha256.Size); c.err == nil && !bytes.Equal(found, want) {
-		c.err = errors.New("damaged: its SHA-256 is not that of its content")
+	if found := c.Next(sha256.Size); c.Err() == nil && !bytes.Equal(found, want) {
+		c.Fail("damaged: its SHA-256 is not that of its content")
 	}
-	if c.err == nil {
-		c.err = accept()
+	err := c.End()
+	if err == nil {
+		err = accept()
 	}
-	if c.err != nil {
-		return fmt.Errorf("sim: %s: %w", kindOf(magic), c.err)
+	if err != nil {
+		return fmt.Errorf("sim: %s: %w", kindOf(magic), err)
 	}
 	return nil
 }

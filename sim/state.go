@@ -7,44 +7,45 @@ import (
 	"slices"
 
 	"proactivedp/dp"
+	"proactivedp/internal/codec"
 )
 
 // visit carries the state of a run. What is derived from the rest (the server's
 // counts, the readers of a vector) is made again when reading.
-func (s *virtualState) visit(c *codec) {
+func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)
-	list(c, "client", &s.clients, c.clients, (*clientState).visit)
-	number(c, "time", &s.now, 0, math.MaxInt64)
-	number(c, "sequence", &s.seq, 0, math.MaxInt64)
-	list(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)
-	list(c, "station", &s.stations, c.clients, (*station).visit)
-	list(c, "lag", (*[]int)(&s.staleness), c.rounds+1,
-		func(n *int, c *codec) { number(c, "rounds", n, 0, math.MaxInt64) })
+	codec.List(c, "client", &s.clients, c.clients, (*clientState).visit)
+	codec.Number(c, "time", &s.now, 0, math.MaxInt64)
+	codec.Number(c, "sequence", &s.seq, 0, math.MaxInt64)
+	codec.List(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)
+	codec.List(c, "station", &s.stations, c.clients, (*station).visit)
+	codec.List(c, "lag", (*[]int)(&s.staleness), c.rounds+1,
+		func(n *int, c *stateCodec) { codec.Number(c, "rounds", n, 0, math.MaxInt64) })
 }
 
 // visit carries the frame itself: a state of another one is refused.
-func (f *frame) visit(c *codec) {
-	exactly(c, "number of parameters", f.params)
-	exactly(c, "number of clients", f.clients)
-	exactly(c, "number of rounds", f.rounds)
+func (f *frame) visit(c *stateCodec) {
+	codec.Exactly(c, "number of parameters", f.params)
+	codec.Exactly(c, "number of clients", f.clients)
+	codec.Exactly(c, "number of rounds", f.rounds)
 }
 
-func (s *station) visit(c *codec) {
-	number(c, "beginning of the round", &s.began, 0, math.MaxInt64)
-	number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
-	number(c, "time it left", &s.left, 0, math.MaxInt64)
-	number(c, "time spent away", &s.absent, 0, math.MaxInt64)
-	number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // with the round's number it is a place of draws
-	number(c, "sendings", &s.sendings, 0, math.MaxUint32)
-	number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
-	boolean(c, "away", &s.away)
+func (s *station) visit(c *stateCodec) {
+	codec.Number(c, "beginning of the round", &s.began, 0, math.MaxInt64)
+	codec.Number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
+	codec.Number(c, "time it left", &s.left, 0, math.MaxInt64)
+	codec.Number(c, "time spent away", &s.absent, 0, math.MaxInt64)
+	codec.Number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // with the round's number it is a place of draws
+	codec.Number(c, "sendings", &s.sendings, 0, math.MaxUint32)
+	codec.Number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
+	codec.Boolean(c, "away", &s.away)
 }
 
-func (s *serverState) visit(c *codec) {
+func (s *serverState) visit(c *stateCodec) {
 	c.floats(&s.v)
-	list(c, "server's client", &s.clients, c.clients, (*progress).visit)
-	if c.reading() && c.err == nil {
+	codec.List(c, "server's client", &s.clients, c.clients, (*progress).visit)
+	if c.Reading() && c.Err() == nil {
 		s.count(c.rounds)
 	}
 }
@@ -59,20 +60,21 @@ func (s *serverState) count(rounds int) {
 	}
 }
 
-func (p *progress) visit(c *codec) {
-	number(c, "next round", &p.next, 0, int64(c.rounds))
-	list(c, "round ahead", &p.ahead, c.rounds, func(r *int32, c *codec) { number(c, "round", r, 0, int64(c.rounds)-1) })
+func (p *progress) visit(c *stateCodec) {
+	codec.Number(c, "next round", &p.next, 0, int64(c.rounds))
+	codec.List(c, "round ahead", &p.ahead, c.rounds,
+		func(r *int32, c *stateCodec) { codec.Number(c, "round", r, 0, int64(c.rounds)-1) })
 }
 
-func (s *clientState) visit(c *codec) {
+func (s *clientState) visit(c *stateCodec) {
 	rounds := int64(c.rounds)
-	number(c, "newest broadcast", &s.k, 0, rounds)
-	number(c, "round", &s.i, 0, rounds)
-	boolean(c, "in a round", &s.busy)
-	number(c, "sample size", &s.size, 0, int64(c.mech.DatasetSize))
-	number(c, "lag", &s.lag, 0, rounds)
-	number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
-	number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
+	codec.Number(c, "newest broadcast", &s.k, 0, rounds)
+	codec.Number(c, "round", &s.i, 0, rounds)
+	codec.Boolean(c, "in a round", &s.busy)
+	codec.Number(c, "sample size", &s.size, 0, int64(c.mech.DatasetSize))
+	codec.Number(c, "lag", &s.lag, 0, rounds)
+	codec.Number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
+	codec.Number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
 	visitLedger(c, &s.ledger)
 	c.vector(&s.shared, 1)
 	if s.shared == nil { // else own is not read any more, whatever it holds
@@ -83,23 +85,23 @@ func (s *clientState) visit(c *codec) {
 
 // visitLedger carries what a client's mechanism released: all but the sizes and
 // counts is the mechanism's.
-func visitLedger(c *codec, l *dp.Ledger) {
+func visitLedger(c *stateCodec, l *dp.Ledger) {
 	var events []dp.Event
-	if !c.reading() {
+	if !c.Reading() {
 		events = l.Events()
 	}
-	list(c, "ledger entry", &events, c.rounds, func(e *dp.Event, c *codec) {
-		number(c, "sample size", &e.SampleSize, 1, int64(c.mech.DatasetSize))
-		number(c, "rounds", &e.Count, 1, int64(c.rounds))
+	codec.List(c, "ledger entry", &events, c.rounds, func(e *dp.Event, c *stateCodec) {
+		codec.Number(c, "sample size", &e.SampleSize, 1, int64(c.mech.DatasetSize))
+		codec.Number(c, "rounds", &e.Count, 1, int64(c.rounds))
 		whole := c.mech.EventOf(e.SampleSize)
 		whole.Count = e.Count
-		if c.reading() {
+		if c.Reading() {
 			*e = whole
 		} else if *e != whole {
-			c.fail("%+v is not the mechanism's", *e)
+			c.Fail("%+v is not the mechanism's", *e)
 		}
 	})
-	if !c.reading() {
+	if !c.Reading() {
 		return
 	}
 	*l = dp.Ledger{}
@@ -108,13 +110,13 @@ func visitLedger(c *codec, l *dp.Ledger) {
 	}
 }
 
-func (e *event) visit(c *codec) {
+func (e *event) visit(c *stateCodec) {
 	clients := int64(c.clients)
-	number(c, "time", &e.at, 0, math.MaxInt64)
-	number(c, "sequence", &e.seq, 0, math.MaxInt64)
-	number(c, "client", &e.client, 0, clients-1)
-	number(c, "kind", &e.kind, 0, int64(eventKinds)-1)
-	number(c, "number", &e.number, 0, int64(c.rounds))
+	codec.Number(c, "time", &e.at, 0, math.MaxInt64)
+	codec.Number(c, "sequence", &e.seq, 0, math.MaxInt64)
+	codec.Number(c, "client", &e.client, 0, clients-1)
+	codec.Number(c, "kind", &e.kind, 0, int64(eventKinds)-1)
+	codec.Number(c, "number", &e.number, 0, int64(c.rounds))
 	readers := 1
 	if e.kind == broadcastArrivesAtAll {
 		readers = int(clients) - int(e.client)

@@ -1,0 +1,166 @@
+// Package codec carries a state into a file or out of one. A visit names each field
+// once, for both directions, so what is written and what is read cannot differ.
+// Numbers take eight bytes, little-endian. The first error stops it: reading then
+// leaves what is not yet read at zero.
+//
+// A file is not trusted. A number is checked against its range where it is read;
+// and written, too, so that what is written can be read. Memory is taken as the
+// bytes for it come, not as a length promises.
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Codec is one direction of one state.
+type Codec struct {
+	w     io.Writer // where to write; nil when reading
+	r     io.Reader // where to read; nil when writing
+	chunk [1 << 16]byte
+	used  int // how many bytes of chunk are not yet written
+	err   error
+}
+
+// Visitor is a Codec, or what holds one with what its visits need beside it.
+type Visitor interface{ codec() *Codec }
+
+func (c *Codec) codec() *Codec { return c }
+
+// NewWriter returns a codec that writes to w. What is visited is there after End.
+func NewWriter(w io.Writer) *Codec { return &Codec{w: w} }
+
+// NewReader returns a codec that reads from r, and not a byte beyond what is visited.
+func NewReader(r io.Reader) *Codec { return &Codec{r: r} }
+
+// Reading reports whether visits set what they visit.
+func (c *Codec) Reading() bool { return c.r != nil }
+
+// Err returns what stopped the codec; nil if nothing did.
+func (c *Codec) Err() error { return c.err }
+
+// Fail stops the codec, unless something has before.
+func (c *Codec) Fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+// Next returns the next n ≤ 2^16 bytes of the file: read, or to be filled before
+// the next call.
+func (c *Codec) Next(n int) []byte {
+	switch {
+	case c.err != nil:
+		clear(c.chunk[:n])
+		return c.chunk[:n]
+	case c.Reading():
+		if _, err := io.ReadFull(c.r, c.chunk[:n]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF // a state may end only at its end
+			}
+			c.Fail("%w", err)
+			clear(c.chunk[:n])
+		}
+		return c.chunk[:n]
+	}
+	if c.used+n > len(c.chunk) {
+		c.flush()
+	}
+	c.used += n
+	return c.chunk[c.used-n : c.used]
+}
+
+// flush writes the bytes that Next returned and that have been filled.
+func (c *Codec) flush() {
+	if c.used > 0 && c.err == nil {
+		_, c.err = c.w.Write(c.chunk[:c.used])
+	}
+	c.used = 0
+}
+
+// End writes what is left and returns what stopped the codec.
+func (c *Codec) End() error {
+	if !c.Reading() {
+		c.flush()
+	}
+	return c.err
+}
+
+// integer is a number that fits an int64.
+type integer interface {
+	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
+}
+
+// Number visits an integer in [lo, hi].
+func Number[T integer](v Visitor, what string, p *T, lo, hi int64) {
+	c := v.codec()
+	b := c.Next(8)
+	if !c.Reading() {
+		binary.LittleEndian.PutUint64(b, uint64(*p))
+	}
+	if c.err != nil {
+		return
+	}
+	n := int64(binary.LittleEndian.Uint64(b))
+	if n < lo || n > hi {
+		c.Fail("%s = %d, must be in [%d, %d]", what, n, lo, hi)
+		return
+	}
+	*p = T(n)
+}
+
+// Exactly visits a number that is fixed.
+func Exactly(v Visitor, what string, want int) {
+	Number(v, what, &want, int64(want), int64(want))
+}
+
+// Boolean visits a truth.
+func Boolean(v Visitor, what string, p *bool) {
+	var n uint8
+	if *p {
+		n = 1
+	}
+	Number(v, what, &n, 0, 1)
+	*p = n == 1
+}
+
+// List visits a list of at most that many elements.
+func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
+	c := v.codec()
+	n := len(*p)
+	Number(v, "number of "+what, &n, 0, int64(most))
+	if c.Reading() {
+		*p = nil
+	}
+	for i := 0; i < n && c.err == nil; i++ {
+		if c.Reading() {
+			*p = append(*p, *new(E))
+		}
+		if visit(&(*p)[i], v); c.err != nil {
+			c.err = fmt.Errorf("%s %d: %w", what, i, c.err)
+		}
+	}
+}
+
+// Floats visits n numbers; when reading, x is made.
+func Floats(v Visitor, x *[]float32, n int) {
+	c := v.codec()
+	if c.Reading() && c.err == nil {
+		*x = make([]float32, n)
+	}
+	for rest := *x; len(rest) > 0 && c.err == nil; {
+		n := min(len(rest), len(c.chunk)/4)
+		b := c.Next(4 * n)
+		for i := range rest[:n] {
+			if c.Reading() {
+				rest[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+			} else {
+				binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(rest[i]))
+			}
+		}
+		rest = rest[n:]
+	}
+}
