@@ -12,6 +12,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -230,11 +231,15 @@ func roundsText(delay string) string {
 }
 
 func stepText(s train.Spec) string {
-	switch s.Schedule {
-	case "linear":
+	switch sim.Decay(s.Schedule) {
+	case sim.LinearDecay:
 		return fmt.Sprintf("%g/(1+%gt)", s.Eta0, s.Beta)
-	case "sqrt":
+	case sim.SqrtDecay:
 		return fmt.Sprintf("%g/(1+%g√t)", s.Eta0, s.Beta)
+	case sim.ZeroDecay:
+		return fmt.Sprintf("%g(1−t/K)", s.Eta0)
+	case sim.CosineDecay:
+		return fmt.Sprintf("%g(1+cos(πt/K))/2", s.Eta0)
 	}
 	return fmt.Sprintf("%g", s.Eta0)
 }

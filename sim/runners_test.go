@@ -186,7 +186,7 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 	t0 := 0
 	for round := range 50 {
 		at := slices.Clone(w)
-		eta := float32(cfg.Steps.At(t0))
+		eta := float32(cfg.Steps.At(t0, cfg.Run().Computed))
 		for client := range cfg.Clients() {
 			m := &cfg.Mechanism
 			pos := m.Sample(nil, round, cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round),

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp"
 )
 
 // Decay says how the step size falls with t, the gradient computations a client
-// has behind it when a round starts: t = Σ_{j<i} s_j, of expected sizes.
+// has behind it when a round starts: t = Σ_{j<i} s_j, of expected sizes. K = Σ s_j is
+// those of all its rounds.
 type Decay string
 
 // The step size schedules of the paper's parameter tables.
@@ -19,10 +21,22 @@ const (
 	NoDecay     Decay = "constant" // always η₀
 )
 
+// Schedules that end at 0, which the paper does not have. They have no β.
+const (
+	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
+	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
+)
+
+// Decays lists the schedules.
+func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
+
+// Ends reports whether the step size falls to 0 at t = K, by K and not by β.
+func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
+
 // StepSize is the diminishing step size sequence η̄_i.
 type StepSize struct {
 	Eta0  float64 // η₀ > 0
-	Beta  float64 // β ≥ 0
+	Beta  float64 // β ≥ 0; 0 where Decay.Ends
 	Decay Decay
 }
 
@@ -33,25 +47,32 @@ func (s StepSize) Validate() error {
 		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale,
 			dp.MaxScale))
 	}
-	if !(s.Beta >= 0 && s.Beta <= dp.MaxScale) {
+	switch {
+	case s.Decay.Ends() && s.Beta != 0:
+		errs = append(errs, fmt.Errorf("sim: beta = %v, must be 0: schedule %q falls by the part of the gradient "+
+			"computations that is done", s.Beta, s.Decay))
+	case !(s.Beta >= 0 && s.Beta <= dp.MaxScale):
 		errs = append(errs, fmt.Errorf("sim: beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
 	}
-	switch s.Decay {
-	case LinearDecay, SqrtDecay, NoDecay:
-	default:
-		errs = append(errs, fmt.Errorf("sim: schedule = %q, must be %q, %q or %q", s.Decay, LinearDecay, SqrtDecay,
-			NoDecay))
+	if !slices.Contains(Decays(), s.Decay) {
+		errs = append(errs, fmt.Errorf("sim: schedule = %q, must be one of %q", s.Decay, Decays()))
 	}
 	return errors.Join(errs...)
 }
 
-// At returns the step size after t gradient computations.
-func (s StepSize) At(t int) float64 {
+// At returns the step size after t of k gradient computations, 0 ≤ t < k: above 0.
+func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:
 		return s.Eta0 / (1 + float64(s.Beta*float64(t)))
 	case SqrtDecay:
 		return s.Eta0 / (1 + float64(s.Beta*math.Sqrt(float64(t))))
+	case ZeroDecay:
+		return s.Eta0 * (float64(k-t) / float64(k))
+	case CosineDecay:
+		// (1 + cos x)/2 = sin²((π−x)/2), which keeps its digits near the end.
+		half := math.Sin(math.Pi / 2 * (float64(k-t) / float64(k)))
+		return s.Eta0 * float64(half*half)
 	}
 	return s.Eta0
 }
@@ -67,8 +88,10 @@ type schedule struct {
 func newSchedule(sizes dp.Sizes, rounds int, steps StepSize) *schedule {
 	s := &schedule{rounds: rounds, eta: make([]float32, rounds), before: make([]int, rounds+1)}
 	for i := range rounds {
-		s.eta[i] = float32(steps.At(s.before[i]))
 		s.before[i+1] = s.before[i] + sizes.At(i)
+	}
+	for i := range rounds {
+		s.eta[i] = float32(steps.At(s.before[i], s.before[rounds]))
 	}
 	return s
 }

@@ -155,6 +155,8 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		"fixed":       {func(s *Spec) { s.Sampling = "fixed" }, "177c3dedb27f8ceb"},
 		"linear":      {func(s *Spec) { s.SampleSize = "linear:2,0.5" }, "e2a90cd7d7e9a5b2"},
 		"shard":       {func(s *Spec) { s.Partition = "shard" }, "dce0e3f2417864e5"},
+		"zero":        {func(s *Spec) { s.Schedule, s.Beta = "zero", 0 }, "8752d5f52769fea8"},
+		"cosine":      {func(s *Spec) { s.Schedule, s.Beta = "cosine", 0 }, "fb8e52e1790d6ac8"},
 		"exponential": {func(s *Spec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "45fd78d42c5160cd"},
 	} {
 		s := smallSpec()

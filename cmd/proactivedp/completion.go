@@ -30,7 +30,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"models":       listOf(train.ModelNames()...),
 		"data":         orFile(allDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
-		"schedule":     oneOf(string(sim.LinearDecay), string(sim.SqrtDecay), string(sim.NoDecay)),
+		"schedule":     oneOf(scheduleNames()...),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
 		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
@@ -160,6 +160,15 @@ func figureNames() []string {
 	var names []string
 	for _, f := range experiments.Figures() {
 		names = append(names, f.Name)
+	}
+	return names
+}
+
+// scheduleNames lists the schedules of the step size.
+func scheduleNames() []string {
+	var names []string
+	for _, d := range sim.Decays() {
+		names = append(names, string(d))
 	}
 	return names
 }

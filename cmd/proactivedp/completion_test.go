@@ -40,7 +40,7 @@ func TestValuesAreOffered(t *testing.T) {
 		{"train --data mush", "mushrooms", files},
 		{"train --data ./my", "", files},
 		{"train --partition ", "replicate shard dirichlet:", noSpace},
-		{"train --schedule ", "linear sqrt constant", none},
+		{"train --schedule ", "linear sqrt constant zero cosine", none},
 		{"train --delay u", "unlimited", none},
 		{"train --compute-time p", "pareto:", noSpace},
 		{"train --sigma ", "", none},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/experiments"
+	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -61,6 +62,9 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				if cmd.Flags().Changed(list.flag) {
 					list.take()
 				}
+			}
+			if sim.Decay(spec.Train.Schedule).Ends() && !cmd.Flags().Changed("beta") {
+				spec.Beta = []float64{0}
 			}
 			if o.Out == "" {
 				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),

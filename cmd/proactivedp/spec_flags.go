@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -54,9 +55,10 @@ var specFlags = []specFlag{
 	{"eta0", pointFlags, func(s *train.Spec) any { return &s.Eta0 },
 		"initial step size η₀, in [1e-30, 1e30]"},
 	{"beta", pointFlags, func(s *train.Spec) any { return &s.Beta },
-		"decay β of the step size, in [0, 1e30]"},
+		"decay β of the step size, in [0, 1e30]; of the schedules linear and sqrt"},
 	{"schedule", settingFlags, func(s *train.Spec) any { return &s.Schedule },
-		"step size of round t: linear η₀/(1+βt), sqrt η₀/(1+β√t) or constant"},
+		"step size after t gradients of a client: linear η₀/(1+βt), sqrt η₀/(1+β√t), constant, or, without β, " +
+			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
 	{"delay", settingFlags, func(s *train.Spec) any { return &s.Delay },
 		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
@@ -160,6 +162,9 @@ func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) 
 		if err := cmd.Flags().Set(name, value); err != nil {
 			return err
 		}
+	}
+	if _, asked := given["beta"]; !asked && sim.Decay(t.spec.Schedule).Ends() {
+		t.spec.Beta = 0
 	}
 	if t.spec.Split == "" && ownFile(t.spec.Data) {
 		t.spec.Split = train.RecordSplit

@@ -32,7 +32,7 @@ var values = []string{
 	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551615", "1,2,3", "1,,2", ",",
 	"true", "x", "ε", "🙂", "\xff", "%s%n",
 	"virtual", "hogwild", "poisson", "fixed", "shard", "replicate", "dirichlet:0.1", "dirichlet:0", "dirichlet:1e-300",
-	"constant", "sqrt", "linear",
+	"constant", "sqrt", "linear", "zero", "cosine",
 	"constant:1ms", "constant:-1ms", "constant:9999999h", "pareto:1ms,1.1", "pareto:1ms,0", "lognormal:1ms,1",
 	"lognormal:1ms,1e300", "uniform:1ms,2ms", "uniform:2ms,1ms",
 	"trace:/dev/null", "trace:nowhere", "list:1,2", "list:", "linear:1,2", "poly:1,2,3", "poly:1,1e300,300",

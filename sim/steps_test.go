@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// What a schedule says of its first step, its middle, its end and the way between:
+// positive and falling, to 0 at t = K where it ends there.
+func TestSchedulesFall(t *testing.T) {
+	const eta0, beta, k = 0.1, 0.01, 360_000
+	for decay, want := range map[Decay]struct{ middle, end float64 }{
+		LinearDecay: {eta0 / (1 + beta*k/2), eta0 / (1 + beta*k)},
+		SqrtDecay:   {eta0 / (1 + beta*math.Sqrt(k/2)), eta0 / (1 + beta*math.Sqrt(k))},
+		NoDecay:     {eta0, eta0},
+		ZeroDecay:   {eta0 / 2, 0},
+		CosineDecay: {eta0 / 2, 0},
+	} {
+		s := StepSize{Eta0: eta0, Beta: beta, Decay: decay}
+		if decay.Ends() {
+			s.Beta = 0
+		}
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", decay, err)
+		}
+		near := func(what string, got, want float64) {
+			if !(math.Abs(got-want) <= 1e-15) {
+				t.Errorf("%s: η̄ %s is %v, want %v", decay, what, got, want)
+			}
+		}
+		near("at the start", s.At(0, k), eta0)
+		near("in the middle", s.At(k/2, k), want.middle)
+		near("at the end", s.At(k, k), want.end)
+		before := math.Inf(1)
+		for at := 0; at < k; at += 370 {
+			now := s.At(at, k)
+			if now > before || now == before && decay != NoDecay || !(now > 0) {
+				t.Fatalf("%s: η̄ = %v at t = %d after %v, must fall and stay above 0", decay, now, at, before)
+			}
+			before = now
+		}
+	}
+	if last := (StepSize{Eta0: eta0, Decay: CosineDecay}).At(1<<30-1, 1<<30); !(last > 0) {
+		t.Errorf("the last of 2^30 steps of the cosine is %v, must be above 0", last)
+	}
+}
+
+// The cosine is (1 + cos(πt/K))/2, however it is computed.
+func TestCosineIsTheCosine(t *testing.T) {
+	s := StepSize{Eta0: 1, Decay: CosineDecay}
+	for at := range 1000 {
+		if got, want := s.At(at, 1000), (1+math.Cos(math.Pi*float64(at)/1000))/2; math.Abs(got-want) > 1e-15 {
+			t.Errorf("η̄ at %d of 1000 is %v, want %v", at, got, want)
+		}
+	}
+}
+
+// K of a schedule that ends is that of the rounds that are run, of growing samples too.
+func TestSchedulesEndWithTheRounds(t *testing.T) {
+	sizes := dp.PolynomialSizes{First: 10, Slope: 1, Power: 1}
+	const rounds = 20
+	s := newSchedule(sizes, rounds, StepSize{Eta0: 1, Decay: ZeroDecay})
+	k := s.before[rounds]
+	for i, eta := range s.eta {
+		if want := float32(float64(k-s.before[i]) / float64(k)); eta != want {
+			t.Errorf("round %d of %d: η̄ = %v, want 1 − %d/%d = %v", i, rounds, eta, s.before[i], k, want)
+		}
+	}
+}
+
+func TestSchedulesThatEndHaveNoBeta(t *testing.T) {
+	for _, decay := range []Decay{ZeroDecay, CosineDecay} {
+		err := StepSize{Eta0: 1, Beta: 0.001, Decay: decay}.Validate()
+		if err == nil || !strings.Contains(err.Error(), "beta = 0.001, must be 0: schedule \""+string(decay)) {
+			t.Errorf("%s with β: error %v", decay, err)
+		}
+	}
+	if err := (StepSize{Eta0: 1, Decay: "step"}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), `schedule = "step", must be one of ["linear" "sqrt" "constant" "zero" "cosine"]`) {
+		t.Errorf("an unknown schedule: error %v", err)
+	}
+}
