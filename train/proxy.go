@@ -1,0 +1,92 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/sim"
+)
+
+// Proxy returns a cheaper run that is about as accurate: the sample size s and the
+// noise multiplier σ times f, the step size η₀ divided by f, in as many rounds T. So
+// each step η₀(Σ∇ + σCn) has the signal and the noise that it had, and only the error of
+// a smaller sample is added; the cost falls to f (Sander, Stock, Sablayrolles, "TAN
+// without a burn", arXiv 2210.03403, Section 3). β is divided by f for the schedule linear
+// and by √f for sqrt, so that η̄_i falls with the rounds as it did. What f comes to after
+// sizes are rounded to whole records is what all the rest is scaled by.
+//
+// A proxy is nearly without noise: what is seen of it costs far more privacy than the
+// run that it stands for. It has no target ε.
+//
+// f is in (0, 1]; 1 gives the run itself. The error names what has no proxy: a run
+// without noise, a sample of less than one record, and what depends on how many
+// gradients a round has (the delay sqrt, adapted sample sizes).
+func (s Spec) Proxy(f float64) (Spec, error) {
+	if f == 1 {
+		return s, nil
+	}
+	in, err := s.parse()
+	if err != nil {
+		return Spec{}, err
+	}
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: proxy: "+format, args...)) }
+	if !(f > 0 && f <= 1) {
+		fail("part = %v of a sample, must be in (0, 1]", f)
+	}
+	if !(s.NoiseMultiplier > 0) {
+		fail("sigma = %v, must be above 0: a run without noise has no proxy", s.NoiseMultiplier)
+	}
+	if in.delay == (sim.SquareRoot{}) {
+		fail("delay = %q counts gradients, must be one that counts rounds", s.Delay)
+	}
+	if s.Adapt != 0 {
+		fail("adapt = %v changes sample sizes, must be 0", s.Adapt)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Spec{}, err
+	}
+	run := dp.Cut(in.sizes, s.GradComps)
+	if run.Rounds < 1 || run.Rounds > dp.MaxRounds {
+		return Spec{}, fmt.Errorf("train: proxy: %d rounds, must be in [1, %d]", run.Rounds, dp.MaxRounds)
+	}
+	sizes := partOf(in.sizes, f)
+	computed := 0
+	for i := range run.Rounds {
+		size := sizes.At(i)
+		if size < 1 {
+			return Spec{}, fmt.Errorf("train: proxy: part = %v of the %d records sampled in round %d, must be at least "+
+				"half a record", f, in.sizes.At(i), i)
+		}
+		computed += size
+	}
+	f = float64(computed) / float64(run.Computed)
+	s.SampleSize, s.GradComps = sizes.String(), computed
+	s.NoiseMultiplier *= f
+	s.Eta0 /= f
+	switch in.steps.Decay {
+	case sim.LinearDecay:
+		s.Beta /= f
+	case sim.SqrtDecay:
+		s.Beta /= math.Sqrt(f)
+	}
+	return s, s.Validate()
+}
+
+// partOf returns the sizes times f, rounded to whole records.
+func partOf(s dp.Sizes, f float64) dp.Sizes {
+	part := func(n int) int { return int(math.Round(f * float64(n))) }
+	switch s := s.(type) {
+	case dp.PolynomialSizes: // is rounded down
+		return dp.PolynomialSizes{First: f*s.First + 0.5, Slope: f * s.Slope, Power: s.Power}
+	case dp.ListSizes:
+		list := make(dp.ListSizes, len(s))
+		for i, n := range s {
+			list[i] = part(n)
+		}
+		return list
+	}
+	return dp.ConstantSizes(part(s.At(0)))
+}
