@@ -17,10 +17,11 @@ import (
 	"math"
 )
 
-// Dataset is a labelled data set, of images or of compressed sparse rows: the
-// entries of row i are Index[Start[i]:Start[i+1]] (strictly increasing columns,
-// from 0) and the Value of the same places. It is read-only once built, and then
-// safe for concurrent use.
+// Dataset is a labelled data set, of images or of rows. Rows are compressed sparse
+// ones: the entries of row i are Index[Start[i]:Start[i+1]] (strictly increasing
+// columns, from 0) and the Value of the same places. Or they are dense: Start is nil,
+// Index is the columns 0, …, Features−1 that all rows have, and Value has Features
+// numbers a row. It is read-only once built, and then safe for concurrent use.
 type Dataset struct {
 	Name     string
 	Features int // number of columns of a row
@@ -30,7 +31,7 @@ type Dataset struct {
 	Index    []int32
 	Value    []float32
 
-	// Images holds the content of a set of images, which has no sparse rows: Start,
+	// Images holds the content of a set of images, which has no rows: Start,
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
@@ -59,6 +60,10 @@ func (d *Dataset) Len() int { return len(d.Label) }
 // Row returns row i; its slices alias the data set and must not be written. It
 // panics for a set of images, which has none.
 func (d *Dataset) Row(i int) Row {
+	if d.Start == nil {
+		n := d.Features
+		return Row{Index: d.Index, Value: d.Value[i*n : (i+1)*n : (i+1)*n]}
+	}
 	a, b := d.Start[i], d.Start[i+1]
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
 }
@@ -110,9 +115,13 @@ func (d *Dataset) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateRows calls fail for every problem of the sparse rows.
+// validateRows calls fail for every problem of the rows.
 func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 	n := d.Len()
+	if d.Dense() {
+		d.validateDense(fail)
+		return
+	}
 	if len(d.Start) != n+1 || len(d.Index) != len(d.Value) {
 		fail("%d offsets for %d rows, %d columns for %d values", len(d.Start), n, len(d.Index), len(d.Value))
 		return

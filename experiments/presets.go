@@ -153,16 +153,19 @@ func realName(dataset string) string {
 }
 
 // settingOf returns the paper's experiment of a model on a data set, either "" for
-// the usual one with the other. Where the paper has none it is the model's first,
-// or ridge logistic regression on phishing, under the names given.
+// the usual one with the other. Where the paper has none it is the model's first, or
+// the data set's, or ridge logistic regression on phishing, under the names given.
 func settingOf(model, dataset string) setting {
 	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU),
 		cifarSetting(train.AlexNetDropout))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
-	i := slices.IndexFunc(known,
-		func(s setting) bool { return is(s) && (dataset == "" || s.train.Data == realName(dataset)) })
+	on := func(s setting) bool { return dataset == "" || s.train.Data == realName(dataset) }
+	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && on(s) })
 	if i < 0 && model != "" {
 		i = slices.IndexFunc(known, is)
+	}
+	if i < 0 {
+		i = slices.IndexFunc(known, on)
 	}
 	s := known[max(i, 0)]
 	if model != "" {

@@ -37,7 +37,7 @@ func TestUnfitPartsAreErrors(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"narrow regression":   {func(c *Config) { c.Model = narrow }, "logreg: the model needs sparse rows of at most"},
+		"narrow regression":   {func(c *Config) { c.Model = narrow }, "logreg: the model needs rows of at most"},
 		"regression on three": {func(c *Config) { c.Rows = three }, `in 2 classes: "three" has`},
 		"network of few":      {func(c *Config) { c.Model = network(d.Features-1, 2) }, "models: own needs images of"},
 		"network of many":     {func(c *Config) { c.Model = network(d.Features+1, 2) }, "models: own needs images of"},

@@ -11,12 +11,14 @@ import (
 	"proactivedp/models/alexnet"
 	"proactivedp/models/lenet"
 	"proactivedp/models/logreg"
+	"proactivedp/models/softmax"
 )
 
 // The models by name.
 const (
 	Ridge     = "logreg"       // logistic regression with the ridge penalty λ = 1/N
 	Plain     = "logreg-plain" // logistic regression without a penalty
+	Softmax   = "softmax"      // softmax regression of any number of classes, which the paper does not have
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
@@ -47,6 +49,9 @@ var modelKinds = []modelKind{
 		}
 		return logreg.NewPlain(d.Features)
 	}},
+	{Softmax, "softmax regression", false, func(d *data.Dataset, _ int) (models.Model, error) {
+		return softmax.New(d.Features, d.Classes)
+	}},
 	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
 	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
 	{AlexNet, "AlexNet", true, network(alexnet.New)},
@@ -58,7 +63,7 @@ func checkSparse(model string, d *data.Dataset) error {
 	if d.Images == nil && d.Classes == 2 {
 		return nil
 	}
-	return mismatch(model, "sparse rows in 2 classes", d)
+	return fmt.Errorf("%w: model = %q takes others", mismatch(model, "rows in 2 classes", d), Softmax)
 }
 
 // network makes a neural network for images of its shape and classes.

@@ -31,7 +31,7 @@ var packages = []string{
 	"atomicfile", "audit", "checkpoint", "checkout", "cifar10", "claim", "clock", "closedform", "cpu", "data", "dp",
 	"experiments", "f32", "fetch", "gdp", "libsvm", "lockfile", "logreg",
 	"memory", "mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "rdp", "report", "rng", "root",
-	"sim", "synth", "tradeoff", "train", "unpack",
+	"sim", "softmax", "synth", "tradeoff", "train", "unpack",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error

@@ -103,7 +103,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	most.add(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models,
-		"models to try, of logreg, logreg-plain, lenet, lenet-relu and alexnet")
+		"models to try, of "+strings.Join(train.ModelNames(), ", "))
 	numbersVar(f, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas,

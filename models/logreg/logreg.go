@@ -45,11 +45,11 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 	return newModel("logreg", features, lambda)
 }
 
-// Check implements models.Checker: the rows are sparse, of at most the model's
-// columns, in two classes.
+// Check implements models.Checker: rows of at most the model's columns, in two
+// classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Images != nil || d.Features > m.features || d.Classes != 2 {
-		return fmt.Errorf("logreg: the model needs sparse rows of at most %d features in 2 classes: %q has %s in %d",
+		return fmt.Errorf("logreg: the model needs rows of at most %d features in 2 classes: %q has %s in %d",
 			m.features, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
