@@ -66,7 +66,7 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func
 		compute = (*Client).Release
 	}
 	return &Client{
-		frame: cfg.frame(), id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
+		frame: cfg.frame().of(id), id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
 		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: nominal,
 		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
 		state: clientState{shared: initial},

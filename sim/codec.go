@@ -22,6 +22,15 @@ type frame struct {
 	clients int
 	rounds  int
 	mech    *dp.Mechanism
+	own     []dp.Mechanism // each client's; nil: mech is all clients'
+}
+
+// of returns the frame of one client's state, with its mechanism.
+func (f frame) of(client int) frame {
+	if client < len(f.own) {
+		f.mech = &f.own[client]
+	}
+	return f
 }
 
 func newWriter(f frame, w io.Writer) *stateCodec {

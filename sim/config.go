@@ -21,8 +21,15 @@ type Config struct {
 	Rows      []data.Subset  // the records that each client holds, N_c of them
 	Partition data.Partition // how Rows was dealt, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
-	GradComps int            // K, gradient computations per client; T = the whole rounds that fit
-	Delay     Delay          // the permissible delay Υ
+	// Own are the clients' mechanisms where they differ, in the place of Mechanism, with
+	// its sizes, sampling and adjacency; nil: all clients have Mechanism. A run of a root
+	// is accounted with one mechanism, so that each client needs a run of its own then.
+	Own []dp.Mechanism
+	// Initial is v̂_0, of the model's length, such as the model that another run ended
+	// with; nil: the default global model. It is sent to all clients, so it is public.
+	Initial   []float32
+	GradComps int   // K, gradient computations per client; T = the whole rounds that fit
+	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
 	Roots     Roots        // where all randomness comes from
 	Timing    clock.Timing // the virtual clock; ignored by Hogwild
@@ -89,7 +96,8 @@ func (c *Config) Clients() int { return len(c.Rows) }
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
-	return frame{params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism}
+	return frame{params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
+		own: c.Own}
 }
 
 // LargestSample returns the largest expected sample size that a round can have.

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"proactivedp/data"
 )
@@ -70,8 +71,11 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// initialModel draws v̂_0.
+// initialModel returns v̂_0, drawn if it is not given.
 func (c *Config) initialModel() []float32 {
+	if c.Initial != nil {
+		return slices.Clone(c.Initial)
+	}
 	x := make([]float32, c.Model.NumParams())
 	c.Model.Init(x, c.InitStream())
 	return x

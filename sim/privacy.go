@@ -14,6 +14,15 @@ import (
 // context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
 	rounds := c.Run().Rounds
+	if c.Own != nil {
+		planned := make([]dp.Ledger, len(c.Own))
+		for i := range planned {
+			for _, e := range c.Own[i].Events(rounds) {
+				planned[i].Record(e)
+			}
+		}
+		return claim.OfLedgers(ctx, acc, planned, !c.Partition.Disjoint(), delta)
+	}
 	if c.Adapt == 0 {
 		return claim.OfClients(ctx, acc, c.Mechanism.Events(rounds), c.Clients(), !c.Partition.Disjoint(), delta)
 	}

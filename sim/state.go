@@ -15,7 +15,12 @@ import (
 func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)
-	codec.List(c, "client", &s.clients, c.clients, (*clientState).visit)
+	all, next := c.frame, 0
+	codec.List(c, "client", &s.clients, c.clients, func(s *clientState, c *stateCodec) {
+		c.frame = all.of(next)
+		next++
+		s.visit(c)
+	})
 	codec.Number(c, "time", &s.now, 0, math.MaxInt64)
 	codec.Number(c, "sequence", &s.seq, 0, math.MaxInt64)
 	codec.List(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)

@@ -74,15 +74,38 @@ func (c *Config) checkShared() error {
 			dp.MaxRounds, c.Mechanism.Sizes)
 		return errors.Join(errs...)
 	}
+	if c.Own != nil && len(c.Own) != c.Clients() {
+		fail("own mechanisms of %d clients, must be of all %d", len(c.Own), c.Clients())
+	}
+	if c.Own != nil && c.Adapt != 0 {
+		fail("adapt = %v, must be 0 where clients have mechanisms of their own", float64(c.Adapt))
+	}
+	if c.Initial != nil && c.Model != nil {
+		if n := c.Model.NumParams(); len(c.Initial) != n {
+			fail("initial model of %d parameters, must be of %d", len(c.Initial), n)
+		}
+		errs = append(errs, models.CheckFinite(c.Initial))
+	}
 	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
 	return errors.Join(errs...)
 }
 
 // checkRows reports an error if a client does not hold the records that are accounted.
 func (c *Config) checkRows(client int) error {
-	if n := c.Rows[client].Len(); n != c.Mechanism.DatasetSize {
-		return fmt.Errorf("sim: client %d holds %d records, the mechanism accounts for N = %d", client, n,
-			c.Mechanism.DatasetSize)
+	m := c.frame().of(client).mech
+	if c.Own != nil {
+		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
+			m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
+			return fmt.Errorf("sim: client %d: its own mechanism must have the sizes, sampling and adjacency of all",
+				client)
+		}
+		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
+			return fmt.Errorf("sim: client %d: %w", client, err)
+		}
+	}
+	if n := c.Rows[client].Len(); n != m.DatasetSize {
+		return fmt.Errorf("sim: client %d holds %d records, its mechanism accounts for N = %d", client, n,
+			m.DatasetSize)
 	}
 	if m, ok := c.Model.(models.Checker); ok && c.Rows[client].Data != nil {
 		if err := m.Check(c.Rows[client].Data); err != nil {

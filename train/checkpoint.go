@@ -29,10 +29,11 @@ type identity struct {
 	Code    int    `json:"code"`              // the CodeVersion that computed it
 	Kernels string `json:"kernels,omitempty"` // see Spec.Kernels
 	Arch    string `json:"arch"`              // the processor architecture: exponentials differ in their last bits
+	Leg     *legID `json:"leg,omitempty"`     // what a leg has of its own
 }
 
 func (p *Prepared) identity() identity {
-	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), cpu.Arch()}
+	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), cpu.Arch(), p.leg}
 }
 
 // goesOn reports why a run of identity id cannot go on from a checkpoint of
@@ -48,10 +49,15 @@ func (id identity) goesOn(from identity) error {
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	differ("kernels", fmt.Sprintf("%q", id.Kernels), fmt.Sprintf("%q", from.Kernels))
 	differ("architecture", id.Arch, from.Arch)
-	here, err := json.Marshal(id.Spec)
-	there, err2 := json.Marshal(from.Spec)
-	differ("config", string(here), string(there))
-	return errors.Join(append(errs, err, err2)...)
+	asText := func(what string, ofHere, ofThere any) {
+		here, err := json.Marshal(ofHere)
+		there, err2 := json.Marshal(ofThere)
+		errs = append(errs, err, err2)
+		differ(what, string(here), string(there))
+	}
+	asText("config", id.Spec, from.Spec)
+	asText("leg", id.Leg, from.Leg)
+	return errors.Join(errs...)
 }
 
 // header is what a checkpoint's file says of its run, before the state.
@@ -118,7 +124,7 @@ func (c *Checkpoint) Close() error { return c.file.Close() }
 // content that it had, wherever it is now.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	source := NewSource(d)
-	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), cpu.Arch()}
+	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), cpu.Arch(), nil}
 	if err := now.goesOn(c.identity); err != nil {
 		return nil, err
 	}

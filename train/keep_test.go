@@ -173,10 +173,10 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 		t.Errorf("other data: %v, want both hashes", err)
 	}
 	for want, id := range map[string]identity{
-		"version of the code": {c.Spec, c.Data, CodeVersion - 1, c.Kernels, c.Arch},
-		"kernels":             {c.Spec, c.Data, CodeVersion, "portable", c.Arch},
-		"architecture":        {c.Spec, c.Data, CodeVersion, c.Kernels, "other than " + runtime.GOARCH},
-		"config":              {Spec{}, c.Data, CodeVersion, c.Kernels, c.Arch},
+		"version of the code": {c.Spec, c.Data, CodeVersion - 1, c.Kernels, c.Arch, nil},
+		"kernels":             {c.Spec, c.Data, CodeVersion, "portable", c.Arch, nil},
+		"architecture":        {c.Spec, c.Data, CodeVersion, c.Kernels, "other than " + runtime.GOARCH, nil},
+		"config":              {Spec{}, c.Data, CodeVersion, c.Kernels, c.Arch, nil},
 	} {
 		if err := c.identity.goesOn(id); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {
@@ -269,7 +269,7 @@ func TestCanKeep(t *testing.T) {
 
 // Numbers of a header come back as they were, whatever they are.
 func TestHeaderRoundTrip(t *testing.T) {
-	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y"}, Updates: 3, Seconds: 0.1 + 0.2,
+	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y", nil}, Updates: 3, Seconds: 0.1 + 0.2,
 		Watched: json.RawMessage(`{"a":0.30000000000000004}`)}
 	text, err := json.Marshal(h)
 	if err != nil {

@@ -32,7 +32,13 @@ func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (cla
 }
 
 func (p *Prepared) report(account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
-	r, err := claim.NewReport(p.Config.Mechanism.NoiseMultiplier, p.Config.Roots.Names(), account)
+	sigma := p.Config.Mechanism.NoiseMultiplier
+	for i, own := range p.Config.Own { // the least is stated
+		if i == 0 || own.NoiseMultiplier < sigma {
+			sigma = own.NoiseMultiplier
+		}
+	}
+	r, err := claim.NewReport(sigma, p.Config.Roots.Names(), account)
 	r.Sum = models.Sensitivity(p.Config.Model)
 	return r, err
 }

@@ -99,6 +99,18 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 
 // prepare checks the spec and builds the run.
 func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
+	p, err := s.configure(spec, root)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.finish(p.Config.Rows[0].Len()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// configure builds the run of a spec, which is to be checked and finished.
+func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("train: no data set")
 	}
@@ -128,11 +140,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	config := spec.config(in)
 	config.Model, config.Rows, config.Mechanism = model, deal.rows, spec.mechanism(in, n)
 	config.Roots = sim.SharedRoots(root, spec.Clients).ForRun(spec.Run)
-	p := &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}
-	if err := p.finish(n); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}, nil
 }
 
 // modelFor names a model for clients of n records each.

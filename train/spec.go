@@ -112,6 +112,7 @@ type Prepared struct {
 	Trace  *Trace      // is shown the run; nil: none
 
 	source *Source // the source that prepared it
+	leg    *legID  // what a leg has of its own; nil: it is none
 }
 
 // parsed is a spec with its texts read.

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/dp/rdp"
+)
+
+// ownNoise gives each client a noise multiplier of its own, and a run of the root for it.
+func ownNoise(sigmas ...float64) option {
+	return func(c *Config) {
+		c.Own = slices.Repeat([]dp.Mechanism{c.Mechanism}, c.Clients())
+		for i, sigma := range sigmas {
+			c.Own[i].NoiseMultiplier = sigma
+			c.Roots.Clients[i] = c.Roots.Clients[i].ForRun(uint64(i + 1))
+		}
+	}
+}
+
+// Mechanisms of the clients' own that are all alike give the bits of one for all.
+func TestEqualOwnMechanismsAreOne(t *testing.T) {
+	want := runVirtual(t, small(t), Perf{}).ParamsSHA256()
+	if got := runVirtual(t, small(t, ownNoise()), Perf{}).ParamsSHA256(); got != want {
+		t.Errorf("parameters %s, with one mechanism for all %s", got, want)
+	}
+}
+
+// What a client adds and what its ledger says are of its own mechanism.
+func TestOwnMechanismIsNoisedAndAccounted(t *testing.T) {
+	sigmas := []float64{1, 2, 4, 8}
+	noiseOf := func(options ...option) [][]float32 {
+		cfg := small(t, options...)
+		var all [][]float32
+		for id := range cfg.Clients() {
+			c, err := NewClient(cfg, id, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ws := NewWorkspace(cfg.Model)
+			c.Begin()
+			u := make([]float32, cfg.Model.NumParams())
+			c.AddNoise(u, ws.Sum(), ws)
+			all = append(all, u)
+		}
+		return all
+	}
+	plain, own := noiseOf(ownNoise(1, 1, 1, 1)), noiseOf(ownNoise(sigmas...))
+	for id, sigma := range sigmas {
+		for j := range plain[id] {
+			if want := sigma * float64(plain[id][j]); math.Abs(float64(own[id][j])-want) > 1e-5*math.Abs(want) {
+				t.Fatalf("client %d: noise %v, must be %v times %v, that at σ = 1", id, own[id][j], sigma, plain[id][j])
+			}
+		}
+	}
+	r := runVirtual(t, small(t, ownNoise(sigmas...)), Perf{})
+	for id, ledger := range r.Ledgers {
+		for _, e := range ledger.Events() {
+			if e.NoiseMultiplier != sigmas[id] {
+				t.Errorf("client %d: the ledger says σ = %v, must say %v", id, e.NoiseMultiplier, sigmas[id])
+			}
+		}
+	}
+}
+
+// What is planned of clients with mechanisms of their own is what they release: per
+// client that of the least noise, per record all of them.
+func TestOwnMechanismsArePlannedAsReleased(t *testing.T) {
+	cfg, ctx := small(t, ownNoise(3, 4, 5, 6)), context.Background()
+	r := runVirtual(t, cfg, Perf{})
+	planned, err := cfg.PlannedPrivacy(ctx, rdp.Accountant{}, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, err := claim.OfLedgers(ctx, rdp.Accountant{}, r.Ledgers, true, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *planned.PerRecord.EpsilonUpper != *released.PerRecord.EpsilonUpper ||
+		*planned.PerClient.EpsilonUpper != *released.PerClient.EpsilonUpper {
+		t.Errorf("planned %v and %v, released %v and %v", *planned.PerRecord.EpsilonUpper,
+			*planned.PerClient.EpsilonUpper, *released.PerRecord.EpsilonUpper, *released.PerClient.EpsilonUpper)
+	}
+	worst, err := claim.Of(ctx, rdp.Accountant{}, r.Ledgers[0].Events(), 1e-3)
+	if err != nil || *worst.EpsilonUpper != *planned.PerClient.EpsilonUpper {
+		t.Errorf("per client %v, the client of the least noise pays %v (%v)", *planned.PerClient.EpsilonUpper,
+			*worst.EpsilonUpper, err)
+	}
+}
+
+// A checkpoint of such a run goes on to the same bits, with the same ledgers.
+func TestOwnMechanismsAreKept(t *testing.T) {
+	cfg := small(t, ownNoise(1, 2, 3, 4))
+	want := runVirtual(t, cfg, Perf{})
+	v := newVirtual(t, cfg, Perf{})
+	for v.Updates() < 50 {
+		if _, err := v.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := newVirtual(t, cfg, Perf{})
+	if err := restore(again, written(t, v)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := again.Run(context.Background())
+	if err != nil || got.ParamsSHA256() != want.ParamsSHA256() {
+		t.Fatalf("resumed to %v, %v, want %s", got, err, want.ParamsSHA256())
+	}
+	for id := range got.Ledgers {
+		if !slices.Equal(got.Ledgers[id].Events(), want.Ledgers[id].Events()) {
+			t.Errorf("client %d: ledger %v, want %v", id, got.Ledgers[id].Events(), want.Ledgers[id].Events())
+		}
+	}
+}
+
+// A run can begin where another one ended.
+func TestInitialModelIsGiven(t *testing.T) {
+	first := runVirtual(t, small(t), Perf{})
+	cfg := small(t, func(c *Config) { c.Initial = first.Params })
+	v := newVirtual(t, cfg, Perf{})
+	if !slices.Equal(v.Model(), first.Params) {
+		t.Error("the run does not begin with the model that it is given")
+	}
+	before := slices.Clone(first.Params)
+	if _, err := v.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first.Params, before) {
+		t.Error("the model that was given has changed")
+	}
+}
+
+func TestOwnMechanismsAreChecked(t *testing.T) {
+	own := func(change func(c *Config)) option {
+		return func(c *Config) {
+			ownNoise()(c)
+			change(c)
+		}
+	}
+	for _, c := range []struct {
+		option option
+		want   string
+	}{
+		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "own mechanisms of 1 clients, must be of all 4"},
+		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: its own mechanism must have"},
+		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: its own mechanism must have"},
+		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: its own mechanism must have"},
+		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: dp: sample size = 8"},
+		{own(func(c *Config) { c.Own[3].DatasetSize = 77 }), "client 3 holds 480 records, its mechanism accounts for N = 77"},
+		{ownNoise(-1), "client 0: dp: noise multiplier = -1"},
+		{own(func(c *Config) { c.Adapt = 2 }), "adapt = 2, must be 0"},
+		{func(c *Config) { c.Initial = []float32{1} }, "initial model of 1 parameters, must be of"},
+		{func(c *Config) {
+			c.Initial = slices.Repeat([]float32{float32(math.NaN())}, c.Model.NumParams())
+		}, "finite"},
+	} {
+		if err := small(t, c.option).Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, must say %q", err, c.want)
+		}
+	}
+}

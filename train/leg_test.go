@@ -1,0 +1,134 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/sim"
+)
+
+// legSpec is the spec of legs of a training on drawn.
+func legSpec() Spec {
+	s := smallSpec()
+	s.NoiseMultiplier = 0
+	return s
+}
+
+func prepareLeg(t *testing.T, source *Source, s Spec, leg Leg) *Prepared {
+	t.Helper()
+	p, err := source.PrepareLeg(s, leg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func runLeg(t *testing.T, p *Prepared) *sim.Result {
+	t.Helper()
+	r, err := p.Run(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A leg of all clients with one noise and one run each is a training like others; and
+// who takes part in a later one has noise, records and a release of its own.
+func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
+	source, spec := NewSource(drawn()), legSpec()
+	first := runLeg(t, prepareLeg(t, source, spec, Leg{Parts: []Part{
+		{Client: 0, NoiseMultiplier: 4, Run: 1}, {Client: 3, NoiseMultiplier: 2, Run: 2, Records: 100}}}))
+	p := prepareLeg(t, source, spec, Leg{Initial: first.Params,
+		Parts: []Part{{Client: 3, NoiseMultiplier: 1, Run: 3, Records: 100}}})
+	second := runLeg(t, p)
+	var all []dp.Event
+	for _, l := range slices.Concat(first.Ledgers, second.Ledgers) {
+		all = append(all, l.Events()...)
+	}
+	if _, err := dp.Compose(all[:1], all[1:2], all[2:]); err != nil {
+		t.Errorf("the parts share noise: %v", err)
+	}
+	for i, want := range []struct {
+		sigma float64
+		n     int
+		run   uint64
+	}{{4, 320, 1}, {2, 100, 2}, {1, 100, 3}} {
+		if e := all[i]; e.NoiseMultiplier != want.sigma || e.DatasetSize != want.n || e.Noise.Run != want.run {
+			t.Errorf("part %d released %+v, want %+v", i, e, want)
+		}
+	}
+	privacy, err := p.ReleasedPrivacy(t.Context(), second)
+	if err != nil || privacy.NoiseMultiplier != 1 {
+		t.Errorf("σ = %v stated, must be the part's 1 (%v)", privacy.NoiseMultiplier, err)
+	}
+}
+
+// A leg that is stopped goes on to the same bits, and from no checkpoint of another leg.
+func TestStoppedLegGoesOn(t *testing.T) {
+	source, spec := NewSource(drawn()), legSpec()
+	spec.GradComps = longSpec().GradComps
+	leg := Leg{Parts: []Part{{Client: 1, NoiseMultiplier: 4, Run: 1}, {Client: 2, NoiseMultiplier: 5, Run: 2}}}
+	p := prepareLeg(t, source, spec, leg)
+	want := runLeg(t, p).ParamsSHA256()
+	path := filepath.Join(t.TempDir(), "leg.checkpoint")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	planted := errors.New("planted interrupt")
+	if _, _, err := p.RunKept(ctx, sim.Perf{}, func(b sim.Broadcast) {
+		if b.K == 100 {
+			cancel(planted)
+		}
+	}, Keep{Path: path}); !errors.Is(err, planted) {
+		t.Fatal(err)
+	}
+	from := opened(t, path)
+	r, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from})
+	if err != nil || r.ParamsSHA256() != want {
+		t.Fatalf("resumed to %v (%v), want %s", r, err, want)
+	}
+	other := leg
+	other.Parts = slices.Clone(leg.Parts)
+	other.Parts[1].NoiseMultiplier = 1
+	for _, o := range []*Prepared{
+		prepareLeg(t, source, spec, other),
+		prepareLeg(t, source, spec, Leg{Initial: r.Params, Parts: leg.Parts}),
+	} {
+		if _, _, err := o.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err == nil ||
+			!strings.Contains(err.Error(), "leg = ") {
+			t.Errorf("went on from the checkpoint of another leg: %v", err)
+		}
+	}
+}
+
+func TestLegsAreChecked(t *testing.T) {
+	source := NewSource(drawn())
+	part := Part{NoiseMultiplier: 1, Run: 1}
+	for _, c := range []struct {
+		change func(s *Spec, l *Leg)
+		want   string
+	}{
+		{func(_ *Spec, l *Leg) { l.Parts = nil }, "nobody takes part"},
+		{func(s *Spec, _ *Leg) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
+		{func(s *Spec, _ *Leg) { s.Run = 1 }, "must be 0, 0 and false"},
+		{func(_ *Spec, l *Leg) { l.Parts[0].Client = 5 }, "client = 5 at place 0"},
+		{func(_ *Spec, l *Leg) { l.Parts = []Part{part, part} }, "client = 0 at place 1"},
+		{func(_ *Spec, l *Leg) { l.Parts = append(l.Parts, Part{Client: 1, NoiseMultiplier: 1, Run: 1}) },
+			"share their noise"},
+		{func(_ *Spec, l *Leg) { l.Parts[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
+		{func(_ *Spec, l *Leg) { l.Parts[0].Records = -1 }, "records = -1"},
+		{func(_ *Spec, l *Leg) { l.Initial = []float32{1} }, "initial model of 1 parameters"},
+		{func(_ *Spec, l *Leg) { l.Parts[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
+	} {
+		spec, leg := legSpec(), Leg{Parts: []Part{part}}
+		spec.Partition = string(data.Replicate)
+		c.change(&spec, &leg)
+		if _, err := source.PrepareLeg(spec, leg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, must say %q", err, c.want)
+		}
+	}
+}
