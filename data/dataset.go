@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"hash"
 	"math"
+
+	"proactivedp/internal/decimal"
 )
 
 // Dataset is a labelled data set, of images or of rows. Rows are compressed sparse
@@ -73,7 +75,7 @@ func (d *Dataset) Shape() string {
 	if m := d.Images; m != nil {
 		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
 	}
-	return fmt.Sprintf("%d features", d.Features)
+	return decimal.Many(d.Features, "feature")
 }
 
 // LabelCounts returns how many rows each class has.

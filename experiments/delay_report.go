@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -17,9 +18,9 @@ const textWidth = 100
 // WriteText writes the report for people to read.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
-	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %d rounds; %s; judged on %d rows of %s (%s)\n%s\n\n",
-		train.ModelTitle(t.Model), counted(t.Clients, "client"), t.GradComps, r.Rounds, seedsText(r.Spec.Seeds),
-		r.TestRows, report.Data(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
+	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
+		train.ModelTitle(t.Model), decimal.Many(t.Clients, "client"), t.GradComps, decimal.Many(r.Rounds, "round"),
+		seedsText(r.Spec.Seeds), decimal.Many(r.TestRows, "row"), report.Data(t.Data, r.Synthetic, r.DataNote), r.JudgedOn,
 		wrapped(timingText(t))); err != nil {
 		return err
 	}

@@ -180,9 +180,10 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 	}
 	report := privacy[0]
 	step += s.foundBy()
-	return fmt.Sprintf("%d clients, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and "+
-		"one standard deviation over %d seeds%s.\n",
-		last.Clients, last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition, f.seeds, f.note()) +
+	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and "+
+		"one standard deviation over %s%s.\n",
+		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition,
+		seedsText(f.seeds), f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
 			"rounds, and per record, which all %d clients hold. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. "+

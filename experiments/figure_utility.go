@@ -55,16 +55,16 @@ func (s setting) utilityFigure() Figure {
 			}
 			spec := all[0]
 			caption := fmt.Sprintf(
-				"w*: clipping norm C, no noise, K = %d gradient computations in all (%d clients, s = %s, step size "+
+				"w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
 					"%s)%s.\n"+
-					"Mean ‖w*‖ and test accuracy over %d seeds: %s.\n"+
-					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %d draws per point; mean and one standard "+
+					"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
+					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard "+
 					"deviation over seeds and draws.\n"+
 					"This graph spends privacy of its own: it looks at the data without noise and is covered by "+
 					"no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, spec.Train.Clients, spec.Train.SampleSize,
+				spec.Train.GradComps*spec.Train.Clients, decimal.Many(spec.Train.Clients, "client"), spec.Train.SampleSize,
 				stepText(spec.Train)+s.foundBy(), f.note(),
-				f.seeds, strings.Join(norms, "; "), spec.Draws)
+				seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 			return &outcome{
 				picture: plots.Picture{
 					Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,

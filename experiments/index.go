@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 )
 
@@ -80,7 +81,7 @@ func writeIndex(dir string) error {
 			return err
 		}
 		for _, m := range made {
-			source := fmt.Sprintf("%s, %d rows", m.Data.Name, m.Data.Rows)
+			source := m.Data.Name + ", " + decimal.Many(m.Data.Rows, "row")
 			if m.Data.Synthetic {
 				source += ", **synthetic stand-in**"
 			}

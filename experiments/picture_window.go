@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"slices"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -23,8 +24,8 @@ func windowPicture(f *frame, all []contender, windows []window, rounds int) plot
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]
 	p := plots.Picture{
-		Title: fmt.Sprintf("%s, %s: until %d rounds of every client are in", f.data().Name,
-			train.ModelTitle(spec.Model), min(rounds, timelineRounds)),
+		Title: fmt.Sprintf("%s, %s: until %s of every client are in", f.data().Name,
+			train.ModelTitle(spec.Model), decimal.Many(min(rounds, timelineRounds), "round")),
 		XLabel: "time on the virtual clock (ms)", Banner: f.banner(),
 	}
 	var t plots.Timeline

@@ -138,11 +138,11 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 		"again, also without noise, and picks by what it sees. " +
 		"An ε given for a run with the winner's step size is that of this run alone.")
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %d clients (%.4g of the paper's K), s = %s, C = %g, schedule %s, "+
+		fmt.Sprintf("K = %d gradients for each of %s (%.4g of the paper's K), s = %s, C = %g, schedule %s, "+
 			"partition %s.",
-			t.GradComps, t.Clients, float64(t.GradComps)/float64(s.paper().GradComps), t.SampleSize, t.Clip, t.Schedule,
-			t.Partition),
-		fmt.Sprintf("Accuracy on the held-out records: mean over %d seeds; a run that diverged counts as 0.", s.Seeds),
+			t.GradComps, decimal.Many(t.Clients, "client"), float64(t.GradComps)/float64(s.paper().GradComps),
+			t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.", seedsText(s.Seeds)),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", searchCSV, manifestFile, made),
 	})
 	for _, sigma := range s.Sigmas {

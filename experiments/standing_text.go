@@ -21,7 +21,7 @@ func (c *contest) goalText() string {
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
 }
 
-func seedsText(n int) string { return counted(n, "seed") }
+func seedsText(n int) string { return decimal.Many(n, "seed") }
 
 // spreadText says what lines and bands of so many seeds are.
 func spreadText(seeds int) string {
@@ -29,14 +29,6 @@ func spreadText(seeds int) string {
 		return seedsText(seeds)
 	}
 	return "mean and one standard deviation over " + seedsText(seeds)
-}
-
-// counted writes a number and what there are so many of.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // caption says what all runs share, and their privacy.
@@ -51,10 +43,10 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
-		"%s Accuracy is that of the server's model v, with every update that has come by then, on %d rows (%s).",
-		counted(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec),
+		"%s Accuracy is that of the server's model v, with every update that has come by then, on %s (%s).",
+		decimal.Many(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec),
 		spec.Partition, spreadText(len(c.runs[0])), f.note(),
-		timingText(spec), c.runs[0][0].TestRows, spec.JudgedOn())
+		timingText(spec), decimal.Many(c.runs[0][0].TestRows, "row"), spec.JudgedOn())
 	notes := ""
 	for _, note := range spec.Notes() {
 		notes += "\nNote: " + note + "."

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -59,8 +60,8 @@ func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []fl
 // WriteText writes the report for people to read: accuracies of w* + n over that
 // of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %d rows of %s\n",
-		r.JudgedOn, r.TestRows, report.Data(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
+	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %s of %s\n",
+		r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -75,7 +75,7 @@ func (n *Net) gradSum(
 		return nil
 	}
 	if u == nil && !allFinite(sum) || u != nil && !finite(f32.SumSquares(u)) {
-		return fmt.Errorf("nn: in a batch of %d examples: %w", batch.Len(), ErrNotFinite)
+		return fmt.Errorf("nn: %w", ErrNotFinite)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) e
 			if factor != nil {
 				var ok bool
 				if f, ok = factor(math.Sqrt(s.norm2[b][l])); !ok {
-					return fmt.Errorf("nn: record %d of the data set: %w", batch.Rows[at+l], ErrNotFinite)
+					return fmt.Errorf("nn: %w", &data.RecordError{Row: int(batch.Rows[at+l]), Err: ErrNotFinite})
 				}
 			}
 			s.factor[b][l] = roundDown(f)

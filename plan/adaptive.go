@@ -134,7 +134,7 @@ func percent(part float64) string { return up(100*part, 4) + " %" }
 // History returns the past and the next leg, and the filter, to be written before
 // the leg runs; Run must not be nil.
 func (p *Next) History() History {
-	h := History{Events: p.release(p.Event())}
+	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
 		limits := p.Filter.Limits
 		h.Filter, h.Late = &limits, !p.Filter.Recorded
@@ -146,7 +146,7 @@ func (p *Next) History() History {
 // be chosen after them, of budget ε in [1e-8, 1e4] and the plan's δ, to be written
 // before the first round. Its orders, if none are given, are the [rdp.PlannedOrder] of
 // the run. A budget that does not let the run through is an error; so is a plan
-// without a run.
+// without a run. What the run needs of a budget is in a [*BudgetError].
 func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
 	if p.Run == nil {
 		return History{}, fmt.Errorf("plan: no history: there is no run: %s", p.Reason)
@@ -169,8 +169,18 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 		return History{}, ended(ctx, fmt.Errorf("plan: %w", err))
 	}
 	if need > budget {
-		return History{}, fmt.Errorf("plan: budget = %v, must be at least what the run needs of a filter, ε = %s",
-			budget, up(need, 5))
+		return History{}, &BudgetError{Budget: budget, Needs: need}
 	}
 	return History{Filter: &limits, Events: run}, nil
+}
+
+// BudgetError reports a budget ε of a filter that does not let a run through.
+type BudgetError struct {
+	Budget float64
+	Needs  float64 // the least ε that does, at the filter's orders
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("plan: budget = %v, must be at least what the run needs of a filter, ε = %s", e.Budget,
+		up(e.Needs, 5))
 }

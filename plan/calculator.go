@@ -78,7 +78,7 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	case a.s != 0 && a.rounds != 0 && a.sigma != 0:
 		a.bound, a.err = c.price(a.sigma, a.s, a.rounds)
 		a.met = a.err == nil && !math.IsInf(a.bound.EpsilonUpper, 1)
-		a.what, a.unknown = fmt.Sprintf("the run of %d rounds of s = %d with σ = %g", a.rounds, a.s, a.sigma), "epsilon"
+		a.what, a.unknown = fmt.Sprintf("the run of %s of s = %d with σ = %g", rounds(a.rounds), a.s, a.sigma), "epsilon"
 	case a.s != 0 && a.rounds != 0:
 		a.stop, err = c.noise(ctx, a.s, a.rounds)
 		a.sigma = a.value
@@ -90,11 +90,11 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	case a.rounds != 0:
 		a.stop, err = c.size(ctx, a.sigma, a.rounds, c.largestMean())
 		a.s = int(a.value)
-		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds already", a.rounds), "sample_size"
+		a.what, a.unknown = fmt.Sprintf("s = 1 in %s already", rounds(a.rounds)), "sample_size"
 	default:
 		a.stop, err = c.sizeFor(ctx, a.sigma, k)
 		a.s, a.rounds = int(a.value), k/max(int(a.value), 1)
-		a.what, a.unknown = fmt.Sprintf("s = 1 in %d rounds, for k = %.6g epochs, already", a.rounds,
+		a.what, a.unknown = fmt.Sprintf("s = 1 in %s, for k = %.6g epochs, already", rounds(a.rounds),
 			r.Epochs), "sample_size"
 	}
 	return a, err

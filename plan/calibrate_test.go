@@ -194,8 +194,8 @@ func TestCalibrationJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"sigma for ε ≤ 1", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
-		"certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling", "The T = " +
-			"1000 rounds are those of all clients that hold the record together."} {
+		"certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling",
+		"T = 1000 counts the rounds of all clients that hold the record."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

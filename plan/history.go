@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"proactivedp/dp"
 	"proactivedp/dp/rdp"
@@ -22,6 +25,18 @@ type History struct {
 	// before them is assumed.
 	Late   bool
 	Events []dp.Event // in their order, the first release first
+	// Notes are what the reports of the rounds say of their ε that is in no event, such as
+	// what of the data it does not cover. A statement repeats them.
+	Notes []string
+}
+
+// AddNotes adds those of the notes that h does not have.
+func (h *History) AddNotes(notes ...string) {
+	for _, note := range notes {
+		if !slices.Contains(h.Notes, note) {
+			h.Notes = append(h.Notes, note)
+		}
+	}
 }
 
 // Fixed returns the events if no filter is recorded. If one is they may have been
@@ -50,10 +65,11 @@ func (h History) Fixed() ([]dp.Event, error) {
 // The last two may be left out: sampling and adjacency say what they are then,
 // for an empty adjacency what goes with the sampling. Of a release, noise names the
 // root and the run that all its rounds are from, see [rng.Name]; two releases of one
-// run are an error that wraps dp.ErrSharedNoise. Unknown keys, anything after the
+// run are an error that wraps dp.ErrSharedNoise. The run must be given. Unknown keys, anything after the
 // value, an empty list, a key given twice and events outside their ranges are errors,
 // which say which event it is; so are more than MaxEventsBytes. An object that has
-// releases may be any report of the program: what else stands beside them is not read.
+// releases may be any report of the program: what else stands beside them is not read,
+// but for what [History] notes.
 //
 // A history that records a filter is refused: see [ReadHistory].
 func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
@@ -90,9 +106,11 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 		}
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	notes, err := file.Report.notes()
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return History{}, err
 	}
+	h.AddNotes(notes...)
 	if h.Events, err = dp.Compose(lists...); err != nil {
 		return History{}, fmt.Errorf("plan: %w", err)
 	}
@@ -103,6 +121,46 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 type historyFile struct {
 	Filter   *filterRow
 	Releases []releaseRow
+	Report   report
+}
+
+// report is what is read of a training's report, or of a record, beside its rounds.
+type report struct {
+	Notes     []string `json:"notes"`
+	DataNote  string   `json:"data_note"`
+	Synthetic bool     `json:"synthetic_data"`
+	Privacy   struct {
+		Sum string `json:"sum"`
+	} `json:"privacy"`
+}
+
+// maxNote and maxNotes bound what a file may have a statement say.
+const maxNote, maxNotes = 1000, 30
+
+// notes lists what the report says. It must be text for people, which is printed.
+func (r report) notes() ([]string, error) {
+	var notes []string
+	if r.Synthetic {
+		notes = append(notes, "the data are SYNTHETIC")
+	}
+	if r.DataNote != "" {
+		notes = append(notes, r.DataNote)
+	}
+	if r.Privacy.Sum != "" {
+		notes = append(notes, "each sum "+r.Privacy.Sum)
+	}
+	notes = append(notes, r.Notes...)
+	if len(notes) > maxNotes {
+		return nil, fmt.Errorf("plan: notes: %d of them, must be at most %d", len(notes), maxNotes)
+	}
+	for _, note := range notes {
+		if len(note) > maxNote || strings.ContainsFunc(note, func(c rune) bool {
+			return c == unicode.ReplacementChar || !unicode.IsPrint(c)
+		}) {
+			return nil, fmt.Errorf("plan: notes: %.40q, must be of printable characters, at most %d bytes", note, maxNote)
+		}
+	}
+	return notes, nil
 }
 
 // filterRow is a filter as it stands in a file.
@@ -125,18 +183,21 @@ func readFile(text []byte) (file historyFile, err error) {
 		file.Releases = make([]releaseRow, 1)
 		return file, strict(text, &file.Releases[0].Events)
 	}
-	var report struct {
+	var beside struct {
 		Filter   *filterRow      `json:"filter"`
 		Releases json.RawMessage `json:"releases"`
 	}
-	if json.Unmarshal(text, &report) == nil && report.Releases != nil {
-		file.Filter = report.Filter
+	if json.Unmarshal(text, &beside) == nil && beside.Releases != nil {
+		file.Filter = beside.Filter
+		if err := json.Unmarshal(text, &file.Report); err != nil {
+			return file, plain(err, text)
+		}
 		if err := refuseRepeats(json.NewDecoder(bytes.NewReader(text))); err != nil {
 			return file, err
 		}
 		// Errors count the lines of the whole file.
-		above := bytes.Count(text[:bytes.Index(text, report.Releases)], []byte("\n"))
-		err := strict(append(bytes.Repeat([]byte("\n"), above), report.Releases...), &file.Releases)
+		above := bytes.Count(text[:bytes.Index(text, beside.Releases)], []byte("\n"))
+		err := strict(append(bytes.Repeat([]byte("\n"), above), beside.Releases...), &file.Releases)
 		if err == nil && len(file.Releases) == 0 {
 			err = errors.New("no releases, must be at least one")
 		}
@@ -147,14 +208,14 @@ func readFile(text []byte) (file historyFile, err error) {
 		releaseRow
 	}
 	err = strict(text, &one)
-	return historyFile{one.Filter, []releaseRow{one.releaseRow}}, err
+	return historyFile{Filter: one.Filter, Releases: []releaseRow{one.releaseRow}}, err
 }
 
 // releaseRow is a release as it may stand in a file.
 type releaseRow struct {
 	Noise *struct {
 		Root string `json:"root"`
-		Run  run    `json:"run"`
+		Run  *run   `json:"run"`
 	} `json:"noise"`
 	Events []eventRow `json:"events"`
 }
@@ -167,9 +228,14 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 	var noise dp.Noise
 	var errs []error
 	if r.Noise != nil {
-		noise = dp.Noise{Name: rng.Name{Root: r.Noise.Root, Run: uint64(r.Noise.Run)}, Client: dp.AllClients}
+		noise = dp.Noise{Name: rng.Name{Root: r.Noise.Root}, Client: dp.AllClients}
 		if err := noise.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("plan: noise: %w", err))
+		}
+		if r.Noise.Run == nil {
+			errs = append(errs, errors.New("plan: noise: run is missing, must say which run of the root it is, from 0 on"))
+		} else {
+			noise.Run = uint64(*r.Noise.Run)
 		}
 	}
 	events := make([]dp.Event, len(r.Events))
@@ -210,7 +276,8 @@ func (h History) WriteJSON(w io.Writer) error {
 	return e.Encode(struct {
 		Filter   *filterRow   `json:"filter,omitempty"`
 		Releases []dp.Release `json:"releases"`
-	}{filter, dp.Releases(h.Events)})
+		Notes    []string     `json:"notes,omitempty"`
+	}{filter, dp.Releases(h.Events), h.Notes})
 }
 
 // follower returns the name of the release after the past, from the root given or, if

@@ -43,6 +43,9 @@ type NextRequest struct {
 	// that Past has of it.
 	Root string
 
+	// Notes are those of the [History] of the past.
+	Notes []string
+
 	// Clients is how many clients run the next leg, in [1, 1e6]; if not given, 1.
 	// If the data is Shared, all of them hold each record, and a record pays
 	// for the next legs of all. Past is not multiplied.
@@ -174,6 +177,8 @@ type Next struct {
 	Choices []Choice `json:"choices"`
 	Least   *Choice  `json:"least,omitempty"`
 
+	Notes []string `json:"notes,omitempty"` // of the past, see [History]
+
 	past []dp.Event
 }
 
@@ -204,7 +209,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	p := &Next{
 		N: r.n(), Epochs: r.Epochs, Sigma: r.Sigma, TargetEpsilon: r.Epsilon, Delta: r.Delta,
 		FixedBeforehand: r.FixedBeforehand, Accountant: acc.Name(), Adjacency: last.Adjacency, Sampling: last.Sampling,
-		past: r.Past, Clients: max(r.Clients, 1), Shared: r.Shared,
+		past: r.Past, Clients: max(r.Clients, 1), Shared: r.Shared, Notes: r.Notes,
 	}
 	if r.Recorded != nil {
 		p.TargetEpsilon, p.Delta = r.Recorded.Epsilon, r.Recorded.Delta

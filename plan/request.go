@@ -60,9 +60,14 @@ func (r Request) Validate() error {
 			errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 		} else {
 			why := ": the theorem needs more than √2"
-			if r.Sigma >= minSigma {
+			switch {
+			case r.Sigma < minSigma:
+			case m.isClosedForm():
 				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and rounds",
 					RDP, PLD, minSigma)
+			default:
+				why = fmt.Sprintf(" with epochs alone: the budget is then that of the theorem at this σ, which needs more "+
+					"than √2; with ε, sample size or rounds, too, method %q takes it from %v on", m, minSigma)
 			}
 			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)
 		}

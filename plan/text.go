@@ -74,8 +74,20 @@ func (p *Plan) Verdict() string {
 	default:
 		costs = append(costs, fmt.Sprintf("ε ≤ %s (%s)", up(p.Epsilon, 5), p.Method))
 	}
-	return fmt.Sprintf("Feasible: %d rounds of s = %d%s with σ = %s cost a record %s at δ = %s.", p.Run.Rounds,
-		p.Run.SampleSize, p.mean(), up(p.Sigma, digits), strings.Join(costs, ", "), up(p.Delta, 5))
+	return fmt.Sprintf("Feasible: %s of s = %d%s with σ = %s cost%s a record %s at δ = %s.", rounds(p.Run.Rounds),
+		p.Run.SampleSize, p.mean(), up(p.Sigma, digits), third(p.Run.Rounds), strings.Join(costs, ", "), up(p.Delta, 5))
+}
+
+func rounds(n int) string { return decimal.Many(n, "round") }
+
+func computations(n int) string { return decimal.Many(n, "gradient computation") }
+
+// third is the ending of a verb of which n rounds are the subject.
+func third(n int) string {
+	if n == 1 {
+		return "s"
+	}
+	return ""
 }
 
 // certified is what the tight accountant says of the run under the plan's adjacency,
@@ -159,15 +171,15 @@ func (p *Plan) writeRun(t *page) {
 		t.row("run", "none: %s", p.Reason)
 		return
 	}
-	t.row("run", "%d rounds of s = %d%s, rate %s: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
-		p.mean(), down(r.SampleRate, 6), r.Computations, r.Remainder)
+	t.row("run", "%s of s = %d%s, rate %s: %s, %d left over", rounds(r.Rounds), r.SampleSize,
+		p.mean(), down(r.SampleRate, 6), computations(r.Computations), r.Remainder)
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
 	if p.copies() > 1 {
-		t.row("per client", "%s, %d rounds", claim.Short(p.PerClient), r.Rounds)
-		t.row("per record", "%s, held by %d clients: %d rounds", claim.Short(p.PerRecord), p.Clients,
-			p.Clients*r.Rounds)
+		t.row("per client", "%s, %s", claim.Short(p.PerClient), rounds(r.Rounds))
+		t.row("per record", "%s, held by %d clients: %s", claim.Short(p.PerRecord), p.Clients,
+			rounds(p.Clients*r.Rounds))
 	}
 }
 
@@ -248,7 +260,7 @@ func (c *Calibration) WriteText(w io.Writer) error {
 
 // Statement returns the paragraph that the calibration's ε stands for.
 func (c *Calibration) Statement() string {
-	return fmt.Sprintf("Privacy. %s The T = %d rounds are those of all clients that hold the record together.",
+	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
@@ -286,10 +298,10 @@ func (p *Next) WriteText(w io.Writer) error {
 		t.row("", "of %s, a run of its own%s", p.Noise, howToRun(p.Noise))
 	}
 	if r := p.Run; r != nil {
-		t.row("run", "%d rounds of s = %d: %d gradient computations, %d left over", r.Rounds, r.SampleSize,
-			r.Computations, r.Remainder)
+		t.row("run", "%s of s = %d: %s, %d left over", rounds(r.Rounds), r.SampleSize,
+			computations(r.Computations), r.Remainder)
 		if n := holders(p.Clients, p.Shared); n > 1 {
-			t.row("", "of each of %d clients that hold a record: %d rounds", n, n*r.Rounds)
+			t.row("", "of each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
 		}
 		t.row("", "%s for all rounds", claim.Short(p.Bound))
 		p.writeBeside(t)
@@ -361,11 +373,15 @@ func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)
 	}
-	all := p.release(p.Event())
+	return claim.Noted("Privacy. "+p.statement(p.release(p.Event())), p.Notes)
+}
+
+// statement is what is said of all rounds.
+func (p *Next) statement(all []dp.Event) string {
 	if f := p.Filter; f != nil {
-		return "Privacy. " + claim.AdaptiveStatement(claim.PerRecord, *p.Bound, f.Orders, f.Recorded, all...)
+		return claim.AdaptiveStatement(claim.PerRecord, *p.Bound, f.Orders, f.Recorded, all...)
 	}
-	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.Bound, all...) +
+	statement := claim.Statement(claim.PerRecord, *p.Bound, all...) +
 		" That all was fixed beforehand is what was said of these rounds. " +
 		"The next leg is counted as if it had been fixed then too."
 	if p.Adaptive {

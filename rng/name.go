@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Name says in public which root, and which run of it, randomness comes from. Equal
@@ -90,8 +89,9 @@ func (n Name) String() string {
 }
 
 // Validate reports that n, as it was read, cannot name a root: that it is empty, longer
-// than 200 bytes, not of printable characters, or of a seed that is no whole number in
-// [0, 2^64) as New writes it. Two spellings of one root would pass for two.
+// than 200 bytes, not of printable ASCII, or of a seed that is no whole number in
+// [0, 2^64) as New writes it. Two spellings of one root would pass for two, and so would
+// two that look alike, as in other alphabets.
 func (n Name) Validate() error {
 	if n.Root == "" {
 		return errors.New("rng: the name of the root is empty, must say which root the noise is from, such as \"seed:1\"")
@@ -99,12 +99,13 @@ func (n Name) Validate() error {
 	if len(n.Root) > maxRootName {
 		return fmt.Errorf("rng: the name of the root has %d bytes, must have at most %d", len(n.Root), maxRootName)
 	}
-	if strings.ContainsFunc(n.Root, func(c rune) bool { return c == unicode.ReplacementChar || !unicode.IsGraphic(c) }) ||
+	if strings.ContainsFunc(n.Root, func(c rune) bool { return c < ' ' || c > '~' }) ||
 		strings.TrimSpace(n.Root) != n.Root {
-		return fmt.Errorf("rng: the name of the root = %q, must be of printable characters, without blanks around it",
-			n.Root)
+		return fmt.Errorf("rng: the name of the root = %+q, must be of printable ASCII, without blanks around it", n.Root)
 	}
-	if n.Simulated() {
+	if lower := strings.ToLower(n.Root); strings.HasPrefix(lower, secretPrefix) && lower != n.Root {
+		return fmt.Errorf("rng: the name of the root = %q, must be in small letters, as %q", n.Root, lower)
+	} else if strings.HasPrefix(lower, seedPrefix) {
 		if seed, ok := n.Seed(); !ok || seedName(seed) != n.Root {
 			return fmt.Errorf("rng: the name of the root = %q, must be of a seed in [0, 2^64), as \"seed:1\"", n.Root)
 		}

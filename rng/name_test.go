@@ -92,13 +92,14 @@ func TestNames(t *testing.T) {
 
 // A root has one spelling: two would let one release pass for two.
 func TestNamesWithOneSpelling(t *testing.T) {
-	for _, root := range []string{"seed:0", "seed:18446744073709551615", "secret:00ff", "opacus run 3", "Zürich"} {
+	for _, root := range []string{"seed:0", "seed:18446744073709551615", "secret:00ff", "opacus run 3", "a~b (!)"} {
 		if err := (Name{Root: root}).Validate(); err != nil {
 			t.Errorf("%q: %v", root, err)
 		}
 	}
 	for _, root := range []string{"", "seed:", "seed:01", "seed:+1", "seed: 1", "seed:1 ", " seed:1", "seed:-1",
-		"seed:1e3", "seed:18446744073709551616", "a\nb", "a\x00", "\xff", strings.Repeat("x", 201)} {
+		"seed:1e3", "seed:18446744073709551616", "Seed:1", "SEED:1", "secret:00FF", "a\nb", "a\x00", "\xff", "a\x7f",
+		"Zürich", "ѕeed:1", "seed\u200b:1", "seed：1", strings.Repeat("x", 201)} {
 		err := (Name{Root: root}).Validate()
 		if err == nil || !strings.HasPrefix(err.Error(), "rng: the name of the root") {
 			t.Errorf("%q: %v", root, err)

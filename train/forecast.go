@@ -12,6 +12,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/models"
@@ -145,14 +146,14 @@ func dataBytes(d *data.Dataset) int64 {
 func (f *Forecast) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, `dry run         nothing is trained
 data            %s
-rounds          %d per client, %d updates in all
-computations    %d gradients per client, %d left over
+rounds          %d per client, %s in all
+computations    %s per client, %d left over
 arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
 expected time   %s (%d batches at a time, %.4g gradients per second each, measured)
 memory          %s at the most, estimated
 `,
 		report.Data(f.Spec.Data, f.Synthetic, f.DataNote),
-		f.Rounds, f.Updates, f.GradComps, f.Remainder,
+		f.Rounds, decimal.Many(f.Updates, "update"), decimal.Many(f.GradComps, "gradient"), f.Remainder,
 		f.TotalFLOPs, f.FLOPs, f.Parameters,
 		duration(f.Seconds), f.Computing, f.Speed,
 		mebibytes(f.MemoryBytes))

@@ -109,19 +109,19 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Spec.Holdout > 0 {
 		accuracy = "held-out acc."
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%.4f on %d rows of %s\n", accuracy, r.TestAccuracy, r.TestRows,
+	if _, err := fmt.Fprintf(w, "%-16s%.4f on %s of %s\n", accuracy, r.TestAccuracy, decimal.Many(r.TestRows, "row"),
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
 	if err := r.Judgement.writeText(w); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, `rounds          %d per client, %d updates in all, at most %d behind, %.4g on average
+	if _, err := fmt.Fprintf(w, `rounds          %d per client, %s in all, at most %d behind, %.4g on average
 %scomputations    %s, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g client rounds per second)
 `,
-		r.Rounds, r.Updates, r.MaxLag, r.MeanLag,
+		r.Rounds, decimal.Many(r.Updates, "update"), r.MaxLag, r.MeanLag,
 		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
@@ -144,7 +144,7 @@ func (r *Report) simulated() string {
 // gradients says how many gradients a client computed.
 func (r *Report) gradients() string {
 	if r.GradCompsMin == r.GradCompsMax {
-		return fmt.Sprintf("%d gradients per client", r.GradCompsMin)
+		return decimal.Many(r.GradCompsMin, "gradient") + " per client"
 	}
 	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %s", r.GradCompsMin, r.GradCompsMax,
 		r.GradComps, decimal.Up(r.Theta, 4))

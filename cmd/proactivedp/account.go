@@ -16,13 +16,14 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
+	"proactivedp/plan"
 )
 
 func newAccount() *cobra.Command {
 	var release releaseFlags
 	var ask question
 	var out outputFlags
-	var files []string
+	var files historyFlags
 	by := accountantFlags{name: allAccountants, accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
@@ -46,21 +47,21 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			events, eventsErr := release.events(cmd, files)
+			rounds, roundsErr := release.history(cmd, files)
 			accs, accErr := by.chosen()
-			if err := errors.Join(eventsErr, ask.check(cmd), accErr, out.check()); err != nil {
+			if err := errors.Join(roundsErr, ask.check(cmd), accErr, out.check()); err != nil {
 				return usage(err)
 			}
 			answers := make([]answer, len(accs))
 			var uncovered []error
 			for i, acc := range accs {
 				start := time.Now()
-				b, err := ask.put(cmd.Context(), acc, events)
+				b, err := ask.put(cmd.Context(), acc, rounds.Events)
 				if cause := context.Cause(cmd.Context()); cause != nil {
 					return cause
 				}
 				// The flags' check has found what is wrong with the release itself.
-				answers[i] = newAnswer(acc, events, b, err)
+				answers[i] = newAnswer(acc, rounds, b, err)
 				answers[i].Seconds = time.Since(start).Seconds()
 				if err != nil {
 					uncovered = append(uncovered, fmt.Errorf("%s: %w", acc.Name(), err))
@@ -113,20 +114,21 @@ func (q *question) put(ctx context.Context, acc dp.Accountant, events []dp.Event
 type answer struct {
 	bound dp.Bound
 	dp.BoundJSON
-	Seconds   float64 `json:"seconds"`
-	Reason    string  `json:"reason,omitempty"`
-	Statement string  `json:"statement,omitempty"`
+	Seconds   float64  `json:"seconds"`
+	Reason    string   `json:"reason,omitempty"`
+	Notes     []string `json:"notes,omitempty"` // see plan.History
+	Statement string   `json:"statement,omitempty"`
 }
 
-func newAnswer(acc dp.Accountant, events []dp.Event, b dp.Bound, err error) answer {
-	var a answer
+func newAnswer(acc dp.Accountant, rounds plan.History, b dp.Bound, err error) answer {
+	a := answer{Notes: rounds.Notes}
 	if err == nil {
-		a.Statement = "Privacy. " + claim.Statement(claim.PerRecord, b, events...)
+		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, rounds.Events...), rounds.Notes)
 	} else {
 		none := math.NaN()
 		a.Reason, b = oneLine(err), dp.Bound{
 			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
-			Accountant: acc.Name(), Adjacency: events[0].Adjacency, Sampling: events[0].Sampling,
+			Accountant: acc.Name(), Adjacency: rounds.Events[0].Adjacency, Sampling: rounds.Events[0].Sampling,
 		}
 	}
 	a.bound, a.BoundJSON = b, b.JSON()

@@ -35,12 +35,7 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 
 // check reports what the flags themselves have wrong.
 func (k *keepFlags) check(cmd *cobra.Command) error {
-	var errs []error
-	for _, name := range []string{"checkpoint", "resume", "checkpoint-key"} {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
-		}
-	}
+	errs := []error{refuseNoFile(cmd, "checkpoint", "resume", "checkpoint-key")}
 	if cmd.Flags().Changed("checkpoint-every") {
 		if k.every < 1 {
 			errs = append(errs, fmt.Errorf("--checkpoint-every = %d, must be at least 1 server update", k.every))

@@ -12,6 +12,7 @@ import (
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
+	"proactivedp/plan"
 )
 
 // profile says at which ε curves are made from δ(ε).
@@ -22,7 +23,7 @@ const paperGuarantees = 400
 
 // comparison asks for the trade-off curves of a release.
 type comparison struct {
-	events     []dp.Event
+	history    plan.History
 	delta      float64 // δ of the curve f(ε, δ)
 	target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
 	alphas     []float64
@@ -43,6 +44,7 @@ type summary struct {
 	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that is left out
 	Curves        []curveSummary `json:"curves"`
 	LeftOut       []leftOut      `json:"left_out"`
+	Notes         []string       `json:"notes,omitempty"` // see plan.History
 	Statement     string         `json:"statement"`
 }
 
@@ -66,18 +68,19 @@ type leftOut struct {
 
 // curves computes the curves.
 func (c comparison) curves(ctx context.Context) (*summary, error) {
-	b, err := c.accountant.Epsilon(ctx, c.events, c.delta)
+	b, err := c.accountant.Epsilon(ctx, c.history.Events, c.delta)
 	if err != nil {
 		return nil, err
 	}
-	certified, err := tradeoff.Training(ctx, c.accountant, c.events, profile, c.alphas)
+	certified, err := tradeoff.Training(ctx, c.accountant, c.history.Events, profile, c.alphas)
 	if err != nil {
 		return nil, err
 	}
 	s := &summary{
 		Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
 		Delta: c.delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
-		LeftOut: []leftOut{}, Statement: "Privacy. " + claim.Statement(claim.PerRecord, b, c.events...),
+		LeftOut: []leftOut{}, Notes: c.history.Notes,
+		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, c.history.Events...), c.history.Notes),
 	}
 	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.delta}
 	name := fmt.Sprintf("f(ε = %s, δ = %s)", shownUp(b.EpsilonUpper), decimal.Exactly(c.delta))
@@ -108,7 +111,7 @@ func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 	// μ that the accountant has found.
 	const delta = 1e-200
 	acc := gdp.Accountant{}
-	b, err := acc.Epsilon(ctx, c.events, delta)
+	b, err := acc.Epsilon(ctx, c.history.Events, delta)
 	if err != nil {
 		return err
 	}
@@ -130,9 +133,9 @@ func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 
 // addPaper adds the curve of the paper, for equal rounds that it covers.
 func (c comparison) addPaper(s *summary) error {
-	e, target := c.events[0], c.target
+	e, target := c.history.Events[0], c.target
 	switch {
-	case len(c.events) > 1 || e.DatasetSize == 0:
+	case len(c.history.Events) > 1 || e.DatasetSize == 0:
 		return fmt.Errorf("it is for equal rounds of s of N records, with --sample-size and --n: %w", dp.ErrNotCovered)
 	case e.Adjacency != dp.AddOrRemove || e.Sampling != dp.Poisson:
 		return fmt.Errorf("it is for %s adjacency and %s sampling: %w", dp.AddOrRemove, dp.Poisson, dp.ErrNotCovered)

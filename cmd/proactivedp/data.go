@@ -19,6 +19,7 @@ import (
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/nearest"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -118,16 +119,17 @@ func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	return obtain(cmd.Context(), name, 0, l)
 }
 
-// loadFor is load for a training by the spec. What it takes from a file of the user's
-// that (ε, δ) does not cover is said of the data.
+// loadFor is load for a training by the spec. What that takes from the records beyond
+// what (ε, δ) covers is said of the data.
 func (f *dataFlags) loadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
 	l, err := f.locator(cmd)
 	if err != nil {
 		return nil, err
 	}
 	d, err := obtain(cmd.Context(), spec.Data, spec.Features, l)
-	if err == nil && ownFile(spec.Data) {
-		d.Note = uncovered(spec)
+	if err == nil {
+		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
+			func(note string) bool { return note == "" }), "; ")
 	}
 	return d, err
 }
@@ -137,14 +139,19 @@ func ownFile(name string) bool {
 	return name != "" && !synth.Is(name) && !slices.Contains(publishedNames(), name)
 }
 
-// uncovered says what one record of a user's file can change beyond what (ε, δ) is
-// about, or "".
-func uncovered(s train.Spec) string {
+// uncovered says what one record can change beyond what (ε, δ) is about, or "". A set that
+// was published in two parts has one split for everybody; phishing and mushrooms were not,
+// and are split here. Synthetic records are nobody's.
+func uncovered(s train.Spec, d *data.Dataset) string {
 	var what []string
-	if s.Features == 0 {
+	if d.Synthetic {
+		return ""
+	}
+	if s.Features == 0 && ownFile(s.Data) {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
 	switch {
+	case d.Train > 0:
 	case s.Split != train.RecordSplit:
 		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
 	case dp.Sampling(s.Sampling) == dp.FixedSize:
@@ -249,7 +256,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 }
 
 func describe(w io.Writer, d *data.Dataset) error {
-	text := fmt.Sprintf("%-17s %d rows", d.Name, d.Len())
+	text := fmt.Sprintf("%-17s %s", d.Name, decimal.Many(d.Len(), "row"))
 	if d.Train > 0 {
 		text += fmt.Sprintf(", %d of them for training", d.Train)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/dp"
 	"proactivedp/internal/bounded"
@@ -25,25 +26,44 @@ with "sample_size" and "dataset_size" in the place of "sample_rate" if you like,
 "sampling" and "adjacency" where they are not those of the options, or CSV with a
 header of the same names. "noise_multiplier" and "count" are sigma and steps too.
 What train --json and plan --json print is such a file as well: it names the seed and
-the run that its noise is from. Several files are put together; two releases of one run
-share their noise, and are refused.`
+the run that its noise is from, and what else is to be known of its ε. Several files are
+put together; two releases of one run share their noise, and are refused. So are two files
+with the same rounds that name no run, unless --independent says that they are two.`
 
-// readHistories reads files of rounds, JSON or CSV, the first release first. Rounds that
-// leave it out are of the sampling and adjacency given. One of the files may record a
-// filter. What is wrong with them, which the flag names, is an error of the command
-// line; so are two files with releases of one run.
-func readHistories(
-	flag string, paths []string, sampling dp.Sampling, adjacency dp.Adjacency,
-) (plan.History, error) {
+// historyFlags name files of rounds, the first release first.
+type historyFlags struct {
+	flag        string
+	paths       []string
+	independent bool // files with the same rounds are of two releases
+}
+
+// add gives fs the flag, with the usage given, and --independent.
+func (f *historyFlags) add(fs *pflag.FlagSet, flag, usage string) {
+	f.flag = flag
+	fs.StringArrayVar(&f.paths, flag, nil, usage)
+	fs.BoolVar(&f.independent, "independent", false, "with --"+flag+": two files with the same rounds, which name no "+
+		"run, are two releases with noise of their own, and not one given twice")
+}
+
+// read reads the files, JSON or CSV. Rounds that leave it out are of the sampling and
+// adjacency given. One of the files may record a filter. What is wrong with them, which
+// the flag names, is an error of the command line; so are two files with releases of one
+// run, or with the same rounds of none.
+func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	var all plan.History
 	var errs []error
 	var lists [][]dp.Event
-	for i, path := range paths {
-		h, err := readHistory(flag, path, sampling, adjacency)
+	for i, path := range f.paths {
+		h, err := readHistory(f.flag, path, sampling, adjacency)
 		errs = append(errs, err)
 		for j, before := range lists {
 			if _, err := dp.Compose(before, h.Events); err != nil {
-				errs = append(errs, fmt.Errorf("%s and %s: %w (train --run N takes another run)", paths[j], paths[i], err))
+				errs = append(errs, fmt.Errorf("%s and %s: %w (train --run N takes another run)", f.paths[j], path, err))
+			}
+			if names, _ := dp.Names(before); len(names) == 0 && len(before) > 0 && slices.Equal(before, h.Events) &&
+				!f.independent {
+				errs = append(errs, fmt.Errorf("%s and %s: the same rounds, which name no run: one release counts once, and "+
+					"two must have noise of their own, which --independent says", f.paths[j], path))
 			}
 		}
 		if all.Filter != nil && h.Filter != nil {
@@ -53,12 +73,21 @@ func readHistories(
 			all.Filter, all.Late = h.Filter, h.Late || i > 0 // what a file before it has was released before
 		}
 		lists = append(lists, h.Events)
+		all.AddNotes(h.Notes...)
 	}
 	all.Events = slices.Concat(lists...)
 	return all, usage(errors.Join(errs...))
 }
 
-// readHistory is readHistories for one file.
+// check refuses --independent without files.
+func (f *historyFlags) check(cmd *cobra.Command) error {
+	if f.independent && !cmd.Flags().Changed(f.flag) {
+		return fmt.Errorf("--independent must not be given without --%s", f.flag)
+	}
+	return nil
+}
+
+// readHistory reads one file, which the flag names.
 func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if path == "" {
 		return plan.History{}, usage(fmt.Errorf("--%s = \"\", must name a file", flag))
@@ -165,25 +194,27 @@ func parseInt(v *int, field string) (err error) {
 	return err
 }
 
-// addEvents gives cmd the flag --events, for events.
-func addEvents(cmd *cobra.Command, files *[]string) {
-	cmd.Flags().StringArrayVar(files, "events", nil,
-		"`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and --steps; may be given for each of "+
-			"several releases")
+// eventsFlag is the flag whose files stand in the place of the flags of equal rounds.
+const eventsFlag = "events"
+
+// addEvents gives cmd the flag --events.
+func addEvents(cmd *cobra.Command, files *historyFlags) {
+	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and "+
+		"--steps; may be given for each of several releases")
 }
 
-// events returns the rounds of --events, or those that the flags describe.
-func (r *releaseFlags) events(cmd *cobra.Command, files []string) ([]dp.Event, error) {
-	if !cmd.Flags().Changed("events") {
+// history returns the rounds of --events, or those that the flags describe.
+func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.History, error) {
+	if !cmd.Flags().Changed(eventsFlag) {
 		e, err := r.event(cmd, "")
-		return []dp.Event{e}, err
+		return plan.History{Events: []dp.Event{e}}, errors.Join(err, files.check(cmd))
 	}
-	err := refuseWith(cmd, "events", slices.Concat(rateFlags, []string{"sigma", "steps"})...)
+	err := refuseWith(cmd, eventsFlag, slices.Concat(rateFlags, []string{"sigma", "steps"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the adjacency that goes with its sampling
 	}
-	h, fileErr := readHistories("events", files, sampling, adjacency)
-	events, adaptive := h.Fixed()
-	return events, errors.Join(err, pairErr, fileErr, adaptive)
+	h, fileErr := files.read(sampling, adjacency)
+	_, adaptive := h.Fixed()
+	return h, errors.Join(err, pairErr, fileErr, adaptive)
 }

@@ -30,6 +30,21 @@ func refuseZeros(cmd *cobra.Command, flags ...allowed) error {
 	return errors.Join(errs...)
 }
 
+// refuseNoFile reports the flags that were given and name no file. "-" is no name for stdin
+// or stdout: these have other things to carry.
+func refuseNoFile(cmd *cobra.Command, flags ...string) error {
+	var errs []error
+	for _, name := range flags {
+		switch flag := cmd.Flags().Lookup(name); {
+		case flag.Changed && flag.Value.String() == "":
+			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
+		case flag.Value.String() == "-":
+			errs = append(errs, fmt.Errorf("--%s = \"-\", must name a file, as \"./-\"", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // refuseWith reports the flags that were given and must not be beside another.
 func refuseWith(cmd *cobra.Command, other string, names ...string) error {
 	var errs []error

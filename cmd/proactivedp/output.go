@@ -68,12 +68,7 @@ func (f *fileFlags) add(cmd *cobra.Command, what string) {
 
 // check refuses files without a name.
 func (f *fileFlags) check(cmd *cobra.Command) error {
-	var errs []error
-	for _, name := range []string{"csv", "png"} {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
-		}
-	}
+	errs := []error{refuseNoFile(cmd, "csv", "png")}
 	if f.csv != "" && filepath.Clean(f.csv) == filepath.Clean(f.png) {
 		errs = append(errs, fmt.Errorf("--csv and --png are both %q, must be two files", f.csv))
 	}

@@ -170,12 +170,24 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	}
 	if !answer.Feasible {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", answer.Reason)
-	} else if err := f.legs.write(func() (plan.History, error) {
-		return answer.History(cmd.Context(), cmp.Or(f.legs.budget, answer.Epsilon), f.legs.orders...)
+	} else if err := f.legs.write(cmd, func() (plan.History, error) {
+		return f.history(cmd.Context(), answer.Plan)
 	}); err != nil {
 		return err
 	}
 	return f.out.print(cmd, answer.Statement, answer, answer.print)
+}
+
+// history returns what --record writes of the plan. A filter lets less through than the
+// tight accountant certifies, so a plan by that may need more than its own ε.
+func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, error) {
+	h, err := p.History(ctx, cmp.Or(f.legs.budget, p.Epsilon), f.legs.orders...)
+	if short, ok := errors.AsType[*plan.BudgetError](err); ok && f.legs.budget == 0 {
+		return h, usage(fmt.Errorf("--budget is missing: the plan costs ε = %s by %s, but the filter of --record, which "+
+			"holds whatever the next legs are chosen by, needs ε = %s for it: give --budget %s or more",
+			shownUp(short.Budget), p.Method, shownUp(short.Needs), shownUp(short.Needs)))
+	}
+	return h, err
 }
 
 // littleNoise names, where σ is too small for the theorem, the command by which it is
@@ -187,6 +199,9 @@ func (f *planFlags) littleNoise(cmd *cobra.Command) error {
 		return nil
 	}
 	command := "proactivedp plan"
+	if !cmd.Flags().Changed("n") {
+		command += " --n=N"
+	}
 	cmd.Flags().Visit(func(given *pflag.Flag) {
 		if given.Name != "method" {
 			command += fmt.Sprintf(" --%s=%s", given.Name, given.Value)

@@ -17,7 +17,7 @@ import (
 
 // legFlags are the flags of a training in several legs.
 type legFlags struct {
-	after  []string
+	after  historyFlags
 	record string
 	fixed  bool
 	budget float64
@@ -25,7 +25,7 @@ type legFlags struct {
 }
 
 func (l *legFlags) add(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&l.after, "after", nil, "plan the next leg after the rounds in this `file`, JSON or CSV; may be "+
+	l.after.add(fs, "after", "plan the next leg after the rounds in this `file`, JSON or CSV; may be "+
 		"given for each of several releases, the first one first")
 	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
 		"fixed before the first release, so --method (default pld) composes them in the place of the filter")
@@ -39,7 +39,7 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 
 // check reports what does not go together, and a record that cannot be written.
 func (l *legFlags) check(cmd *cobra.Command) error {
-	var errs []error
+	errs := []error{l.after.check(cmd)}
 	if l.fixed && !cmd.Flags().Changed("after") {
 		errs = append(errs, errors.New("--fixed-beforehand must not be given without --after: a plan is fixed"))
 	}
@@ -48,10 +48,9 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
 		}
 	}
-	if cmd.Flags().Changed("record") && l.record == "" {
-		errs = append(errs, errors.New("--record = \"\", must name a file"))
-	}
-	if l.record != "" {
+	if err := refuseNoFile(cmd, "record"); err != nil || l.record == "" {
+		errs = append(errs, err)
+	} else {
 		errs = append(errs, atomicfile.Check(l.record))
 	}
 	return errors.Join(errs...)
@@ -60,7 +59,7 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 // keepFilter refuses to write over a filter that the new record would not go on with,
 // unless the record is the same: a command may be given again.
 func (l *legFlags) keepFilter(record []byte) error {
-	if slices.ContainsFunc(l.after, func(path string) bool { return sameFile(path, l.record) }) {
+	if slices.ContainsFunc(l.after.paths, func(path string) bool { return sameFile(path, l.record) }) {
 		return nil
 	}
 	h, err := readHistory("record", l.record, dp.Poisson, dp.AddOrRemove)
@@ -76,7 +75,7 @@ func (l *legFlags) keepFilter(record []byte) error {
 }
 
 // write writes the history that of returns, if a record is wanted.
-func (l *legFlags) write(of func() (plan.History, error)) error {
+func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) error {
 	if l.record == "" {
 		return nil
 	}
@@ -91,18 +90,25 @@ func (l *legFlags) write(of func() (plan.History, error)) error {
 	if err := l.keepFilter(record.Bytes()); err != nil {
 		return usage(err)
 	}
-	return atomicfile.Write(l.record, h.WriteJSON)
+	if err := atomicfile.Write(l.record, h.WriteJSON); err != nil {
+		return err
+	}
+	if _, unnamed := dp.Names(h.Events); unnamed {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train each "+
+			"leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
+	}
+	return nil
 }
 
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
-	past, pastErr := readHistories("after", f.legs.after, dp.Poisson, dp.AddOrRemove)
+	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late, FixedBeforehand: f.legs.fixed,
-		Root: f.req.Root,
+		Root: f.req.Root, Notes: past.Notes,
 	}
 	if cmd.Flags().Changed("n") {
 		r.N = f.req.N
@@ -130,7 +136,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	}
 	if !next.Feasible {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no next leg: %s\n", next.Reason)
-	} else if err := f.legs.write(func() (plan.History, error) { return next.History(), nil }); err != nil {
+	} else if err := f.legs.write(cmd, func() (plan.History, error) { return next.History(), nil }); err != nil {
 		return err
 	}
 	answer := struct {

@@ -23,13 +23,10 @@ func (t *traceFlag) add(cmd *cobra.Command) {
 
 // check refuses a file without a name, and a run that has no trace.
 func (t *traceFlag) check(cmd *cobra.Command, p *train.Prepared) error {
-	switch {
-	case t.path != "":
-		return p.CheckTrace()
-	case cmd.Flags().Changed("trace"):
-		return errors.New(`--trace = "", must name a file`)
+	if err := refuseNoFile(cmd, "trace"); err != nil || t.path == "" {
+		return err
 	}
-	return nil
+	return p.CheckTrace()
 }
 
 // apart refuses a trace that would take the place of a checkpoint.

@@ -15,7 +15,7 @@ func newTradeoff() *cobra.Command {
 	var release releaseFlags
 	var files fileFlags
 	var out outputFlags
-	var rounds []string
+	var rounds historyFlags
 	var delta, epsilon float64
 	points := 201
 	by := accountantFlags{accuracy: pld.DefaultAccuracy}
@@ -41,7 +41,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			"  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			events, err := release.events(cmd, rounds)
+			history, err := release.history(cmd, rounds)
 			errs := []error{err, by.checkAccuracy(), files.check(cmd), out.check()}
 			if !(delta > 0 && delta < 1) {
 				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
@@ -64,7 +64,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 				return err
 			}
 			ask := comparison{
-				events: events, delta: delta, target: epsilon, alphas: alphas,
+				history: history, delta: delta, target: epsilon, alphas: alphas,
 				accountant: pld.Accountant{Accuracy: by.accuracy},
 			}
 			s, err := ask.curves(cmd.Context())

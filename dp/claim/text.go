@@ -60,6 +60,15 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
+// Noted adds to a statement what else the reports of its rounds say of their ε, if they
+// say anything: that no accountant looks at.
+func Noted(statement string, notes []string) string {
+	if len(notes) == 0 {
+		return statement
+	}
+	return statement + " Of these rounds it was reported: " + strings.Join(notes, "; ") + "."
+}
+
 // Orders lists the orders of a filter.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
@@ -116,8 +125,8 @@ func Rounds(events []dp.Event) string {
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
-		parts[i] = fmt.Sprintf("%d rounds with sample rate q = %s and noise multiplier σ = %s",
-			e.Count, decimal.Up(e.SampleRate(), 6), decimal.Exactly(e.NoiseMultiplier))
+		parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
+			decimal.Many(e.Count, "round"), decimal.Up(e.SampleRate(), 6), decimal.Exactly(e.NoiseMultiplier))
 		if e.DatasetSize != 0 {
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
@@ -132,8 +141,9 @@ func summary(events []dp.Event) string {
 		q = [2]float64{min(q[0], e.SampleRate()), max(q[1], e.SampleRate())}
 		sigma = [2]float64{min(sigma[0], e.NoiseMultiplier), max(sigma[1], e.NoiseMultiplier)}
 	}
-	return fmt.Sprintf("%d rounds with sample rates q from %s to %s and noise multipliers σ from %s to %s", count,
-		decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]), decimal.Exactly(sigma[1]))
+	return fmt.Sprintf("%s with sample rates q from %s to %s and noise multipliers σ from %s to %s",
+		decimal.Many(count, "round"), decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]),
+		decimal.Exactly(sigma[1]))
 }
 
 func samplingName(s dp.Sampling) string {
@@ -200,8 +210,8 @@ func deltaSentence(b dp.Bound, events []dp.Event) string {
 }
 
 func (r Report) text(name string, closed View, certified Claim) string {
-	return fmt.Sprintf("  %-14sN = %d, %d rounds at mean sample rate %s\n    %-12s%s\n    %-12s%s\n",
-		name, closed.DatasetSize, closed.Rounds, up(closed.SampleRate),
+	return fmt.Sprintf("  %-14sN = %d, %s at mean sample rate %s\n    %-12s%s\n    %-12s%s\n",
+		name, closed.DatasetSize, decimal.Many(closed.Rounds, "round"), up(closed.SampleRate),
 		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
 		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind,
 			certified.Reason))

@@ -13,6 +13,14 @@ var errCount = errors.New("must be a whole number, such as 10000 or 1e4")
 // ten that an int64 holds.
 const maxExponent = 18
 
+// Many is n and the noun that it counts: "1 round", "2 rounds".
+func Many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
 // Count reads a whole number as people write it: 10000, 1e4 or 2.5e3. It is read
 // exactly: 1.5 and what an int cannot hold are errors.
 func Count(text string) (int, error) {

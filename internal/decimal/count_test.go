@@ -5,6 +5,14 @@ import (
 	"testing"
 )
 
+func TestMany(t *testing.T) {
+	for n, want := range map[int]string{0: "0 rounds", 1: "1 round", 2: "2 rounds", -1: "-1 rounds"} {
+		if got := Many(n, "round"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 // A count is a whole number, however it is written, and is read exactly.
 func TestCountIsExact(t *testing.T) {
 	for text, want := range map[string]int{

@@ -182,7 +182,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 		g2 := a2 + float64(2*a*m.lambda*z) + ridge2 + float64(m.slack*(a2+ridge2))
 		factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
 		if !ok || g2 != g2 {
-			return fmt.Errorf("logreg: example %d of the batch: %w", i, models.ErrDiverged)
+			return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(b.Rows[i]), Err: models.ErrDiverged})
 		}
 		step := factor * a
 		if dense != nil {

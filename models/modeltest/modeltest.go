@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"proactivedp/data"
@@ -270,6 +271,12 @@ func (c Case) divergence(t *testing.T) {
 		err := c.Model.ClippedGradSum(g, p, c.batch(4), 0.5, c.Model.NewScratch())
 		if !errors.Is(err, models.ErrDiverged) {
 			t.Errorf("parameters of %v: error %v, want ErrDiverged", bad, err)
+		}
+		// The text of the error, which is in logs, tells neither the record nor its place.
+		if at, ok := errors.AsType[*data.RecordError](err); strings.ContainsAny(err.Error(), "0123456789") ||
+			ok && !slices.Contains(c.batch(4).Rows, int32(at.Row)) {
+			t.Errorf("parameters of %v: error %v (%+v), must have no number in its text, and a record of the batch in a "+
+				"data.RecordError, if it is one", bad, err, at)
 		}
 	}
 }

@@ -1,0 +1,15 @@
+package data
+
+// RecordError is what went wrong at one record. Its text does not say at which: an error
+// goes into logs, and a number there would tell whoever reads them of a record that a
+// release hides.
+type RecordError struct {
+	Row int // number of the record in its data set, from 0
+	Err error
+}
+
+// Error returns the text of Err.
+func (e *RecordError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *RecordError) Unwrap() error { return e.Err }
