@@ -25,6 +25,7 @@ import (
 // again by a later run.
 type cell struct {
 	spec any // what the result depends on, as JSON has it
+	code int // see train.Spec.CodeVersion
 	// kernels is the class of the float32 kernels in use if the result depends on
 	// it, else ""; see train.Spec.Kernels.
 	kernels string
@@ -61,7 +62,7 @@ func (c cell) keyOn(arch string) (string, error) {
 		Spec    any    `json:"spec"`
 		Kernels string `json:"kernels,omitempty"`
 		Arch    string `json:"arch,omitempty"`
-	}{train.CodeVersion, c.spec, c.kernels, arch})
+	}{c.code, c.spec, c.kernels, arch})
 	if err != nil {
 		return "", fmt.Errorf("experiments: cell: %w", err)
 	}

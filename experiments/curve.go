@@ -29,6 +29,7 @@ type curve struct {
 func curveCell(spec train.Spec, points int, source *train.Source) cell {
 	return cell{
 		spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
+		code:    spec.CodeVersion(),
 		kernels: spec.Kernels(),
 		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, points+1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {

@@ -139,6 +139,7 @@ type trialSpec struct {
 func trialCell(spec train.Spec, source *train.Source) cell {
 	return cell{
 		spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
+		code:    spec.CodeVersion(),
 		kernels: spec.Kernels(),
 		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, 1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,7 +191,7 @@ func TestSearchRefusesRepeats(t *testing.T) {
 // Cells of architectures that give other last bits are other cells; those of the
 // usual one have the keys that they had before there were architectures in them.
 func TestKeysTellArchitectures(t *testing.T) {
-	c := cell{spec: "x"}
+	c := cell{spec: "x", code: 4}
 	seen := map[string]string{}
 	for _, arch := range []string{"amd64", "amd64+fma", "arm64"} {
 		key, err := c.keyOn(arch)
@@ -204,7 +203,7 @@ func TestKeysTellArchitectures(t *testing.T) {
 		}
 		seen[key] = arch
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, `{"version":%d,"spec":"x"}`, train.CodeVersion))
+	sum := sha256.Sum256([]byte(`{"version":4,"spec":"x"}`))
 	if seen[hex.EncodeToString(sum[:16])] != "amd64" {
 		t.Errorf("the key of the usual architecture has changed: %v", seen)
 	}

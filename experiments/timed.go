@@ -40,6 +40,7 @@ type timed struct {
 func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 	return cell{
 		spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
+		code:    spec.CodeVersion(),
 		kernels: spec.Kernels(),
 		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, looks+1, workers) },
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {

@@ -137,6 +137,7 @@ func utilityCell(spec UtilitySpec, source *train.Source) cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	return cell{
 		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
+		code:    spec.Train.CodeVersion(),
 		kernels: spec.Train.Kernels(),
 		cost: func(workers int) (train.Cost, error) {
 			return costOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)

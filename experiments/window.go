@@ -59,6 +59,7 @@ type windowBroadcast struct {
 func windowCell(spec train.Spec, rounds int, source *train.Source) cell {
 	return cell{
 		spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
+		code:    spec.CodeVersion(),
 		kernels: spec.Kernels(),
 		cost: func(workers int) (train.Cost, error) {
 			c, err := costOf(source, spec, 0, workers)

@@ -510,11 +510,11 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 }
 
 func BenchmarkClientRounds(b *testing.B) {
-	for _, clients := range []int{5, 100, 10_000} {
+	for _, c := range []struct{ clients, size int }{{5, 1}, {100, 1}, {10_000, 1}, {5, 26}} {
 		for _, runner := range []string{"virtual", "hogwild"} {
-			b.Run(fmt.Sprintf("%s/clients=%d", runner, clients), func(b *testing.B) {
-				rounds := max(1, 500_000/clients)
-				cfg := benchConfig(b, clients, rounds)
+			b.Run(fmt.Sprintf("%s/clients=%d/s=%d", runner, c.clients, c.size), func(b *testing.B) {
+				rounds := max(1, 500_000/c.clients/c.size)
+				cfg := benchConfig(b, c.clients, rounds, c.size)
 				b.ReportAllocs()
 				b.ResetTimer()
 				for range b.N {
@@ -524,7 +524,7 @@ func BenchmarkClientRounds(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				total := float64(b.N) * float64(rounds) * float64(clients)
+				total := float64(b.N) * float64(rounds) * float64(c.clients)
 				b.ReportMetric(total/b.Elapsed().Seconds(), "rounds/s")
 				b.ReportMetric(b.Elapsed().Seconds()*1e9/total, "ns/round")
 			})
@@ -533,8 +533,8 @@ func BenchmarkClientRounds(b *testing.B) {
 }
 
 // benchConfig has the size of phishing: 8,844 rows of 30 entries, 69
-// parameters, s = 1, σ of the paper.
-func benchConfig(b *testing.B, clients, rounds int) *Config {
+// parameters, σ of the paper.
+func benchConfig(b *testing.B, clients, rounds, size int) *Config {
 	b.Helper()
 	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
 	d := &data.Dataset{Name: "phishing-sized", Features: 68, Classes: 2, Start: []int{0}}
@@ -558,9 +558,9 @@ func benchConfig(b *testing.B, clients, rounds int) *Config {
 		Model: model, Rows: slices.Repeat([]data.Subset{all}, clients), Partition: data.Replicate,
 		Mechanism: dp.Mechanism{
 			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 0.1,
-			NoiseMultiplier: 19.29962, DatasetSize: 8844, Sizes: dp.ConstantSizes(1),
+			NoiseMultiplier: 19.29962, DatasetSize: 8844, Sizes: dp.ConstantSizes(size),
 		},
-		GradComps: rounds, Delay: AtMost(1),
+		GradComps: rounds * size, Delay: AtMost(1),
 		Steps: StepSize{Eta0: 0.1, Beta: 0.001, Decay: LinearDecay},
 		Roots: SharedRoots(rng.New(1), clients), Timing: clock.DefaultTiming(),
 	}

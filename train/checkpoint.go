@@ -15,25 +15,30 @@ import (
 	"proactivedp/sim"
 )
 
-// CodeVersion is the version of what a spec means, part of the identity of every
+// CodeVersion is the version of what the spec means, part of the identity of every
 // checkpoint and of every finished cell of a figure. Raise it when a change of the
 // code changes what a spec gives (the golden tests of packages sim, train and
-// experiments show that).
-const CodeVersion = 4
+// experiments show that); where it does so for some models alone, for those.
+func (s Spec) CodeVersion() int {
+	if IsNetwork(s.Model) {
+		return 4
+	}
+	return 5
+}
 
 // identity is all that decides the bits of a run: a checkpoint is of one
 // identity, and only a run of the same goes on from it.
 type identity struct {
 	Spec    Spec   `json:"config"`
 	Data    string `json:"data_sha256"`
-	Code    int    `json:"code"`              // the CodeVersion that computed it
+	Code    int    `json:"code"`              // the spec's CodeVersion, as computed
 	Kernels string `json:"kernels,omitempty"` // see Spec.Kernels
 	Arch    string `json:"arch"`              // the processor architecture: exponentials differ in their last bits
 	Leg     *legID `json:"leg,omitempty"`     // what a leg has of its own
 }
 
 func (p *Prepared) identity() identity {
-	return identity{p.Spec, p.source.Hash(), CodeVersion, p.Spec.Kernels(), cpu.Arch(), p.leg}
+	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.leg}
 }
 
 // goesOn reports why a run of identity id cannot go on from a checkpoint of
@@ -124,7 +129,7 @@ func (c *Checkpoint) Close() error { return c.file.Close() }
 // content that it had, wherever it is now.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	source := NewSource(d)
-	now := identity{c.Spec, source.Hash(), CodeVersion, c.Spec.Kernels(), cpu.Arch(), nil}
+	now := identity{c.Spec, source.Hash(), c.Spec.CodeVersion(), c.Spec.Kernels(), cpu.Arch(), nil}
 	if err := now.goesOn(c.identity); err != nil {
 		return nil, err
 	}

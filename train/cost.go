@@ -58,7 +58,11 @@ func (p *Prepared) computing(perf sim.Perf) int {
 // judge.
 func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	m, batch := p.Config.Model, p.Config.LargestSample()
-	return append(p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner),
+	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner)
+	if p.Test.Data.Images == nil {
+		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
+	}
+	return append(parts,
 		sim.Part{What: "scratch of gradients", Count: p.computing(perf), Bytes: scratchBytes(m, batch)},
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
 }

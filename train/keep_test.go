@@ -173,10 +173,10 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 		t.Errorf("other data: %v, want both hashes", err)
 	}
 	for want, id := range map[string]identity{
-		"version of the code": {c.Spec, c.Data, CodeVersion - 1, c.Kernels, c.Arch, nil},
-		"kernels":             {c.Spec, c.Data, CodeVersion, "portable", c.Arch, nil},
-		"architecture":        {c.Spec, c.Data, CodeVersion, c.Kernels, "other than " + runtime.GOARCH, nil},
-		"config":              {Spec{}, c.Data, CodeVersion, c.Kernels, c.Arch, nil},
+		"version of the code": {c.Spec, c.Data, c.Code - 1, c.Kernels, c.Arch, nil},
+		"kernels":             {c.Spec, c.Data, c.Code, "portable", c.Arch, nil},
+		"architecture":        {c.Spec, c.Data, c.Code, c.Kernels, "other than " + runtime.GOARCH, nil},
+		"config":              {Spec{}, c.Data, c.Code, c.Kernels, c.Arch, nil},
 	} {
 		if err := c.identity.goesOn(id); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") {

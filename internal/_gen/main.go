@@ -39,6 +39,7 @@ var generators = map[string]struct {
 	"contract":  {"internal/f32", contract},
 	"gauss":     {"internal/f32", gauss},
 	"keystream": {"rng", keystream},
+	"rows":      {"internal/f32", rows},
 	"vector":    {"internal/f32", vector},
 }
 

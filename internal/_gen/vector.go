@@ -535,7 +535,17 @@ func (s simd) laneSumSquares() {
 
 func (s simd) sumSquares() {
 	s.start("sumSquares", "func(x []float32) float64", "")
-	sum := s.squares(s.base("x"))
+	x := s.sumWide(s.squares(s.base("x")))
+	b, err := s.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	s.VMOVSD(x, b.Addr)
+	s.end()
+}
+
+// sumWide adds the float64 of the registers, halves first, and destroys them.
+func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 	for n := len(sum) / 2; n > 0; n /= 2 {
 		for i := range n {
 			s.VADDPD(sum[i+n], sum[i], sum[i])
@@ -550,12 +560,7 @@ func (s simd) sumSquares() {
 	s.VADDPD(upper.AsX(), x, x)
 	s.VPERMILPD(Imm(1), x, upper.AsX())
 	s.VADDSD(upper.AsX(), x, x)
-	b, err := s.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	s.VMOVSD(x, b.Addr)
-	s.end()
+	return x
 }
 
 func (s simd) laneScale() {

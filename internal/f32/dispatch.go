@@ -101,6 +101,9 @@ type kernelSet struct {
 	addNarrow      func(dst []float32, x []float64)
 	addWide        func(dst []float64, dstRow int, x []float32, rows, vectors int)
 	narrowTile     func(dst []float32, dstRow int, x []float64, rows, vectors int)
+	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
+	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
+	expWide        func(x []float64)
 }
 
 var portable = kernelSet{
@@ -111,6 +114,7 @@ var portable = kernelSet{
 	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 	addWide: addWidePortable, narrowTile: narrowTilePortable,
+	rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable,
 }
 
 // kernels is the set in use, that of class.

@@ -11,6 +11,7 @@ var avx2 = kernelSet{
 	fromBytes: fromBytesAVX2, axpy: axpyAVX2, sumSquares: sumSquaresAVX2,
 	laneAxpyWide: laneAxpyWideAVX2, addNarrow: addNarrowAVX2, axpyWide: axpyWideAVX2,
 	addWide: addWideAVX2, narrowTile: narrowTileAVX2,
+	rowDots: rowDotsAVX2, addRows: addRowsAVX2, expWide: expWideAVX2,
 }
 
 var avx512 = kernelSet{
@@ -20,6 +21,7 @@ var avx512 = kernelSet{
 	fromBytes: fromBytesAVX512, axpy: axpyAVX512, sumSquares: sumSquaresAVX512,
 	laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
 	addWide: addWideAVX512, narrowTile: narrowTileAVX512,
+	rowDots: rowDotsAVX512, addRows: addRowsAVX512, expWide: expWideAVX512,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

@@ -14,6 +14,7 @@ package logreg
 
 import (
 	"fmt"
+	"iter"
 	"math"
 
 	"proactivedp/data"
@@ -30,6 +31,7 @@ type Model struct {
 	shade    float64
 	shrink   float64 // 1/(1+shade)
 	slack    float64 // see newModel
+	rows     models.RowCache
 }
 
 var _ interface {
@@ -64,8 +66,10 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 	}
 	shade := models.GridError(features+1) + 0x1p-23
 	// In float64, u = 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at
-	// most d·u times their sum of magnitudes, which for z is ‖x̄‖‖w̄‖. So by cancellation
-	// ‖g‖² is off by at most (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²).
+	// most d·u times their sum of magnitudes, in whatever order they are added: the
+	// products of float32 are exact. That sum is ‖x̄‖‖w̄‖ at most for z. So by cancellation
+	// ‖g‖² is off by at most (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²). The error of a itself is none of
+	// g's: the gradient that is clipped and added is the one with a as computed.
 	slack := float64(3*(features+1)+16) * 0x1p-53
 	return &Model{features: features, lambda: lambda, name: name, shade: shade, shrink: 1 / (1 + shade),
 		slack: slack}, nil
@@ -83,33 +87,16 @@ func (m *Model) Lambda() float64 { return m.lambda }
 // Init sets params to zero; nothing in it is random.
 func (m *Model) Init(params []float32, _ *rng.Stream) { clear(params) }
 
-// margin returns z = wᵀx + b and ‖x̄‖² = ‖x‖² + 1.
-func (m *Model) margin(params []float32, row data.Row) (z, norm2 float64) {
-	// Two sums each, of even and of odd entries: one chain of additions would
-	// cost more than the rest of the loop.
-	index, value := row.Index, row.Value[:len(row.Index)]
-	var z1, n1 float64
-	z, norm2 = float64(params[m.features]), 1
-	j := 0
-	for ; j < len(index)-1; j += 2 {
-		v0, v1 := float64(value[j]), float64(value[j+1])
-		z += float64(v0 * float64(params[index[j]]))
-		z1 += float64(v1 * float64(params[index[j+1]]))
-		norm2 += float64(v0 * v0)
-		n1 += float64(v1 * v1)
-	}
-	if j < len(index) {
-		v := float64(value[j])
-		z += float64(v * float64(params[index[j]]))
-		norm2 += float64(v * v)
-	}
-	return z + z1, norm2 + n1
-}
-
 // scratch is the model's working memory.
 type scratch struct {
 	wide, dense []float64 // d numbers each, nil until they are needed
+	w, sum      []float64 // weights without the bias, and sums of rows: models.Rows.Columns numbers each
+	// A block of examples: z, e^-|z|, and what each row is added times.
+	z, e, step [block]float64
 }
+
+// block is how many examples are computed at a time.
+const block = 64
 
 // NewScratch implements models.Model.
 func (m *Model) NewScratch() models.Scratch { return &scratch{} }
@@ -127,6 +114,45 @@ func own(s models.Scratch) *scratch {
 		return &scratch{}
 	}
 	return s.(*scratch)
+}
+
+// rowsOf returns the rows of a data set, and prepares the scratch for them.
+func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Rows {
+	rows := m.rows.Of(d)
+	n := rows.Columns()
+	if n > cap(s.w) {
+		s.w, s.sum = make([]float64, n), make([]float64, n)
+	}
+	s.w, s.sum = s.w[:n], s.sum[:n]
+	rows.Parameters(s.w, params[:d.Features])
+	return rows
+}
+
+// margins sets z to wᵀx + b for rows of which rowsOf has prepared the scratch, at most a
+// block.
+func (m *Model) margins(z []float64, rows *models.Rows, numbers []int32, params []float32, s *scratch) {
+	rows.Dots(z, numbers, s.w)
+	bias := float64(params[m.features])
+	for i := range z {
+		z[i] += bias
+	}
+}
+
+// logits gives each example of the batch with its z.
+func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		s := own(given)
+		rows := m.rowsOf(b.Data, params, s)
+		for from := 0; from < b.Len(); from += block {
+			numbers := b.Rows[from:min(from+block, b.Len())]
+			m.margins(s.z[:len(numbers)], rows, numbers, params, s)
+			for i, z := range s.z[:len(numbers)] {
+				if !yield(from+i, z) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // ClippedGradSum implements models.Model.
@@ -155,52 +181,83 @@ const ridgeLimit = 8
 
 // WideGradSum implements models.Bounded. The gradient of one example is
 // g = a·x̄ + λw̄ with a = p − y, so its norm follows from z, ‖x̄‖² and ‖w̄‖², and
-// the sum takes one pass over the non-zero entries.
-func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, s models.Scratch) error {
+// the sum takes one pass over the rows.
+func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
 	}
-	clear(sum)
 	sum, params = sum[:m.features+1], params[:m.features+1]
+	if b.Len() == 0 {
+		clear(sum)
+		return nil
+	}
+	w2 := f32.SumSquares(params)
+	if !(w2 <= math.MaxFloat64) { // so that z is finite
+		return fmt.Errorf("logreg: parameters: %w", models.ErrDiverged)
+	}
 	clip *= m.shrink
-	grid := models.NewGrid(clip)
-	var ridge2 float64 // ‖λw̄‖²
-	if m.lambda > 0 && b.Len() > 0 {
-		ridge2 = m.lambda * m.lambda * f32.SumSquares(params)
-	}
-	var dense []float64
-	if ridge2 > ridgeLimit*ridgeLimit*clip*clip {
-		dense = m.vector(&own(s).dense)
-	}
+	s, grid := own(given), models.NewGrid(clip)
+	ridge2 := m.lambda * m.lambda * w2 // ‖λw̄‖²
+	oneByOne := ridge2 > ridgeLimit*ridgeLimit*clip*clip
+	rows := m.rowsOf(b.Data, params, s)
+	clear(s.sum)
+	clear(sum)
 	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
 	var bias float64
-	for i := range b.Rows {
-		row, y := b.Example(i)
-		z, x2 := m.margin(params, row)
-		a := sigmoid(z) - float64(y)
-		a2 := float64(a * a * x2)
-		g2 := a2 + float64(2*a*m.lambda*z) + ridge2 + float64(m.slack*(a2+ridge2))
-		factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
-		if !ok || g2 != g2 {
-			return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(b.Rows[i]), Err: models.ErrDiverged})
+	for from := 0; from < b.Len(); from += block {
+		numbers := b.Rows[from:min(from+block, b.Len())]
+		n := len(numbers)
+		z, e, step := s.z[:n], s.e[:n], s.step[:n]
+		m.margins(z, rows, numbers, params, s)
+		for i := range e {
+			e[i] = -math.Abs(z[i])
 		}
-		step := factor * a
-		if dense != nil {
-			m.addDense(sum, dense, params, row, factor, step, grid)
-			continue
+		f32.ExpWide(s.e[:(n+f32.WideLanes-1)/f32.WideLanes*f32.WideLanes])
+		for i, row := range numbers {
+			a := residual(z[i], e[i], b.Data.Label[row])
+			a2 := float64(a * a * (rows.Squares(row) + 1))
+			g2 := a2 + float64(2*a*m.lambda*z[i]) + ridge2 + float64(m.slack*(a2+ridge2))
+			factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
+			if !ok || g2 != g2 {
+				return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
+			}
+			step[i] = factor * a
+			if oneByOne {
+				m.addDense(sum, m.vector(&s.dense), params, b.Data.Row(int(row)), factor, step[i], grid)
+				continue
+			}
+			bias += grid.Round(step[i])
+			factors += factorGrid.Round(factor)
 		}
-		value := row.Value[:len(row.Index)]
-		for j, c := range row.Index {
-			sum[c] += grid.Round(float64(step * float64(value[j])))
+		if !oneByOne {
+			rows.AddRounded(s.sum, numbers, step, grid)
 		}
-		bias += grid.Round(step)
-		factors += factorGrid.Round(factor)
 	}
-	sum[m.features] += bias
-	if m.lambda > 0 && dense == nil {
+	if oneByOne {
+		return nil
+	}
+	copy(sum[:m.features], s.sum)
+	sum[m.features] = bias
+	if m.lambda > 0 {
 		f32.AxpyWide(factors*m.lambda, params, sum)
 	}
 	return nil
+}
+
+// residual returns a = σ(z) − y, which is σ(z) or −σ(−z), by e = e^-|z|.
+func residual(z, e float64, y int32) float64 {
+	above := z >= 0
+	if y != 0 {
+		above = z <= 0
+	}
+	a := 1 / (1 + e)
+	if !above {
+		a *= e
+	}
+	if y != 0 {
+		return -a
+	}
+	return a
 }
 
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
@@ -222,40 +279,28 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 }
 
 // Loss implements models.Model.
-func (m *Model) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
+func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
-	for i := range b.Rows {
-		row, y := b.Example(i)
-		z, _ := m.margin(params, row)
+	for i, z := range m.logits(params, b, scratch) {
 		// ln(1+e^{-z}) + (1-y)z, without overflow for either sign of z.
-		total += max(z, 0) - float64(float64(y)*z) + math.Log1p(math.Exp(-math.Abs(z)))
+		total += max(z, 0) - float64(float64(b.Label(i))*z) + math.Log1p(math.Exp(-math.Abs(z)))
 	}
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
 // Predict implements models.Model: class 1 where z > 0.
-func (m *Model) Predict(labels []int32, params []float32, b data.Batch, _ models.Scratch) {
-	for i := range b.Rows {
-		row, _ := b.Example(i)
+func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
+	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
-		if z, _ := m.margin(params, row); z > 0 {
+		if z > 0 {
 			labels[i] = 1
 		}
 	}
 }
 
 // Scores implements models.Scorer: the logit z.
-func (m *Model) Scores(scores []float64, params []float32, b data.Batch, _ models.Scratch) {
-	for i := range b.Rows {
-		row, _ := b.Example(i)
-		scores[i], _ = m.margin(params, row)
+func (m *Model) Scores(scores []float64, params []float32, b data.Batch, scratch models.Scratch) {
+	for i, z := range m.logits(params, b, scratch) {
+		scores[i] = z
 	}
-}
-
-func sigmoid(z float64) float64 {
-	if z >= 0 {
-		return 1 / (1 + math.Exp(-z))
-	}
-	e := math.Exp(z)
-	return e / (1 + e)
 }

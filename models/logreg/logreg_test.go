@@ -1,11 +1,16 @@
 package logreg_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
 	"proactivedp/models/modeltest"
@@ -94,6 +99,83 @@ func TestRidgeIsInsideTheClip(t *testing.T) {
 	}
 	if n := math.Hypot(float64(g[0]), float64(g[1])); n > 0.1 || n < 0.0999 {
 		t.Errorf("clipped norm %v, want just below 0.1", n)
+	}
+}
+
+// Golden: sums of gradients are these bits in every class of kernels, of rows that are
+// kept dense and of sparse ones. Where a change moves them, raise train.Spec.CodeVersion.
+func TestKernelsGiveTheseBits(t *testing.T) {
+	for _, c := range []struct {
+		features int
+		want     string
+	}{{68, "af412c7e02cb3db2"}, {500, "82b662413eef4c21"}} {
+		d := rows(300, 23)
+		d.Features = c.features
+		hash := sha256.New()
+		for _, class := range f32.Classes() {
+			restore, err := f32.Use(class)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hash.Reset()
+			for _, m := range both(t, c.features) {
+				w := make([]float32, m.NumParams())
+				for i := range w {
+					w[i] = float32(i%11)/8 - 0.5
+				}
+				for _, clip := range []float64{1e-3, 1, math.Inf(1)} {
+					if err := binary.Write(hash, binary.LittleEndian, sumOf(t, m, w, d, clip, -1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			restore()
+			if got := hex.EncodeToString(hash.Sum(nil)[:8]); got != c.want {
+				t.Errorf("%d features, %v: the sums hash to %s, want %s", c.features, class, got, c.want)
+			}
+		}
+	}
+}
+
+// σ(z) − y does not lose its digits where σ(z) is near y, and Loss and Predict agree
+// with it at the ends.
+func TestResidualKeepsItsDigits(t *testing.T) {
+	m, err := logreg.NewPlain(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, z := range []float64{-700, -40, -1e-9, 0, 1e-9, 2, 40, 700, 1e9} {
+		for label := range int32(2) {
+			d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{label}, Start: []int{0, 1}, Index: []int32{0},
+				Value: []float32{1}}
+			sum, w := make([]float64, 2), []float32{float32(z), 0}
+			if err := m.WideGradSum(sum, w, data.Batch{Data: d, Rows: []int32{0}}, math.Inf(1), nil); err != nil {
+				t.Fatal(err)
+			}
+			x := float64(w[0])
+			want := 1 / (1 + math.Exp(-x))
+			if label == 1 {
+				want = -1 / (1 + math.Exp(x))
+			}
+			if math.Abs(sum[0]-want) > 1e-15*math.Abs(want) && math.Abs(x) < 708 || sum[1] != sum[0] {
+				t.Errorf("z = %v, y = %d: %v, want %v", z, label, sum, want)
+			}
+		}
+	}
+}
+
+// Parameters that are not finite are found though no row meets them.
+func TestParametersThatAreNotFinite(t *testing.T) {
+	d := &data.Dataset{Features: 2, Classes: 2, Label: []int32{1}, Start: []int{0, 1}, Index: []int32{0},
+		Value: []float32{1}}
+	b := data.Batch{Data: d, Rows: []int32{0}}
+	for _, m := range both(t, 2) {
+		for _, v := range []float64{math.NaN(), math.Inf(1)} {
+			err := m.WideGradSum(make([]float64, 3), []float32{0, float32(v), 0}, b, 1, nil)
+			if !errors.Is(err, models.ErrDiverged) {
+				t.Errorf("%s, a parameter of %v: error %v, want ErrDiverged", m.Name(), v, err)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// rows makes the kernels of linear models, whose rows are dense: each is its portable
+// twin bit for bit. A product of two float32 is exact in float64, so that it does not
+// matter there whether it is fused with a sum.
+func rows(k *kernels) {
+	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
+		s.rowDots()
+		s.addRows()
+		s.expWide()
+	}
+}
+
+// rowsAtOnce is how many rows a product has under way at a time, so that their sums
+// need not wait for each other.
+const rowsAtOnce = 4
+
+// row returns the place of the row whose number is at number, rows stride bytes apart.
+func (s simd) row(x, stride reg.GPVirtual, number Mem) reg.GPVirtual {
+	p := s.GP64()
+	s.MOVLQSX(number, p)
+	s.IMULQ(stride, p)
+	s.ADDQ(x, p)
+	return p
+}
+
+// narrowRegister is the size of as many float32 as a register holds float64.
+func (s simd) narrowRegister() int { return s.bytes / 2 }
+
+func (s simd) rowDots() {
+	s.start("rowDots", "func(z []float64, x []float32, stride int, rows []int32, w []float64)", "")
+	z, x, stride, numbers, w := s.base("z"), s.base("x"), s.argument("stride"), s.base("rows"), s.base("w")
+	left := s.length("rows")
+	s.SHLQ(Imm(2), stride)
+	for _, n := range []int{rowsAtOnce, 1} {
+		label := fmt.Sprintf("dots%d", n)
+		s.Label(label)
+		s.CMPQ(left, Imm(uint64(n)))
+		s.JL(LabelRef(label + "Done"))
+		s.dots(label, n, z, x, stride, numbers, w)
+		s.ADDQ(Imm(uint64(8*n)), z)
+		s.ADDQ(Imm(uint64(4*n)), numbers)
+		s.SUBQ(Imm(uint64(n)), left)
+		s.JMP(LabelRef(label))
+		s.Label(label + "Done")
+	}
+	s.end()
+}
+
+// dots sets the first n of z to the products of w with the first n rows.
+func (s simd) dots(label string, n int, z, x, stride, numbers, w reg.GPVirtual) {
+	parts := laneBytes / s.bytes // registers that hold 8 float64
+	var row []reg.GPVirtual
+	sums := make([][]reg.VecVirtual, n)
+	for e := range n {
+		row = append(row, s.row(x, stride, Mem{Base: numbers, Disp: 4 * e}))
+		for range parts {
+			sums[e] = append(sums[e], s.zero())
+		}
+	}
+	at := s.GP64()
+	s.XORQ(at, at)
+	s.Label(label + "Columns")
+	for i := range parts {
+		weights := s.load(Mem{Base: w, Index: at, Scale: 2, Disp: i * s.bytes})
+		for e := range n {
+			v := s.reg()
+			s.VCVTPS2PD(Mem{Base: row[e], Index: at, Scale: 1, Disp: i * s.narrowRegister()}, v)
+			s.VFMADD231PD(weights, v, sums[e][i])
+		}
+	}
+	s.ADDQ(Imm(laneBytes/2), at)
+	s.CMPQ(at, stride)
+	s.JL(LabelRef(label + "Columns"))
+	for e := range n {
+		s.VMOVSD(s.sumWide(sums[e]), Mem{Base: z, Disp: 8 * e})
+	}
+}
+
+// broadcastWide fills a register with a float64.
+func (s simd) broadcastWide(m Mem) reg.VecVirtual {
+	r := s.reg()
+	s.VBROADCASTSD(m, r)
+	return r
+}
+
+func (s simd) wideArgument(name string) reg.VecVirtual {
+	b, err := s.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return s.broadcastWide(b.Addr)
+}
+
+// addRows goes through the columns in passes of 8, 4, 2 and 1 registers, whose sums it
+// keeps as integers: between 2^52 and 2^53 units the bits of a float64 count units.
+func (s simd) addRows() {
+	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)", "")
+	sum, x, stride, numbers, f := s.base("sum"), s.base("x"), s.argument("stride"), s.base("rows"), s.base("f")
+	magic, start := s.wideArgument("magic"), s.wideArgument("start")
+	left := s.length("sum")
+	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), left)
+	s.SHLQ(Imm(2), stride)
+	for _, n := range []int{8, 4, 2, 1} {
+		label := fmt.Sprintf("add%d", n)
+		s.Label(label)
+		s.CMPQ(left, Imm(uint64(n)))
+		s.JL(LabelRef(label + "Done"))
+		var sums []reg.VecVirtual
+		for range n {
+			r := s.reg()
+			s.VMOVAPD(start, r)
+			sums = append(sums, r)
+		}
+		count, number, factor := s.length("rows"), s.GP64(), s.GP64()
+		s.MOVQ(numbers, number)
+		s.MOVQ(f, factor)
+		s.loop(label+"Row", count, func() {
+			row, by := s.row(x, stride, Mem{Base: number}), s.broadcastWide(Mem{Base: factor})
+			for i, r := range sums {
+				v := s.reg()
+				s.VCVTPS2PD(Mem{Base: row, Disp: i * s.narrowRegister()}, v)
+				s.VMULPD(by, v, v)
+				s.VADDPD(magic, v, v)
+				s.VPADDQ(v, r, r)
+			}
+			s.ADDQ(Imm(4), number)
+			s.ADDQ(Imm(8), factor)
+		})
+		for i, r := range sums {
+			s.VSUBPD(magic, r, r)
+			s.VADDPD(s.at(sum, i), r, r)
+			s.VMOVUPD(r, s.at(sum, i))
+		}
+		s.ADDQ(U32(uint32(n*s.bytes)), sum)
+		s.ADDQ(U32(uint32(n*s.narrowRegister())), x)
+		s.SUBQ(Imm(uint64(n)), left)
+		s.JMP(LabelRef(label))
+		s.Label(label + "Done")
+	}
+	s.end()
+}
+
+// Elements of expWideTable: the numbers before the coefficients.
+const (
+	expLow = iota
+	expHigh
+	log2E
+	roundToInteger
+	ln2High
+	ln2Low
+	expBias
+	oneWide
+	expCoefficients
+)
+
+// expWideTerms is how many coefficients there are, from that of r².
+const expWideTerms = 12
+
+func (s simd) expWide() {
+	s.start("expWide", "func(x []float64)", "")
+	c := func(i int) reg.VecVirtual { return s.broadcastWide(goTable("expWideTable").Offset(8 * i)) }
+	x := s.base("x")
+	n := s.length("x")
+	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
+	s.loop("next", n, func() {
+		v, k, whole := s.reg(), s.reg(), s.reg()
+		s.VMAXPD(s.at(x, 0), c(expLow), v) // the second source where there is a NaN
+		s.VMINPD(v, c(expHigh), v)
+		s.VMULPD(c(log2E), v, k)
+		s.VADDPD(c(roundToInteger), k, k)
+		s.VSUBPD(c(roundToInteger), k, whole)
+		part := s.reg()
+		s.VMULPD(c(ln2High), whole, part)
+		s.VSUBPD(part, v, v)
+		s.VMULPD(c(ln2Low), whole, part)
+		s.VSUBPD(part, v, v)
+		var p []reg.VecVirtual
+		for i := 0; i < expWideTerms; i += 2 {
+			r := s.reg()
+			s.VMULPD(c(expCoefficients+i+1), v, r)
+			s.VADDPD(c(expCoefficients+i), r, r)
+			p = append(p, r)
+		}
+		power := s.reg()
+		s.VMULPD(v, v, power)
+		square := s.reg()
+		s.VMOVAPD(power, square)
+		for len(p) > 1 {
+			var next []reg.VecVirtual
+			for i := 0; i < len(p); i += 2 {
+				if i+1 < len(p) {
+					s.VMULPD(power, p[i+1], p[i+1])
+					s.VADDPD(p[i+1], p[i], p[i])
+				}
+				next = append(next, p[i])
+			}
+			if p = next; len(p) > 1 {
+				s.VMULPD(power, power, power)
+			}
+		}
+		s.VMULPD(square, p[0], p[0])
+		s.VADDPD(v, p[0], p[0])
+		s.VADDPD(c(oneWide), p[0], p[0])
+		s.VPADDQ(c(expBias), k, k)
+		s.VPSLLQ(Imm(52), k, k)
+		s.VMULPD(k, p[0], p[0])
+		s.VMOVUPD(p[0], s.at(x, 0))
+		s.ADDQ(Imm(uint64(s.bytes)), x)
+	})
+	s.end()
+}

@@ -1,0 +1,142 @@
+package models
+
+import (
+	"sync/atomic"
+
+	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+)
+
+// Rows are the sparse rows of a data set as linear models need them: for products with
+// vectors of parameters and for sums on a Grid, of rows by their numbers. Vectors of
+// float64 have Columns columns, of which those that the data set does not have are 0.
+//
+// The results are the same bits however the rows are kept. A row is kept dense where
+// vectors of instructions make up for its zeros.
+type Rows struct {
+	data    *data.Dataset
+	value   []float32 // Value of the data set when the rows were read
+	squares []float64
+	columns int
+	dense   []float32 // [row][columns], or nil
+}
+
+// NewRows reads the rows of a data set that is not of images, and that must stay as it is.
+func NewRows(d *data.Dataset) *Rows {
+	r := &Rows{data: d, value: d.Value, squares: make([]float64, d.Len()), columns: columns(d)}
+	copied := copied(d)
+	switch {
+	case copied:
+		r.dense = make([]float32, r.columns*d.Len())
+	case d.Dense() && r.columns == d.Features:
+		r.dense = d.Value
+	}
+	for i := range r.squares {
+		row := d.Row(i)
+		for j, c := range row.Index {
+			v := row.Value[j]
+			r.squares[i] += float64(float64(v) * float64(v))
+			if copied {
+				r.dense[i*r.columns+int(c)] = v
+			}
+		}
+	}
+	return r
+}
+
+// denseGain is how many columns of a dense row take the time of an entry of a sparse one.
+const denseGain = 8
+
+// copied reports whether there are copies of the rows, dense and in whole vectors.
+func copied(d *data.Dataset) bool {
+	return f32.Kernels() != cpu.Portable && columns(d)*d.Len() <= denseGain*len(d.Value) &&
+		!(d.Dense() && columns(d) == d.Features)
+}
+
+func columns(d *data.Dataset) int {
+	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
+}
+
+// RowBytes returns how much memory the Rows of a data set take.
+func RowBytes(d *data.Dataset) int64 {
+	bytes := 8 * d.Len()
+	if copied(d) {
+		bytes += 4 * columns(d) * d.Len()
+	}
+	return int64(bytes)
+}
+
+// of reports whether the rows are those of d.
+func (r *Rows) of(d *data.Dataset) bool {
+	return r.data == d && len(r.value) == len(d.Value) && len(r.squares) == d.Len() &&
+		(len(r.value) == 0 || &r.value[0] == &d.Value[0])
+}
+
+// Columns returns the length of vectors of parameters and of sums: the number of features,
+// rounded up.
+func (r *Rows) Columns() int { return r.columns }
+
+// Squares returns ‖x‖² of a row.
+func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
+
+// Parameters sets w, of Columns columns, to one number for each feature of the data set,
+// and 0 behind them.
+func (r *Rows) Parameters(w []float64, params []float32) {
+	clear(w)
+	f32.AxpyWide(1, params, w[:len(params)])
+}
+
+// Dots sets z[i] to the product of the row with number rows[i] and w, whose numbers are
+// those of float32.
+func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
+	if r.dense != nil {
+		f32.RowDots(z, r.dense, r.columns, rows, w)
+		return
+	}
+	for i, n := range rows {
+		row := r.data.Row(int(n))
+		value := row.Value[:len(row.Index)]
+		// As f32.RowDots adds them.
+		var lanes [f32.WideLanes]float64
+		for j, c := range row.Index {
+			lanes[c%f32.WideLanes] += float64(float64(value[j]) * w[c])
+		}
+		f32.SumWideLanes(z[i:i+1], lanes[:])
+	}
+}
+
+// AddRounded adds to sum each row with number rows[i] times f[i], each product rounded to
+// the grid, of which it may be at most 16·C.
+func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
+	if r.dense != nil {
+		f32.AddRows(sum, r.dense, r.columns, rows, f, g.magic)
+		return
+	}
+	for i, n := range rows {
+		row := r.data.Row(int(n))
+		value := row.Value[:len(row.Index)]
+		for j, c := range row.Index {
+			sum[c] += g.Round(float64(f[i] * float64(value[j])))
+		}
+	}
+}
+
+// RowCache keeps the Rows of the data sets that a model met last, so that they are read
+// once for all its callers. The zero value is empty; it is safe for concurrent use.
+type RowCache struct {
+	kept [4]atomic.Pointer[Rows]
+	next atomic.Uint32
+}
+
+// Of returns the rows of a data set that is not of images.
+func (c *RowCache) Of(d *data.Dataset) *Rows {
+	for i := range c.kept {
+		if r := c.kept[i].Load(); r != nil && r.of(d) {
+			return r
+		}
+	}
+	r := NewRows(d)
+	c.kept[int(c.next.Add(1))%len(c.kept)].Store(r)
+	return r
+}
