@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"proactivedp/data"
@@ -21,6 +22,7 @@ type Source struct {
 
 	mu       sync.Mutex
 	prepared map[Spec]*Prepared
+	views    map[inputs]*data.Dataset
 	deals    map[dealt]deal
 	models   map[modelFor]models.Model
 	traces   map[string]trace
@@ -30,7 +32,7 @@ type Source struct {
 func NewSource(d *data.Dataset) *Source {
 	return &Source{
 		data: d, hash: sync.OnceValue(d.Hash),
-		prepared: map[Spec]*Prepared{}, deals: map[dealt]deal{},
+		prepared: map[Spec]*Prepared{}, views: map[inputs]*data.Dataset{}, deals: map[dealt]deal{},
 		models: map[modelFor]models.Model{}, traces: map[string]trace{},
 	}
 }
@@ -63,6 +65,7 @@ type dealt struct {
 	holdout   int
 	partition data.Partition
 	clients   int
+	inputs    inputs
 }
 
 // deal is which rows each client holds, and which are judged by.
@@ -71,14 +74,36 @@ type deal struct {
 	test data.Subset
 }
 
+// of returns the deal with the records of another data set in the place of these.
+func (d deal) of(set *data.Dataset) deal {
+	d.rows, d.test.Data = slices.Clone(d.rows), set
+	for i := range d.rows {
+		d.rows[i].Data = set
+	}
+	return d
+}
+
 // deal splits the data and deals the training rows to the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{spec.Seed, spec.Split, spec.Holdout, partition, spec.Clients}
+	key := dealt{spec.Seed, spec.Split, spec.Holdout, partition, spec.Clients, spec.inputs()}
 	if s.data.Train > 0 && partition == data.Replicate {
 		key.seed = 0 // no seed decides such a deal
 	}
 	if d, done := s.deals[key]; done {
 		return d, nil
+	}
+	if key.inputs != (inputs{}) {
+		set, err := s.shown(key.inputs)
+		if err != nil {
+			return deal{}, err
+		}
+		spec.FeatureMap, spec.InputScale = "", 0
+		d, err := s.deal(spec, partition, root)
+		if err != nil {
+			return deal{}, err
+		}
+		s.deals[key] = d.of(set)
+		return s.deals[key], nil
 	}
 	train, test, err := spec.SplitRows(s.data, root)
 	if err != nil {
@@ -133,7 +158,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, n)
+	model, err := s.model(in.model, deal.test.Data, n)
 	if err != nil {
 		return nil, err
 	}
@@ -145,18 +170,19 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 
 // modelFor names a model for clients of n records each.
 type modelFor struct {
-	name string
-	n    int
+	name  string
+	shape string
+	n     int
 }
 
-// model makes a model for clients of n records each, once: that of a network has
-// tables of its shapes.
-func (s *Source) model(kind modelKind, n int) (models.Model, error) {
-	key := modelFor{kind.name, n}
+// model makes a model for clients of n records each of the set, once: that of a network
+// has tables of its shapes.
+func (s *Source) model(kind modelKind, set *data.Dataset, n int) (models.Model, error) {
+	key := modelFor{kind.name, set.Shape(), n}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
-	m, err := kind.make(s.data, n)
+	m, err := kind.make(set, n)
 	if err == nil {
 		s.models[key] = m
 	}

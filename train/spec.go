@@ -70,6 +70,12 @@ type Spec struct {
 	// Features is how many columns the data set must have, 0: any. That a file of one's
 	// own has them is then no secret of its records.
 	Features int `json:"features,omitempty"`
+	// FeatureMap is what takes the place of the images' pixels: hog:CELL:BINS, see package
+	// data/hog; "": nothing does. Digests stay those of the data set as read.
+	FeatureMap string `json:"feature_map,omitempty"`
+	// InputScale is a public constant by which what the model sees of a record is
+	// multiplied, see data.Dataset.Scaled; 0 means 1.
+	InputScale float64 `json:"input_scale,omitempty"`
 	// Split says how a data set that was published as one is split: ShuffledSplit, as
 	// data.Split does and "" means, or RecordSplit, as data.SplitByRecord does.
 	Split string `json:"split,omitempty"`
@@ -207,6 +213,7 @@ func (s Spec) Validate() error {
 	if s.Clients < 1 || s.Clients > sim.MaxClients {
 		errs = append(errs, fmt.Errorf("train: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
 	}
+	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate())
 	if s.Runner == HogwildRunner {
 		virtual := s.config(p)
@@ -232,6 +239,9 @@ func (s Spec) Validate() error {
 	m := s.mechanism(p, math.MaxInt32)
 	return errors.Join(append(errs, m.Validate(1))...)
 }
+
+// inputs returns what the model is shown.
+func (s Spec) inputs() inputs { return inputs{s.FeatureMap, s.InputScale} }
 
 // mechanism returns the mechanism that the spec describes for clients of n
 // records.

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/audit"
 	"proactivedp/data"
+	"proactivedp/data/hog"
 	"proactivedp/dp"
 	"proactivedp/experiments"
 	"proactivedp/plan"
@@ -32,6 +33,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"schedule":     oneOf(scheduleNames()...),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
+		"features":     oneOf(hog.Prefix),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
 		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
 		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),

@@ -29,7 +29,7 @@ func usage(err error) error {
 // developer where an error is from, and a user of the program nothing.
 var packages = []string{
 	"atomicfile", "audit", "checkpoint", "checkout", "cifar10", "claim", "clock", "closedform", "cpu", "data", "dp",
-	"experiments", "f32", "fetch", "gdp", "libsvm", "lockfile", "logreg",
+	"experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg",
 	"memory", "mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "rdp", "report", "rng", "root",
 	"sim", "softmax", "synth", "tradeoff", "train", "unpack",
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -92,9 +93,12 @@ var specFlags = []specFlag{
 	{"adapt", settingFlags, func(s *train.Spec) any { return &s.Adapt },
 		"clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or " +
 			"0: they do not; ε is of the sizes run"},
-	{"features", settingFlags, func(s *train.Spec) any { return &s.Features },
-		"number of features D of the data, in [1, 2147483646]; beyond it an index of a LIBSVM file is an error " +
-			"(default: the largest index, which (ε, δ) does not cover)"},
+	{"features", settingFlags, func(s *train.Spec) any { return &featuresFlag{&s.Features, &s.FeatureMap} },
+		"number of features D of the data, in [1, 2147483646], beyond which an index of a LIBSVM file is an error " +
+			"(default: the largest index, which (ε, δ) does not cover); or hog:CELL:BINS, histograms of oriented " +
+			"gradients in the place of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, 64]"},
+	{"input-scale", settingFlags, func(s *train.Spec) any { return &s.InputScale },
+		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"split", settingFlags, func(s *train.Spec) any { return &s.Split },
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
 			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},
@@ -127,6 +131,8 @@ func (t *trainFlags) add(cmd *cobra.Command, groups ...flagGroup) {
 			continue
 		}
 		switch p := f.field(&t.spec).(type) {
+		case pflag.Value:
+			flags.Var(p, f.name, f.usage)
 		case *string:
 			flags.StringVar(p, f.name, *p, f.usage)
 		case *int:
@@ -177,10 +183,18 @@ func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) 
 func flagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {
-		value, other := reflect.ValueOf(f.field(&spec)).Elem(), reflect.ValueOf(f.field(&usual)).Elem()
-		if !value.Equal(other) && !slices.Contains(stated, f.name) {
+		value, other := flagValue(f.field(&spec)), flagValue(f.field(&usual))
+		if value != other && !slices.Contains(stated, f.name) {
 			fmt.Fprintf(&text, " --%s %v", f.name, value)
 		}
 	}
 	return text.String()
+}
+
+// flagValue returns what the field of a flag holds.
+func flagValue(field any) any {
+	if v, ok := field.(pflag.Value); ok {
+		return v.String()
+	}
+	return reflect.ValueOf(field).Elem().Interface()
 }

@@ -18,8 +18,13 @@ func TestSpecFlagsAreTheFields(t *testing.T) {
 	var spec train.Spec
 	flags := map[any][]string{} // by the field's address
 	for _, f := range specFlags {
-		p := f.field(&spec)
-		flags[p] = append(flags[p], f.name)
+		fields := []any{f.field(&spec)}
+		if two, ok := fields[0].(*featuresFlag); ok {
+			fields = []any{two.columns, two.mapped}
+		}
+		for _, p := range fields {
+			flags[p] = append(flags[p], f.name)
+		}
 		if f.usage == "" {
 			t.Errorf("--%s has no help", f.name)
 		}
@@ -53,11 +58,13 @@ func TestFlagsTextIsRead(t *testing.T) {
 	}
 	spec := usual
 	spec.Clients, spec.Delay, spec.Loss, spec.Seed, spec.Holdout = 4, "unlimited", 0.25, 7, 10
-	const want = " --clients 4 --delay unlimited --loss 0.25 --holdout 10 --seed 7"
+	spec.FeatureMap, spec.InputScale = "hog:4:8", 0.5
+	const want = " --clients 4 --delay unlimited --loss 0.25 --features hog:4:8 --input-scale 0.5 --holdout 10 --seed 7"
 	if text := flagsText(spec, usual); text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
-	if text := flagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --holdout 10" {
+	if text := flagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --features hog:4:8 "+
+		"--input-scale 0.5 --holdout 10" {
 		t.Errorf("without what is stated otherwise: %q", text)
 	}
 }

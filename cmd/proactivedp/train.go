@@ -140,8 +140,8 @@ func trainAndReport(
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
-	if s.Features == 0 && cmd.Flags().Changed("features") {
-		errs = append(errs, errors.New("--features = 0, must be at least 1"))
+	if s.InputScale == 0 && cmd.Flags().Changed("input-scale") {
+		errs = append(errs, errors.New("--input-scale = 0, must be in [1e-6, 1e6]"))
 	}
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))

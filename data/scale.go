@@ -1,0 +1,43 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The range of Scaled.
+const (
+	MinInputScale = 1e-6
+	MaxInputScale = 1e6
+)
+
+// Scaled returns the records of d with every input multiplied by x, a constant in
+// [MinInputScale, MaxInputScale] that is not chosen by the data: the values of rows, or
+// of images the numbers that a model sees of their pixels. It shares all else with d. A
+// product that is not finite is an error.
+func (d *Dataset) Scaled(x float64) (*Dataset, error) {
+	if !(x >= MinInputScale && x <= MaxInputScale) {
+		return nil, fmt.Errorf("data: input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
+	}
+	out, fits := *d, true
+	scaled := func(values []float32, by func(v float64) float64) []float32 {
+		values = slices.Clone(values)
+		for i, v := range values {
+			values[i] = float32(by(float64(v)))
+			fits = fits && finite(values[i])
+		}
+		return values
+	}
+	if m := d.Images; m != nil {
+		images := *m
+		images.Std = scaled(m.Std, func(std float64) float64 { return std / x })
+		fits = fits && slices.Min(images.Std) > 0
+		out.Images = &images
+	} else {
+		out.Value = scaled(d.Value, func(v float64) float64 { return v * x })
+	}
+	if !fits {
+		return nil, fmt.Errorf("data: input scale = %v takes numbers of %s out of the range of float32", x, d.Name)
+	}
+	return &out, nil
+}

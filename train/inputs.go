@@ -1,0 +1,81 @@
+package train
+
+import (
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/data/hog"
+	"proactivedp/internal/memory"
+)
+
+// inputs says what a model is shown of the records, other than what was read: functions
+// of each record by itself, and so free of privacy cost.
+type inputs struct {
+	features string  // see Spec.FeatureMap
+	scale    float64 // see Spec.InputScale
+}
+
+// validate reports every problem that shows without the data.
+func (in inputs) validate() (errs []error) {
+	if in.features != "" {
+		if _, err := hog.Parse(in.features); err != nil {
+			errs = append(errs, fmt.Errorf("train: %w", err))
+		}
+	}
+	if in.scale != 0 && !(in.scale >= data.MinInputScale && in.scale <= data.MaxInputScale) {
+		errs = append(errs, fmt.Errorf("train: input scale = %v, must be in [%g, %g], or 0 for 1", in.scale,
+			data.MinInputScale, data.MaxInputScale))
+	}
+	return errs
+}
+
+// shown returns the data set as a model is shown it, made once: features, and then
+// scaled.
+func (s *Source) shown(in inputs) (*data.Dataset, error) {
+	if in == (inputs{}) {
+		return s.data, nil
+	}
+	if d := s.views[in]; d != nil {
+		return d, nil
+	}
+	d, err := s.view(in)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	s.views[in] = d
+	return d, nil
+}
+
+func (s *Source) view(in inputs) (*data.Dataset, error) {
+	if in.scale != 0 {
+		d, err := s.shown(inputs{features: in.features})
+		if err != nil {
+			return nil, err
+		}
+		if err := memory.Known().Check(4 * int64(len(d.Value))); err != nil {
+			return nil, fmt.Errorf("scaled inputs: %w", err)
+		}
+		return d.Scaled(in.scale)
+	}
+	m, err := hog.Parse(in.features)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.Known().Check(m.Bytes(s.data)); err != nil {
+		return nil, fmt.Errorf("features %v: %w", m, err)
+	}
+	return m.Apply(s.data)
+}
+
+// viewBytes is the memory of what models are shown, beside that of the data set.
+func (s *Source) viewBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes := int64(0)
+	for _, d := range s.views {
+		if d.Images == nil { // scaled images share their pixels
+			bytes += 4 * int64(len(d.Value))
+		}
+	}
+	return bytes
+}
