@@ -78,7 +78,7 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 
 // goOn resumes the run of a checkpoint, and reports.
 func (k *keepFlags) goOn(
-	cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, most memoryFlag, asJSON bool,
+	cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool,
 ) error {
 	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
 	if err != nil {
@@ -109,7 +109,7 @@ func (k *keepFlags) goOn(
 	if err := trace.check(cmd, p); err != nil {
 		return usage(err)
 	}
-	if err := p.Fits(perf, int64(most)); err != nil {
+	if err := p.Fits(perf, int64(where.memory)); err != nil {
 		return err
 	}
 	return trainAndReport(cmd, p, perf, k.keep(from), trace, asJSON)

@@ -20,6 +20,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/nearest"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -31,8 +32,17 @@ const dataEnv = "PROACTIVEDP_DATA"
 // standInSeed draws the synthetic data sets, the same for everybody.
 const standInSeed = 1
 
-// dataFlags says where data sets are found.
-type dataFlags struct{ dir string }
+// dataFlags says where data sets are found, and how much memory they may take.
+type dataFlags struct {
+	dir    string
+	memory memoryFlag
+}
+
+// addWithin gives cmd the flags --data-dir and --memory.
+func (f *dataFlags) addWithin(cmd *cobra.Command) {
+	f.add(cmd)
+	f.memory.add(cmd)
+}
 
 // add gives cmd the flag --data-dir.
 func (f *dataFlags) add(cmd *cobra.Command) {
@@ -43,7 +53,7 @@ func (f *dataFlags) add(cmd *cobra.Command) {
 
 // locator returns where to look. Messages and progress go to stderr.
 func (f *dataFlags) locator(cmd *cobra.Command) (fetch.Locator, error) {
-	l := fetch.Locator{Dir: f.dir, Progress: cmd.ErrOrStderr()}
+	l := fetch.Locator{Dir: f.dir, Memory: int64(f.memory), Progress: cmd.ErrOrStderr()}
 	if cmd.Flags().Changed("data-dir") {
 		if l.Dir == "" {
 			return l, usage(errors.New(`--data-dir = "", must name a folder`))
@@ -105,9 +115,21 @@ func obtain(ctx context.Context, name string, features int, l fetch.Locator) (*d
 		}
 	}
 	if synth.Is(name) {
-		return synth.Make(name, rng.New(standInSeed))
+		return standIn(name, l.Memory)
 	}
-	return libsvm.ParseFile(name, features)
+	return libsvm.ParseFileWithin(name, features, l.Memory)
+}
+
+// standIn draws a synthetic data set, if it fits the memory.
+func standIn(name string, limit int64) (*data.Dataset, error) {
+	n, err := synth.Bytes(name)
+	if err == nil {
+		err = memory.Given(limit).Check(n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data set %s: %w", name, err)
+	}
+	return synth.Make(name, rng.New(standInSeed))
 }
 
 // load returns the data set of a name or path, from where the flag says.

@@ -13,7 +13,6 @@ import (
 
 func newDelay() *cobra.Command {
 	var where dataFlags
-	var most memoryFlag
 	spec := experiments.DefaultDelaySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
@@ -69,7 +68,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if _, err := source.Prepare(spec.Train); err != nil {
 				return usage(err)
 			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(most)
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
 			r, err := spec.Compare(cmd.Context(), source, o)
 			if err != nil {
 				return err
@@ -83,9 +82,8 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	where.add(cmd)
+	where.addWithin(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
-	most.add(cmd)
 	f := cmd.Flags()
 	for _, name := range []string{"delay", "seed", "runner"} {
 		f.Lookup(name).Hidden = true // other flags list delays and count seeds, and only one runner has a clock

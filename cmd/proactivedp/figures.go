@@ -19,7 +19,6 @@ const quickScale = 0.05
 
 func newFigures() *cobra.Command {
 	var where dataFlags
-	var most memoryFlag
 	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0)}
 	var list, quick, standIn bool
 	cmd := &cobra.Command{
@@ -65,7 +64,7 @@ as they are, and goes on from there.`,
 			if err := errors.Join(o.Validate(), checkWorkers(o.Workers)); err != nil {
 				return usage(err)
 			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(most)
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
 			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
@@ -86,8 +85,7 @@ as they are, and goes on from there.`,
 			return nil
 		},
 	}
-	where.add(cmd)
-	most.add(cmd)
+	where.addWithin(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
 	countVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")

@@ -15,7 +15,6 @@ import (
 
 func newSearch() *cobra.Command {
 	var where dataFlags
-	var most memoryFlag
 	spec := experiments.PaperSearch("", "mnist")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand}
@@ -86,7 +85,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 					return usage(err)
 				}
 			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(most)
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
 			r, err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o)
 			if err != nil {
 				return err
@@ -98,9 +97,8 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	where.add(cmd)
+	where.addWithin(cmd)
 	flags.add(cmd, settingFlags)
-	most.add(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models,
 		"models to try, of "+strings.Join(train.ModelNames(), ", "))

@@ -20,7 +20,6 @@ func newTrain() *cobra.Command {
 	var asJSON, dryRun bool
 	var trace traceFlag
 	var keep keepFlags
-	var most memoryFlag
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -59,7 +58,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				return err
 			}
 			if keep.resume != "" {
-				return keep.goOn(cmd, &flags, where, perf, trace, most, asJSON)
+				return keep.goOn(cmd, &flags, where, perf, trace, asJSON)
 			}
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
 				return err
@@ -100,17 +99,16 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 				}
 				return f.WriteText(cmd.OutOrStdout())
 			}
-			if err := p.Fits(perf, int64(most)); err != nil {
+			if err := p.Fits(perf, int64(where.memory)); err != nil {
 				return err
 			}
 			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, asJSON)
 		},
 	}
-	where.add(cmd)
+	where.addWithin(cmd)
 	keep.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags, runFlags)
 	trace.add(cmd)
-	most.add(cmd)
 	f := cmd.Flags()
 	countVar(f, &perf.Workers, "workers", perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")

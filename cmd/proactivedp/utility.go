@@ -15,7 +15,6 @@ import (
 
 func newUtility() *cobra.Command {
 	var where dataFlags
-	var most memoryFlag
 	spec, clips := experiments.PaperUtilitySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	var asJSON bool
@@ -70,7 +69,7 @@ but for the step size of networks, as those of train.`,
 				return usage(err)
 			}
 			perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
-			if err := p.Fits(perf, int64(most)); err != nil {
+			if err := p.Fits(perf, int64(where.memory)); err != nil {
 				return err
 			}
 			r, err := spec.Graph(cmd.Context(), source, clips, perf, cmd.ErrOrStderr())
@@ -83,9 +82,8 @@ but for the step size of networks, as those of train.`,
 			return r.WriteText(cmd.OutOrStdout())
 		},
 	}
-	where.add(cmd)
+	where.addWithin(cmd)
 	flags.add(cmd, settingFlags, pointFlags)
-	most.add(cmd)
 	f := cmd.Flags()
 	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")

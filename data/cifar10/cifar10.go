@@ -29,6 +29,7 @@ const (
 	channels    = 3
 	pixels      = channels * side * side
 	recordBytes = 1 + pixels
+	labelBytes  = 4 // in memory
 )
 
 // Mean and Std return the mean and the standard deviation of p/255 over all

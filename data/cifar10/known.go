@@ -13,6 +13,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/fetch"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
 
@@ -87,6 +88,9 @@ type batch struct{ name, md5 string }
 func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	// Room for all of it, as the batches of the archive come in any order.
 	n := len(b.batches) * b.rows
+	if err := memory.Given(locator.Memory).Check(int64(n) * (pixels + labelBytes)); err != nil {
+		return nil, fmt.Errorf("cifar10: %w", err)
+	}
 	d := newSet(Name)
 	d.Train = n - b.rows
 	d.Label = make([]int32, n)

@@ -68,6 +68,9 @@ type Locator struct {
 	Cache string
 	// Offline forbids downloads.
 	Offline bool
+	// Memory is how many bytes the process may take when the data set is loaded, 0 for
+	// as many as there are (see internal/memory): a larger one is refused while it is read.
+	Memory int64
 	// Progress gets a line for each download, and how far it is: a bar on a terminal,
 	// elsewhere a line for each tenth; nil is silent.
 	Progress io.Writer

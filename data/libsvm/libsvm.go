@@ -30,6 +30,7 @@ import (
 	"strconv"
 
 	"proactivedp/data"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
 
@@ -39,7 +40,7 @@ const (
 	MaxIndex = math.MaxInt32 - 1
 	// MaxLine is the length of the longest line, in bytes.
 	MaxLine = 64 << 20
-	// MaxSize bounds rows plus stored entries, which take 12 and 8 bytes.
+	// MaxSize bounds rows plus stored entries.
 	MaxSize = 1 << 28
 )
 
@@ -70,22 +71,29 @@ func (e *ParseError) Error() string {
 // comment or its limits, if there are no rows or no indices, or if only one
 // label occurs; and with the reader's error if that fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
-	return parse(name, name, r, 0)
+	return parse(name, name, r, 0, 0)
 }
 
 // ParseFile parses the file at path, as Parse does; the data set's name is the
 // last element of path. Where features is not 0 it is the number of columns,
 // and larger indices are errors; it must be in [0, MaxIndex].
 func ParseFile(path string, features int) (*data.Dataset, error) {
+	return ParseFileWithin(path, features, 0)
+}
+
+// ParseFileWithin is ParseFile of a file that is refused when its rows take more memory,
+// beside what the process has, than limit bytes; 0 stands for as much as the process may
+// have, as for ParseFile.
+func ParseFileWithin(path string, features int, limit int64) (*data.Dataset, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("libsvm: %w", err)
 	}
 	defer f.Close()
-	return parse(filepath.Base(path), path, f, features)
+	return parse(filepath.Base(path), path, f, features, limit)
 }
 
-func parse(name, file string, r io.Reader, features int) (*data.Dataset, error) {
+func parse(name, file string, r io.Reader, features int, limit int64) (*data.Dataset, error) {
 	if features < 0 || features > MaxIndex {
 		return nil, fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", file, features, MaxIndex)
 	}
@@ -96,7 +104,7 @@ func parse(name, file string, r io.Reader, features int) (*data.Dataset, error) 
 		}
 		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
 	}
-	return newParser(name, file, features).parse(in)
+	return newParser(name, file, features, memory.Given(limit)).parse(in)
 }
 
 type parser struct {
@@ -109,11 +117,15 @@ type parser struct {
 	set      *data.Dataset
 	labels   []int32 // labels found so far, in order of appearance, at most two
 	spill    []byte  // holds a line that is longer than the reader's buffer
+	limit    memory.Limit
+	left     int64 // bytes of the limit that the rows may take
 }
 
 // newParser returns a parser of width features, or of any width if that is 0.
-func newParser(name, file string, features int) *parser {
+func newParser(name, file string, features int, limit memory.Limit) *parser {
 	p := &parser{
+		limit:    limit,
+		left:     limit.Left(),
 		file:     file,
 		maxIndex: MaxIndex,
 		maxLine:  MaxLine,
@@ -155,6 +167,9 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 		for errors.Is(err, bufio.ErrBufferFull) && len(p.spill) <= p.maxLine {
 			p.spill = append(p.spill, line...)
 			line, err = in.ReadSlice('\n')
+			if bad := p.fits(); bad != nil {
+				return nil, bad
+			}
 		}
 		p.spill = append(p.spill, line...)
 		line = p.spill
@@ -204,7 +219,22 @@ func (p *parser) row(line []byte) error {
 	if n := d.Len() + len(d.Index); n > p.maxSize {
 		return p.fault(0, "more than %d rows and entries", p.maxSize)
 	}
-	return nil
+	return p.fits()
+}
+
+// The bytes of a row, which has a label and an offset, and of an entry.
+const rowBytes, entryBytes = 12, 8
+
+// fits reports that what was read does not fit the memory. A slice that grows is there
+// twice, the second time longer by a quarter.
+func (p *parser) fits() error {
+	rows, entries := p.set.Len(), len(p.set.Index)
+	need := int64(rowBytes*rows+entryBytes*entries+cap(p.spill)) * 9 / 4
+	if need <= p.left {
+		return nil
+	}
+	return fmt.Errorf("libsvm: %s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s (%s)",
+		p.file, p.line, rows+entries, memory.ErrTooLittle, memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
 }
 
 // field returns the bounds of the next field of line from i on; they are equal

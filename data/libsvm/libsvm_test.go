@@ -19,6 +19,7 @@ import (
 	"testing/iotest"
 
 	"proactivedp/data"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
 
@@ -268,7 +269,7 @@ func TestLongLines(t *testing.T) {
 func TestLimits(t *testing.T) {
 	endless := func(text string) io.Reader { return iotest.DataErrReader(&repeater{text: text}) }
 
-	p := newParser("f", "f", 0)
+	p := newParser("f", "f", 0, memory.Known())
 	p.maxLine = 4 * unpack.BufferSize
 	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")),
 		unpack.BufferSize))
@@ -280,11 +281,36 @@ func TestLimits(t *testing.T) {
 		t.Errorf("an endless line took %d bytes", cap(p.spill))
 	}
 
-	p = newParser("f", "f", 0)
+	p = newParser("f", "f", 0, memory.Known())
 	p.maxSize = 1000
 	_, err = p.parse(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
 	if want := "libsvm: f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
 		t.Errorf("endless file: %v, want %s", err, want)
+	}
+}
+
+// What does not fit the memory is refused while it is read, before it is there: rows, and
+// a line that has no end.
+func TestMemoryIsBounded(t *testing.T) {
+	const room = 1 << 20
+	for what, text := range map[string][2]string{"rows": {"", "1 1:1\n0 1:1\n"}, "entries": {"0", " 1:1"}, "line": {"0", "  "}} {
+		p := newParser("f", "f", 0, memory.Given(1<<40))
+		p.left = room
+		_, err := p.parse(bufio.NewReaderSize(&repeater{rest: text[0], text: text[1]}, unpack.BufferSize))
+		held := rowBytes*cap(p.set.Label) + entryBytes*cap(p.set.Index) + cap(p.spill)
+		if !errors.Is(err, memory.ErrTooLittle) || held > room {
+			t.Errorf("endless %s: %v with %d bytes held, want %v within %d", what, err, held, memory.ErrTooLittle, room)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("1 1:1\n0 1:1\n"), 1000), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseFileWithin(path, 0, 1); !errors.Is(err, memory.ErrTooLittle) {
+		t.Errorf("in one byte: %v, want %v", err, memory.ErrTooLittle)
+	}
+	if _, err := ParseFileWithin(path, 0, 1<<40); err != nil {
+		t.Error(err)
 	}
 }
 

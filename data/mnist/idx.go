@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
 
@@ -56,11 +57,11 @@ func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
 	for _, part := range []struct {
 		what string
 		file io.Reader
-		add  func(*data.Dataset, io.Reader) error
+		add  func(*data.Dataset, io.Reader, memory.Limit) error
 	}{{"images", images, addImages}, {"labels", labels, addLabels}} {
 		in, err := unpack.Reader(part.file)
 		if err == nil {
-			err = part.add(d, in)
+			err = part.add(d, in, memory.Known())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("mnist: %s: %s: %w", name, part.what, err)
@@ -86,8 +87,11 @@ func finish(d *data.Dataset) error {
 	return nil
 }
 
-// addImages appends a file of images to d.
-func addImages(d *data.Dataset, r io.Reader) error {
+// labelBytes are those of a label as it is read and as it is kept.
+const labelBytes = 1 + 4
+
+// addImages appends a file of images to d, if they fit the limit.
+func addImages(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	var header [3]uint32
 	if err := readHeader(r, imagesMagic, header[:]); err != nil {
 		return err
@@ -103,6 +107,9 @@ func addImages(d *data.Dataset, r io.Reader) error {
 	if d.Features > 0 && (height != m.Height || width != m.Width) {
 		return fmt.Errorf("images of %d×%d pixels, must be %d×%d as those before", height, width, m.Height, m.Width)
 	}
+	if err := limit.Check(2 * int64(len(m.Pixels)+count*height*width)); err != nil { // twice as they grow
+		return err
+	}
 	pixels, err := readBytes(m.Pixels, r, count*height*width)
 	if err != nil {
 		return err
@@ -112,8 +119,8 @@ func addImages(d *data.Dataset, r io.Reader) error {
 	return nil
 }
 
-// addLabels appends a file of labels to d.
-func addLabels(d *data.Dataset, r io.Reader) error {
+// addLabels appends a file of labels to d, if they fit the limit.
+func addLabels(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	var header [1]uint32
 	if err := readHeader(r, labelsMagic, header[:]); err != nil {
 		return err
@@ -121,6 +128,9 @@ func addLabels(d *data.Dataset, r io.Reader) error {
 	count := int(header[0])
 	if count < 1 || count > MaxBytes {
 		return fmt.Errorf("%d labels, must be in [1, %d]", count, MaxBytes)
+	}
+	if err := limit.Check(2 * labelBytes * int64(d.Len()+count)); err != nil {
+		return err
 	}
 	text, err := readBytes(nil, r, count)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/fetch"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
 
@@ -32,6 +33,10 @@ func Sources() []string {
 	}
 }
 
+// loadedBytes is about what loading takes: all images of 28 × 28 pixels, twice as they
+// grow.
+const loadedBytes = 2 * (Train + Test) * (28*28 + labelBytes)
+
 // original is the database as published: the files of images and of labels of
 // the training set, then those of the test set. Checksums are of the content
 // without compression, which may differ between copies.
@@ -53,6 +58,10 @@ func original() database {
 // them and returns the training set followed by the test set. The locator says
 // where to look, and its errors can be told apart with errors.Is.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
+	// A file that does not fit is damaged; a database that does not is none.
+	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {
+		return nil, fmt.Errorf("mnist: %w", err)
+	}
 	return original().load(ctx, locator)
 }
 
@@ -85,7 +94,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 
 // add locates a file and appends it to d.
 func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *data.Dataset,
-	add func(*data.Dataset, io.Reader) error) error {
+	add func(*data.Dataset, io.Reader, memory.Limit) error) error {
 	rel := Name + "/" + f.name
 	var sources []string
 	for _, folder := range b.sources {
@@ -98,7 +107,7 @@ func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *dat
 			*d, *d.Images = set, images // drop what an earlier copy of the file gave
 			return unpack.File(path, func(r io.Reader) error {
 				sum := md5.New()
-				if err := add(d, io.TeeReader(r, sum)); err != nil {
+				if err := add(d, io.TeeReader(r, sum), memory.Given(locator.Memory)); err != nil {
 					return err
 				}
 				if got := hex.EncodeToString(sum.Sum(nil)); got != f.md5 {

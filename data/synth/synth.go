@@ -110,30 +110,47 @@ func Check(name string) error {
 // "synth-mnist:7000". An unknown name is an error that lists the names; so is a root
 // without a key.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
-	draw, err := find(name)
+	found, err := find(name)
 	if err != nil {
 		return nil, err
 	}
 	if err := root.Check(); err != nil {
 		return nil, fmt.Errorf("synth: data set = %q: %w", name, err)
 	}
-	d := draw(root)
+	d := found.draw(root)
 	d.Name = name
 	return d, nil
 }
 
-// find returns how the stand-in of this name is drawn.
-func find(name string) (func(*rng.Root) *data.Dataset, error) {
+// Bytes returns how much memory the stand-in of this name takes. An unknown name is an
+// error, as of Make.
+func Bytes(name string) (int64, error) {
+	found, err := find(name)
+	return found.bytes, err
+}
+
+// drawn is a stand-in that may be drawn.
+type drawn struct {
+	bytes int64
+	draw  func(*rng.Root) *data.Dataset
+}
+
+// The bytes of a row without its content, which are its label and its offset, and of an
+// entry.
+const rowBytes, entryBytes = 4 + 8, 4 + 4
+
+// find returns the stand-in of this name.
+func find(name string) (drawn, error) {
 	base, count, sized := strings.Cut(name, ":")
 	for _, s := range shapes() {
 		if s.name == name {
-			return func(root *rng.Root) *data.Dataset {
+			return drawn{int64(s.rows * (rowBytes + entryBytes*len(s.levels))), func(root *rng.Root) *data.Dataset {
 				d, _ := s.draw(root)
 				return d
-			}, nil
+			}}, nil
 		}
 		if s.name == base {
-			return nil, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name,
+			return drawn{}, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name,
 				base)
 		}
 	}
@@ -145,12 +162,14 @@ func find(name string) (func(*rng.Root) *data.Dataset, error) {
 		if sized {
 			// Text that is not a number becomes 0, which is too small.
 			if rows, _ = strconv.Atoi(count); rows < MinRows || rows > MaxRows {
-				return nil, fmt.Errorf("synth: %s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
+				return drawn{}, fmt.Errorf("synth: %s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
 			}
 		}
-		return func(root *rng.Root) *data.Dataset { return p.make(root, rows) }, nil
+		return drawn{int64(rows * (rowBytes + p.channels*p.side*p.side)), func(root *rng.Root) *data.Dataset {
+			return p.make(root, rows)
+		}}, nil
 	}
-	return nil, fmt.Errorf("synth: data set = %q, must be one of %q", name, Names())
+	return drawn{}, fmt.Errorf("synth: data set = %q, must be one of %q", name, Names())
 }
 
 // skew is the exponent of the level frequencies: the k-th most frequent level

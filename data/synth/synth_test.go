@@ -234,3 +234,24 @@ func BenchmarkPhishing(b *testing.B) {
 		Phishing(root)
 	}
 }
+
+// The bytes of a stand-in are those of its slices, whatever number of rows is asked for.
+func TestBytesAreThoseOfTheSlices(t *testing.T) {
+	for _, name := range []string{"synth-phishing", "synth-mushrooms", "synth-mnist:100", "synth-cifar10:77"} {
+		d, err := Make(name, rng.New(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(4*len(d.Label) + 4*len(d.Index) + 4*len(d.Value))
+		if d.Images != nil {
+			want += int64(len(d.Images.Pixels))
+		}
+		got, err := Bytes(name)
+		if err != nil || got != want+8*int64(d.Len()) {
+			t.Errorf("%s: %d bytes, %v, want %d", name, got, err, want+8*int64(d.Len()))
+		}
+	}
+	if _, err := Bytes("synth-mnist:0"); err == nil {
+		t.Error("no rows have bytes")
+	}
+}

@@ -134,6 +134,8 @@ func Text(n int64) string {
 	switch {
 	case n >= 10<<30:
 		return fmt.Sprintf("%.4g GiB", float64(n)/(1<<30))
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
 	default:
 		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
 	}
