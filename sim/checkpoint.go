@@ -205,6 +205,9 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	if err == nil {
 		err = state.check(&v.frame)
 	}
+	if err == nil {
+		err = v.checkUpdates(&state)
+	}
 	if err != nil {
 		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", err)
 	}

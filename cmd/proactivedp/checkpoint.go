@@ -96,9 +96,7 @@ func (k *keepFlags) goOn(
 	if err := k.place(); err != nil {
 		return err
 	}
-	spec := from.Spec
-	spec.Data = dataName
-	d, err := where.loadFor(cmd, spec)
+	d, err := where.loadAs(cmd, from.Spec, dataName)
 	if err != nil {
 		return err
 	}

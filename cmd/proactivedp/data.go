@@ -109,6 +109,14 @@ func allDataNames() []string { return slices.Concat(publishedNames(), synth.Name
 // obtain returns a data set: a published one by name, a synthetic one by name, or
 // a LIBSVM file by path, of as many features; 0: as many as it has.
 func obtain(ctx context.Context, name string, features int, l fetch.Locator) (*data.Dataset, error) {
+	d, err := found(ctx, name, features, l)
+	if errors.Is(err, memory.ErrTooLittle) {
+		err = fmt.Errorf("data set %s: %w", name, err)
+	}
+	return d, err
+}
+
+func found(ctx context.Context, name string, features int, l fetch.Locator) (*data.Dataset, error) {
 	for _, p := range catalogue() {
 		if p.name == name {
 			return p.load(ctx, l)
@@ -127,7 +135,7 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 		err = memory.Given(limit).Check(n)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("data set %s: %w", name, err)
+		return nil, err
 	}
 	return synth.Make(name, rng.New(standInSeed))
 }
@@ -144,12 +152,19 @@ func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error)
 // loadFor is load for a training by the spec. What that takes from the records beyond
 // what (ε, δ) covers is said of the data.
 func (f *dataFlags) loadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
+	return f.loadAs(cmd, spec, spec.Data)
+}
+
+// loadAs is loadFor where the data that the spec names are found under another name now.
+// What is said of them is what was said of those: the content of both is compared.
+func (f *dataFlags) loadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	l, err := f.locator(cmd)
 	if err != nil {
 		return nil, err
 	}
-	d, err := obtain(cmd.Context(), spec.Data, spec.Features, l)
+	d, err := obtain(cmd.Context(), name, spec.Features, l)
 	if err == nil {
+		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
 		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
 			func(note string) bool { return note == "" }), "; ")
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/libsvm"
 	"proactivedp/train"
 )
 
@@ -46,5 +49,38 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 		if (got == "") != (len(tt.want) == 0) || len(tt.want) > 0 && !strings.HasPrefix(got, "NOT covered by (ε, δ): ") {
 			t.Errorf("%s: %q", tt.name, got)
 		}
+	}
+}
+
+// A run that goes on with its data under another name says of them what it said before:
+// the content is the same, and synthetic rows stay so in a file.
+func TestDataUnderAnotherNameAreTheSame(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const first = "train --json --data synth-phishing --grad-computations 260"
+	d, err := standIn("synth-phishing", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create("rows.libsvm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := libsvm.Write(f, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var reports [2]train.Report
+	for i, line := range []string{first + " --checkpoint kept", "train --json --resume kept --data rows.libsvm"} {
+		if err := json.Unmarshal([]byte(printed(t, line)), &reports[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, is := reports[0], reports[1]
+	if !was.Synthetic || !is.Synthetic || is.DataNote != was.DataNote || is.ParamsSHA256 != was.ParamsSHA256 ||
+		is.Spec.Data != was.Spec.Data {
+		t.Errorf("%v, %q of %s, was %v, %q of %s", is.Synthetic, is.DataNote, is.Spec.Data, was.Synthetic, was.DataNote,
+			was.Spec.Data)
 	}
 }

@@ -4,13 +4,83 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"proactivedp/train"
 )
+
+// The first signal ends a training within two seconds while its checkpoint is being
+// written, too, and leaves the old checkpoint or the new one whole, and nothing beside it.
+func TestFirstSignalDuringACheckpoint(t *testing.T) {
+	const wide = "1 1:1 300000:1\n0 2:1\n1 3:1\n0 4:1\n1 5:1\n0 6:1\n1 7:1\n0 8:1\n1 9:1\n0 10:1\n"
+	dir := t.TempDir()
+	rows, kept := filepath.Join(dir, "wide.libsvm"), filepath.Join(dir, "run.checkpoint")
+	if err := os.WriteFile(rows, []byte(wide), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	begin := strings.Fields("train --checkpoint-every 1 --grad-computations 100000 --sample-size 1 --delta 1e-3 --data " +
+		rows + " --checkpoint " + kept)
+	before := 0
+	for try := range 4 {
+		args := begin
+		if try > 0 {
+			args = []string{"train", "--checkpoint-every", "1", "--resume", kept}
+		}
+		cmd := exec.Command("proactivedp", args...)
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		over := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+		// The first checkpoint is the one that it begins with, or from.
+		for written := ""; ; {
+			temps, err := filepath.Glob(filepath.Join(dir, ".run.checkpoint.*.tmp"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(temps) == 1 && written != "" && temps[0] != written {
+				break
+			}
+			if len(temps) == 1 {
+				written = temps[0]
+			}
+			if cmd.Process.Signal(syscall.Signal(0)) != nil {
+				t.Fatalf("it ended by itself: %s", out.String())
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		err := cmd.Wait()
+		over.Stop()
+		// Two seconds, and some for a machine that has much other work.
+		if took := time.Since(start); took > 8*time.Second || cmd.ProcessState.ExitCode() != exitFailure {
+			t.Errorf("it ended after %v with %v: %s", took, err, out.String())
+		}
+		c, err := train.OpenCheckpoint(kept)
+		if err != nil {
+			t.Fatalf("after %d updates: %v", before, err)
+		}
+		if c.Updates < before || c.Finished {
+			t.Errorf("%d updates in the checkpoint, there were %d; finished %v", c.Updates, before, c.Finished)
+		}
+		before = c.Updates
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+			t.Errorf("left behind: %v, %v", entries, err)
+		}
+	}
+}
 
 // The first signal ends the program within two seconds, whatever is under way: a
 // pipe that nobody opens, an accountant, a gradient of a large network.

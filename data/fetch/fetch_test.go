@@ -254,7 +254,7 @@ func TestOfflineMachineDoesNotWait(t *testing.T) {
 			start := time.Now()
 			_, err := l.Locate(t.Context(), toy(refused(t), refused(t), refused(t)))
 			wantKind(t, err, ErrUnavailable, "no connection")
-			if d := time.Since(start); d > time.Second {
+			if d := time.Since(start); d > 5*time.Second { // a second, and some for a busy machine
 				t.Errorf("took %v", d)
 			}
 		})

@@ -79,6 +79,7 @@ type File struct {
 	temp *os.File // nil once committed or discarded
 	name string
 	path string
+	sync func(dir string) error // syncFolder
 }
 
 // maxTries is how often Create takes another name because a sweep had the first
@@ -124,7 +125,7 @@ func Create(path string) (*File, error) {
 			temp.Close()
 			continue
 		}
-		f := &File{temp: temp, name: name, path: path}
+		f := &File{temp: temp, name: name, path: path, sync: syncFolder}
 		if old != nil { // the umask has taken bits that it had
 			if err := temp.Chmod(mode); err != nil {
 				f.Discard()
@@ -165,7 +166,7 @@ func (f *File) Commit() error {
 		return fmt.Errorf("atomicfile: %s: %w", f.path, err)
 	}
 	f.temp = nil
-	if err := syncFolder(filepath.Dir(f.path)); err != nil {
+	if err := f.sync(filepath.Dir(f.path)); err != nil {
 		return fmt.Errorf("atomicfile: %s is written, but may be lost if the machine fails now: %w", f.path, err)
 	}
 	return nil

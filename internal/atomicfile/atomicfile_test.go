@@ -229,6 +229,47 @@ func TestFileShowsItselfBeforeCommit(t *testing.T) {
 	holds(t, path, "whole")
 }
 
+// The folder is flushed after the file has its name, once, and a failure is said, with
+// the file in its place; before that nothing is flushed.
+func TestCommitSyncsTheFolderAfterTheRename(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := Write(path, put("old")); err != nil {
+		t.Fatal(err)
+	}
+	failure := errors.New("no power")
+	for _, fails := range []error{nil, failure} {
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synced := 0
+		f.sync = func(dir string) error {
+			synced++
+			if dir != filepath.Dir(path) {
+				t.Errorf("%s is flushed, want the folder of %s", dir, path)
+			}
+			holds(t, path, "new")
+			if left := names(t, dir); !slices.Equal(left, []string{"file"}) {
+				t.Errorf("flushed beside %v", left)
+			}
+			return errors.Join(fails, syncFolder(dir))
+		}
+		if _, err := io.WriteString(f, "new"); err != nil {
+			t.Fatal(err)
+		}
+		if synced != 0 {
+			t.Error("the folder is flushed before the file is in it")
+		}
+		if err := f.Commit(); !errors.Is(err, fails) || (err == nil) != (fails == nil) || synced != 1 {
+			t.Errorf("%d times flushed, %v, want once, %v", synced, err, fails)
+		}
+		holds(t, path, "new")
+	}
+	if err := syncFolder(filepath.Join(t.TempDir(), "none")); err != nil {
+		t.Errorf("a folder that cannot be read: %v", err)
+	}
+}
+
 func TestFileEndsOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	end := map[string]func(*File){
