@@ -196,6 +196,29 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	f32.AddNarrow(u, sum)
 }
 
+// roundingOfRelease is by how much a release may be longer than in exact arithmetic,
+// relative to its parts: each of its coordinates is rounded to float32 once.
+const roundingOfRelease = 1e-6
+
+// CheckRelease reports that u is no release of a round that has sampled so many records,
+// with noise from s: without the noise it is longer than C times the records. So another
+// σ is seen, wherever more than their gradients is left of the noise.
+func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
+	noise := make([]float32, len(u))
+	m.Noise(noise, s)
+	var rest2 float64
+	for j, n := range noise {
+		d := float64(u[j]) - float64(n)
+		rest2 += float64(d * d)
+	}
+	rest, most := math.Sqrt(rest2), float64(records)*m.ClipNorm
+	if slack := roundingOfRelease * (most + math.Sqrt(f32.SumSquares(u))); !(rest <= most+slack) {
+		return fmt.Errorf("dp: release: its norm is %.4g without the noise of σ = %v, must be at most %.4g, C for each of "+
+			"%d records", rest, m.NoiseMultiplier, most, records)
+	}
+	return nil
+}
+
 // Ledger is what one client has released so far, in order, equal rounds
 // counted together. The zero value is an empty ledger.
 type Ledger struct {

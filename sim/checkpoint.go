@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"proactivedp/rng"
 )
 
 // A checkpoint is a run's state in a file:
@@ -213,5 +215,30 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	}
 	v.setState(state)
 	v.failed = nil // a checkpoint is never of a run that has failed
+	return nil
+}
+
+// checkUpdates reports an update on its way, in a state that was read, which the
+// mechanism cannot have released. How many records a round has sampled is known unless
+// the client adapts, to times that are not kept.
+func (v *Virtual) checkUpdates(s *virtualState) error {
+	var ws Workspace
+	for i := range s.queue {
+		e := &s.queue[i]
+		if !e.kind.update() || v.cfg.Substitute != nil { // what that sends is not the mechanism's
+			continue
+		}
+		c, round := v.clients[e.client], int(e.number)
+		records := c.mech.DatasetSize
+		if c.adapt == 0 {
+			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), round)
+			ws.rows = c.mech.SampleOf(ws.rows[:0], c.mech.Sizes.At(round), &ws.sampling, &ws.sample)
+			records = len(ws.rows)
+		}
+		c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), round)
+		if err := c.mech.CheckRelease(e.vector.X, records, &ws.noise); err != nil {
+			return fmt.Errorf("event %d: the update of client %d in round %d: %w", i, c.id, round, err)
+		}
+	}
 	return nil
 }

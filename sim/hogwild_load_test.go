@@ -160,7 +160,7 @@ func (l load) run() error {
 		}
 	case !errors.Is(err, errPlanted) || !strings.Contains(err.Error(), who):
 		return fmt.Errorf("ended with %v, want %v of %q", err, errPlanted, who)
-	case l.end == isCancelled && ended-stopped.Load() > int64(5*time.Second): // a second, and some for a busy machine
+	case l.end == isCancelled && ended-stopped.Load() > int64(time.Second):
 		return fmt.Errorf("stopping took %v", time.Duration(ended-stopped.Load()))
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestUpdatesInFlightAreHeldAgainstTheNoise(t *testing.T) {
 		case inFlight == 0 && err != nil:
 			t.Errorf("a state without an update is refused: %v", err)
 		case inFlight > 0:
-			if states++; err != nil && strings.Contains(err.Error(), "without its noise") {
+			if states++; err != nil && strings.Contains(err.Error(), "without the noise") {
 				refused++
 			}
 		}

@@ -72,10 +72,12 @@ used. What --method says of such rounds stands beside the filter otherwise.
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.frontier = f.frontier || anyChanged(cmd, "csv", "png", "points")
-			if cmd.Flags().Changed("after") {
-				return f.replan(cmd)
-			}
-			return f.plan(cmd)
+			return f.legs.alone(func() error {
+				if cmd.Flags().Changed("after") {
+					return f.replan(cmd)
+				}
+				return f.plan(cmd)
+			})
 		},
 	}
 	f.add(cmd)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/lockfile"
 	"proactivedp/plan"
 )
 
@@ -48,12 +50,32 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
 		}
 	}
+	if cmd.Flags().Changed("root") && cmd.Flag("root").Value.String() == "" {
+		errs = append(errs, errors.New("--root = \"\", must name a root, such as seed:1"))
+	}
 	if err := refuseNoFile(cmd, "record"); err != nil || l.record == "" {
 		errs = append(errs, err)
 	} else {
 		errs = append(errs, atomicfile.Check(l.record))
 	}
 	return errors.Join(errs...)
+}
+
+// alone calls do while no other process plans with the record: of two who add a leg to
+// one, the second must see the first one's, or both would be the same run. What cannot be
+// locked is no record, and do says so.
+func (l *legFlags) alone(do func() error) error {
+	if info, err := os.Stat(l.record); l.record == "" || err == nil && !info.Mode().IsRegular() {
+		return do()
+	}
+	lock, err := lockfile.File(l.record)
+	switch {
+	case errors.Is(err, lockfile.ErrHeld):
+		return fmt.Errorf("--record: %w", err)
+	case err != nil:
+		return do()
+	}
+	return errors.Join(do(), lock.Release())
 }
 
 // keepFilter refuses to write over a filter that the new record would not go on with,

@@ -293,7 +293,9 @@ func TestLimits(t *testing.T) {
 // a line that has no end.
 func TestMemoryIsBounded(t *testing.T) {
 	const room = 1 << 20
-	for what, text := range map[string][2]string{"rows": {"", "1 1:1\n0 1:1\n"}, "entries": {"0", " 1:1"}, "line": {"0", "  "}} {
+	for what, text := range map[string][2]string{
+		"rows": {"", "1 1:1\n0 1:1\n"}, "entries": {"0", " 1:1"}, "line": {"0", "  "},
+	} {
 		p := newParser("f", "f", 0, memory.Given(1<<40))
 		p.left = room
 		_, err := p.parse(bufio.NewReaderSize(&repeater{rest: text[0], text: text[1]}, unpack.BufferSize))
