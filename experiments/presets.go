@@ -157,7 +157,7 @@ func realName(dataset string) string {
 // the data set's, or ridge logistic regression on phishing, under the names given.
 func settingOf(model, dataset string) setting {
 	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU),
-		cifarSetting(train.AlexNetDropout))
+		cifarSetting(train.AlexNetDropout), cifarSetting(train.ConvNet), mnistSetting(train.ConvNet))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
 	on := func(s setting) bool { return dataset == "" || s.train.Data == realName(dataset) }
 	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && on(s) })

@@ -9,9 +9,11 @@ import (
 	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/models/alexnet"
+	"proactivedp/models/convnet"
 	"proactivedp/models/lenet"
 	"proactivedp/models/logreg"
 	"proactivedp/models/softmax"
+	"proactivedp/nn"
 )
 
 // The models by name.
@@ -22,6 +24,7 @@ const (
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
+	ConvNet   = "convnet"      // a small convolutional network, which the paper does not have
 
 	AlexNetDropout = "alexnet-dropout" // the same with dropout behind its first two dense layers
 )
@@ -56,6 +59,13 @@ var modelKinds = []modelKind{
 	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
 	{AlexNet, "AlexNet", true, network(alexnet.New)},
 	{AlexNetDropout, "AlexNet with dropout", true, network(alexnet.NewDropout)},
+	{ConvNet, "small convolutional network", true, func(d *data.Dataset, _ int) (models.Model, error) {
+		p := d.Images
+		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {
+			return nil, mismatch(ConvNet, "images of sides that are multiples of 4", d)
+		}
+		return convnet.New(nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width}, d.Classes)
+	}},
 }
 
 // checkSparse refuses data that logistic regression cannot be trained on.
