@@ -3,13 +3,11 @@ package experiments
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -123,79 +121,31 @@ func (s SearchSpec) points() []train.Spec {
 	return out
 }
 
-// trial is how one run of a search ended.
-type trial struct {
-	Accuracy float64 `json:"accuracy"` // accuracy on the held-out records; 0 if the run diverged
-	Rows     int     `json:"rows"`     // how many records were held out
-	Diverged bool    `json:"diverged"`
-}
-
-type trialSpec struct {
-	Kind  string     `json:"kind"`
-	Train train.Spec `json:"train"`
-	Data  string     `json:"data_sha256"`
-}
-
-func trialCell(spec train.Spec, source *train.Source) cell {
-	return cell{
-		spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
-		code:    spec.CodeVersion(),
-		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, 1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
-			if errors.Is(err, models.ErrDiverged) {
-				return &trial{Rows: p.Test.Len(), Diverged: true}, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			return &trial{Accuracy: p.Judge()(r.Params), Rows: p.Test.Len()}, nil
-		},
-		check: func(text json.RawMessage) error {
-			t, err := decode[trial](text)
-			if err == nil && t.Rows != spec.Holdout {
-				err = fmt.Errorf("experiments: finished cell: %d rows, must be %d", t.Rows, spec.Holdout)
-			}
-			return err
-		},
-	}
-}
-
 // found is a point of a search with its trials, one a seed.
 type found struct {
 	spec     train.Spec
-	trials   []trial
+	trials   []Trial
 	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
 // search runs the grid.
 func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (all []found, computed int, err error) {
-	var cells []cell
+	var specs []train.Spec
 	points := s.points()
 	for _, spec := range points {
 		for seed := range s.Seeds {
 			spec.Seed = uint64(seed + 1)
-			cells = append(cells, trialCell(spec, source))
+			specs = append(specs, spec)
 		}
 	}
-	results, computed, err := g.run(ctx, cells)
+	trials, computed, err := g.trials(ctx, specs, source)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i, spec := range points {
-		f := found{spec: spec}
+		f := found{spec: spec, trials: trials[i*s.Seeds : (i+1)*s.Seeds]}
 		var accuracy []float64
-		for _, text := range results[i*s.Seeds : (i+1)*s.Seeds] {
-			t, err := decode[trial](text)
-			if err != nil {
-				return nil, 0, err
-			}
-			f.trials = append(f.trials, t)
+		for _, t := range f.trials {
 			accuracy = append(accuracy, t.Accuracy)
 		}
 		f.mean, f.sd = meanSD(accuracy)

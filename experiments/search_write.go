@@ -164,7 +164,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 	return p.String()
 }
 
-func diverged(trials []trial) int {
+func diverged(trials []Trial) int {
 	n := 0
 	for _, t := range trials {
 		if t.Diverged {

@@ -156,7 +156,7 @@ memory          %s at the most, estimated
 		report.Data(f.Spec.Data, f.Synthetic, f.DataNote),
 		f.Rounds, decimal.Many(f.Updates, "update"), decimal.Many(f.GradComps, "gradient"), f.Remainder,
 		f.TotalFLOPs, f.FLOPs, f.Parameters,
-		duration(f.Seconds), f.Computing, f.Speed,
+		report.Duration(f.Seconds), f.Computing, f.Speed,
 		mebibytes(f.MemoryBytes))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, part := range f.Memory {
@@ -175,11 +175,3 @@ memory          %s at the most, estimated
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20)) }
-
-func duration(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	if d >= time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%.3g s", seconds)
-}

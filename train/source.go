@@ -63,6 +63,7 @@ type dealt struct {
 	seed      uint64
 	split     string
 	holdout   int
+	fold      int
 	partition data.Partition
 	clients   int
 	inputs    inputs
@@ -85,7 +86,7 @@ func (d deal) of(set *data.Dataset) deal {
 
 // deal splits the data and deals the training rows to the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{spec.Seed, spec.Split, spec.Holdout, partition, spec.Clients, spec.inputs()}
+	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
 	if s.data.Train > 0 && partition == data.Replicate {
 		key.seed = 0 // no seed decides such a deal
 	}
@@ -110,7 +111,7 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 		return deal{}, err
 	}
 	if spec.Holdout > 0 {
-		if train, test, err = holdOut(train, spec.Holdout); err != nil {
+		if train, test, err = holdOut(train, spec.Holdout, spec.Fold); err != nil {
 			return deal{}, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/rng"
 )
 
 // A source prepares each spec once, and what specs have in common is in memory
@@ -97,5 +98,40 @@ func TestNoDataSetIsAnError(t *testing.T) {
 		if err == nil || err.Error() != "train: no data set" {
 			t.Errorf("%s: %v", by, err)
 		}
+	}
+}
+
+// The folds hold out disjoint rows, as many each, spread over all; more than there are
+// are refused.
+func TestFolds(t *testing.T) {
+	spec := smallSpec()
+	spec.Holdout = 30
+	whole, _, err := spec.SplitRows(drawn(), rng.New(spec.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]bool{}
+	folds := whole.Len() / spec.Holdout
+	for fold := 1; fold <= folds; fold++ {
+		rest, held, err := holdOut(whole, spec.Holdout, fold)
+		if err != nil || held.Len() != spec.Holdout || rest.Len() != whole.Len()-spec.Holdout {
+			t.Fatalf("fold %d: %d rows held out, %d left, error %v", fold, held.Len(), rest.Len(), err)
+		}
+		if held.Rows[0] > whole.Rows[folds] || held.Rows[spec.Holdout-1] < whole.Rows[whole.Len()*9/10] {
+			t.Errorf("fold %d is not spread over the rows: from %d to %d", fold, held.Rows[0], held.Rows[spec.Holdout-1])
+		}
+		for _, row := range held.Rows {
+			if seen[row] || slices.Contains(rest.Rows, row) {
+				t.Fatalf("fold %d: row %d is held out twice, or trained on", fold, row)
+			}
+			seen[row] = true
+		}
+	}
+	if _, _, err := holdOut(whole, spec.Holdout, folds+1); err == nil {
+		t.Errorf("fold %d of %d is no error", folds+1, folds)
+	}
+	spec.Holdout, spec.Fold = 0, 1
+	if err := spec.Validate(); err == nil {
+		t.Error("a fold of no rows is no error")
 	}
 }

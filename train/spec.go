@@ -82,6 +82,7 @@ type Spec struct {
 
 	Delta      float64 `json:"delta"`             // δ of every statement, in (0, 1); 0: 1/N_c
 	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
+	Fold       int     `json:"fold,omitempty"`    // from 1 on: the rows held out are spread evenly, for each fold others
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
 	// Run is the number of the release among those of the seed. Every run has samples,
@@ -229,6 +230,10 @@ func (s Spec) Validate() error {
 	if s.Holdout < 0 {
 		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
 	}
+	if s.Fold < 0 || s.Fold > 0 && s.Holdout == 0 {
+		errs = append(errs, fmt.Errorf("train: fold = %d with holdout = %d, must be at least 0, and 0 where no rows are "+
+			"held out", s.Fold, s.Holdout))
+	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
 			"training then has its own", s.Run))
@@ -294,14 +299,31 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// holdOut parts the last n training rows, to judge by, from the rest, to train on.
-func holdOut(train data.Subset, n int) (rest, held data.Subset, err error) {
-	cut := train.Len() - n
-	if cut < 1 {
+// holdOut parts n training rows, to judge by, from the rest, to train on. They are the
+// last ones in fold 0; in fold i ≥ 1 every k-th from place i-1 on, k being how many
+// times n fits into the rows.
+func holdOut(train data.Subset, n, fold int) (rest, held data.Subset, err error) {
+	if n >= train.Len() {
 		return rest, held, fmt.Errorf("train: holdout = %d, must be below the %d training rows", n, train.Len())
 	}
-	return data.Subset{Data: train.Data, Rows: train.Rows[:cut:cut]},
-		data.Subset{Data: train.Data, Rows: train.Rows[cut:]}, nil
+	every := train.Len() / n
+	if fold > every {
+		return rest, held, fmt.Errorf("train: fold = %d, must be at most %d: so many times %d rows are in %d", fold, every, n,
+			train.Len())
+	}
+	rest, held = data.Subset{Data: train.Data}, data.Subset{Data: train.Data}
+	for place, row := range train.Rows {
+		out := place >= train.Len()-n
+		if fold > 0 {
+			out = place%every == fold-1 && place/every < n
+		}
+		if out {
+			held.Rows = append(held.Rows, row)
+		} else {
+			rest.Rows = append(rest.Rows, row)
+		}
+	}
+	return rest, held, nil
 }
 
 // Run trains and returns the result as package sim has it. observe may be nil.

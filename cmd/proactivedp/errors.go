@@ -30,8 +30,8 @@ func usage(err error) error {
 var packages = []string{
 	"atomicfile", "audit", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
 	"cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg", "memory",
-	"mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "rdp", "report", "rng", "root",
-	"sim", "softmax", "synth", "tradeoff", "train", "unpack",
+	"mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "propose", "rdp", "report", "rng",
+	"root", "sim", "softmax", "synth", "tradeoff", "train", "unpack",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error

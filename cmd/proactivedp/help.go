@@ -29,7 +29,7 @@ func groupCommands(root *cobra.Command) {
 		switch c.Name() {
 		case "plan", "account", "calibrate", "tradeoff", "audit":
 			c.GroupID = "privacy"
-		case "train", "delay", "utility", "search":
+		case "propose", "train", "delay", "utility", "search":
 			c.GroupID = "training"
 		case "figures", "tables":
 			c.GroupID = "paper"
@@ -47,7 +47,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "holdout"}},
+	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "holdout", "fold"}},
 	{"Model and steps", []string{
 		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size",
 	}},

@@ -107,6 +107,8 @@ var specFlags = []specFlag{
 	{"holdout", settingFlags, func(s *train.Spec) any { return &s.Holdout },
 		"keep this many training rows, the last ones, from training and judge by them, not by " +
 			"the test set; at least 1"},
+	{"fold", settingFlags, func(s *train.Spec) any { return &s.Fold },
+		"which rows --holdout keeps, at least 0: 0 the last ones; 1, 2 and so on each as many others, spread evenly"},
 	{"seed", pointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", runFlags, func(s *train.Spec) any { return &s.SeedFromOS },
@@ -125,27 +127,38 @@ type trainFlags struct {
 
 // add gives cmd the flags of the groups.
 func (t *trainFlags) add(cmd *cobra.Command, groups ...flagGroup) {
-	flags := cmd.Flags()
 	for _, f := range specFlags {
-		if !slices.Contains(groups, f.group) {
-			continue
+		if slices.Contains(groups, f.group) {
+			t.addFlag(cmd.Flags(), f)
 		}
-		switch p := f.field(&t.spec).(type) {
-		case pflag.Value:
-			flags.Var(p, f.name, f.usage)
-		case *string:
-			flags.StringVar(p, f.name, *p, f.usage)
-		case *int:
-			countVar(flags, p, f.name, *p, f.usage)
-		case *uint64:
-			flags.Uint64Var(p, f.name, *p, f.usage)
-		case *float64:
-			flags.Float64Var(p, f.name, *p, f.usage)
-		case *bool:
-			flags.BoolVar(p, f.name, *p, f.usage)
-		}
-		t.names = append(t.names, f.name)
 	}
+}
+
+// addNamed gives cmd the flags of these names.
+func (t *trainFlags) addNamed(cmd *cobra.Command, names ...string) {
+	for _, f := range specFlags {
+		if slices.Contains(names, f.name) {
+			t.addFlag(cmd.Flags(), f)
+		}
+	}
+}
+
+func (t *trainFlags) addFlag(flags *pflag.FlagSet, f specFlag) {
+	switch p := f.field(&t.spec).(type) {
+	case pflag.Value:
+		flags.Var(p, f.name, f.usage)
+	case *string:
+		flags.StringVar(p, f.name, *p, f.usage)
+	case *int:
+		countVar(flags, p, f.name, *p, f.usage)
+	case *uint64:
+		flags.Uint64Var(p, f.name, *p, f.usage)
+	case *float64:
+		flags.Float64Var(p, f.name, *p, f.usage)
+	case *bool:
+		flags.BoolVar(p, f.name, *p, f.usage)
+	}
+	t.names = append(t.names, f.name)
 }
 
 // given returns the values of the flags that were given, by name.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // These words stand in the place of a number where there is none.
@@ -31,4 +32,13 @@ func Share(part float64) string {
 		return fmt.Sprintf("%.1f %%", 100*part)
 	}
 	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+// Duration writes seconds as a time, from a minute on in minutes.
+func Duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.3g s", seconds)
 }

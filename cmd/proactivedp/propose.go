@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/data"
+	"proactivedp/experiments"
+	"proactivedp/internal/lockfile"
+	"proactivedp/propose"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// What --probe may be beside the name of a data set.
+const (
+	probeOwn       = string(propose.Own)
+	probeSynthetic = "synthetic"
+)
+
+func newPropose() *cobra.Command {
+	var where dataFlags
+	var most memoryFlag
+	flags := trainFlags{spec: train.DefaultSpec()}
+	r := propose.DefaultRequest(flags.spec, 0)
+	var probe, out string
+	var asJSON bool
+	workers := runtime.GOMAXPROCS(0)
+	cmd := &cobra.Command{
+		Use:   "propose",
+		Short: "Propose complete settings for a privacy budget, with the accuracy that they will reach",
+		Long: `Search sample size, rounds, noise, clipping norm and step sizes for a target epsilon,
+or for the least ε that gives a target accuracy, and rank complete settings: each with
+its predicted accuracy and an interval, the certified ε of a record and of a client,
+and what it costs. Nothing private is trained.
+
+Accuracy is predicted by proxies: trainings with s and σ times f and η₀ over f, in as many
+rounds, that have the steps of the whole one and cost f of it. They are judged by
+training rows that they hold out, never by the test set.
+
+A proxy is nearly without noise. --probe says what proxies look at: own, the data itself,
+is the default for the named sets, which are public; for a file of yours it is synthetic,
+data drawn like the named set that is most like it, or a named set by its name. Then
+the predicted accuracy is that of the set looked at.
+
+--out keeps finished proxies, from which an interrupted command goes on. The exit status
+is 1 if no setting is predicted to do what is asked.`,
+		Example: `  proactivedp propose --data phishing --epsilon 0.15
+  proactivedp propose --data mnist --clients 1 --epsilon 0.105 --out out/propose-mnist
+  proactivedp propose --data mushrooms --target-accuracy 0.98
+  proactivedp propose --data my.libsvm --features 68 --epsilon 1 --probe phishing`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
+				return err
+			}
+			r.Base = flags.spec
+			zeros := refuseZeros(cmd, allowed{"epsilon", epsilonRange()}, allowed{"target-accuracy", "in (0, 1)"})
+			probed, probing, err := probeFor(r.Base.Data, probe)
+			if err := checkTrain(cmd, r.Base, distinct([]error{zeros, r.Validate(), err}), workers); err != nil {
+				return err
+			}
+			d, err := where.loadFor(cmd, r.Base)
+			if err != nil {
+				return err
+			}
+			o := propose.Options{Data: train.NewSource(d), Probing: probing, Perf: sim.Perf{Workers: workers}}
+			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+			if out != "" {
+				o.Trials.Folder = filepath.Join(out, ".cells")
+			}
+			o.Probe = o.Data
+			if probing != propose.Own {
+				if probed == probeSynthetic {
+					probed = likest(d)
+				}
+				p, err := where.load(cmd, probed)
+				if err != nil {
+					return err
+				}
+				o.Probe = train.NewSource(p)
+			}
+			var answer *propose.Report
+			search := func() (err error) {
+				answer, err = propose.Propose(cmd.Context(), r, o)
+				return err
+			}
+			if out == "" {
+				err = search()
+			} else {
+				err = lockfile.InFolder(out, search)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), answer)
+			}
+			return answer.WriteText(cmd.OutOrStdout())
+		},
+	}
+	where.add(cmd)
+	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
+		"delta", "seed")
+	most.add(cmd)
+	f := cmd.Flags()
+	f.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
+		" (default: the least that --target-accuracy needs)")
+	f.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
+	f.StringVar(&probe, "probe", "", "what proxies look at: own, synthetic or the `name` of a public data set "+
+		"(default: own for named sets, synthetic for a file)")
+	f.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
+		"the number of clients")
+	countVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100]")
+	countVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100]")
+	f.StringVar(&out, "out", "", "`folder` that keeps finished proxies (default: none)")
+	countVar(f, &workers, "workers", workers, "proxies at the same time, at least 1; never changes the result")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func epsilonRange() string {
+	return fmt.Sprintf("in [%g, %g]", propose.MinEpsilon, float64(propose.MaxEpsilon))
+}
+
+// probeFor returns what proxies look at for a data set and what was asked for, "" being
+// the default: what is not the data is the name of a set, or synthetic.
+func probeFor(dataset, asked string) (probed string, p propose.Probing, err error) {
+	switch {
+	case asked == "" && ownFile(dataset):
+		return probeSynthetic, propose.Other, nil
+	case asked == "", asked == dataset:
+		return dataset, propose.Own, nil
+	case asked == probeOwn && ownFile(dataset):
+		return "", "", errors.New("--probe = own: proxies are nearly without noise and would give away the records of " +
+			"the file; must be synthetic or the name of a public data set")
+	case asked == probeOwn:
+		return dataset, propose.Own, nil
+	case asked == probeSynthetic && !ownFile(dataset):
+		return "synth-" + strings.TrimPrefix(dataset, "synth-"), propose.Other, nil
+	case asked == probeSynthetic:
+		return asked, propose.Other, nil
+	case ownFile(asked):
+		return "", "", fmt.Errorf("--probe = %q, must be own, synthetic or one of %s", asked, strings.Join(allDataNames(),
+			", "))
+	}
+	return asked, propose.Other, checkData(asked)
+}
+
+// likest returns the drawn data set with about as many features as the data: with 68 or
+// with 112.
+func likest(d *data.Dataset) string {
+	if d.Features <= 90 {
+		return "synth-phishing"
+	}
+	return "synth-mushrooms"
+}

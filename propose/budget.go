@@ -1,0 +1,139 @@
+package propose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/train"
+)
+
+// Noise multipliers that are tried with each number of rounds. What a step is worth hangs
+// on s√T/σ alone while σ is above about 2, where sampling has amplified all that it can;
+// a smaller σ costs fewer gradients for less signal, a larger one more gradients for the
+// same.
+var triedNoise = []float64{1, 2, 4}
+
+// outlay is how a budget is laid out: sample size, rounds and noise multiplier.
+type outlay struct {
+	size, rounds int     // of a client
+	sigma        float64 // the least that the budget allows
+	kind         kind
+}
+
+// kind says how an outlay was chosen, whatever the budget.
+type kind struct {
+	rounds int     // of a client
+	noise  float64 // about the noise multiplier
+}
+
+// kinds returns those that are tried.
+func (s *searcher) kinds() []kind {
+	var all []kind
+	for _, rounds := range s.Rounds {
+		for _, noise := range triedNoise {
+			all = append(all, kind{rounds / s.base.Clients, noise})
+		}
+	}
+	slices.SortFunc(all, func(a, b kind) int {
+		return cmp.Or(cmp.Compare(a.rounds, b.rounds), cmp.Compare(a.noise, b.noise))
+	})
+	return slices.Compact(all)
+}
+
+// outlays returns how ε can be laid out in these kinds, the fewest gradients first.
+// None is an *Infeasible error.
+func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) ([]outlay, error) {
+	laid := make([]outlay, len(kinds))
+	errs := make([]error, len(kinds))
+	var wait sync.WaitGroup
+	for i, k := range kinds {
+		wait.Go(func() { laid[i], errs[i] = s.layOut(ctx, epsilon, k) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	laid = slices.DeleteFunc(laid, func(l outlay) bool { return l.size == 0 })
+	if len(laid) == 0 {
+		return nil, s.tooPrivate(ctx, epsilon)
+	}
+	slices.SortStableFunc(laid, func(a, b outlay) int { return cmp.Compare(a.size*a.rounds, b.size*b.rounds) })
+	return slices.CompactFunc(laid, func(a, b outlay) bool { return a.size == b.size && a.rounds == b.rounds }), nil
+}
+
+// layOut returns the sample size for about the noise multiplier of the kind, and the
+// least noise multiplier that it needs; a size of 0 if not even one record a round fits.
+func (s *searcher) layOut(ctx context.Context, epsilon float64, k kind) (outlay, error) {
+	l := outlay{rounds: k.rounds, kind: k}
+	if least, err := s.leastCost(ctx, k); err != nil || least > epsilon {
+		return l, err
+	}
+	c, err := s.calibrate(ctx, plan.Target{Epsilon: epsilon, Sigma: k.noise, Steps: k.rounds * s.copies})
+	if c == nil {
+		return l, err
+	}
+	size := min(int(math.Round(c.SampleRate*float64(s.records))), s.records)
+	if size < 1 {
+		return l, nil
+	}
+	c, err = s.calibrate(ctx, plan.Target{
+		Epsilon: epsilon, SampleRate: float64(size) / float64(s.records), Steps: k.rounds * s.copies,
+	})
+	if c == nil {
+		return l, err
+	}
+	l.size, l.sigma = size, c.Sigma
+	return l, nil
+}
+
+// calibrate solves for what the target leaves open, certified; nil if nothing meets it.
+func (s *searcher) calibrate(ctx context.Context, t plan.Target) (*plan.Calibration, error) {
+	t.Delta, t.Sampling, t.Adjacency = s.delta, dp.Poisson, dp.AddOrRemove
+	c, err := plan.Calibrate(ctx, t, pld.Accountant{}, nil)
+	if _, infeasible := errors.AsType[*plan.Infeasible](err); infeasible {
+		return nil, nil
+	}
+	return c, err
+}
+
+// of returns the spec with the outlay.
+func (l outlay) of(spec train.Spec) train.Spec {
+	spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = strconv.Itoa(l.size), l.size*l.rounds, l.sigma
+	return spec
+}
+
+// leastCost returns the certified ε of samples of one record.
+func (s *searcher) leastCost(ctx context.Context, k kind) (float64, error) {
+	b, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{{
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: k.noise, Rate: 1 / float64(s.records),
+		Count: k.rounds * s.copies,
+	}}, s.delta)
+	return b.EpsilonUpper, err
+}
+
+// tooPrivate is the error of an ε within which not one record a round fits.
+func (s *searcher) tooPrivate(ctx context.Context, epsilon float64) error {
+	least := math.Inf(1)
+	for _, k := range s.kinds() {
+		cost, err := s.leastCost(ctx, k)
+		if err != nil {
+			return err
+		}
+		least = min(least, cost)
+	}
+	return &Infeasible{
+		Reason: fmt.Sprintf("within ε = %s no round can sample even one of the %d records of a client, at σ about %g or "+
+			"less", decimal.Exactly(epsilon), s.records, slices.Max(triedNoise)),
+		Remedies: []string{"allow ε = " + decimal.Up(least, 3)},
+	}
+}

@@ -1,0 +1,142 @@
+package propose
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/train"
+)
+
+// Point is the best setting of a frontier at one ε and about one noise multiplier: what
+// another budget would buy.
+type Point struct {
+	Epsilon   float64 `json:"epsilon"` // target epsilon
+	Gradients int     `json:"gradients"`
+	Prediction
+	Setting train.Spec `json:"setting"`
+	noise   float64    // about its noise multiplier
+}
+
+// ladder are the ε of a frontier, over the target epsilon.
+var ladder = []float64{0.25, 0.5, 1, 2, 4}
+
+// frontier returns the points around ε: settings like the best there, with the noise
+// multipliers that are tried, the smallest ε first and the fewest gradients of each.
+func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidate) ([]Point, error) {
+	var all []*candidate
+	var at []float64
+	for _, step := range ladder {
+		eps := digits(step*epsilon, 6)
+		if eps < MinEpsilon || eps > MaxEpsilon {
+			continue
+		}
+		there, err := s.like(ctx, eps, best)
+		if err != nil {
+			return nil, err
+		}
+		for range there {
+			at = append(at, eps)
+		}
+		all = append(all, there...)
+	}
+	spread := s.spread(all)
+	points := make([]Point, len(all))
+	for i, c := range all {
+		points[i] = Point{Epsilon: at[i], Gradients: c.gradients(), Prediction: s.prediction(c, spread),
+			Setting: c.spec, noise: c.outlay.kind.noise}
+	}
+	return points, nil
+}
+
+// like returns settings like a candidate for another ε, the best stride for each noise
+// multiplier that is tried; none if the ε is too small for any.
+func (s *searcher) like(ctx context.Context, epsilon float64, c *candidate) ([]*candidate, error) {
+	var kinds []kind
+	for _, noise := range triedNoise {
+		kinds = append(kinds, kind{c.outlay.kind.rounds, noise})
+	}
+	laid, err := s.outlays(ctx, epsilon, kinds)
+	if _, infeasible := isInfeasible(err); infeasible {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []*candidate
+	for _, l := range laid {
+		var tried []*candidate
+		for _, st := range c.stride.near() {
+			tried = append(tried, s.candidate(l, st))
+		}
+		if tried, err = s.rung(ctx, tried, 1, coarseness, 1); err != nil {
+			return nil, err
+		}
+		out = append(out, tried...)
+	}
+	if err := s.try(ctx, out, s.Seeds, coarseness); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(out, func(a, b *candidate) int { return a.gradients() - b.gradients() })
+	return out, nil
+}
+
+// The ε that are looked at for a target accuracy alone: scoutedEpsilon over 64 to 4 times
+// that, in factors of √2. Settings are searched for at scoutedEpsilon.
+const (
+	scoutedEpsilon = 1
+	leastStep      = -12
+	mostStep       = 4
+)
+
+// leastEpsilon returns the smallest of the ε that is predicted to give the target
+// accuracy, which is taken to grow with ε, and settings there.
+func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, error) {
+	found, err := s.search(ctx, scoutedEpsilon, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	enough := map[int][]*candidate{}
+	at := func(step int) float64 { return digits(scoutedEpsilon*math.Exp2(float64(step)/2), 3) }
+	best := 0.0
+	n := mostStep - leastStep + 1
+	reached := sort.Search(n, func(i int) bool {
+		if err != nil {
+			return false
+		}
+		var there []*candidate
+		if there, err = s.like(ctx, at(leastStep+i), found[0]); err != nil || len(there) == 0 {
+			return false
+		}
+		accuracy := slices.MinFunc(there, byAccuracy).accuracy
+		best, enough[i] = max(best, accuracy), there
+		return accuracy >= s.TargetAccuracy
+	})
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case reached == n:
+		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy up to ε = %s is %.4f, below %s",
+			decimal.Exactly(at(mostStep)), best, decimal.Exactly(s.TargetAccuracy))}
+	}
+	return at(leastStep + reached), enough[reached], nil
+}
+
+// tooAccurate is the error of a target accuracy that no setting at ε is predicted to
+// reach.
+func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
+	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %.4f, below %s",
+		decimal.Exactly(epsilon), best, decimal.Exactly(s.TargetAccuracy))}
+	e.Remedies = append(e.Remedies, "lower the target accuracy to "+decimal.Down(best, 3))
+	for _, p := range points {
+		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
+			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %.4f is predicted", decimal.Exactly(p.Epsilon),
+				p.Accuracy))
+			break
+		}
+	}
+	return e
+}

@@ -1,0 +1,31 @@
+package propose
+
+import "fmt"
+
+// Probing says what proxies look at, and so what a proposal gives away.
+type Probing string
+
+// What proxies look at.
+const (
+	// Own is the data itself, without noise to speak of: it has to be public.
+	Own Probing = "own"
+	// Other is public or drawn data in the place of the data, of which only the number of
+	// records, features and classes is used.
+	Other Probing = "other"
+)
+
+// statement says what was looked at, and what follows for the prediction and for
+// privacy.
+func (p Probing) statement(data, probe string, synthetic bool) string {
+	if p == Own {
+		return fmt.Sprintf("proxies looked at %s itself, nearly without noise: that is covered by no (ε, δ) and right "+
+			"only because the data is public", data)
+	}
+	what := "the public data set " + probe
+	if synthetic {
+		what = "the drawn data set " + probe
+	}
+	return fmt.Sprintf("proxies looked at %s, not at %s: of that only the number of records, features and classes was "+
+		"used. PREDICTED ACCURACIES ARE THOSE OF %s: a good step size can be expected of another set, not an accuracy",
+		what, data, probe)
+}

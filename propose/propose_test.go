@@ -1,0 +1,249 @@
+package propose
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/data/synth"
+	"proactivedp/dp/pld"
+	"proactivedp/experiments"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// request is of 800 drawn rows, at an ε at which they can be told apart.
+func request() Request {
+	base := train.DefaultSpec()
+	base.Data, base.Clients = "drawn", 2
+	r := DefaultRequest(base, 0.5)
+	r.Rounds, r.Seeds, r.Count = []int{60, 200}, 3, 2
+	return r
+}
+
+// options probe what they are asked about.
+func options(workers int) Options {
+	source := train.NewSource(synth.OneHot(rng.New(3), 800))
+	return Options{Data: source, Probe: source, Probing: Own, Trials: experiments.TrialOptions{Workers: workers},
+		Perf: sim.Perf{Workers: workers}}
+}
+
+func propose(t *testing.T, r Request, o Options) *Report {
+	t.Helper()
+	report, err := Propose(t.Context(), r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// timeless is the report as JSON without what a clock or a finished cell decides.
+func timeless(t *testing.T, r *Report) string {
+	t.Helper()
+	c := *r
+	c.Proposals = slices.Clone(r.Proposals)
+	for i := range c.Proposals {
+		c.Proposals[i].Seconds = 0
+	}
+	c.Probe.Computed = 0
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every setting that is shown is certified within its target epsilon by the accountant
+// on the setting itself, states what it costs, and is ranked.
+func TestSettingsAreWithinTheBudget(t *testing.T) {
+	r, o := request(), options(2)
+	report := propose(t, r, o)
+	within := func(spec train.Spec, epsilon float64) {
+		t.Helper()
+		p, err := o.Data.Prepare(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, err := p.Config.PlannedPrivacy(t.Context(), pld.Accountant{}, p.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if eps := private.PerRecord.EpsilonUpper; eps == nil || *eps > epsilon || *eps < 0.98*epsilon {
+			t.Errorf("ε = %v of s = %s, must be just within %v", eps, spec.SampleSize, epsilon)
+		}
+		if private.PerRecord.DatasetSize != report.Records {
+			t.Errorf("%d records, must be %d", private.PerRecord.DatasetSize, report.Records)
+		}
+	}
+	if len(report.Proposals) != r.Count {
+		t.Fatalf("%d proposals, must be %d", len(report.Proposals), r.Count)
+	}
+	for i, p := range report.Proposals {
+		within(p.Setting, r.Epsilon)
+		if p.Rank != i+1 || p.Updates != p.Rounds*r.Base.Clients || p.Gradients != p.Setting.GradComps*r.Base.Clients ||
+			p.GradComps != p.Setting.GradComps || p.Seconds <= 0 || len(p.Seeds) != r.Seeds {
+			t.Errorf("proposal %d: %+v", i, p)
+		}
+		if !(p.Low < p.Accuracy && p.Accuracy < p.High) {
+			t.Errorf("proposal %d: %v not in [%v, %v]", i, p.Accuracy, p.Low, p.High)
+		}
+		if p.Setting.Holdout != 0 || p.Setting.Run != r.Base.Run || p.Setting.Seed != r.Base.Seed {
+			t.Errorf("proposal %d is not of the base: %+v", i, p.Setting)
+		}
+		if i > 0 && p.Accuracy > report.Proposals[i-1].Accuracy+1.01*rankStep {
+			t.Errorf("proposal %d is better than the one before", i)
+		}
+	}
+	for _, p := range report.Frontier {
+		within(p.Setting, p.Epsilon)
+	}
+}
+
+// Of one ε more noise needs more gradients, and of one noise multiplier more ε allows
+// more.
+func TestCostGrowsWithNoiseAndWithEpsilon(t *testing.T) {
+	points := propose(t, request(), options(2)).Frontier
+	if len(points) != len(ladder)*len(triedNoise) {
+		t.Fatalf("%d points, must be %d", len(points), len(ladder)*len(triedNoise))
+	}
+	for i, p := range points {
+		for _, q := range points[:i] {
+			if p.Epsilon == q.Epsilon && (p.noise > q.noise) != (p.Gradients > q.Gradients) {
+				t.Errorf("at ε = %v %d gradients with noise %v, %d with %v", p.Epsilon, p.Gradients, p.noise, q.Gradients, q.noise)
+			}
+			if p.noise == q.noise && (p.Epsilon > q.Epsilon) != (p.Gradients > q.Gradients) {
+				t.Errorf("with noise %v %d gradients at ε = %v, %d at %v", p.noise, p.Gradients, p.Epsilon, q.Gradients,
+					q.Epsilon)
+			}
+		}
+	}
+}
+
+// The answer does not depend on how many workers there are, nor on whether the call was
+// interrupted: what is finished is not run again.
+func TestSameAnswerByAnyWay(t *testing.T) {
+	r := request()
+	r.Count = 1
+	want := timeless(t, propose(t, r, options(1)))
+	for _, workers := range []int{2, 5} {
+		if got := timeless(t, propose(t, r, options(workers))); got != want {
+			t.Errorf("%d workers:\n%s\nmust be\n%s", workers, got, want)
+		}
+	}
+	kept := options(2)
+	kept.Trials.Folder = t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	s, err := newSearcher(r, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.search(ctx, r.Epsilon, nil); err != nil {
+		t.Fatal(err)
+	}
+	cancel(enough)
+	if _, err := Propose(ctx, r, kept); !errors.Is(err, enough) {
+		t.Errorf("error %v, must be %v", err, enough)
+	}
+	report := propose(t, r, kept)
+	if got := timeless(t, report); got != want {
+		t.Errorf("gone on with:\n%s\nmust be\n%s", got, want)
+	}
+	if got, all := report.Probe.Computed, report.Probe.Trainings; got > all-s.computed || got < 1 {
+		t.Errorf("%d of %d trainings were run again, %d were finished", got, all, s.computed)
+	}
+}
+
+// A request that nothing meets is refused with what could be.
+func TestInfeasible(t *testing.T) {
+	for want, change := range map[string]func(*Request){
+		"within ε = 0.0001 no round can sample": func(r *Request) { r.Epsilon, r.Base.Delta = 1e-4, 1e-9 },
+		"lower the target accuracy to 0.":       func(r *Request) { r.TargetAccuracy = 0.999 },
+	} {
+		r := request()
+		change(&r)
+		_, err := Propose(t.Context(), r, options(2))
+		if _, infeasible := errors.AsType[*Infeasible](err); !infeasible || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", want, err)
+		}
+	}
+}
+
+// The least ε for a target accuracy is smaller for a smaller one, and its proposals are
+// all predicted to reach it.
+func TestLeastEpsilon(t *testing.T) {
+	last := 0.0
+	for _, target := range []float64{0.7, 0.9} {
+		r := request()
+		r.Epsilon, r.TargetAccuracy, r.Count = 0, target, 1
+		report := propose(t, r, options(2))
+		if report.TargetEpsilon <= last {
+			t.Errorf("ε = %v for %v, must be above %v", report.TargetEpsilon, target, last)
+		}
+		last = report.TargetEpsilon
+		for _, p := range report.Proposals {
+			if p.Accuracy < target {
+				t.Errorf("%v is predicted, must be at least %v", p.Accuracy, target)
+			}
+		}
+	}
+}
+
+// All that is wrong with a request is said at once.
+func TestValidateSaysAll(t *testing.T) {
+	r := request()
+	r.Epsilon, r.TargetAccuracy, r.Seeds, r.Count, r.Rounds = 1000, 1, 2, 0, []int{1}
+	r.Base.Sampling, r.Base.Holdout, r.Base.Adapt, r.Base.Delta = "fixed", 5, 2, 2
+	err := r.Validate()
+	for _, want := range []string{"epsilon = 1000", "target accuracy = 1", "seeds = 2", "count = 0", "sampling = ",
+		"holdout = 5", "adapt = 2", "delta = 2", "rounds = 1 "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// Proxies never share their noise with the training, judge by other rows each, and look
+// at the test set never.
+func TestProxiesHoldOut(t *testing.T) {
+	s, err := newSearcher(request(), options(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]int{}
+	for number := range s.Seeds {
+		spec := s.probeOf(s.base, number)
+		p, err := s.Probe.Prepare(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := s.Data.Prepare(s.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec.Run == s.base.Run {
+			t.Error("a proxy is of the run of the training")
+		}
+		for _, row := range p.Test.Rows {
+			seen[row]++
+			if slices.Contains(whole.Test.Rows, row) {
+				t.Fatalf("row %d of the test set judges a proxy", row)
+			}
+			if slices.Contains(p.Config.Rows[0].Rows, row) {
+				t.Fatalf("row %d is held out and trained on", row)
+			}
+		}
+	}
+	for row, times := range seen {
+		if times > 1 {
+			t.Errorf("row %d is held out %d times", row, times)
+		}
+	}
+	if len(seen) != s.Seeds*s.holdout {
+		t.Errorf("%d rows are held out, must be %d", len(seen), s.Seeds*s.holdout)
+	}
+}

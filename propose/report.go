@@ -1,0 +1,179 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+	"proactivedp/train"
+)
+
+// Prediction is the accuracy that a setting is predicted to reach.
+type Prediction struct {
+	Accuracy float64 `json:"predicted_accuracy"`
+	// Low and High are the ends of the interval in which the test accuracy of one
+	// training lies with the report's confidence.
+	Low  float64 `json:"predicted_low"`
+	High float64 `json:"predicted_high"`
+}
+
+// Proposal is a setting with what it is predicted to give, guarantees and costs.
+type Proposal struct {
+	Rank    int        `json:"rank"`
+	Setting train.Spec `json:"setting"` // trainable as it is
+	Prediction
+	Proxy     float64       `json:"proxy"`     // the f of its proxies, 1: trainings as large as itself
+	Seeds     []float64     `json:"by_seed"`   // accuracies of the proxies
+	Certified claim.Privacy `json:"certified"` // per_record and per_client
+	Delta     float64       `json:"delta"`
+	GradComps int           `json:"grad_computations"` // per client
+	Gradients int           `json:"gradients"`         // of all clients
+	Rounds    int           `json:"rounds"`            // per client
+	Updates   int           `json:"updates"`           // messages to the server, of all clients
+	Seconds   float64       `json:"seconds"`           // of the training loop on this machine, expected
+}
+
+// Probe is what proxies looked at.
+type Probe struct {
+	Kind       Probing `json:"kind"`
+	Data       string  `json:"data"`
+	DataSHA256 string  `json:"data_sha256"` // of the parsed content
+	Synthetic  bool    `json:"synthetic_data"`
+	Statement  string  `json:"statement"`
+	HeldOut    int     `json:"held_out_rows"` // training rows that judged, of each seed others
+	Trainings  int     `json:"trainings"`     // proxies that were run or found finished
+	Computed   int     `json:"trainings_computed"`
+}
+
+// Report is what is proposed.
+type Report struct {
+	Data           string       `json:"data"`
+	Model          string       `json:"model"`
+	TargetEpsilon  float64      `json:"target_epsilon"` // of a record; what was given, or the least for TargetAccuracy
+	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
+	Delta          float64      `json:"delta"`
+	Adjacency      dp.Adjacency `json:"adjacency"`
+	Sampling       dp.Sampling  `json:"sampling"`
+	Records        int          `json:"records"` // of a client
+	Clients        int          `json:"clients"`
+	Confidence     float64      `json:"confidence"` // nominal, of the intervals
+	Spread         float64      `json:"spread"`     // standard deviation over trainings of one setting
+	Probe          Probe        `json:"probe"`
+	Proposals      []Proposal   `json:"proposals"` // the best first
+	Frontier       []Point      `json:"frontier"`
+	DataNote       string       `json:"data_note,omitempty"`
+	Notes          []string     `json:"notes,omitempty"`
+}
+
+// prediction returns what the proxies of a candidate say.
+func (s *searcher) prediction(c *candidate, spread float64) Prediction {
+	half := s.interval(c, spread)
+	return Prediction{Accuracy: c.accuracy, Low: max(0, c.accuracy-half), High: min(1, c.accuracy+half)}
+}
+
+// report puts together what was found.
+func (s *searcher) report(ctx context.Context, epsilon float64, found []*candidate, points []Point) (*Report, error) {
+	d, probed := s.Data.Data(), s.Probe.Data()
+	r := &Report{
+		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy, Delta: s.delta,
+		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
+		Confidence: coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
+		Probe: Probe{
+			Kind: s.Probing, Data: probed.Name, DataSHA256: s.Probe.Hash(), Synthetic: probed.Synthetic,
+			Statement: s.Probing.statement(s.base.Data, probed.Name, probed.Synthetic), HeldOut: s.holdout,
+			Trainings: len(s.trials), Computed: s.computed,
+		},
+	}
+	for i, c := range found {
+		p, err := s.proposal(ctx, c, r.Spread)
+		if err != nil {
+			return nil, err
+		}
+		p.Rank = i + 1
+		if eps := p.Certified.PerRecord.EpsilonUpper; eps == nil || *eps > epsilon {
+			return nil, errors.New("propose: a setting is not certified within the target epsilon")
+		}
+		r.Proposals = append(r.Proposals, *p)
+	}
+	return r, nil
+}
+
+// proposal returns what a candidate guarantees and costs, as its training forecasts it.
+func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (*Proposal, error) {
+	p, err := s.Data.Prepare(c.spec)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.Forecast(ctx, s.Options.Perf)
+	if err != nil {
+		return nil, err
+	}
+	return &Proposal{
+		Setting: c.spec, Prediction: s.prediction(c, spread), Proxy: c.fraction, Seeds: c.each,
+		Certified: f.Privacy.Certified, Delta: p.Delta, GradComps: f.GradComps, Gradients: c.gradients(),
+		Rounds: f.Rounds, Updates: f.Updates, Seconds: f.Seconds,
+	}, nil
+}
+
+// WriteText writes the proposals for people to read.
+func (r *Report) WriteText(w io.Writer) error {
+	var text strings.Builder
+	best := r.Proposals[0]
+	fmt.Fprintf(&text, "%d settings for %s on %s within ε ≤ %s per record, δ = %s", len(r.Proposals),
+		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind == Own && r.Probe.Synthetic, r.DataNote),
+		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
+	if r.TargetAccuracy > 0 {
+		fmt.Fprintf(&text, ", predicted to reach %s", decimal.Exactly(r.TargetAccuracy))
+	}
+	fmt.Fprintf(&text, "\n%d clients of %d records; %s sampling, %s adjacency, certified by pld\n\n", r.Clients, r.Records,
+		r.Sampling, r.Adjacency)
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tgradients\tmessages\ttime\t\n")
+	for _, p := range r.Proposals {
+		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy, p.Low, p.High,
+			upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
+			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
+			p.Gradients, p.Updates, report.Duration(p.Seconds))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nstep size %s: %s; accuracies within %s of each other are ranked by gradients\n", "η₀(1−t/K)",
+		"schedule "+best.Setting.Schedule, report.Number(rankStep))
+	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ by "+
+		"%.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
+	fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by the "+
+		"test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
+	if len(r.Frontier) > 0 {
+		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")
+		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprint(t, "\tε\taccuracy\tinterval\tσ\tgradients\t\n")
+		for _, p := range r.Frontier {
+			fmt.Fprintf(t, "\t%s\t%.4f\t%.3f–%.3f\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, p.Low, p.High,
+				decimal.Up(p.Setting.NoiseMultiplier, 4), p.Gradients)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(&text, "\nprobes: %s\n", r.Probe.Statement)
+	if err := report.WriteNotes(&text, r.Notes); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func upper(c claim.Claim) string {
+	if c.EpsilonUpper == nil {
+		return report.NoAnswer
+	}
+	return decimal.Up(*c.EpsilonUpper, 4)
+}

@@ -1,0 +1,217 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/dp"
+	"proactivedp/experiments"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// heldOut says that a proxy holds out one in so many training rows of the probed data.
+// Each of the matched seeds holds out others.
+const heldOut = 6
+
+// searcher is a request made concrete.
+type searcher struct {
+	Request
+	Options
+	base    train.Spec
+	records int     // of a client
+	copies  int     // how many clients hold a record
+	params  int     // of the model, on the probed data
+	delta   float64 // δ of a record
+	tested  int     // rows of the test set of the data
+	holdout int     // rows of the probed data that a proxy is judged by
+
+	trials   map[train.Spec]experiments.Trial // what was found, by the proxy's spec
+	computed int                              // of these, those that had to be run
+}
+
+func newSearcher(r Request, o Options) (*searcher, error) {
+	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]experiments.Trial{}}
+	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
+	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
+	p, err := o.Data.Prepare(s.base)
+	if err != nil {
+		return nil, err
+	}
+	s.records, s.delta, s.tested, s.copies = p.Config.Mechanism.DatasetSize, p.Delta, p.Test.Len(), 1
+	if !p.Config.Partition.Disjoint() {
+		s.copies = s.base.Clients
+	}
+	probe := s.probeOf(s.base, 0)
+	rows, _, err := probe.SplitRows(o.Probe.Data(), rng.New(probe.Seed))
+	if err != nil {
+		return nil, err
+	}
+	parts := max(heldOut, r.Seeds+1)
+	if s.holdout = rows.Len() / parts; s.holdout < 1 {
+		return nil, fmt.Errorf("propose: %s has %d training rows, must be at least %d", o.Probe.Data().Name, rows.Len(),
+			parts)
+	}
+	if p, err = o.Probe.Prepare(s.probeOf(s.base, 0)); err != nil {
+		return nil, err
+	}
+	s.params = p.Config.Model.NumParams()
+	return s, nil
+}
+
+// checkBase reports what a proposal cannot take as given.
+func checkBase(b train.Spec) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("propose: "+format, args...)) }
+	if dp.Sampling(b.Sampling) != dp.Poisson {
+		fail("sampling = %q, must be %q", b.Sampling, dp.Poisson)
+	}
+	if b.Runner != train.VirtualRunner {
+		fail("runner = %q, must be %q: a proposal can be made again", b.Runner, train.VirtualRunner)
+	}
+	if b.Adapt != 0 {
+		fail("adapt = %v, must be 0: sample sizes are planned here", b.Adapt)
+	}
+	if b.Holdout != 0 {
+		fail("holdout = %d, must be 0: which rows judge is decided here", b.Holdout)
+	}
+	return errors.Join(errs...)
+}
+
+// leastFinalists is how many settings have all their proxies, however few are shown.
+const leastFinalists = 8
+
+// search returns the best settings at ε in the order in which they are proposed, by
+// successive halving. Strides are scouted on one outlay, as what is good for one is good
+// for the others; then the good ones are tried on all. Those that are known to be good
+// join them where all have all seeds.
+func (s *searcher) search(ctx context.Context, epsilon float64, known []*candidate) ([]*candidate, error) {
+	laid, err := s.outlays(ctx, epsilon, s.kinds())
+	if err != nil {
+		return nil, err
+	}
+	scout := laid[len(laid)/2]
+	var all []*candidate
+	for _, st := range s.strides() {
+		all = append(all, s.candidate(scout, st))
+	}
+	finalists := max(s.Count, leastFinalists)
+	if all, err = s.rung(ctx, all, 1, coarseness, len(all)/4); err != nil {
+		return nil, err
+	}
+	var crossed []*candidate
+	for _, c := range all {
+		for _, l := range laid {
+			crossed = append(crossed, s.candidate(l, c.stride))
+		}
+	}
+	if crossed, err = s.rung(ctx, crossed, 1, coarseness, 2*finalists); err != nil {
+		return nil, err
+	}
+	for _, c := range known {
+		if !slices.ContainsFunc(crossed, func(o *candidate) bool { return o.spec == c.spec }) {
+			crossed = append(crossed, c)
+		}
+	}
+	for _, coarse := range []float64{coarseness, 1} {
+		if crossed, err = s.rung(ctx, crossed, s.Seeds, coarse, finalists); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(crossed, byRank)
+	return crossed, nil
+}
+
+// rung tries the candidates with so many seeds and keeps the best.
+func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse float64, keep int) (
+	[]*candidate, error,
+) {
+	if err := s.try(ctx, all, seeds, coarse); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, byAccuracy)
+	return all[:min(max(keep, 1), len(all))], nil
+}
+
+// try runs the proxies of the candidates with so many seeds.
+func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse float64) error {
+	specs := make([]train.Spec, 0, len(all)*seeds)
+	work := 0.0
+	for _, c := range all {
+		p, err := s.Probe.Prepare(s.probeOf(c.spec, 0))
+		if err != nil {
+			return err
+		}
+		c.fraction = s.fraction(p, float64(c.outlay.size), coarse)
+		work += c.fraction * p.Work() * float64(seeds)
+		small, err := c.spec.Proxy(c.fraction)
+		if err != nil {
+			return err
+		}
+		for seed := range seeds {
+			specs = append(specs, s.probeOf(small, seed))
+		}
+	}
+	trials, err := s.run(ctx, specs, work)
+	if err != nil {
+		return err
+	}
+	for i, c := range all {
+		c.each = make([]float64, seeds)
+		for j, t := range trials[i*seeds : (i+1)*seeds] {
+			c.each[j] = t.Accuracy
+		}
+		c.accuracy = mean(c.each)
+	}
+	return nil
+}
+
+// longWork is the work, of some ten seconds, from which trainings show their progress.
+const longWork = 1e12
+
+// run returns the trials of the specs, each run once, of so much work at the most.
+func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]experiments.Trial, error) {
+	o := s.Options.Trials
+	if work < longWork {
+		o.Progress = nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(specs), func(spec train.Spec) bool {
+		_, done := s.trials[spec]
+		return done
+	})
+	found, computed, err := experiments.Trials(ctx, s.Probe, missing, o)
+	if err != nil {
+		return nil, err
+	}
+	s.computed += computed
+	for i, t := range found {
+		s.trials[missing[i]] = t
+	}
+	out := make([]experiments.Trial, len(specs))
+	for i, spec := range specs {
+		out[i] = s.trials[spec]
+	}
+	return out, nil
+}
+
+// probeOf returns the spec as it is tried on the probed data with the matched seed of
+// this number: as another release than the training itself, so that the two share no
+// noise. Each seed holds out other rows. Where no seed decides which rows the test set
+// has it is another seed, too, with which a network begins elsewhere; else that seed
+// would train and judge by rows of this one's test set.
+func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
+	d := s.Probe.Data()
+	spec.Data, spec.Delta = d.Name, 0
+	if s.Probing != Own {
+		spec.Features, spec.Split = 0, ""
+	}
+	spec.Holdout, spec.Fold = s.holdout, number+1
+	spec.SeedFromOS, spec.Run = false, s.base.Run+1+uint64(number)
+	if d.Train > 0 {
+		spec.Seed += uint64(number)
+	}
+	return spec
+}
