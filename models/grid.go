@@ -1,6 +1,10 @@
 package models
 
-import "math"
+import (
+	"math"
+
+	"proactivedp/internal/f32"
+)
 
 // Grid is the fixed point in which clipped gradients are added exactly, in any
 // order and by any number of workers: each coordinate of a clipped gradient is
@@ -34,6 +38,12 @@ const (
 
 // Round returns the multiple of the unit nearest to x, |x| ≤ 2^24·C.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
+
+// AddRows adds to sum, of stride columns, the rows with numbers rows of x times f, each
+// product rounded to the unit: see f32.AddRows. A product may be at most 16·C.
+func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
+	f32.AddRows(sum, x, stride, rows, f, g.magic)
+}
 
 // GridError returns by what part of C rounding each of d coordinates can lengthen
 // a vector: half a unit each.

@@ -110,7 +110,7 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 // the grid, of which it may be at most 16·C.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
-		f32.AddRows(sum, r.dense, r.columns, rows, f, g.magic)
+		g.AddRows(sum, r.dense, r.columns, rows, f)
 		return
 	}
 	for i, n := range rows {

@@ -19,6 +19,7 @@ import (
 	"math"
 
 	"proactivedp/data"
+	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/rng"
 )
@@ -28,7 +29,8 @@ import (
 type Model struct {
 	features, classes int
 	shade             float64
-	slack             float64 // of a computed norm, as a part of it: see New
+	slack             float64         // of a computed norm, as a part of it: see New
+	rows              models.RowCache // of data sets that are not of images
 }
 
 var _ interface {
@@ -86,43 +88,92 @@ func weights[T any](m *Model, params []T, k int) []T { return params[k*m.feature
 // biases returns those of a vector of the model's length.
 func biases[T any](m *Model, params []T) []T { return params[m.classes*m.features:][:m.classes] }
 
-// scratch is the model's working memory.
+// block is how many examples are computed at a time.
+const block = 64
+
+// scratch is the model's working memory. What is of columns has as many for each class
+// as the rows of the data set have.
 type scratch struct {
-	z    []float64 // of each class: the logits, and then what is made of them
-	wide []float64 // of ClippedGradSum; nil until it is needed
-	examples
+	wide   []float64        // of ClippedGradSum; nil until it is needed
+	w, sum []float64        // weights, and sums of rows: [class][columns]
+	z      [][block]float64 // of a block of examples, by class: logits, and what is made of them
+	set    bySet
+	pixels pixels
 }
 
 // NewScratch implements models.Model.
-func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([]float64, m.classes)} }
+func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([][block]float64, m.classes)} }
 
-// logits sets s.z to those of an example and returns the largest.
-func (m *Model) logits(s *scratch, params []float32, x example) float64 {
-	most := math.Inf(-1)
-	for k, b := range biases(m, params) {
-		s.z[k] = float64(b) + x.dot(weights(m, params, k))
-		most = max(most, s.z[k])
+// prepare readies the scratch for a data set's rows, and returns how to get at them.
+func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
+	var x rows
+	if d.Images != nil {
+		s.pixels.of(d.Images)
+		x = &s.pixels
+	} else {
+		s.set.set = m.rows.Of(d)
+		x = &s.set
 	}
-	return most
+	n := x.columns()
+	if m.classes*n > cap(s.w) {
+		s.w, s.sum = make([]float64, m.classes*n), make([]float64, m.classes*n)
+	}
+	s.w, s.sum = s.w[:m.classes*n], s.sum[:m.classes*n]
+	clear(s.w)
+	for k := range m.classes {
+		f32.AxpyWide(1, weights(m, params, k)[:d.Features], s.w[k*n:][:d.Features])
+	}
+	return x
 }
 
-// residual sets s.z, which are logits, to a = p − e_y and returns ‖a‖². The true class's
-// is minus the sum of the others, exact where p_y is near 1.
-func (s *scratch) residual(most float64, y int32) float64 {
+// logits sets s.z to the logits of a block of rows.
+func (m *Model) logits(s *scratch, params []float32, x rows, numbers []int32) {
+	x.load(numbers)
+	n := x.columns()
+	for k, b := range biases(m, params) {
+		z := s.z[k][:len(numbers)]
+		x.dots(z, s.w[k*n:][:n])
+		for i := range z {
+			z[i] += float64(b)
+		}
+	}
+}
+
+// exponentials sets s.z, which are logits, to e^(z − the example's largest), for the first
+// n examples.
+func (s *scratch) exponentials(n int) {
+	for i := range n {
+		most := math.Inf(-1)
+		for k := range s.z {
+			most = max(most, s.z[k][i])
+		}
+		for k := range s.z {
+			s.z[k][i] -= most
+		}
+	}
+	for k := range s.z {
+		f32.ExpWide(s.z[k][:(n+f32.WideLanes-1)/f32.WideLanes*f32.WideLanes])
+	}
+}
+
+// residual sets s.z of an example, e^z times what all classes have, to a = p − e_y and
+// returns ‖a‖². The true class's is minus the sum of the others, exact where p_y is
+// near 1.
+func (s *scratch) residual(i int, y int32) float64 {
 	total := 0.0
-	for k, z := range s.z {
-		s.z[k] = math.Exp(z - most)
-		total += s.z[k]
+	for k := range s.z {
+		total += s.z[k][i]
 	}
 	others, norm2 := 0.0, 0.0
-	for k, e := range s.z {
-		if p := e / total; k != int(y) {
-			s.z[k] = p
+	for k := range s.z {
+		if k != int(y) {
+			p := s.z[k][i] / total
+			s.z[k][i] = p
 			others += p
 			norm2 += float64(p * p)
 		}
 	}
-	s.z[y] = -others
+	s.z[y][i] = -others
 	return norm2 + float64(others*others)
 }
 
@@ -142,65 +193,104 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 func (m *Model) Shade() float64 { return m.shade }
 
 // WideGradSum implements models.Bounded.
-func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, s models.Scratch) error {
+func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
 	}
 	sum, params = sum[:m.NumParams()], params[:m.NumParams()]
 	clear(sum)
-	own, biases := s.(*scratch), biases(m, sum)
+	if b.Len() == 0 {
+		return nil
+	}
+	if !(f32.SumSquares(params) <= math.MaxFloat64) { // so that logits are finite
+		return fmt.Errorf("softmax: parameters: %w", models.ErrDiverged)
+	}
+	s := given.(*scratch)
+	x := m.prepare(s, params, b.Data)
+	clear(s.sum)
 	clip /= 1 + m.shade
-	grid := models.NewGrid(clip)
-	for i := range b.Rows {
-		x := own.example(b, i)
-		a2 := own.residual(m.logits(own, params, x), b.Label(i))
-		factor, ok := models.ClipFactor(math.Sqrt(float64(a2*x.norm2()))*(1+m.slack), clip)
-		if !ok {
-			return fmt.Errorf("softmax: an example of the batch: %w", models.ErrDiverged)
+	grid, columns, biases := models.NewGrid(clip), x.columns(), biases(m, sum)
+	for from := 0; from < b.Len(); from += block {
+		numbers := b.Rows[from:min(from+block, b.Len())]
+		m.logits(s, params, x, numbers)
+		s.exponentials(len(numbers))
+		for i, row := range numbers {
+			a2 := s.residual(i, b.Data.Label[row])
+			factor, ok := models.ClipFactor(math.Sqrt(float64(a2*(x.square(i)+1)))*(1+m.slack), clip)
+			if !ok {
+				return fmt.Errorf("softmax: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
+			}
+			for k := range s.z {
+				s.z[k][i] *= factor
+				biases[k] += grid.Round(s.z[k][i])
+			}
 		}
-		for k, a := range own.z {
-			step := factor * a
-			x.addTo(weights(m, sum, k), step, grid)
-			biases[k] += grid.Round(step)
+		for k := range s.z {
+			x.addTo(s.sum[k*columns:][:columns], s.z[k][:len(numbers)], grid)
 		}
+	}
+	for k := range m.classes {
+		copy(weights(m, sum, k), s.sum[k*columns:][:b.Data.Features])
 	}
 	return nil
 }
 
-// Loss implements models.Model.
-func (m *Model) Loss(params []float32, b data.Batch, s models.Scratch) float64 {
-	own, total := s.(*scratch), 0.0
-	for i := range b.Rows {
-		most := m.logits(own, params, own.example(b, i))
-		sum := 0.0
-		for _, z := range own.z {
-			sum += math.Exp(z - most)
-		}
-		total += math.Log(sum) + (most - own.z[b.Label(i)])
+// blocks calls f with every block of the batch, of which s.z are the logits, and its place.
+func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from, n int)) {
+	x := m.prepare(s, params, b.Data)
+	for from := 0; from < b.Len(); from += block {
+		numbers := b.Rows[from:min(from+block, b.Len())]
+		m.logits(s, params, x, numbers)
+		f(from, len(numbers))
 	}
+}
+
+// Loss implements models.Model.
+func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
+	s, total := given.(*scratch), 0.0
+	var own [block]float64
+	m.blocks(s, params, b, func(from, n int) {
+		for i := range n {
+			own[i] = math.Inf(-1) // how far the example's own logit is below the largest
+			for k := range s.z {
+				own[i] = max(own[i], s.z[k][i])
+			}
+			own[i] -= s.z[b.Label(from+i)][i]
+		}
+		s.exponentials(n)
+		for i := range n {
+			sum := 0.0
+			for k := range s.z {
+				sum += s.z[k][i]
+			}
+			total += math.Log(sum) + own[i]
+		}
+	})
 	return total / float64(b.Len())
 }
 
 // Predict implements models.Model: the class of the largest logit, the first of equals.
-func (m *Model) Predict(labels []int32, params []float32, b data.Batch, s models.Scratch) {
-	own := s.(*scratch)
-	for i := range b.Rows {
-		most := m.logits(own, params, own.example(b, i))
-		labels[i] = 0
-		for k, z := range own.z {
-			if z == most {
-				labels[i] = int32(k)
-				break
+func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
+	s := given.(*scratch)
+	m.blocks(s, params, b, func(from, n int) {
+		for i := range n {
+			best := 0
+			for k := range s.z {
+				if s.z[k][i] > s.z[best][i] {
+					best = k
+				}
 			}
+			labels[from+i] = int32(best)
 		}
-	}
+	})
 }
 
 // Scores implements models.Scorer, of two classes: the difference of the logits.
-func (m *Model) Scores(scores []float64, params []float32, b data.Batch, s models.Scratch) {
-	own := s.(*scratch)
-	for i := range b.Rows {
-		m.logits(own, params, own.example(b, i))
-		scores[i] = own.z[1] - own.z[0]
-	}
+func (m *Model) Scores(scores []float64, params []float32, b data.Batch, given models.Scratch) {
+	s := given.(*scratch)
+	m.blocks(s, params, b, func(from, n int) {
+		for i := range n {
+			scores[from+i] = s.z[1][i] - s.z[0][i]
+		}
+	})
 }

@@ -1,0 +1,87 @@
+package softmax
+
+import (
+	"proactivedp/data"
+	"proactivedp/internal/f32"
+	"proactivedp/models"
+)
+
+// rows are those of a data set, of which a block is loaded by their numbers. Vectors of
+// float64 have as many columns as a row is kept with.
+type rows interface {
+	columns() int
+	load(numbers []int32)
+	square(i int) float64                        // ‖x‖² of row i of the block
+	dots(z, w []float64)                         // see models.Rows.Dots
+	addTo(sum, step []float64, grid models.Grid) // see models.Rows.AddRounded
+}
+
+// bySet are the rows of a data set that has rows.
+type bySet struct {
+	set     *models.Rows
+	numbers []int32
+}
+
+func (r *bySet) columns() int         { return r.set.Columns() }
+func (r *bySet) load(numbers []int32) { r.numbers = numbers }
+func (r *bySet) square(i int) float64 { return r.set.Squares(r.numbers[i]) }
+func (r *bySet) dots(z, w []float64)  { r.set.Dots(z, r.numbers, w) }
+
+func (r *bySet) addTo(sum, step []float64, grid models.Grid) {
+	r.set.AddRounded(sum, r.numbers, step, grid)
+}
+
+// pixels are those of a set of images, brought into rows block by block: all of them
+// would take four times the memory of the images.
+type pixels struct {
+	images *data.Images   // those that the tables are of, or nil
+	tables [][256]float32 // what a model sees of a pixel, by channel
+	width  int            // of a row: the pixels, rounded up
+	x      []float32      // of the block, [row][width]
+	places [block]int32   // 0, 1, …
+	n      int
+}
+
+// of readies the tables for a set of images, in the arithmetic of package nn.
+func (p *pixels) of(m *data.Images) {
+	if p.images == m {
+		return
+	}
+	p.images, p.tables = m, make([][256]float32, m.Channels)
+	p.width = (m.Size() + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
+	p.x = make([]float32, block*p.width)
+	for i := range p.places {
+		p.places[i] = int32(i)
+	}
+	for c := range p.tables {
+		mean, std := float64(m.Mean[c]), float64(m.Std[c])
+		scale, shift := float32(1/(255*std)), float32(-mean/std)
+		for v := range p.tables[c] {
+			p.tables[c][v] = float32(scale*float32(v)) + shift
+		}
+	}
+}
+
+func (p *pixels) columns() int { return p.width }
+
+func (p *pixels) load(numbers []int32) {
+	p.n = len(numbers)
+	area := p.images.Height * p.images.Width
+	for i, number := range numbers {
+		image := p.images.Image(int(number))
+		for c := range p.tables {
+			table, to := &p.tables[c], p.x[i*p.width+c*area:][:area]
+			for j, v := range image[c*area:][:area] {
+				to[j] = table[v]
+			}
+		}
+	}
+}
+
+func (p *pixels) square(i int) float64 { return f32.SumSquares(p.x[i*p.width:][:p.width]) }
+
+func (p *pixels) dots(z, w []float64) { f32.RowDots(z, p.x, p.width, p.places[:p.n], w) }
+
+func (p *pixels) addTo(sum, step []float64, grid models.Grid) {
+	grid.AddRows(sum, p.x, p.width, p.places[:p.n], step)
+}
