@@ -48,13 +48,15 @@ func PaperSearch(model, dataset string) SearchSpec {
 
 // HoldOut makes the search hold out the same part of the training rows that the
 // data set has.
-func (s *SearchSpec) HoldOut(d *data.Dataset) error {
-	train, _, err := s.Train.SplitRows(d, rng.New(s.Train.Seed))
-	if err != nil {
-		return err
-	}
-	s.Train.Holdout = train.Len() / heldOut
-	return nil
+func (s *SearchSpec) HoldOut(d *data.Dataset) (err error) {
+	s.Train.Holdout, err = HoldOut(s.Train, d)
+	return err
+}
+
+// HoldOut returns how many training rows are held out where nothing is said: a sixth.
+func HoldOut(s train.Spec, d *data.Dataset) (int, error) {
+	train, _, err := s.SplitRows(d, rng.New(s.Seed))
+	return train.Len() / heldOut, err
 }
 
 // maxRuns bounds the runs of a search.

@@ -5,15 +5,19 @@ import (
 	"io"
 	"math"
 
+	"proactivedp/data"
 	"proactivedp/models"
 )
 
 // Judge returns a function that gives the accuracy of parameters on p.Test.
-func (p *Prepared) Judge() func(params []float32) float64 {
+func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
+
+// JudgeOn returns a function that gives the accuracy of parameters on rows of p's data.
+func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	scratch := p.Config.Model.NewScratch()
-	labels := make([]int32, p.Test.Len())
+	labels := make([]int32, rows.Len())
 	return func(params []float32) float64 {
-		return models.Accuracy(p.Config.Model, params, p.Test.All(), scratch, labels)
+		return models.Accuracy(p.Config.Model, params, rows.All(), scratch, labels)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/audit"
+	"proactivedp/auto"
 	"proactivedp/data"
 	"proactivedp/data/hog"
 	"proactivedp/dp"
@@ -49,6 +50,10 @@ func completions() map[string]cobra.CompletionFunc {
 		"solve":          oneOf(solvable...),
 		"fault":          oneOf(faultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
+		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
+		"probe":          oneOf(auto.ProbeOwn, auto.ProbeSynthetic),
+		"clients-file":   files("json"),
+		"dir":            folders,
 		"data-dir":       folders,
 		"out":            folders,
 		"events":         files("json", "csv"),

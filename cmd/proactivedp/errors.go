@@ -28,7 +28,7 @@ func usage(err error) error {
 // packages are the names with which the errors of packages begin. They tell a
 // developer where an error is from, and a user of the program nothing.
 var packages = []string{
-	"atomicfile", "audit", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
+	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
 	"cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg", "memory",
 	"mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "propose", "rdp", "report", "rng",
 	"root", "sim", "softmax", "synth", "tradeoff", "train", "unpack",

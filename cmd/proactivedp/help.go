@@ -29,7 +29,7 @@ func groupCommands(root *cobra.Command) {
 		switch c.Name() {
 		case "plan", "account", "calibrate", "tradeoff", "audit":
 			c.GroupID = "privacy"
-		case "propose", "train", "delay", "utility", "search":
+		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
 		case "figures", "tables":
 			c.GroupID = "paper"

@@ -69,6 +69,15 @@ func Noted(statement string, notes []string) string {
 	return statement + " Of these rounds it was reported: " + strings.Join(notes, "; ") + "."
 }
 
+// BudgetStatement is [Statement] for tasks that were chosen by what was released before
+// them, under a closed-form budget that guarantees b.
+func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
+	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen by what was released before: "+
+		"this is the whole of a budget by Theorem thm1 in its corrected form, whose ε and δ were fixed before the "+
+		"first release, and holds as a whole, however little of it is spent. Choices made by looking at the data are "+
+		"not included.", events)
+}
+
 // Orders lists the orders of a filter.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))

@@ -1,0 +1,204 @@
+// Package auto is the whole loop of the paper's flow chart (Section "Towards Dynamically
+// Adapting DP-SGD Parameters"): from a budget and a target accuracy to a plan, a private
+// training, a look at the model that came of it, and the next leg, until every client is
+// satisfied or may spend no more.
+//
+//	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
+//
+// A [Task] says who wants which accuracy for which budget. [Utility], the flow chart's
+// "Utility Graph", says before any private training which clipping norms and noise may
+// reach that; the "DP Calculator" of the task's [Strategy] makes a [Stage] of it, the
+// clients that are not satisfied train it together, and every client judges the model
+// that it receives by records of its own that nobody trains on.
+//
+// Which stage comes next depends on what was released, so no composition of rounds
+// that are fixed beforehand covers it. Every record has one filter (closedform.Budget
+// or rdp.Filter), fixed before the first release, through which goes every round of
+// every client that holds it, before it is run: so nothing is released beyond ε_target.
+// All that decides is in a journal, so a run that is killed goes on to the same bits.
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Strategy says how a stage is planned.
+type Strategy string
+
+// The strategies.
+const (
+	// Paper takes σ and s from Theorem simpleF, the largest sample size for the fewest
+	// rounds, and is certified by the closed form's budget.
+	Paper Strategy = "paper"
+	// Tight takes as many rounds as training needs, of samples no larger than the budget
+	// is worth, at the least noise that a Rényi filter lets through.
+	Tight Strategy = "tight"
+	// Default is what people do, to compare: samples of 256 for 15 epochs, at the noise
+	// that takes all of the budget, of a Rényi filter.
+	Default Strategy = "default"
+)
+
+// Strategies lists the strategies.
+func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
+
+// Client is what one client asks for.
+type Client struct {
+	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], of all that is ever released of its records
+	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0: 1/N_c
+	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]
+	Records  int     `json:"records,omitempty"` // N_c, the first of the records that it is dealt; 0: all
+}
+
+// Task is one learning task.
+type Task struct {
+	// Spec is the training: model, data, who holds which records, records held out, seed.
+	// The noise, and the parts of the seed, are the loop's: NoiseMultiplier and Run are 0.
+	Spec     train.Spec `json:"config"`
+	Strategy Strategy   `json:"strategy"`
+	Clients  []Client   `json:"clients"` // as many as Spec.Clients
+}
+
+// NewTask returns the task of clients, as many as there are wishes, on a training whose
+// step sizes are for spec.Clients. Together they compute as many gradients as those would.
+// Strategies Tight and Default find their own step sizes, which then fall to 0, or stay.
+func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
+	part := float64(max(1, len(clients))) / float64(spec.Clients)
+	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
+	spec.GradComps = max(1, int(float64(spec.GradComps)/part))
+	switch strategy {
+	case Tight:
+		spec.Schedule, spec.Beta = string(sim.ZeroDecay), 0
+	case Default:
+		spec.Schedule, spec.Beta = string(sim.NoDecay), 0
+	}
+	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/part of theirs
+	case sim.LinearDecay:
+		spec.Beta *= part
+	case sim.SqrtDecay:
+		spec.Beta *= math.Sqrt(part)
+	}
+	return Task{Spec: spec, Strategy: strategy, Clients: clients}
+}
+
+// The ranges of a client's wishes.
+const minEpsilon, maxEpsilon = 1e-8, 1e4
+
+// Validate reports every problem of the task that shows without the data.
+func (t Task) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("auto: "+format, args...)) }
+	if !slices.Contains(Strategies(), t.Strategy) {
+		fail("strategy = %q, must be one of %v", t.Strategy, Strategies())
+	}
+	s := t.Spec
+	if s.NoiseMultiplier != 0 || s.Run != 0 {
+		fail("sigma = %v and run = %d must not be given: the loop finds the noise and numbers the releases",
+			s.NoiseMultiplier, s.Run)
+	}
+	if dp.Sampling(s.Sampling) != dp.Poisson {
+		fail("sampling = %q, must be %q: the filters are proved for no other", s.Sampling, dp.Poisson)
+	}
+	if s.Adapt != 0 {
+		fail("adapt = %v, must be 0: the filter has let through sizes that are fixed", s.Adapt)
+	}
+	if s.Holdout < 1 {
+		fail("holdout = %d, must be at least 1: clients judge by records that nobody trains on", s.Holdout)
+	}
+	if len(t.Clients) != s.Clients {
+		fail("wishes of %d clients, must be of all %d", len(t.Clients), s.Clients)
+	}
+	for i, c := range t.Clients {
+		for _, err := range c.check() {
+			errs = append(errs, fmt.Errorf("auto: client %d: %w", i, err))
+		}
+		if i > 0 && !data.Partition(s.Partition).Disjoint() && c.Records != t.Clients[0].Records {
+			fail("client %d: records = %d, must be the %d of client 0 where all hold the same records", i, c.Records,
+				t.Clients[0].Records)
+		}
+	}
+	return errors.Join(append(errs, s.Validate(), s.CanKeep())...)
+}
+
+// check lists the fields of c that are outside their ranges.
+func (c Client) check() []error {
+	var errs []error
+	if !(c.Epsilon >= minEpsilon && c.Epsilon <= maxEpsilon) {
+		errs = append(errs, fmt.Errorf("epsilon = %v, must be in [%v, %v]", c.Epsilon, minEpsilon, maxEpsilon))
+	}
+	if c.Delta != 0 {
+		if err := closedform.CheckDelta(c.Delta); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !(c.Accuracy > 0 && c.Accuracy <= 1) {
+		errs = append(errs, fmt.Errorf("target accuracy = %v, must be in (0, 1]", c.Accuracy))
+	}
+	if c.Records < 0 {
+		errs = append(errs, fmt.Errorf("records = %d, must be at least 0", c.Records))
+	}
+	return errs
+}
+
+// Public is what is known of the data without looking at any record's content.
+type Public struct {
+	Data     string `json:"data_sha256"` // content of the data set; decides nothing but whether it is the same set
+	Records  int    `json:"records"`     // N, what each client is dealt to train on
+	HeldOut  []int  `json:"held_out"`    // by client, the records that it judges by
+	Features int    `json:"features"`
+	Classes  int    `json:"classes"`
+}
+
+// Trainer runs stages and judges models. What it returns is a function of what it is
+// given, and of the data: a stage that is run again gives the same bits.
+type Trainer interface {
+	// Train runs the stage from the global model initial, nil for the default one, and
+	// returns the global model at its end.
+	Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error)
+	// HeldOut returns, by client, the accuracy of the model on the client's own held-out
+	// records, which decide whether it is satisfied.
+	HeldOut(params []float32) ([]float64, error)
+	// Test returns, by client, the accuracy on test records, which decide nothing.
+	Test(params []float32) (accuracy []float64, rows []int, err error)
+}
+
+// Point is what may be expected of a training: with clipping norm C and noise multiplier
+// σ of every client, at step size η₀, an accuracy.
+type Point struct {
+	Clip     float64 `json:"clip"`
+	Sigma    float64 `json:"sigma"`
+	Eta0     float64 `json:"eta0"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// Question is what is asked of a [Utility].
+type Question struct {
+	Task   Task
+	Public Public
+	// SampleSize and Rounds are those of every stage, and Least the noise at which one
+	// stage takes the whole budget; all 0 for strategy Paper, in which they follow from σ.
+	SampleSize, Rounds int
+	Least              float64
+}
+
+// Outlook answers a Question: the points of the utility graph.
+type Outlook struct {
+	Points    []Point `json:"points"`
+	GradComps int     `json:"grad_computations"` // K of a stage, of each client
+	Of        string  `json:"of"`                // what was looked at, in words
+	// Same says that it was the data of the task: else a good setting can be expected, and
+	// no accuracy.
+	Same bool `json:"same"`
+}
+
+// Utility is the flow chart's "Utility Graph". It must look at public records only.
+type Utility func(ctx context.Context, q Question) (Outlook, error)

@@ -1,0 +1,410 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
+	"proactivedp/rng"
+	"proactivedp/train"
+)
+
+// taskOf is a task of clients that want so much.
+func taskOf(strategy Strategy, partition data.Partition, clients ...Client) Task {
+	s := train.DefaultSpec()
+	s.NoiseMultiplier, s.Clients, s.Holdout, s.Partition = 0, len(clients), 100, string(partition)
+	return Task{Spec: s, Strategy: strategy, Clients: clients}
+}
+
+// publicOf is what is public for the task, of records of each client.
+func publicOf(t Task, records int) Public {
+	return Public{Data: "drawn", Records: records, HeldOut: slices.Repeat([]int{100}, len(t.Clients)), Features: 5,
+		Classes: 2}
+}
+
+// linear is a utility graph in which accuracy falls with the noise.
+func linear(_ context.Context, q Question) (Outlook, error) {
+	o := Outlook{GradComps: q.SampleSize * q.Rounds, Of: "a line", Same: true}
+	least := q.Least
+	if q.Task.Strategy == Paper {
+		o.GradComps, least = 4*q.Public.Records, 4
+	}
+	for i := range 12 {
+		sigma := least * math.Pow(1.5, float64(i))
+		for _, clip := range []float64{0.1, 0.2} {
+			o.Points = append(o.Points, Point{Clip: clip, Sigma: sigma, Eta0: 0.1, Accuracy: 0.95 - 0.02*float64(i)})
+		}
+	}
+	return o, nil
+}
+
+// fake judges as it likes and trains nothing: its model tells which stage it is of.
+type fake struct {
+	clients int
+	judge   func(client int) float64
+	trained []Stage
+	fail    func(stage Stage) error
+}
+
+func (f *fake) Train(_ context.Context, s Stage, initial []float32) ([]float32, error) {
+	if f.fail != nil {
+		if err := f.fail(s); err != nil {
+			return nil, err
+		}
+	}
+	f.trained = append(f.trained, s)
+	first := float32(0)
+	if initial != nil {
+		first = initial[0]
+	}
+	return []float32{first + float32(s.Parts[0].Run), float32(s.SampleSize)}, nil
+}
+
+func (f *fake) HeldOut([]float32) ([]float64, error) {
+	out := make([]float64, f.clients)
+	for i := range out {
+		out[i] = f.judge(i)
+	}
+	return out, nil
+}
+
+func (f *fake) Test([]float32) ([]float64, []int, error) {
+	out, err := f.HeldOut(nil)
+	return out, make([]int, f.clients), err
+}
+
+func optionsOf(dir string, t Task, records int, f *fake) Options {
+	return Options{Dir: dir, Public: publicOf(t, records), Utility: linear,
+		Open: func(context.Context) (Trainer, error) { return f, nil }}
+}
+
+func never(int) float64 { return 0.1 }
+
+// Of so many courses, PROACTIVEDP_COURSES or 40, in which targets, budgets, strategies, stopping, returning, tasks and
+// restarts are drawn, and every choice rests on what came before: the rounds of every record
+// stay within its filter, what the ledger has never shrinks, no two parts share their
+// noise, and what a tight accountant says of all of it is at most ε_target.
+func TestLedgersHoldInRandomCourses(t *testing.T) {
+	courses := 40
+	if text := os.Getenv("PROACTIVEDP_COURSES"); text != "" {
+		var err error
+		if courses, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
+	ended := map[string]int{}
+	for course := range courses {
+		dir := filepath.Join(t.TempDir(), "loop")
+		var clients []Client
+		partition := []data.Partition{data.Shard, data.Replicate}[draw.IntN(2)]
+		records := 400 + draw.IntN(4000)
+		for range 1 + draw.IntN(4) {
+			c := Client{Epsilon: math.Exp(draw.Float64()*5 - 3), Accuracy: 0.6 + 0.3*draw.Float64()}
+			if draw.IntN(3) == 0 {
+				c.Delta = 1e-5
+			}
+			if draw.IntN(3) == 0 && partition.Disjoint() {
+				c.Records = records - draw.IntN(200)
+			}
+			clients = append(clients, c)
+		}
+		strategy := []Strategy{Paper, Tight, Tight, Default}[draw.IntN(4)]
+		task := taskOf(strategy, partition, clients...)
+		var before []dp.Event
+		for tasks := 1 + draw.IntN(3); tasks > 0; tasks-- {
+			f := &fake{clients: len(clients), judge: func(int) float64 { return 0.4 + 0.55*draw.Float64() }}
+			stop := errors.New("planted interrupt")
+			f.fail = func(Stage) error {
+				if draw.IntN(3) == 0 {
+					return stop
+				}
+				return nil
+			}
+			var r *Report
+			for restarts := 0; ; restarts++ {
+				var err error
+				if r, err = Run(t.Context(), task, optionsOf(dir, task, records, f)); err == nil {
+					ended[r.End]++
+					break
+				}
+				if errors.Is(err, ErrRefused) {
+					ended["refused"]++
+					break
+				}
+				if !errors.Is(err, stop) || restarts > 1000 {
+					t.Fatalf("course %d: %v", course, err)
+				}
+			}
+			before = checkLedgers(t, fmt.Sprintf("course %d", course), dir, before, course%10 == 0)
+			if strategy != Paper && draw.IntN(2) == 0 {
+				task.Strategy = []Strategy{Tight, Default}[draw.IntN(2)]
+			}
+			task.Spec.Eta0 = 0.01 + draw.Float64()
+		}
+	}
+	for _, want := range []string{"every client is satisfied", "no client that is not satisfied may take part",
+		"refused"} {
+		if ended[want] == 0 {
+			t.Errorf("no course ended so that %s: %v", want, ended)
+		}
+	}
+}
+
+// checkLedgers holds the ledgers of a folder against their budgets and against what was in
+// them before, and returns all events.
+func checkLedgers(t *testing.T, name, dir string, before []dp.Event, certify bool) []dp.Event {
+	t.Helper()
+	j, err := readJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j == nil {
+		return before
+	}
+	ledgers, err := j.ledgers(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var all []dp.Event
+	for _, l := range ledgers {
+		all = append(all, l.events...)
+		if b := l.guarantee(); b.EpsilonUpper > l.Epsilon || b.DeltaUpper > l.Delta || b.Kind != dp.Upper {
+			t.Errorf("%s: %+v is guaranteed, of ε = %v, δ = %v", name, b, l.Epsilon, l.Delta)
+		}
+		if used, err := l.used(t.Context()); err != nil || used > 1+1e-9 {
+			t.Errorf("%s: %v of the budget is spent (%v)", name, used, err)
+		}
+		if !certify || len(l.events) == 0 {
+			continue
+		}
+		b, err := pld.Accountant{}.Epsilon(t.Context(), l.events, l.Delta)
+		if err != nil || b.EpsilonLower > l.Epsilon {
+			t.Errorf("%s: the rounds of clients %v cost ε ≥ %v by themselves, ε_target is %v (%v)", name, l.Clients,
+				b.EpsilonLower, l.Epsilon, err)
+		}
+	}
+	for _, e := range before {
+		if !slices.Contains(all, e) {
+			t.Errorf("%s: the ledger has lost %+v", name, e)
+		}
+	}
+	seen := map[dp.Noise]bool{}
+	for i := range j.Stages {
+		for _, p := range j.Stages[i].Parts {
+			n := dp.Noise{Name: rng.New(j.Seed).ForRun(p.Run).Name()}
+			if seen[n] {
+				t.Errorf("%s: two parts are of %v", name, n)
+			}
+			seen[n] = true
+		}
+	}
+	return all
+}
+
+// The flow chart: a client that is satisfied stops, receives on, and comes back when its
+// accuracy falls, with less noise than before (Appendix "DP Calculator").
+func TestClientsStopAndComeBack(t *testing.T) {
+	for _, strategy := range []Strategy{Paper, Tight} {
+		task := taskOf(strategy, data.Shard, Client{Epsilon: 2, Accuracy: 0.7}, Client{Epsilon: 4, Accuracy: 0.75})
+		looks := 0
+		// By stage: the first client is satisfied, then not any more, then both are.
+		course := [][]float64{{0.75, 0.5}, {0.6, 0.6}, {0.7, 0.75}}
+		f := &fake{clients: 2}
+		f.judge = func(client int) float64 {
+			at := course[min(looks/2, len(course)-1)][client]
+			looks++
+			return at
+		}
+		r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 5000, f))
+		if err != nil || !r.Satisfied || len(r.Stages) != 3 {
+			t.Fatalf("%s: %+v, %v", strategy, r, err)
+		}
+		who := [][]int{{0, 1}, {1}, {0, 1}}
+		last := []float64{math.Inf(1), math.Inf(1)}
+		for i, s := range r.Stages {
+			var parts []int
+			for _, p := range s.Parts {
+				parts = append(parts, p.Client)
+				if !(p.NoiseMultiplier < last[p.Client]) {
+					t.Errorf("%s: stage %d: client %d has σ = %v, after %v", strategy, i, p.Client, p.NoiseMultiplier,
+						last[p.Client])
+				}
+				last[p.Client] = p.NoiseMultiplier
+			}
+			if !slices.Equal(parts, who[i]) {
+				t.Errorf("%s: stage %d is of clients %v, must be of %v", strategy, i, parts, who[i])
+			}
+		}
+	}
+}
+
+// Where all hold the same records a record pays for all, within the strictest budget of any.
+func TestSharedRecordsHaveOneBudget(t *testing.T) {
+	task := taskOf(Tight, data.Replicate, Client{Epsilon: 1, Accuracy: 0.9}, Client{Epsilon: 0.3, Accuracy: 0.9},
+		Client{Epsilon: 2, Accuracy: 0.9, Delta: 1e-6})
+	f := &fake{clients: 3, judge: never}
+	r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 4000, f))
+	if err != nil || r.Satisfied {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if p := r.Privacy; len(p.Accounts) != 1 || p.EpsilonUpper != 0.3 || p.Delta != 1e-6 {
+		t.Errorf("promised %+v, must be ε = 0.3 at δ = 1e-6", p)
+	}
+	rounds := 0
+	for _, release := range r.Privacy.Accounts[0].Releases {
+		for _, e := range release.Events {
+			rounds += e.Count
+		}
+	}
+	if want := 3 * r.Rounds; rounds != want {
+		t.Errorf("a record pays for %d rounds, must pay for those of all clients, %d", rounds, want)
+	}
+}
+
+// A target out of reach is refused before the records are opened, with what is feasible,
+// and nothing is charged.
+func TestOutOfReachIsRefusedFirst(t *testing.T) {
+	for _, c := range []struct {
+		task Task
+		want string
+	}{
+		{taskOf(Tight, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.99}), "at most about 0.95 can be expected"},
+		{taskOf(Paper, data.Shard, Client{Epsilon: 1e-3, Accuracy: 0.8}), "would do"},
+	} {
+		dir := filepath.Join(t.TempDir(), "loop")
+		o := optionsOf(dir, c.task, 5000, nil)
+		o.Open = func(context.Context) (Trainer, error) {
+			t.Error("the records were opened")
+			return nil, errors.New("opened")
+		}
+		_, err := Run(t.Context(), c.task, o)
+		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, must be refused with %q", err, c.want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, journalFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("there is a journal: %v", err)
+		}
+	}
+}
+
+// A loop that is stopped before, in and after each stage goes on to the same end, and
+// trains nothing twice that it had finished.
+func TestStoppedLoopGoesOn(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9}, Client{Epsilon: 2, Accuracy: 0.8})
+	want := ""
+	for stopAt := -1; stopAt < 3; stopAt++ {
+		dir := t.TempDir()
+		f := &fake{clients: 2, judge: never}
+		stop := errors.New("planted interrupt")
+		f.fail = func(Stage) error {
+			if len(f.trained) == stopAt {
+				stopAt = -2
+				return stop
+			}
+			return nil
+		}
+		at := stopAt
+		r, err := Run(t.Context(), task, optionsOf(dir, task, 3000, f))
+		if at >= 0 {
+			if !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			r, err = Run(t.Context(), task, optionsOf(dir, task, 3000, f))
+		}
+		stopAt = at
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, journalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = string(text)
+		}
+		if string(text) != want || len(f.trained) != len(r.Stages) {
+			t.Errorf("stopped at stage %d: another journal, or %d stages trained of %d", at, len(f.trained), len(r.Stages))
+		}
+		// Given again, it is reported again, and trains nothing.
+		again, err := Run(t.Context(), task, optionsOf(dir, task, 3000, f))
+		if err != nil || len(f.trained) != len(r.Stages) || again.Params != r.Params {
+			t.Errorf("given again: %+v, %v", again, err)
+		}
+	}
+}
+
+// What was promised before the first release holds for every later task of the folder.
+func TestTasksShareTheirBudget(t *testing.T) {
+	dir := t.TempDir()
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})
+	f := &fake{clients: 1, judge: func(int) float64 { return 0.9 }}
+	first, err := Run(t.Context(), task, optionsOf(dir, task, 3000, f))
+	if err != nil || !first.Satisfied {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	for name, c := range map[string]struct {
+		change func(t *Task)
+		want   string
+	}{
+		"more ε":   {func(t *Task) { t.Clients[0].Epsilon = 2 }, "not those that were promised"},
+		"other δ":  {func(t *Task) { t.Clients[0].Delta = 0.1 }, "not those that were promised"},
+		"seed":     {func(t *Task) { t.Spec.Seed = 9 }, "seed = 9, must be 1"},
+		"strategy": {func(t *Task) { t.Strategy = Paper }, "that of a Rényi filter"},
+	} {
+		other := task
+		other.Clients = slices.Clone(task.Clients)
+		c.change(&other)
+		if _, err := Run(t.Context(), other, optionsOf(dir, other, 3000, f)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, must say %q", name, err, c.want)
+		}
+	}
+	o := optionsOf(dir, task, 3000, f)
+	o.Public.Data = "other"
+	if _, err := Run(t.Context(), task, o); err == nil || !strings.Contains(err.Error(), "content of the data") {
+		t.Errorf("other data: %v", err)
+	}
+	second := task
+	second.Spec.Model = train.Plain
+	r, err := Run(t.Context(), second, optionsOf(dir, second, 3000, f))
+	if err != nil || r.Stages[0].Number != len(first.Stages) || r.Privacy.EpsilonUpper != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if a, b := first.Privacy.Accounts[0].Used, r.Privacy.Accounts[0].Used; !(b > a) {
+		t.Errorf("%v of the budget is spent after another task, %v before", b, a)
+	}
+}
+
+// The paper's strategy keeps to the conditions of the closed form's budget: no σ below
+// σ_eq(ε_target, δ), no rate above 1/(eσ_eq), Σ q²/(1-q) at most ε/2 (Theorem thm1).
+func TestPaperKeepsToTheClosedForm(t *testing.T) {
+	task := taskOf(Paper, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.8})
+	r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 8000, &fake{clients: 1, judge: never}))
+	if err != nil || len(r.Stages) < 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	least, err := closedform.Sigma(0.5, 1.0/8000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := 0.0
+	for i, s := range r.Stages {
+		q := float64(s.SampleSize) / 8000
+		cost += float64(s.Rounds) * q * q / (1 - q)
+		if s.Parts[0].NoiseMultiplier < least || q > 1/(math.E*least) || cost > 0.25 {
+			t.Errorf("stage %d: σ = %v, q = %v, cost %v", i, s.Parts[0].NoiseMultiplier, q, cost)
+		}
+	}
+}

@@ -1,0 +1,411 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/dp/rdp"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+)
+
+// The rounds of a stage of strategy Tight, and the noise at which its samples are chosen.
+// Accuracy depends on s√T/σ alone while σ is not much below 2 and T is enough to converge,
+// so that larger samples at more noise are work for nothing.
+const (
+	tightRounds = 1000
+	tightSigma  = 2
+)
+
+// What people do, for strategy Default.
+const (
+	defaultSize   = 256
+	defaultEpochs = 15
+)
+
+// firstPart is which part of a budget the first stage takes where nothing is known of
+// how much noise the target bears, and by what the parts of later stages grow.
+const (
+	firstPart = 0.125
+	growth    = 2
+	leastPart = 0.01 // a smaller part of a budget is not worth a stage
+)
+
+// calculator is the flow chart's "DP Calculator" of a task: it is given ledgers and what
+// the utility graph says, and never data.
+type calculator struct {
+	task    Task
+	outlook Outlook
+	size    int // s and T of every stage, 0 for strategy Paper
+	rounds  int
+}
+
+// sizes fixes s and T before the first release, for all of the accounts' clients, and
+// the orders of the filters of those that are new. It returns the least noise at which
+// some account lets one stage through.
+func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, rounds int, least float64, err error) {
+	if t.Strategy == Paper {
+		return 0, 0, 0, nil
+	}
+	size = math.MaxInt
+	for i := range accounts {
+		a := &accounts[i]
+		s, r := min(defaultSize, a.Records), 0
+		if t.Strategy == Default {
+			r = max(1, defaultEpochs*a.Records/s)
+		} else {
+			r = tightRounds
+			if s, err = a.tightSize(ctx); err != nil {
+				return 0, 0, 0, err
+			}
+		}
+		size = min(size, s)
+		if i == 0 || r < rounds {
+			rounds = r
+		}
+	}
+	for i := range accounts {
+		a := &accounts[i]
+		if !fixed {
+			if err := a.fixOrder(ctx, size, rounds); err != nil {
+				return 0, 0, 0, err
+			}
+		}
+		l, err := newLedger(*a)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		sigma, ok, err := l.noiseFor(ctx, 1, size, rounds, len(a.Clients))
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		if ok && (least == 0 || sigma < least) {
+			least = sigma
+		}
+	}
+	return size, rounds, least, nil
+}
+
+// tightSize returns the largest sample size, at least 1 and at most half of the records,
+// with which a stage of all clients at tightSigma takes no more than the whole budget by
+// a filter of the order that serves it.
+func (a Account) tightSize(ctx context.Context) (int, error) {
+	lo, hi := 1, max(1, a.Records/2)
+	for lo < hi {
+		mid := lo + (hi-lo+1)/2
+		e := a.leg(tightSigma, mid, tightRounds, len(a.Clients))
+		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta, []dp.Event{e})
+		if err != nil {
+			return 0, fmt.Errorf("auto: %w", err)
+		}
+		a.Orders = []float64{order}
+		u, err := a.limits().Used(ctx, []dp.Event{e})
+		if err != nil {
+			return 0, fmt.Errorf("auto: %w", err)
+		}
+		if u <= 1 {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo, nil
+}
+
+// fixOrder sets the order of the account's filter: that at which a stage with the whole
+// budget needs the least noise.
+func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
+	sigma := float64(tightSigma)
+	for range 4 { // the order moves with the noise, and the noise little with the order
+		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
+			[]dp.Event{a.leg(sigma, size, rounds, len(a.Clients))})
+		if err != nil {
+			return fmt.Errorf("auto: %w", err)
+		}
+		a.Orders = []float64{order}
+		l, err := newLedger(*a)
+		if err != nil {
+			return err
+		}
+		next, ok, err := l.noiseFor(ctx, 1, size, rounds, len(a.Clients))
+		if err != nil || !ok {
+			return err
+		}
+		sigma = next
+	}
+	return nil
+}
+
+// proposal is what the calculator finds for the clients of one account.
+type proposal struct {
+	sigma float64
+	size  int // s; K/s rounds
+	why   string
+}
+
+// next returns the next stage for so many clients of the account that are not satisfied:
+// of the strictest target, after these stages of the task. why says that there is none.
+func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
+	p proposal, err error,
+) {
+	switch c.task.Strategy {
+	case Paper:
+		return c.paper(ctx, l, past, clients, target)
+	case Default:
+		return c.whole(ctx, l, clients)
+	}
+	return c.tight(ctx, l, past, clients, target, margin)
+}
+
+// reach returns the largest noise multiplier, over the clipping norms, up to which all
+// points may reach an accuracy: the end of the longest R_i; 0 if it may at none.
+func (o Outlook) reach(accuracy float64) float64 {
+	beyond := map[float64]float64{} // by C, the least σ that is too much
+	for _, p := range o.Points {
+		if first, seen := beyond[p.Clip]; p.Accuracy < accuracy && (!seen || p.Sigma < first) {
+			beyond[p.Clip] = p.Sigma
+		}
+	}
+	sigma := 0.0
+	for _, p := range o.Points {
+		if first, ends := beyond[p.Clip]; p.Accuracy >= accuracy && (!ends || p.Sigma < first) {
+			sigma = max(sigma, p.Sigma)
+		}
+	}
+	return sigma
+}
+
+// best returns the point of the highest accuracy; false if there is none.
+func (o Outlook) best() (Point, bool) {
+	best, ok := Point{}, false
+	for _, p := range o.Points {
+		if !ok || p.Accuracy > best.Accuracy {
+			best, ok = p, true
+		}
+	}
+	return best, ok
+}
+
+// pick returns the point that serves noise multiplier sigma: of those with at least as
+// much, the least for each clipping norm, and of these the largest C that may reach the
+// accuracy if larger is given, else the most accurate. Beyond all points it is the one of
+// the most noise.
+func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
+	at := map[float64]Point{}
+	var most, best Point
+	for _, p := range o.Points {
+		if p.Sigma > most.Sigma || p.Sigma == most.Sigma && p.Accuracy > most.Accuracy {
+			most = p
+		}
+		if q, seen := at[p.Clip]; p.Sigma >= sigma && (!seen || p.Sigma < q.Sigma) {
+			at[p.Clip] = p
+		}
+	}
+	better := func(p, q Point) bool {
+		if p.Accuracy == q.Accuracy {
+			return p.Clip > q.Clip
+		}
+		return p.Accuracy > q.Accuracy
+	}
+	for _, p := range at {
+		reaches, bestReaches := p.Accuracy >= accuracy, best.Accuracy >= accuracy
+		switch {
+		case best.Sigma == 0, largest && reaches && !bestReaches:
+			best = p
+		case largest && reaches && bestReaches:
+			if p.Clip > best.Clip {
+				best = p
+			}
+		case largest && bestReaches:
+		case better(p, best):
+			best = p
+		}
+	}
+	if best.Sigma == 0 {
+		return most
+	}
+	return best
+}
+
+// tight takes from the filter what the target is expected to need, then twice as much in
+// each stage, and in the last one all that is left.
+func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
+	proposal, error,
+) {
+	used, err := l.used(ctx)
+	if err != nil {
+		return proposal{}, err
+	}
+	left, sigmaBefore := 1-used, math.Inf(1)
+	part := firstPart * left
+	if mine := stagesOf(past, l.Account); len(mine) > 0 {
+		last := mine[len(mine)-1]
+		events := last.events(l.Account, c.task.Spec.Seed)
+		spent, err := l.limits().Used(ctx, events)
+		if err != nil {
+			return proposal{}, fmt.Errorf("auto: %w", err)
+		}
+		part = growth * spent
+		sigmaBefore = events[0].NoiseMultiplier
+	} else if c.outlook.Same {
+		sigma := c.outlook.reach(min(1, target+margin))
+		if sigma == 0 {
+			part = left // the best that there is
+		} else {
+			e := l.leg(sigma, c.size, c.rounds, clients)
+			with, err := l.usedWith(ctx, []dp.Event{e})
+			if err != nil {
+				return proposal{}, err
+			}
+			part = with - used
+		}
+	}
+	if part > left || left-part < growth*part {
+		part = left
+	}
+	if left < leastPart {
+		return proposal{why: "its budget is spent"}, nil
+	}
+	sigma, ok, err := l.noiseFor(ctx, used+part, c.size, c.rounds, clients)
+	switch {
+	case err != nil:
+		return proposal{}, err
+	case !ok:
+		return proposal{why: "its budget lets no stage through, at any noise"}, nil
+	case sigma >= sigmaBefore:
+		return proposal{why: fmt.Sprintf("what is left of its budget needs σ = %s, no less than before: %s",
+			decimal.Up(sigma, 6), percent(left))}, nil
+	}
+	return proposal{sigma: sigma, size: c.size}, nil
+}
+
+// whole takes all that is left of the budget in one stage.
+func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (proposal, error) {
+	if used, err := l.used(ctx); err != nil || 1-used < leastPart {
+		return proposal{why: "its budget is spent"}, err
+	}
+	sigma, ok, err := l.noiseFor(ctx, 1, c.size, c.rounds, clients)
+	if err != nil || !ok {
+		return proposal{why: "its budget lets no stage through, at any noise"}, err
+	}
+	return proposal{sigma: sigma, size: c.size}, nil
+}
+
+// paper follows Appendix "DP Calculator": σ_0 is the largest from which the target may be
+// reached, each later σ_j that of twice the ε, and s the largest size that Theorem
+// simpleF allows for all rounds so far, taken as if they all had been at σ_j, and K
+// more.
+func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
+	proposal, error,
+) {
+	least, err := closedform.Sigma(l.Epsilon, l.Delta)
+	if err != nil {
+		return proposal{}, fmt.Errorf("auto: %w", err)
+	}
+	eps := l.Epsilon
+	mine := stagesOf(past, l.Account)
+	if len(mine) > 0 {
+		last := mine[len(mine)-1].events(l.Account, c.task.Spec.Seed)[0].NoiseMultiplier
+		before, err := closedform.Epsilon(last, l.Delta)
+		if err != nil {
+			return proposal{}, fmt.Errorf("auto: %w", err)
+		}
+		if before >= l.Epsilon*(1-1e-9) {
+			return proposal{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(last, 6),
+				l.Epsilon)}, nil
+		}
+		eps = min(growth*before, l.Epsilon)
+	} else if sigma := c.outlook.reach(target); sigma == 0 && c.outlook.Same {
+		return proposal{why: "no point of the utility graph reaches its target"}, nil
+	} else if sigma != 0 && sigma < least {
+		need, err := closedform.Epsilon(sigma, l.Delta)
+		if err != nil {
+			return proposal{}, fmt.Errorf("auto: %w", err)
+		}
+		return proposal{why: fmt.Sprintf("its target bears σ ≤ %s, and ε = %v needs σ ≥ %s: ε = %s would do",
+			decimal.Down(sigma, 6), l.Epsilon, decimal.Up(least, 6), decimal.Up(need, 4))}, nil
+	} else if sigma != 0 {
+		if eps, err = closedform.Epsilon(sigma, l.Delta); err != nil {
+			return proposal{}, fmt.Errorf("auto: %w", err)
+		}
+	}
+	for why := ""; ; eps = min(growth*eps, l.Epsilon) {
+		sigma, err := closedform.Sigma(eps, l.Delta)
+		if err != nil {
+			return proposal{}, fmt.Errorf("auto: %w", err)
+		}
+		sigma = rounded(max(sigma, least))
+		size, reason, err := c.largest(ctx, l, sigma, clients)
+		if err != nil {
+			return proposal{}, err
+		}
+		if size > 0 {
+			return proposal{sigma: sigma, size: size}, nil
+		}
+		why = reason
+		if eps >= l.Epsilon {
+			return proposal{why: why}, nil
+		}
+	}
+}
+
+// largest returns the largest sample size of the next K computations at noise sigma, 0
+// with the reason if there is none.
+func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
+	eps, err := closedform.Epsilon(sigma, l.Delta)
+	if err != nil {
+		return 0, "", fmt.Errorf("auto: %w", err)
+	}
+	k := float64(c.outlook.GradComps) / float64(l.Records)
+	var run *plan.Run
+	var reason string
+	if len(l.events) == 0 {
+		p, err := plan.Solve(ctx, plan.Request{
+			N: l.Records, Epochs: k, Sigma: sigma, Delta: l.Delta, Clients: clients, Shared: clients > 1,
+		})
+		if err != nil {
+			return 0, "", fmt.Errorf("auto: %w", err)
+		}
+		run, reason = p.Run, p.Reason
+	} else {
+		p, err := plan.Replan(ctx, plan.NextRequest{
+			Past: l.events, N: l.Records, Epochs: k, Sigma: sigma, Epsilon: min(eps, l.Epsilon), Delta: l.Delta,
+			FixedBeforehand: true, Clients: clients, Shared: clients > 1,
+		}, closedform.Accountant{})
+		if err != nil {
+			return 0, "", fmt.Errorf("auto: %w", err)
+		}
+		run, reason = p.Run, p.Reason
+	}
+	if run == nil {
+		return 0, reason, nil
+	}
+	ok, err := l.lets(ctx, l.leg(sigma, run.SampleSize, run.Rounds, clients))
+	if err != nil {
+		return 0, "", err
+	}
+	if !ok {
+		return 0, fmt.Sprintf("its budget of ε = %v does not let %d rounds of s = %d through", l.Epsilon,
+			run.Rounds*clients, run.SampleSize), nil
+	}
+	return run.SampleSize, "", nil
+}
+
+// stagesOf returns the stages in which clients of the account take part.
+func stagesOf(stages []Stage, a Account) []Stage {
+	var mine []Stage
+	for _, s := range stages {
+		for _, p := range s.Parts {
+			if a.has(p.Client) {
+				mine = append(mine, s)
+				break
+			}
+		}
+	}
+	return mine
+}
+
+func percent(part float64) string { return decimal.Down(100*part, 4) + " %" }

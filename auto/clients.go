@@ -1,0 +1,75 @@
+package auto
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/internal/bounded"
+)
+
+// maxClientsFile bounds a file of clients, in bytes.
+const maxClientsFile = 16 << 20
+
+// ReadClients reads the clients of a file: JSON, a list with an object for each client,
+// in order, with the keys of [Client]:
+//
+//	[{"epsilon": 0.5, "target_accuracy": 0.9}, {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
+//
+// Unknown keys are refused, and all values outside their ranges are reported together.
+func ReadClients(path string) ([]Client, error) {
+	text, err := bounded.File(path, maxClientsFile)
+	if err != nil {
+		return nil, fmt.Errorf("auto: clients: %w", err)
+	}
+	all, err := parseClients(text)
+	if err != nil {
+		return nil, fmt.Errorf("auto: clients %s: %w", path, err)
+	}
+	return all, nil
+}
+
+func parseClients(text []byte) ([]Client, error) {
+	var all []Client
+	if err := strict(text, &all); err != nil {
+		return nil, err
+	}
+	var errs []error
+	if len(all) == 0 {
+		errs = append(errs, errors.New("no clients, must be at least one"))
+	}
+	for i, c := range all {
+		for _, err := range c.check() {
+			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// Wishes returns the wishes of n clients from lists with one value for all, or one for
+// each. deltas may be empty. All that is wrong is reported together.
+func Wishes(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
+	all := make([]Client, n)
+	var errs []error
+	for _, list := range []struct {
+		name   string
+		values []float64
+		set    func(c *Client, v float64)
+	}{
+		{"epsilon", epsilons, func(c *Client, v float64) { c.Epsilon = v }},
+		{"target accuracy", accuracies, func(c *Client, v float64) { c.Accuracy = v }},
+		{"delta", deltas, func(c *Client, v float64) { c.Delta = v }},
+	} {
+		switch have := len(list.values); {
+		case have == 0 && list.name != "delta":
+			errs = append(errs, fmt.Errorf("auto: %s is missing, must be given", list.name))
+		case have > 1 && have != n:
+			errs = append(errs, fmt.Errorf("auto: %s has %d values, must have one, or one for each of %d clients",
+				list.name, have, n))
+		case have > 0:
+			for i := range all {
+				list.set(&all[i], list.values[min(i, have-1)])
+			}
+		}
+	}
+	return all, errors.Join(errs...)
+}

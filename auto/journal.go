@@ -1,0 +1,261 @@
+package auto
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+)
+
+// Journal is all that decides what comes next: what was promised for whose records, the
+// tasks, and the stages, each entered before it is run. A ledger is what its stages come
+// to, so that it never shrinks.
+type Journal struct {
+	Public   Public    `json:"public"`
+	Seed     uint64    `json:"seed"`
+	Accounts []Account `json:"accounts"`
+	Tasks    []Entry   `json:"tasks"`
+	Stages   []Stage   `json:"stages"`
+}
+
+// Entry is a task of the journal, with what was looked at before it.
+type Entry struct {
+	Task
+	Outlook    Outlook `json:"outlook"`
+	SampleSize int     `json:"sample_size,omitempty"` // s and T of its stages; 0 for strategy Paper
+	Rounds     int     `json:"rounds,omitempty"`
+	// End says why no stage comes after its last one; "" while it is under way.
+	End string `json:"end,omitempty"`
+}
+
+// journalFile is the journal's name in its folder, and maxJournal bounds it, in bytes.
+const (
+	journalFile = "journal.json"
+	maxJournal  = 64 << 20
+)
+
+// sealed is a journal as its file has it. The digest finds damage, and no forgery.
+type sealed struct {
+	Version int             `json:"version"`
+	SHA256  string          `json:"journal_sha256"` // of Journal, compact
+	Journal json.RawMessage `json:"journal"`
+}
+
+// journalVersion is raised with every change of what a journal means.
+const journalVersion = 1
+
+// readJournal reads the journal of a folder; nil if there is none.
+func readJournal(dir string) (*Journal, error) {
+	path := filepath.Join(dir, journalFile)
+	text, err := bounded.File(path, maxJournal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("auto: journal: %w", err)
+	}
+	j, err := parseJournal(text)
+	if err != nil {
+		return nil, fmt.Errorf("auto: journal %s: %w", path, err)
+	}
+	return j, nil
+}
+
+// parseJournal reads a journal, and refuses one that is damaged, or that contradicts
+// itself.
+func parseJournal(text []byte) (*Journal, error) {
+	var s sealed
+	if err := strict(text, &s); err != nil {
+		return nil, err
+	}
+	if s.Version != journalVersion {
+		return nil, fmt.Errorf("version = %d, must be %d", s.Version, journalVersion)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, s.Journal); err != nil {
+		return nil, err
+	}
+	if digest(compact.Bytes()) != s.SHA256 {
+		return nil, errors.New("damaged: its SHA-256 is not that of its content")
+	}
+	var j Journal
+	if err := strict(s.Journal, &j); err != nil {
+		return nil, err
+	}
+	return &j, j.validate()
+}
+
+// strict decodes one JSON value that is all of text, without unknown fields.
+func strict(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the first JSON value")
+	}
+	return nil
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// write puts the journal into its folder, whole.
+func (j *Journal) write(dir string) error {
+	compact, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("auto: journal: %w", err)
+	}
+	text, err := json.MarshalIndent(sealed{journalVersion, digest(compact), compact}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("auto: journal: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(dir, journalFile), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// validate reports where the journal contradicts itself, but for the ledgers.
+func (j *Journal) validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if len(j.Tasks) == 0 || len(j.Stages) > maxStages {
+		fail("%d tasks and %d stages, must be at least one, at most %d", len(j.Tasks), len(j.Stages), maxStages)
+	}
+	for i, e := range j.Tasks {
+		if err := e.Task.Validate(); err != nil {
+			fail("task %d: %w", i, err)
+		} else if err := j.fits(e.Task); err != nil {
+			fail("task %d: %w", i, err)
+		}
+		if e.End == "" && i < len(j.Tasks)-1 {
+			fail("task %d is under way, and there is another one", i)
+		}
+	}
+	for _, a := range j.Accounts {
+		if err := a.Validate(); err != nil {
+			fail("account of clients %v: %w", a.Clients, err)
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	runs := map[uint64]bool{}
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		if s.Task < 0 || s.Task >= len(j.Tasks) || i > 0 && s.Task < j.Stages[i-1].Task {
+			fail("stage %d: task = %d, must not fall and be below %d", i, s.Task, len(j.Tasks))
+			break
+		}
+		if err := s.validate(j.Tasks[s.Task].Task); err != nil {
+			fail("stage %d: %w", i, err)
+		}
+		if !s.trained() && i < len(j.Stages)-1 {
+			fail("stage %d is not trained, and there is another one", i)
+		}
+		for _, p := range s.Parts {
+			if runs[p.Run] {
+				fail("stage %d: run = %d is another part's, and would share its noise", i, p.Run)
+			}
+			runs[p.Run] = true
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fits reports why a task cannot draw on the journal's accounts: it has other data, or
+// promises other than what was promised before the first release.
+func (j *Journal) fits(t Task) error {
+	var errs []error
+	if t.Spec.Seed != j.Seed {
+		errs = append(errs, fmt.Errorf("auto: seed = %d, must be %d: it deals the records that were accounted for",
+			t.Spec.Seed, j.Seed))
+	}
+	wanted := accountsOf(t, j.Public)
+	if !slices.EqualFunc(wanted, j.Accounts, Account.sameAs) {
+		errs = append(errs, fmt.Errorf("auto: the clients' records and budgets are not those that were promised before "+
+			"the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
+	}
+	for _, a := range j.Accounts {
+		if (t.Strategy == Paper) != (len(a.Orders) == 0) {
+			errs = append(errs, fmt.Errorf("auto: strategy = %q, must not be: the budget that was fixed before the first "+
+				"release is %s", t.Strategy, a.kind()))
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// kind says in words what filter the account has.
+func (a Account) kind() string {
+	if len(a.Orders) == 0 {
+		return "the closed form's"
+	}
+	return "that of a Rényi filter"
+}
+
+// describe says of accounts what they promise.
+func describe(all []Account) []string {
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, fmt.Sprintf("clients %v: N = %d, ε = %v, δ = %v", a.Clients, a.Records, a.Epsilon, a.Delta))
+	}
+	return texts
+}
+
+// ledgers returns the accounts with what their stages come to. Stages that no filter
+// would have let through are an error: the journal is not what this program wrote.
+func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
+	var all []*ledger
+	for _, a := range j.Accounts {
+		l, err := newLedger(a)
+		if err != nil {
+			return nil, err
+		}
+		for i := range j.Stages {
+			if events := j.Stages[i].events(a, j.Seed); len(events) > 0 {
+				if err := l.spend(ctx, i, events); err != nil {
+					return nil, err
+				}
+			}
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// nextRun returns the number of a release that the journal has not: the first is 1, as 0 is
+// that of a training by itself.
+func (j *Journal) nextRun() uint64 {
+	next := uint64(1)
+	for i := range j.Stages {
+		for _, p := range j.Stages[i].Parts {
+			next = max(next, p.Run+1)
+		}
+	}
+	return next
+}
+
+// stagesOfTask returns the stages of the journal's last task.
+func (j *Journal) stagesOfTask() []Stage {
+	task := len(j.Tasks) - 1
+	first := slices.IndexFunc(j.Stages, func(s Stage) bool { return s.Task == task })
+	if first < 0 {
+		return nil
+	}
+	return j.Stages[first:]
+}

@@ -1,0 +1,149 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/train"
+)
+
+// loop is the flow chart as a state machine: its state is the journal, and what the next
+// stage is depends on that alone.
+type loop struct {
+	*Journal
+	accounts []*ledger
+}
+
+// newLoop returns the loop that goes on from a journal, whose stages it charges again.
+func newLoop(ctx context.Context, j *Journal) (*loop, error) {
+	ledgers, err := j.ledgers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &loop{j, ledgers}, nil
+}
+
+// entry is the task under way.
+func (l *loop) entry() *Entry { return &l.Tasks[len(l.Tasks)-1] }
+
+// pending returns the stage that was charged and is not trained yet; nil if there is none.
+func (l *loop) pending() *Stage {
+	if n := len(l.Stages); n > 0 && !l.Stages[n-1].trained() {
+		return &l.Stages[n-1]
+	}
+	return nil
+}
+
+// satisfied returns, by client, whether the last model of the task has its target accuracy
+// on the client's held-out records. Before the first model nobody is.
+func (l *loop) satisfied() []bool {
+	e := l.entry()
+	out := make([]bool, len(e.Clients))
+	stages := l.stagesOfTask()
+	if len(stages) == 0 {
+		return out
+	}
+	for i, a := range stages[len(stages)-1].HeldOut {
+		out[i] = a >= e.Clients[i].Accuracy
+	}
+	return out
+}
+
+// advance decides what comes after the last model: a stage, which it charges to the
+// ledgers and enters in the journal, or the end of the task. why says, by client, why
+// those that are not satisfied take no part.
+func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
+	e := l.entry()
+	why = make([]string, len(e.Clients))
+	satisfied := l.satisfied()
+	if !slices.Contains(satisfied, false) {
+		e.End = "every client is satisfied"
+		return nil, why, nil
+	}
+	c := calculator{task: e.Task, outlook: e.Outlook, size: e.SampleSize, rounds: e.Rounds}
+	type offer struct {
+		account *ledger
+		clients []int
+		proposal
+	}
+	var offers []offer
+	past := l.stagesOfTask()
+	for _, a := range l.accounts {
+		o := offer{account: a}
+		target, margin := 0.0, 0.0
+		for _, i := range a.Clients {
+			if !satisfied[i] {
+				o.clients = append(o.clients, i)
+				target = max(target, e.Clients[i].Accuracy)
+				margin = max(margin, marginOf(e.Clients[i].Accuracy, l.Public.HeldOut[i]))
+			}
+		}
+		if len(o.clients) == 0 {
+			continue
+		}
+		if o.proposal, err = c.next(ctx, a, past, len(o.clients), target, margin); err != nil {
+			return nil, nil, err
+		}
+		if o.proposal.why != "" {
+			for _, i := range o.clients {
+				why[i] = o.proposal.why
+			}
+			continue
+		}
+		offers = append(offers, o)
+	}
+	if len(offers) == 0 {
+		e.End = "no client that is not satisfied may take part"
+		return nil, why, nil
+	}
+	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
+	target, sigma := 0.0, 0.0
+	for _, o := range offers {
+		s.SampleSize = min(s.SampleSize, o.size)
+		sigma = max(sigma, o.sigma)
+		for _, i := range o.clients {
+			target = max(target, e.Clients[i].Accuracy)
+			s.Parts = append(s.Parts, train.Part{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
+		}
+	}
+	if s.Rounds == 0 {
+		s.Rounds = e.Outlook.GradComps / s.SampleSize
+	}
+	// The point is that of the client with the most noise.
+	at := e.Outlook.pick(sigma, target, e.Strategy == Paper)
+	s.Clip, s.Eta0 = at.Clip, at.Eta0
+	slices.SortFunc(s.Parts, func(a, b train.Part) int { return a.Client - b.Client })
+	run := l.nextRun()
+	for i := range s.Parts {
+		s.Parts[i].Run = run + uint64(i)
+	}
+	number := len(l.Stages)
+	for _, o := range offers {
+		if err := o.account.spend(ctx, number, s.events(o.account.Account, l.Seed)); err != nil {
+			return nil, nil, err
+		}
+	}
+	l.Stages = append(l.Stages, s)
+	return &l.Stages[number], why, nil
+}
+
+// trained enters what came of the pending stage.
+func (l *loop) trained(params string, heldOut []float64) error {
+	s := l.pending()
+	if s == nil {
+		return fmt.Errorf("auto: no stage is under way")
+	}
+	s.Params, s.HeldOut = params, heldOut
+	return s.validate(l.entry().Task)
+}
+
+// marginOf is how far above a target the expected accuracy should be, so that n held-out
+// records find it reached with probability 0.95: 1.645 deviations of a binomial.
+func marginOf(target float64, n int) float64 {
+	if n < 1 {
+		return 0
+	}
+	return 1.645 * math.Sqrt(target*(1-target)/float64(n))
+}

@@ -1,0 +1,274 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
+	"proactivedp/rng"
+)
+
+// Report is what a finished task says of itself.
+type Report struct {
+	Satisfied bool `json:"satisfied"` // whether every client has its target accuracy on its held-out records
+	// TestAccuracy is the worst client's, on test records, which decided nothing.
+	TestAccuracy float64        `json:"test_accuracy"`
+	Strategy     Strategy       `json:"strategy"`
+	End          string         `json:"end"`
+	Clients      []ClientReport `json:"clients"`
+	Stages       []StageReport  `json:"stages"` // of this task
+	Gradients    int            `json:"grad_computations"`
+	Rounds       int            `json:"rounds"` // messages of a client that takes part in every stage
+	Privacy      Privacy        `json:"privacy"`
+	Params       string         `json:"params_sha256"`
+	Model        string         `json:"model_file"`
+	Outlook      Outlook        `json:"outlook"`
+	Config       Task           `json:"config"`
+}
+
+// ClientReport is what became of one client.
+type ClientReport struct {
+	Client
+	Satisfied    bool    `json:"satisfied"`
+	HeldOut      float64 `json:"held_out_accuracy"` // on its held-out records, which decided
+	HeldOutRows  int     `json:"held_out_rows"`
+	TestAccuracy float64 `json:"test_accuracy"`
+	TestRows     int     `json:"test_rows"`
+	Refused      string  `json:"refused,omitempty"` // why it takes part no more, if it is not satisfied
+}
+
+// StageReport is a stage as a report shows it.
+type StageReport struct {
+	Number int `json:"stage"` // among those of all tasks, from 0
+	Stage
+	GradComps int `json:"grad_computations"` // of all clients that took part
+	// Used is, by client, the part of its records' budget that is spent after the stage.
+	Used []float64 `json:"used"`
+}
+
+// Privacy is what holds for each record of everything that the ledger let through, in
+// this task and those before.
+type Privacy struct {
+	EpsilonUpper float64         `json:"epsilon_upper"` // the largest of any account
+	Delta        float64         `json:"delta"`         // that account's
+	Kind         dp.Kind         `json:"kind"`
+	Accountant   string          `json:"accountant"`
+	Adjacency    dp.Adjacency    `json:"adjacency"`
+	Sampling     dp.Sampling     `json:"sampling"`
+	Accounts     []AccountReport `json:"accounts"`
+	Simulation   bool            `json:"simulation,omitempty"` // the noise is of a numbered seed: nothing is protected
+	Statement    string          `json:"statement"`
+}
+
+// AccountReport is what one account promises and has spent.
+type AccountReport struct {
+	Account
+	EpsilonUpper float64      `json:"epsilon_upper"`
+	Used         float64      `json:"used"` // the part of the budget that is spent, rounded
+	Releases     []dp.Release `json:"releases"`
+}
+
+// HeldOutNote is said of the records that clients judge by.
+const HeldOutNote = "Held-out records are NOT protected: which stage comes next, and when a client stops, is decided " +
+	"by the accuracy on them, which (ε, δ) of the training does not cover; nor are test records."
+
+// report judges the last model, and says what holds of it.
+func (d *driver) report(ctx context.Context) (*Report, error) {
+	if err := d.open(ctx); err != nil {
+		return nil, err
+	}
+	e := d.entry()
+	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true}
+	if e.End == "" {
+		return nil, fmt.Errorf("auto: the task has not ended")
+	}
+	test, rows, err := d.trainer.Test(d.params)
+	if err != nil {
+		return nil, err
+	}
+	stages := d.stagesOfTask()
+	last := stages[len(stages)-1]
+	r.TestAccuracy, r.Params, r.Model = slices.Min(test), last.Params, d.model(len(d.Stages)-1)
+	why, err := d.whyNot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, satisfied := range d.satisfied() {
+		r.Satisfied = r.Satisfied && satisfied
+		c := ClientReport{
+			Client: e.Clients[i], Satisfied: satisfied, HeldOut: last.HeldOut[i], HeldOutRows: d.Journal.Public.HeldOut[i],
+			TestAccuracy: test[i], TestRows: rows[i],
+		}
+		if !satisfied {
+			c.Refused = why[i]
+		}
+		r.Clients = append(r.Clients, c)
+	}
+	first := len(d.Stages) - len(stages)
+	for i, s := range stages {
+		used, err := d.usedAfter(ctx, first+i)
+		if err != nil {
+			return nil, err
+		}
+		r.Stages = append(r.Stages, StageReport{Number: first + i, Stage: s, GradComps: s.computed(), Used: used})
+		r.Gradients += s.computed()
+		r.Rounds += s.Rounds
+	}
+	r.Privacy, err = d.privacy(ctx)
+	return r, err
+}
+
+// whyNot returns, by client, why it takes no part after the end of the task: what was
+// decided then is decided again.
+func (d *driver) whyNot(ctx context.Context) ([]string, error) {
+	again := *d.Journal
+	again.Tasks = slices.Clone(again.Tasks)
+	again.Stages = slices.Clone(again.Stages)
+	l, err := newLoop(ctx, &again)
+	if err != nil {
+		return nil, err
+	}
+	_, why, err := l.advance(ctx)
+	return why, err
+}
+
+// usedAfter returns, by client, which part of its budget was spent after a stage.
+func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
+	until := *d.Journal
+	until.Stages = until.Stages[:stage+1]
+	ledgers, err := until.ledgers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := make([]float64, len(d.entry().Clients))
+	for _, l := range ledgers {
+		u, err := l.used(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range l.Clients {
+			used[i] = u
+		}
+	}
+	return used, nil
+}
+
+// privacy says what all ledgers guarantee.
+func (d *driver) privacy(ctx context.Context) (Privacy, error) {
+	var p Privacy
+	var statements []string
+	for _, l := range d.accounts {
+		b := l.guarantee()
+		used, err := l.used(ctx)
+		if err != nil {
+			return Privacy{}, err
+		}
+		p.Accounts = append(p.Accounts, AccountReport{Account: l.Account, EpsilonUpper: b.EpsilonUpper, Used: used,
+			Releases: dp.Releases(l.events)})
+		if b.EpsilonUpper > p.EpsilonUpper {
+			p.EpsilonUpper, p.Delta, p.Kind, p.Accountant = b.EpsilonUpper, b.Delta, b.Kind, b.Accountant
+			p.Adjacency, p.Sampling = b.Adjacency, b.Sampling
+		}
+		who := "Privacy."
+		if len(d.accounts) > 1 {
+			who = fmt.Sprintf("Privacy of the records of client %d.", l.Clients[0])
+		}
+		statements = append(statements, who+" "+l.statement(b))
+	}
+	p.Simulation = rng.New(d.Seed).Name().Simulated()
+	p.Statement = strings.Join(append(statements, HeldOutNote), "\n\n")
+	return p, nil
+}
+
+// statement is the paragraph that b, the ledger's guarantee, stands for.
+func (l *ledger) statement(b dp.Bound) string {
+	if l.filter != nil {
+		return claim.AdaptiveStatement(claim.PerRecord, b, l.Orders, true, l.events...)
+	}
+	return claim.BudgetStatement(claim.PerRecord, b, l.events...)
+}
+
+// String says what the stage runs.
+func (s *Stage) String() string {
+	var who []string
+	for _, p := range s.Parts {
+		who = append(who, fmt.Sprintf("client %d σ = %s", p.Client, decimal.Exactly(p.NoiseMultiplier)))
+	}
+	if len(who) > 8 {
+		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Parts)-7))
+	}
+	return fmt.Sprintf("%d rounds of s = %d at C = %v, η₀ = %v: %s", s.Rounds, s.SampleSize, s.Clip, s.Eta0,
+		strings.Join(who, ", "))
+}
+
+// list writes accuracies, the lowest first where there are many.
+func list(accuracy []float64) string {
+	sorted := slices.Clone(accuracy)
+	if len(sorted) > 8 {
+		slices.Sort(sorted)
+		return fmt.Sprintf("from %.4f to %.4f", sorted[0], sorted[len(sorted)-1])
+	}
+	texts := make([]string, len(sorted))
+	for i, a := range sorted {
+		texts[i] = fmt.Sprintf("%.4f", a)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// reasons joins why clients take no part, each reason once.
+func reasons(why []string) string {
+	var all []string
+	for i, w := range why {
+		if w != "" && !slices.ContainsFunc(all, func(text string) bool { return strings.HasSuffix(text, w) }) {
+			all = append(all, fmt.Sprintf("client %d: %s", i, w))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// WriteText writes the report for people to read.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	verdict := "SATISFIED"
+	if !r.Satisfied {
+		verdict = "NOT satisfied"
+	}
+	fmt.Fprintf(&b, "%-16s%s: %s\n", "loop", verdict, r.End)
+	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided nothing (the worst client's)\n", "test accuracy",
+		r.TestAccuracy)
+	fmt.Fprintf(&b, "%-16s%s: %d gradients of all clients, %d rounds\n", "strategy", r.Strategy, r.Gradients, r.Rounds)
+	if o := r.Outlook; o.Of != "" {
+		fmt.Fprintf(&b, "%-16s%d points, of %s\n", "utility graph", len(o.Points), o.Of)
+	}
+	for _, s := range r.Stages {
+		fmt.Fprintf(&b, "%-16s%s\n%-16sheld-out accuracy %s; %s of the budget spent\n", fmt.Sprintf("stage %d", s.Number),
+			&s.Stage, "", list(s.HeldOut), part(slices.Max(s.Used)))
+	}
+	for i, c := range r.Clients {
+		if len(r.Clients) > 1 || !c.Satisfied {
+			state := "satisfied"
+			if !c.Satisfied {
+				state = "not satisfied: " + c.Refused
+			}
+			fmt.Fprintf(&b, "%-16starget %v, held-out %.4f of %d, test %.4f of %d: %s\n", fmt.Sprintf("client %d", i),
+				c.Accuracy, c.HeldOut, c.HeldOutRows, c.TestAccuracy, c.TestRows, state)
+		}
+	}
+	p := r.Privacy
+	fmt.Fprintf(&b, "%-16sε ≤ %s at δ = %s, %s adjacency, %s sampling, by %s\n", "privacy", decimal.Up(p.EpsilonUpper, 5),
+		decimal.Up(p.Delta, 5), p.Adjacency, p.Sampling, p.Accountant)
+	if p.Simulation {
+		fmt.Fprintf(&b, "%-16snoise is of a numbered seed: a simulation, nothing is protected\n", "")
+	}
+	fmt.Fprintf(&b, "%-16s%s, sha256 %s\n\n%s\n", "model", r.Model, r.Params, p.Statement)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// part shows a part of a budget.
+func part(used float64) string { return fmt.Sprintf("%.4g %%", 100*used) }

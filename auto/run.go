@@ -1,0 +1,289 @@
+package auto
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/lockfile"
+	"proactivedp/sim"
+)
+
+// Options says where a loop keeps itself, and what it drives.
+type Options struct {
+	Dir     string // the folder of the journal and of the newest model, made if it is not there
+	Public  Public
+	Utility Utility
+	// Open returns the trainer, which reads the clients' records. It is called when the
+	// first stage is charged, and not where the task is refused.
+	Open func(ctx context.Context) (Trainer, error)
+	// Progress is told, in lines, what happens; nil: nobody is.
+	Progress io.Writer
+}
+
+// ErrRefused is wrapped by the error of a task that cannot reach its targets within its
+// budgets, as far as can be expected before any client's record was used. The error says
+// what could.
+var ErrRefused = errors.New("refused before any record was used")
+
+// Run goes on with the task of the folder's journal, or enters the task there, and runs
+// stages until every client is satisfied, or none that is not may take part. A finished
+// task that is given again is reported again. A task that was interrupted goes on with the
+// stage that was charged last, to the same bits.
+//
+// Another task on the same data draws on the same ledgers; it may be given when the one
+// before has ended, and must promise the same to the same records.
+func Run(ctx context.Context, t Task, o Options) (*Report, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Dir == "" {
+		return nil, errors.New(`auto: dir = "", must name a folder: without a ledger there is no budget`)
+	}
+	var report *Report
+	err := lockfile.InFolder(o.Dir, func() (err error) {
+		report, err = run(ctx, t, o)
+		return err
+	})
+	return report, err
+}
+
+func run(ctx context.Context, t Task, o Options) (*Report, error) {
+	if err := atomicfile.SweepFolder(o.Dir); err != nil {
+		return nil, err
+	}
+	j, err := readJournal(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if j, err = enter(ctx, j, t, o); err != nil {
+		return nil, err
+	}
+	l, err := newLoop(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	d := driver{loop: l, Options: o}
+	if err := d.drive(ctx); err != nil {
+		return nil, err
+	}
+	return d.report(ctx)
+}
+
+// enter returns the journal with the task as its last one.
+func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error) {
+	if j != nil {
+		if o.Public.Data != j.Public.Data {
+			return nil, fmt.Errorf("auto: content of the data, sha256 = %s, the journal has %s: its ledgers are of that",
+				o.Public.Data, j.Public.Data)
+		}
+		last := &j.Tasks[len(j.Tasks)-1]
+		if equal(last.Task, t) {
+			return j, nil
+		}
+		if last.End == "" {
+			return nil, fmt.Errorf("auto: %s holds a task that is not finished; go on with it as it was given, or name "+
+				"another folder", o.Dir)
+		}
+		if err := j.fits(t); err != nil {
+			return nil, err
+		}
+	}
+	next := &Journal{Public: o.Public, Seed: t.Spec.Seed}
+	if j != nil {
+		*next = *j
+	} else {
+		next.Accounts = accountsOf(t, o.Public)
+	}
+	e := Entry{Task: t}
+	q := Question{Task: t, Public: o.Public}
+	var err error
+	if q.SampleSize, q.Rounds, q.Least, err = sizes(ctx, t, next.Accounts, j != nil); err != nil {
+		return nil, err
+	}
+	e.SampleSize, e.Rounds = q.SampleSize, q.Rounds
+	if e.Outlook, err = o.Utility(ctx, q); err != nil {
+		return nil, err
+	}
+	next.Tasks = append(slices.Clone(next.Tasks), e)
+	return next, next.expect(q)
+}
+
+// equal reports whether two tasks are one.
+func equal(a, b Task) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// expect refuses a task that no client can expect to end satisfied with, where the
+// utility graph is of the data themselves: nothing was charged and no record used.
+func (j *Journal) expect(q Question) error {
+	e := j.Tasks[len(j.Tasks)-1]
+	best, any := e.Outlook.best()
+	if !any {
+		return errors.New("auto: the utility graph has no points")
+	}
+	if !e.Outlook.Same {
+		return nil
+	}
+	lowest := slices.MinFunc(e.Clients, func(a, b Client) int {
+		if a.Accuracy < b.Accuracy {
+			return -1
+		}
+		return 1
+	}).Accuracy
+	if best.Accuracy >= lowest {
+		return nil
+	}
+	how := ""
+	if q.Least > 0 {
+		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(best.Sigma, 4))
+	}
+	return fmt.Errorf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by %s: "+
+		"lower the target, or allow more ε: %w", lowest, decimal.Down(best.Accuracy, 4), how, e.Outlook.Of, ErrRefused)
+}
+
+// driver runs what the loop decides.
+type driver struct {
+	*loop
+	Options
+	trainer Trainer
+	params  []float32 // the newest model of the task; nil before the first
+	why     []string  // by client, why it takes no part
+}
+
+func (d *driver) say(format string, args ...any) {
+	if d.Progress != nil {
+		fmt.Fprintf(d.Progress, format+"\n", args...)
+	}
+}
+
+func (d *driver) drive(ctx context.Context) error {
+	if err := d.load(); err != nil {
+		return err
+	}
+	for {
+		s := d.pending()
+		if s == nil && d.entry().End == "" {
+			var err error
+			if s, d.why, err = d.advance(ctx); err != nil {
+				return err
+			}
+			first := len(d.stagesOfTask()) == 0
+			if s == nil && first {
+				return fmt.Errorf("auto: no client may take part: %s: %w", reasons(d.why), ErrRefused)
+			}
+			// The charge is on disk before anything of the stage is drawn.
+			if err := d.write(d.Dir); err != nil {
+				return err
+			}
+		}
+		if s == nil {
+			return nil
+		}
+		if err := d.train(ctx, s); err != nil {
+			return err
+		}
+	}
+}
+
+// train runs the pending stage and enters what came of it.
+func (d *driver) train(ctx context.Context, s *Stage) error {
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	number := len(d.Stages) - 1
+	d.say("stage %d: %s", number, s)
+	params, err := d.trainer.Train(ctx, *s, d.params)
+	if err != nil {
+		return err
+	}
+	heldOut, err := d.trainer.HeldOut(params)
+	if err != nil {
+		return err
+	}
+	sum := (&sim.Result{Params: params}).ParamsSHA256()
+	if err := writeModel(d.model(number), params); err != nil {
+		return err
+	}
+	if err := d.trained(sum, heldOut); err != nil {
+		return err
+	}
+	if err := d.write(d.Dir); err != nil {
+		return err
+	}
+	d.params = params
+	d.say("stage %d: accuracy on held-out records %s", number, list(heldOut))
+	if number > 0 { // the models before are not needed again
+		if err := os.Remove(d.model(number - 1)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("auto: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *driver) open(ctx context.Context) (err error) {
+	if d.trainer == nil {
+		d.trainer, err = d.Open(ctx)
+	}
+	return err
+}
+
+// load reads the newest model of the task.
+func (d *driver) load() error {
+	number := len(d.Stages) - 1
+	if d.pending() != nil {
+		number--
+	}
+	if number < 0 || d.Stages[number].Task != len(d.Tasks)-1 {
+		return nil
+	}
+	params, err := readModel(d.model(number))
+	if err != nil {
+		return err
+	}
+	if sum := (&sim.Result{Params: params}).ParamsSHA256(); sum != d.Stages[number].Params {
+		return fmt.Errorf("auto: %s is damaged: sha256 = %s, the journal has %s", d.model(number), sum,
+			d.Stages[number].Params)
+	}
+	d.params = params
+	return nil
+}
+
+// model is the file of the global model at a stage's end.
+func (d *driver) model(stage int) string {
+	return filepath.Join(d.Dir, fmt.Sprintf("model-%d.f32", stage))
+}
+
+// writeModel writes a model's parameters, each as four bytes, little-endian.
+func writeModel(path string, params []float32) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		return binary.Write(w, binary.LittleEndian, params)
+	})
+}
+
+func readModel(path string) ([]float32, error) {
+	text, err := bounded.File(path, 4*sim.MaxClientParams)
+	if err != nil {
+		return nil, fmt.Errorf("auto: model: %w", err)
+	}
+	if len(text)%4 != 0 {
+		return nil, fmt.Errorf("auto: model %s: %d bytes, must be four for each parameter", path, len(text))
+	}
+	params := make([]float32, len(text)/4)
+	for i := range params {
+		params[i] = math.Float32frombits(binary.LittleEndian.Uint32(text[4*i:]))
+	}
+	return params, nil
+}

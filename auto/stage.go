@@ -1,0 +1,117 @@
+package auto
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"proactivedp/dp"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Stage is a leg of a task's training: what is run, by whom, and what came of it.
+type Stage struct {
+	Task       int          `json:"task"` // of which task of the journal, from 0
+	Clip       float64      `json:"clip"`
+	SampleSize int          `json:"sample_size"`
+	Rounds     int          `json:"rounds"` // of each client that takes part
+	Eta0       float64      `json:"eta0"`
+	Parts      []train.Part `json:"parts"`
+	// Params is the SHA-256 of the global model at its end, and HeldOut its accuracy by
+	// client; both are absent until it is trained.
+	Params  string    `json:"params_sha256,omitempty"`
+	HeldOut []float64 `json:"held_out_accuracy,omitempty"`
+}
+
+// maxStages bounds the stages of a journal: each takes a part of some budget.
+const maxStages = 10_000
+
+func (s *Stage) trained() bool { return s.Params != "" }
+
+// validate reports what no stage of the task can have.
+func (s *Stage) validate(t Task) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.SampleSize < 1 || s.SampleSize > math.MaxInt32 || s.Rounds < 1 || s.Rounds > dp.MaxRounds {
+		fail("sample size = %d in %d rounds, must be at least 1, in at least one and at most %d", s.SampleSize, s.Rounds,
+			dp.MaxRounds)
+	}
+	last := -1
+	for _, p := range s.Parts {
+		if p.Client <= last || p.Client >= len(t.Clients) {
+			fail("client = %d, must increase and be below %d", p.Client, len(t.Clients))
+			break
+		}
+		last = p.Client
+		if !(p.NoiseMultiplier > 0) || p.NoiseMultiplier > mostSigma {
+			fail("client %d: sigma = %v, must be in (0, %v]", p.Client, p.NoiseMultiplier, mostSigma)
+		}
+		if p.Records != t.Clients[p.Client].Records {
+			fail("client %d: records = %d, must be %d", p.Client, p.Records, t.Clients[p.Client].Records)
+		}
+	}
+	if len(s.Parts) == 0 {
+		fail("nobody takes part")
+	}
+	if s.trained() && len(s.HeldOut) != len(t.Clients) {
+		fail("accuracies of %d clients, must be of all %d", len(s.HeldOut), len(t.Clients))
+	}
+	for _, a := range s.HeldOut {
+		if !(a >= 0 && a <= 1) {
+			fail("accuracy = %v, must be in [0, 1]", a)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Spec returns the training that the stage is, for [train.Source.PrepareLeg].
+func (s *Stage) Spec(t Task) train.Spec {
+	spec := t.Spec
+	spec.Clip, spec.Eta0 = s.Clip, s.Eta0
+	spec.SampleSize, spec.GradComps = strconv.Itoa(s.SampleSize), s.SampleSize*s.Rounds
+	return spec
+}
+
+// computed is how many gradients all its clients compute, as expected.
+func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Parts) }
+
+// events returns what the stage releases of the account's records, by the name of each
+// part's noise: none if no client of the account takes part.
+func (s *Stage) events(a Account, seed uint64) []dp.Event {
+	var all []dp.Event
+	root := rng.New(seed)
+	for i, p := range s.Parts {
+		if !a.has(p.Client) {
+			continue
+		}
+		e := a.leg(p.NoiseMultiplier, s.SampleSize, s.Rounds, 1)
+		e.Noise = dp.Noise{Name: root.ForRun(p.Run).Name(), Client: i}
+		all = append(all, e)
+	}
+	return all
+}
+
+// errLedger reports that what was run is not what the ledger was charged for.
+var errLedger = errors.New("what was released is not what was let through")
+
+// check compares what the clients released with what the ledgers were charged for.
+func (s *Stage) check(accounts []Account, seed uint64, r *sim.Result) error {
+	for i, p := range s.Parts {
+		for _, a := range accounts {
+			if !a.has(p.Client) {
+				continue
+			}
+			one := *s
+			one.Parts = s.Parts[i : i+1]
+			charged := one.events(a, seed)[0]
+			charged.Noise.Client = i
+			if got := r.Ledgers[i].Events(); len(got) != 1 || got[0] != charged {
+				return fmt.Errorf("auto: client %d: %w: %+v, not %+v", p.Client, errLedger, got, charged)
+			}
+		}
+	}
+	return nil
+}

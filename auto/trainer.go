@@ -1,0 +1,134 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"proactivedp/data"
+	"proactivedp/internal/report"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// PublicOf returns what is public of the data for the task: how many records each client
+// is dealt, to train on and to judge by, and the data's shape.
+func PublicOf(source *train.Source, t Task) (Public, error) {
+	d := source.Data()
+	rows, held, err := judges(source, t.Spec, true)
+	if err != nil {
+		return Public{}, err
+	}
+	p := Public{Data: source.Hash(), Records: rows[0].Len(), Features: d.Features, Classes: d.Classes}
+	for i, c := range t.Clients {
+		if c.Records > p.Records {
+			return Public{}, fmt.Errorf("auto: client %d: records = %d, must be at most the %d that it is dealt", i,
+				c.Records, p.Records)
+		}
+		p.HeldOut = append(p.HeldOut, held[i].Len())
+	}
+	return p, nil
+}
+
+// judges returns the rows that each client trains on, and those that it is judged by: the
+// held-out training rows, or the test rows, dealt as the training rows are.
+func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.Subset, err error) {
+	if !heldOut {
+		s.Holdout = 0
+	}
+	p, err := source.Prepare(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if by, err = p.Config.Partition.Deal(p.Test, s.Clients, rng.New(s.Seed)); err != nil {
+		return nil, nil, fmt.Errorf("auto: records to judge by: %w", err)
+	}
+	return p.Config.Rows, by, nil
+}
+
+// NewTrainer returns the trainer of the task on a data set, by package train. It keeps a
+// stage under way in dir, to go on from, and tells progress of long ones to a writer that is not nil.
+func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, progress io.Writer) Trainer {
+	return &trainer{source: source, task: t, dir: dir, perf: perf, progress: progress}
+}
+
+type trainer struct {
+	source   *train.Source
+	dir      string
+	perf     sim.Perf
+	progress io.Writer
+	task     Task
+}
+
+// checkpointFile keeps the stage under way.
+const checkpointFile = "stage.checkpoint"
+
+func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]float32, error) {
+	task := t.task
+	p, err := t.source.PrepareLeg(s.Spec(task), train.Leg{Initial: initial, Parts: s.Parts})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Fits(t.perf, 0); err != nil {
+		return nil, err
+	}
+	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
+	// One that is damaged, or of another stage, is left out: the stage gives the same bits.
+	from, err := train.OpenCheckpoint(keep.Path)
+	if err == nil {
+		defer from.Close()
+		keep.From = from
+	} else if !errors.Is(err, fs.ErrNotExist) && t.progress != nil {
+		fmt.Fprintf(t.progress, "the stage begins anew: %v\n", err)
+	}
+	var observe sim.Observer
+	show, finish := report.LongBar(t.progress, "training", p.Work())
+	if show != nil {
+		observe = p.Progress(show)
+	}
+	r, _, err := p.RunKept(ctx, t.perf, observe, keep.For(p, nil))
+	finish()
+	if err != nil {
+		return nil, err
+	}
+	public, err := PublicOf(t.source, task)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(accountsOf(task, public), task.Spec.Seed, r); err != nil {
+		return nil, err
+	}
+	return r.Params, keep.Forget()
+}
+
+func (t *trainer) HeldOut(params []float32) ([]float64, error) {
+	accuracy, _, err := t.judge(params, true)
+	return accuracy, err
+}
+
+func (t *trainer) Test(params []float32) ([]float64, []int, error) { return t.judge(params, false) }
+
+// judge returns, by client, the accuracy on its records of one kind, and how many there
+// are.
+func (t *trainer) judge(params []float32, heldOut bool) (accuracy []float64, rows []int, err error) {
+	p, err := t.source.Prepare(t.task.Spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, by, err := judges(t.source, t.task.Spec, heldOut)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, own := range by {
+		if i > 0 && p.Config.Partition == data.Replicate {
+			accuracy, rows = append(accuracy, accuracy[0]), append(rows, rows[0])
+			continue
+		}
+		accuracy, rows = append(accuracy, p.JudgeOn(own)(params)), append(rows, own.Len())
+	}
+	return accuracy, rows, nil
+}

@@ -1,0 +1,271 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Probe is a utility graph from trainings on records that are public: the data of the
+// task themselves, if these are, or others like them.
+type Probe struct {
+	Source *train.Source
+	Spec   train.Spec // how the source is trained on: data, features and records held out are its own
+	Same   bool       // whether these are the data of the task
+	Of     string     // what they are, in words
+	Graph  Graph      // for strategy Paper
+	Perf   sim.Perf
+}
+
+// Graph is which points of the paper's utility graph are looked at.
+type Graph struct {
+	Clips, Sigmas []float64
+	Draws         int // how often noise is drawn at each point
+	GradComps     int // K of each client, for the model without noise
+}
+
+// The records that a probe may look at, without noise.
+const (
+	ProbeOwn       = "own"       // those of the task, which must be public
+	ProbeSynthetic = "synthetic" // drawn ones
+)
+
+// NewProbe returns the probe of a task on a data set that is public or not: by the name
+// of the records that are looked at, or "" for its own ones where they are public, else
+// synthetic ones, which seed draws.
+func NewProbe(source *train.Source, t Task, name string, public bool, seed uint64) (Probe, error) {
+	p := Probe{Source: source, Spec: t.Spec, Same: true}
+	switch {
+	case name == ProbeOwn || name == "" && public:
+		p.Of = t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"
+		return p, nil
+	case name != ProbeSynthetic && name != "":
+		return p, fmt.Errorf("auto: probe = %q, must be %q or %q", name, ProbeOwn, ProbeSynthetic)
+	}
+	drawn := "synth-phishing"
+	if source.Data().Images != nil {
+		drawn = "synth-mnist"
+	}
+	d, err := synth.Make(drawn, rng.New(seed))
+	if err != nil {
+		return p, err
+	}
+	p.Source, p.Same, p.Of = train.NewSource(d), false, drawn+", drawn: of settings a hint, of accuracies none"
+	p.Spec.Data, p.Spec.Features, p.Spec.Split = drawn, 0, ""
+	p.Spec.Holdout, err = experiments.HoldOut(p.Spec, d)
+	return p, err
+}
+
+// Utility is the [Utility] of the probe: for strategy Paper the paper's utility graph, by
+// noise on a model that was trained without; else from trainings with noise, made cheaper.
+func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
+	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
+	var err error
+	if q.Task.Strategy == Paper {
+		o.Points, err = p.graph(ctx)
+	} else {
+		o.GradComps = q.SampleSize * q.Rounds
+		o.Points, err = p.ladder(ctx, q)
+	}
+	return o, err
+}
+
+// bearable is which part of its accuracy a model without noise must keep under noise of σ
+// for σ to be in R_i: the paper reads σ off its utility graphs where at most 10 % is lost
+// (Section "Experiments"). The noise there is not scaled by the step size, as that of
+// training is, so that more is lost than by training.
+const bearable = 0.9
+
+// graph returns the points of the paper's utility graph: where σ is bearable, what can be
+// expected is the accuracy without noise.
+func (p Probe) graph(ctx context.Context) ([]Point, error) {
+	plain := p.Spec
+	plain.GradComps = p.Graph.GradComps
+	spec := experiments.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	r, err := spec.Graph(ctx, p.Source, p.Graph.Clips, p.Perf, nil)
+	if err != nil {
+		return nil, err
+	}
+	var points []Point
+	for _, line := range r.Lines {
+		for _, at := range line.Points {
+			accuracy := at.MeanAccuracy
+			if at.Fraction >= bearable {
+				accuracy = line.Accuracy
+			}
+			if at.Sigma > 0 {
+				points = append(points, Point{line.Clip, at.Sigma, p.Spec.Eta0, accuracy})
+			}
+		}
+	}
+	return points, nil
+}
+
+// The rungs of the ladder are noise multipliers, each so many times the one before.
+const (
+	rung  = 1.4142135623730951
+	rungs = 8
+)
+
+// A ladder's trainings: from each rung's first step size so many more are tried at most, as
+// runs of the seed that no release is: split and deal are those of the task, so that no
+// record is looked at that the task is judged by at its end.
+const (
+	climbs     = 4
+	probeSeeds = 3
+	probeRuns  = 1 << 62
+)
+
+// distances are how far, at most, all rounds of the first trainings move the model.
+var distances = []float64{4, 16, 64, 256, 1024}
+
+// ladderClips are the clipping norms that are tried of a model whose gradients are long;
+// those of a network matter little beside the step size.
+var ladderClips = []float64{0.1, 0.3, 1}
+
+// ladder returns the best step size and clipping norm at the least noise, and then, for
+// ever more noise, the best step size and what it gives, until no client's target is
+// reached any more.
+func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
+	if !(q.Least > 0) {
+		return nil, errors.New("auto: a utility graph needs the least noise of a stage, there is none")
+	}
+	scale, err := p.scaled(q)
+	if err != nil {
+		return nil, err
+	}
+	least := 1.0
+	for _, c := range q.Task.Clients {
+		least = min(least, c.Accuracy)
+	}
+	clips := []float64{p.Spec.Clip}
+	if q.Task.Strategy == Tight && !train.IsNetwork(p.Spec.Model) {
+		clips = ladderClips
+	}
+	var best Point
+	for _, clip := range clips {
+		// The sum of a round's clipped gradients is at most C·s long for each client, so this
+		// is the step size at which all rounds together move the model by 1 at most.
+		unit := 1 / (clip * float64(q.SampleSize*q.Rounds*p.Spec.Clients))
+		var start Point
+		for _, far := range distances {
+			at, err := p.judge(ctx, scale, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(far * unit)})
+			if err != nil {
+				return nil, err
+			}
+			if start.Sigma == 0 || at.Accuracy > start.Accuracy {
+				start = at
+			}
+		}
+		at, err := p.climb(ctx, scale, start)
+		if err != nil {
+			return nil, err
+		}
+		if best.Sigma == 0 || at.Accuracy > best.Accuracy {
+			best = at
+		}
+	}
+	points := []Point{best}
+	if q.Task.Strategy == Default {
+		return points, nil
+	}
+	for range rungs {
+		at, err := p.judge(ctx, scale, Point{Clip: best.Clip, Sigma: rung * best.Sigma, Eta0: best.Eta0})
+		if err == nil {
+			at, err = p.climb(ctx, scale, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+		points, best = append(points, at), at
+		if at.Accuracy < least {
+			break
+		}
+	}
+	return points, nil
+}
+
+// scaled returns the training of the probe at a point: a part of one of the question's s
+// and T that is about as accurate, see train.Spec.Proxy.
+func (p Probe) scaled(q Question) (func(Point, uint64) (train.Spec, error), error) {
+	f := max(1.0/16, min(1, 4/float64(q.SampleSize)))
+	return func(at Point, seed uint64) (train.Spec, error) {
+		spec := p.Spec
+		spec.Run = probeRuns + seed
+		spec.Clip, spec.Eta0, spec.NoiseMultiplier = at.Clip, at.Eta0, at.Sigma
+		spec.SampleSize, spec.GradComps = strconv.Itoa(q.SampleSize), q.SampleSize*q.Rounds
+		if f == 1 {
+			return spec, nil
+		}
+		return spec.Proxy(f)
+	}, nil
+}
+
+// climb doubles or halves the step size of a judged point as long as the accuracy grows,
+// and returns the best point.
+func (p Probe) climb(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), best Point) (Point, error) {
+	for _, factor := range []float64{2, 0.5} {
+		moved := false
+		for range climbs {
+			at := best
+			at.Eta0 *= factor
+			at, err := p.judge(ctx, scaled, at)
+			if err != nil {
+				return best, err
+			}
+			if !(at.Accuracy > best.Accuracy) {
+				break
+			}
+			best, moved = at, true
+		}
+		if moved {
+			break
+		}
+	}
+	return best, nil
+}
+
+// judge returns the point with its accuracy, the mean over the seeds.
+func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), at Point) (Point, error) {
+	sum := 0.0
+	for seed := range uint64(probeSeeds) {
+		spec, err := scaled(at, seed)
+		if err != nil {
+			return at, err
+		}
+		a, err := p.accuracy(ctx, spec)
+		if err != nil {
+			return at, err
+		}
+		sum += a
+	}
+	at.Accuracy = sum / probeSeeds
+	return at, nil
+}
+
+// accuracy trains the spec and returns its accuracy on the records held out; 0 if it
+// diverged.
+func (p Probe) accuracy(ctx context.Context, spec train.Spec) (float64, error) {
+	run, err := p.Source.Prepare(spec)
+	if err != nil {
+		return 0, err
+	}
+	r, err := run.Run(ctx, p.Perf, nil)
+	if cause := context.Cause(ctx); cause != nil {
+		return 0, fmt.Errorf("auto: %w", cause)
+	}
+	if err != nil {
+		return 0, nil // a step size at which training diverges is not taken
+	}
+	return run.Judge()(r.Params), nil
+}
