@@ -40,6 +40,13 @@ func (r *rangeErrors) delta(delta float64, n int) {
 	}
 }
 
+// CheckEpsilon reports an ε that no budget may have.
+func CheckEpsilon(epsilon float64) error {
+	errs := rangeErrors{}
+	errs.within("epsilon", epsilon, minEpsilon, maxEpsilon, "")
+	return errs.join()
+}
+
 // clients checks a number of clients, 0 if it is not given.
 func (r *rangeErrors) clients(clients int) bool {
 	ok := clients >= 0 && clients <= maxClients

@@ -8,29 +8,37 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// PlannedPrivacy claims, at δ in (0, 1), what a run of the configuration will
-// guarantee by acc: if clients adapt their sample sizes, what it does at the
-// least, as if every sample were the largest allowed. The error is
+// PlannedEvents returns what a client, 0 ≤ client < n, will release; if clients adapt
+// their sample sizes, what costs at least as much: every sample is the largest allowed.
+func (c *Config) PlannedEvents(client int) []dp.Event {
+	m, rounds := c.frame().of(client).mech, c.Run().Rounds
+	if c.Adapt == 0 {
+		return m.Events(rounds)
+	}
+	var largest dp.Ledger
+	for i := range rounds {
+		largest.Record(m.EventOf(c.Adapt.largest(m.Sizes.At(i), m.DatasetSize)))
+	}
+	return largest.Events()
+}
+
+// PlannedPrivacy claims, at δ in (0, 1), what a run of the configuration will guarantee
+// by acc: what it does at the least, as PlannedEvents says. The error is
 // context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
-	rounds := c.Run().Rounds
 	if c.Own != nil {
 		planned := make([]dp.Ledger, len(c.Own))
 		for i := range planned {
-			for _, e := range c.Own[i].Events(rounds) {
+			for _, e := range c.PlannedEvents(i) {
 				planned[i].Record(e)
 			}
 		}
 		return claim.OfLedgers(ctx, acc, planned, !c.Partition.Disjoint(), delta)
 	}
+	p, err := claim.OfClients(ctx, acc, c.PlannedEvents(0), c.Clients(), !c.Partition.Disjoint(), delta)
 	if c.Adapt == 0 {
-		return claim.OfClients(ctx, acc, c.Mechanism.Events(rounds), c.Clients(), !c.Partition.Disjoint(), delta)
+		return p, err
 	}
-	var largest dp.Ledger
-	for i := range rounds {
-		largest.Record(c.Mechanism.EventOf(c.Adapt.largest(c.Mechanism.Sizes.At(i), c.Mechanism.DatasetSize)))
-	}
-	p, err := claim.OfClients(ctx, acc, largest.Events(), c.Clients(), !c.Partition.Disjoint(), delta)
 	return p.AtMost(fmt.Sprintf("of the largest samples that clients may draw, %v times the nominal",
 		float64(c.Adapt))), err
 }

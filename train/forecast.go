@@ -62,6 +62,9 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 		return nil, err
 	}
 	privacy, err := p.PlannedPrivacy(ctx)
+	if err == nil {
+		err = p.keepsTarget(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

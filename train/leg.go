@@ -86,6 +86,9 @@ func (l Leg) check(spec Spec) error {
 	if len(l.Parts) == 0 {
 		fail("nobody takes part, at least one client must")
 	}
+	if spec.TargetEpsilon != 0 {
+		fail("target epsilon = %v of the spec, must be 0", spec.TargetEpsilon)
+	}
 	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
 		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each part has "+
 			"its own", spec.NoiseMultiplier, spec.Run, spec.SeedFromOS)

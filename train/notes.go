@@ -17,6 +17,10 @@ func (s Spec) Notes() []string {
 		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; "+
 			"T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
+	if s.TargetEpsilon != 0 {
+		notes = append(notes, fmt.Sprintf("σ is the least with which ε of a record, certified, is at most %v",
+			s.TargetEpsilon))
+	}
 	if s.Runner == HogwildRunner {
 		notes = append(notes, "clients run as fast as they can: which updates a round has seen depends on how long "+
 			"computing really takes, which may depend on the data; (ε, δ) takes it to be independent of them")

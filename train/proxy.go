@@ -65,6 +65,7 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	f = float64(computed) / float64(run.Computed)
 	s.SampleSize, s.GradComps = sizes.String(), computed
 	s.NoiseMultiplier *= f
+	s.TargetEpsilon = 0
 	s.Eta0 /= f
 	switch in.steps.Decay {
 	case sim.LinearDecay:

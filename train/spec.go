@@ -24,6 +24,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
@@ -89,6 +90,10 @@ type Spec struct {
 	// noise and dropout of its own; split, deal, default model and clock are the seed's.
 	// Two trainings whose ε are composed must be two runs, or of two seeds.
 	Run uint64 `json:"run,omitempty"`
+
+	// TargetEpsilon is the ε of a record that NoiseMultiplier was calibrated for, see
+	// Source.Calibrate; 0: none. A run that would cost more is not trained.
+	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 }
 
 // How a data set is split into training and test rows.
@@ -168,6 +173,9 @@ func (s Spec) parse() (parsed, error) {
 		if err := closedform.CheckDelta(s.Delta); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if s.TargetEpsilon != 0 {
+		errs = append(errs, plan.CheckEpsilon(s.TargetEpsilon))
 	}
 	return p, errors.Join(errs...)
 }

@@ -104,6 +104,9 @@ var specFlags = []specFlag{
 			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},
 	{"delta", noiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
+	{"epsilon", runFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
+		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps it, in " +
+			"the place of --sigma; in [1e-8, 1e4]"},
 	{"holdout", settingFlags, func(s *train.Spec) any { return &s.Holdout },
 		"keep this many training rows, the last ones, from training and judge by them, not by " +
 			"the test set; at least 1"},

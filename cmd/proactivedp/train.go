@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/experiments"
+	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -33,6 +34,9 @@ The defaults are the paper's: its strongly convex setting on phishing or, for
 another model or data set, the setting of that. Only the step size of networks is
 not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 
+--epsilon takes, in the place of --sigma, the ε that a record may cost: the noise
+multiplier is the least with which ε, as pld certifies it, is at most that.
+
 --dry-run states memory, arithmetic, expected time and privacy, and trains nothing.
 
 --trace writes the run's timeline on the virtual clock, as Perfetto and chrome://tracing
@@ -48,6 +52,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
+  proactivedp train --epsilon 0.5 --delta 1e-5
   proactivedp train --model lenet --data mnist --dry-run
   proactivedp train --grad-computations 2600 --trace run.json
   proactivedp train --model alexnet --checkpoint run.checkpoint
@@ -85,6 +90,11 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 			p, err := spec.Prepare(d, root)
 			if err != nil {
 				return usage(err)
+			}
+			if spec.TargetEpsilon != 0 {
+				if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
+					return err
+				}
 			}
 			if err := trace.check(cmd, p); err != nil {
 				return usage(err)
@@ -149,6 +159,12 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s is of the virtual clock, hogwild must go without", name))
 			}
+		}
+	}
+	if cmd.Flags().Changed("epsilon") {
+		errs = append(errs, refuseWith(cmd, "epsilon", "sigma"))
+		if s.TargetEpsilon == 0 {
+			errs = append(errs, plan.CheckEpsilon(0))
 		}
 	}
 	if s.Delta == 0 && cmd.Flags().Changed("delta") {

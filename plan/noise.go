@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+)
+
+// LeastNoise returns the least noise multiplier σ in [0.05, 1e6], the same in all
+// events, with which their composition costs at most ε at δ in [1e-300, 1), and what acc
+// says of it: an upper ε of at most epsilon, in [1e-8, 1e4]. σ is rounded up to 7 digits;
+// it is the least within a relative 1e-4 beside what acc leaves uncertain. The noise
+// multipliers that the events have are not looked at. coarse is that of Calibrate.
+//
+// A budget that cannot be met is an *Infeasible error; it wraps dp.ErrNotCovered if acc
+// has no answer for such releases at all.
+func LeastNoise(
+	ctx context.Context, events []dp.Event, epsilon, delta float64, acc, coarse dp.Accountant,
+) (float64, dp.Bound, error) {
+	errs := rangeErrors{}
+	errs.add(CheckEpsilon(epsilon))
+	errs.within("delta", delta, closedform.MinDelta, math.Nextafter(1, 0), "")
+	if len(events) == 0 {
+		errs.add(errors.New("plan: no rounds"))
+	}
+	with := func(sigma float64) []dp.Event {
+		noisy := slices.Clone(events)
+		for i := range noisy {
+			noisy[i].NoiseMultiplier = sigma
+		}
+		return noisy
+	}
+	squares, adjacency := 0.0, dp.Adjacency("")
+	for _, e := range with(1) {
+		errs.add(e.Validate())
+		squares += float64(e.Count) * e.SampleRate() * e.SampleRate()
+		adjacency = e.Adjacency
+	}
+	if err := errs.join(); err != nil {
+		return 0, dp.Bound{}, err
+	}
+	start := limitOf(epsilon, delta, adjacency).sigma(math.Sqrt(squares), 1)
+	by := func(acc dp.Accountant, tol float64) dial {
+		return noiseDial(func(sigma float64) (dp.Bound, error) { return acc.Epsilon(ctx, with(sigma), delta) }, start, tol)
+	}
+	d := by(acc, tolerance)
+	if coarse != nil {
+		if s, err := by(coarse, roughly).turn(ctx, epsilon); err == nil && s.met {
+			d.start = s.value
+		}
+	}
+	s, err := d.turn(ctx, epsilon)
+	switch {
+	case err != nil:
+		return 0, dp.Bound{}, ended(ctx, fmt.Errorf("plan: %w", err))
+	case !s.met:
+		cost := s.cost(fmt.Sprintf("even σ = %g", s.value), epsilon)
+		var infeasible error = &Infeasible{SolvedFor: string(noise), Cost: cost}
+		if s.err != nil {
+			infeasible = fmt.Errorf("%w: %w", infeasible, s.err)
+		}
+		return 0, dp.Bound{}, ended(ctx, infeasible)
+	}
+	return s.value, s.bound, nil
+}
