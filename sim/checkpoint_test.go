@@ -18,6 +18,9 @@ import (
 	"unsafe"
 )
 
+// preamble is how many bytes stand before the header of a checkpoint.
+var preamble = len(checkpointFormat.Magic) + 16
+
 // brief is a run of 10 rounds of 4 clients in which everything travels.
 func brief(t testing.TB, options ...option) *Config {
 	return small(t, append([]option{exponentialTiming, func(c *Config) { c.GradComps = 80 }}, options...)...)
@@ -225,13 +228,13 @@ func change(t *testing.T, v reflect.Value) {
 }
 
 // Golden: these are the bytes of a checkpoint. If they change raise
-// checkpointVersion, so that older ones are refused for what they are.
+// checkpointFormat.Version, so that older ones are refused for what they are.
 func TestCheckpointGolden(t *testing.T) {
 	const want = "8ed09c451fe504341bb7fa961711bc50366f395fb1371ff2c533ba0adcc4f953"
 	_, file := midway(t, rough)
 	sum := sha256.Sum256(file)
 	if got := hex.EncodeToString(sum[:]); got != want {
-		t.Errorf("version %d hashes to %s, want %s", checkpointVersion, got, want)
+		t.Errorf("version %d hashes to %s, want %s", checkpointFormat.Version, got, want)
 	}
 }
 
@@ -257,7 +260,7 @@ func TestDamagedCheckpointIsRefused(t *testing.T) {
 		bad := slices.Clone(file)
 		bad[i] ^= 1 << (i % 8)
 		err := restore(v, bad)
-		if i < len(checkpointMagic) {
+		if i < len(checkpointFormat.Magic) {
 			if err == nil || !strings.Contains(err.Error(), "no checkpoint") {
 				t.Fatalf("byte %d changed: error %v", i, err)
 			}
@@ -285,7 +288,7 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 	cfg, file := midway(t)
 	other := signed(func() []byte {
 		b := slices.Clone(file)
-		binary.LittleEndian.PutUint64(b[len(checkpointMagic):], checkpointVersion+1)
+		binary.LittleEndian.PutUint64(b[len(checkpointFormat.Magic):], uint64(checkpointFormat.Version)+1)
 		return b
 	}())
 	for name, c := range map[string]struct {
@@ -295,9 +298,9 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 	}{
 		"nothing":       {nil, cfg, "no checkpoint"},
 		"a text":        {[]byte("accuracy 0.9\n"), cfg, "no checkpoint"},
-		"the beginning": {[]byte(checkpointMagic), cfg, "cut off"},
+		"the beginning": {[]byte(checkpointFormat.Magic), cfg, "cut off"},
 		"another version": {other, cfg, fmt.Sprintf("version %d, this program has version %d",
-			checkpointVersion+1, checkpointVersion)},
+			checkpointFormat.Version+1, checkpointFormat.Version)},
 		"fewer clients":    {file, brief(t, withClients(3)), "number of clients = 4, must be in [3, 3]"},
 		"more rounds":      {file, brief(t, func(c *Config) { c.GradComps = 88 }), "number of rounds = 10"},
 		"another noise":    {file, brief(t, func(c *Config) { c.Mechanism.NoiseMultiplier = 3 }), ""}, // in the header
@@ -354,7 +357,7 @@ func TestCheckpointOnAFullDisk(t *testing.T) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, len(file), err)
 		}
 	}
-	if err := v.WriteCheckpoint(io.Discard, make([]byte, maxHeader+1)); err == nil {
+	if err := v.WriteCheckpoint(io.Discard, make([]byte, 1<<26+1)); err == nil {
 		t.Error("a header too long to be read was written")
 	}
 	r, err := v.Run(context.Background())
@@ -455,6 +458,6 @@ func TestKeyedCheckpointsAreOfWhoHasTheKey(t *testing.T) {
 // unkeyed is the file made one without a key, whole by its digest.
 func unkeyed(file []byte) []byte {
 	file = slices.Clone(file)
-	binary.LittleEndian.PutUint64(file[len(checkpointMagic):], checkpointVersion)
+	binary.LittleEndian.PutUint64(file[len(checkpointFormat.Magic):], uint64(checkpointFormat.Version))
 	return signed(file)
 }

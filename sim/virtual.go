@@ -16,6 +16,10 @@ import (
 // event, so clients whose rounds overlap on the virtual clock compute at the
 // same time. The result does not depend on Perf.
 type Virtual struct {
+	// Beside is kept in checkpoints and restored from them, in place: numbers that an
+	// observer has made of the broadcasts so far. Its length is to be the same then.
+	Beside []float64
+
 	cfg     *Config
 	perf    Perf
 	sched   *schedule

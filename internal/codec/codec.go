@@ -164,3 +164,20 @@ func Floats(v Visitor, x *[]float32, n int) {
 		rest = rest[n:]
 	}
 }
+
+// Wide visits the numbers of x, in place.
+func Wide(v Visitor, x []float64) {
+	c := v.codec()
+	for len(x) > 0 && c.err == nil {
+		n := min(len(x), len(c.chunk)/8)
+		b := c.Next(8 * n)
+		for i := range x[:n] {
+			if c.Reading() {
+				x[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+			} else {
+				binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(x[i]))
+			}
+		}
+		x = x[n:]
+	}
+}

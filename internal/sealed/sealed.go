@@ -1,0 +1,151 @@
+// Package sealed is for files that show whether they are as they were written:
+//
+//	magic
+//	version of the format     8 bytes, little-endian, as all numbers
+//	length of the header      8 bytes
+//	header                    which content this is
+//	content
+//	SHA-256 of all before     32 bytes; under a key, HMAC-SHA-256
+//
+// The version tells which. The SHA-256 finds damage, and proves nothing of who
+// wrote the file: whoever can change it can change that, too. Only the HMAC shows
+// that it is as somebody who has the key wrote it.
+package sealed
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// Format is a kind of files.
+type Format struct {
+	Magic   string // what every file begins with
+	Version uint32 // is raised with every change of what is written
+	Name    string // what errors call a file, such as "checkpoint"
+}
+
+const (
+	// keyed is added to the version of a file that ends in an HMAC.
+	keyed = 1 << 32
+	// maxHeader bounds the header, in bytes.
+	maxHeader = 1 << 26
+	// MinKey is the length of the shortest key, in bytes.
+	MinKey = 16
+)
+
+var (
+	// ErrDamaged reports a file that is not as it was written.
+	ErrDamaged = errors.New("its SHA-256 is not that of its content")
+	// ErrKey reports a file that was not written under the key given, or that was written
+	// under one where none is given.
+	ErrKey = errors.New("it was not written under this key")
+)
+
+// preamble is how many bytes stand before the header.
+func (f Format) preamble() int { return len(f.Magic) + 16 }
+
+// seal returns the version of a file that is written under the key, and what its last
+// bytes are computed by.
+func (f Format) seal(key []byte) (uint64, hash.Hash) {
+	if len(key) == 0 {
+		return uint64(f.Version), sha256.New()
+	}
+	return keyed | uint64(f.Version), hmac.New(sha256.New, key)
+}
+
+// CheckKey reports a key that is too short; an empty one is none.
+func (f Format) CheckKey(key []byte) error {
+	if len(key) > 0 && len(key) < MinKey {
+		return fmt.Errorf("%s: a key of %d bytes, must have at least %d", f.Name, len(key), MinKey)
+	}
+	return nil
+}
+
+// Write writes a file under the key, with what content writes.
+func (f Format) Write(w io.Writer, header, key []byte, content func(io.Writer) error) error {
+	if err := f.CheckKey(key); err != nil {
+		return err
+	}
+	if len(header) > maxHeader {
+		return fmt.Errorf("%s: header of %d bytes, must be at most %d", f.Name, len(header), maxHeader)
+	}
+	version, sum := f.seal(key)
+	both := io.MultiWriter(w, sum)
+	head := make([]byte, 0, f.preamble()+len(header))
+	head = append(head, f.Magic...)
+	head = binary.LittleEndian.AppendUint64(head, version)
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(header)))
+	head = append(head, header...)
+	_, err := both.Write(head)
+	if err == nil {
+		err = content(both)
+	}
+	if err == nil {
+		_, err = w.Write(sum.Sum(nil))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// Open reads a file of size bytes once, to see that it is one, is whole, and was written
+// under the key. It returns the header and where the content is, which r is read again
+// for.
+func (f Format) Open(r io.ReaderAt, size int64, key []byte) (header []byte, content *io.SectionReader, err error) {
+	if err := f.CheckKey(key); err != nil {
+		return nil, nil, err
+	}
+	head := make([]byte, f.preamble())
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	if found := head[:min(n, len(f.Magic))]; n == 0 || !bytes.HasPrefix([]byte(f.Magic), found) {
+		return nil, nil, fmt.Errorf("this is no %s of proactivedp", f.Name)
+	}
+	body, start := size-sha256.Size, int64(f.preamble())
+	if n < f.preamble() || body < start {
+		return nil, nil, fmt.Errorf("the %s is cut off: it has only %d bytes", f.Name, size)
+	}
+	version := binary.LittleEndian.Uint64(head[len(f.Magic):])
+	length := binary.LittleEndian.Uint64(head[len(f.Magic)+8:])
+	due, sum := f.seal(key)
+	if version == due^keyed {
+		if len(key) > 0 {
+			return nil, nil, fmt.Errorf("the %s: %w: it has no HMAC, and may be from anybody", f.Name, ErrKey)
+		}
+		return nil, nil, fmt.Errorf("the %s: %w: it was written under one, and none is given", f.Name, ErrKey)
+	}
+	if _, err := io.Copy(sum, io.NewSectionReader(r, 0, body)); err != nil {
+		return nil, nil, err
+	}
+	want := make([]byte, sha256.Size)
+	if _, err := r.ReadAt(want, body); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case !hmac.Equal(sum.Sum(nil), want) && len(key) > 0:
+		return nil, nil, fmt.Errorf("the %s: %w, or is damaged: its HMAC is another", f.Name, ErrKey)
+	case !hmac.Equal(sum.Sum(nil), want):
+		return nil, nil, fmt.Errorf("the %s is damaged: %w", f.Name, ErrDamaged)
+	case version != due:
+		return nil, nil, fmt.Errorf("the %s's format is version %d, this program has version %d", f.Name, version,
+			f.Version)
+	case length > maxHeader || int64(length) > body-start:
+		return nil, nil, fmt.Errorf("the %s's header has %d bytes, must be at most %d and within the file", f.Name,
+			length, maxHeader)
+	}
+	header = make([]byte, length)
+	if _, err := r.ReadAt(header, start); err != nil {
+		return nil, nil, err
+	}
+	start += int64(length)
+	return header, io.NewSectionReader(r, start, body-start), nil
+}
