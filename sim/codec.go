@@ -23,6 +23,8 @@ type frame struct {
 	rounds  int
 	mech    *dp.Mechanism
 	own     []dp.Mechanism // each client's; nil: mech is all clients'
+	// momentum is M; if it is 0, a server has no velocity.
+	momentum float32
 }
 
 // of returns the frame of one client's state, with its mechanism.

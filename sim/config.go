@@ -31,6 +31,7 @@ type Config struct {
 	GradComps int   // K, gradient computations per client; T = the whole rounds that fit
 	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
+	Momentum  float64      // M in [0, 1) of the server's heavy ball, see Server.Receive; 0: none
 	Roots     Roots        // where all randomness comes from
 	Timing    clock.Timing // the virtual clock; ignored by Hogwild
 	// The next fields are what only the virtual clock can do; Hogwild refuses them.
@@ -96,8 +97,10 @@ func (c *Config) Clients() int { return len(c.Rows) }
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
-	return frame{params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
-		own: c.Own}
+	return frame{
+		params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
+		own: c.Own, momentum: float32(c.Momentum),
+	}
 }
 
 // LargestSample returns the largest expected sample size that a round can have.

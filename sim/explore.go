@@ -13,7 +13,9 @@ type Exploration struct {
 	Clients int // number of clients, in [1, 5]
 	Rounds  int // rounds of each client; Clients × Rounds is in [1, 32]
 	Tau     int // τ of Υ(k, i) ⇔ k ≥ i − τ; if negative, Υ is always true
-	Faults  Faults
+	// Momentum says that the server has one, of ½; Clients × Rounds is then at most 24.
+	Momentum bool
+	Faults   Faults
 }
 
 // Faults is how often things other than delay may befall one run, each at any
@@ -57,9 +59,12 @@ func (e Exploration) validate() error {
 	if e.Clients < 1 || e.Clients > maxClients {
 		errs = append(errs, fmt.Errorf("sim: clients = %d, must be in [1, %d]", e.Clients, maxClients))
 	}
-	if e.Rounds < 1 || e.Rounds > maxTally/max(e.Clients, 1) {
-		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
-			maxTally))
+	most := maxTally
+	if e.Momentum {
+		most = maxHeavyTally
+	}
+	if e.Rounds < 1 || e.Rounds > most/max(e.Clients, 1) {
+		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds, most))
 	}
 	f := e.Faults
 	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 ||

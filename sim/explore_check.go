@@ -36,6 +36,9 @@ func (x *explorer) checkServer(w *world) error {
 	if in := applied(s.v); s.applied != bits.OnesCount32(uint32(in)) {
 		return violated(InvariantOnce, "the server has applied %d updates, its model holds %d", s.applied,
 			bits.OnesCount32(uint32(in)))
+	} else if x.Momentum && applied(s.u) != in {
+		return violated(InvariantOnce, "the server's model holds %s, its velocity %s", x.names(in),
+			x.names(applied(s.u)))
 	} else if missing := x.before(s.k) &^ in; missing != 0 {
 		return violated(InvariantComplete, "the server stands at k = %d without %s", s.k, x.names(missing))
 	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
@@ -56,7 +59,7 @@ func (x *explorer) checkServer(w *world) error {
 // once tests that no update is in a model twice.
 func (x *explorer) once(what string, model []float32) error {
 	for p, n := range model {
-		if n != 0 && n != -1 {
+		if n != 0 && n != -1 && !(x.Momentum && -2 < n && n < -1) {
 			return violated(InvariantOnce, "%s is %v times in %s", x.names(1<<p), -n, what)
 		}
 	}

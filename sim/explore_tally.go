@@ -17,7 +17,8 @@ import (
 // gradient moves. With unit vectors as releases and a step size of 1, parameter
 // (c, i) of a global or local model is minus the number of times that update i
 // of client c is in it: so models tell what the machines did to them, whatever
-// the machines have noted about it.
+// the machines have noted about it. With a momentum of ½ an update that is in it
+// once weighs 2 − 2^−j after j others, one that is in it twice more than 2.
 type tally struct{ params int }
 
 func (tally) Name() string                    { return "tally" }
@@ -39,6 +40,10 @@ func (e Exploration) config() *Config {
 		delay = AtMost(e.Tau)
 	}
 	now := clock.Duration{Kind: clock.Constant}
+	momentum := 0.0
+	if e.Momentum {
+		momentum = 0.5
+	}
 	return &Config{
 		Model:     tally{e.Clients * e.Rounds},
 		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: []int32{0, 1}}}, e.Clients),
@@ -50,6 +55,7 @@ func (e Exploration) config() *Config {
 		GradComps: e.Rounds,
 		Delay:     delay,
 		Steps:     StepSize{Eta0: 1, Decay: NoDecay},
+		Momentum:  momentum,
 		Roots:     SharedRoots(rng.New(1), e.Clients),
 		Timing:    clock.Timing{Compute: now, Uplink: now, Downlink: now},
 		// With Churn set, each message is sent by itself.
@@ -65,8 +71,9 @@ func (e Exploration) config() *Config {
 // updates is a set of updates: bit client·T + round.
 type updates uint32
 
-// maxTally is the largest number of updates in a set.
-const maxTally = 32
+// maxTally is the largest number of updates in a set, maxHeavyTally of those whose
+// weights 2 − 2^−j a float32 holds.
+const maxTally, maxHeavyTally = 32, 24
 
 // update returns the set of one update.
 func (e *Exploration) update(client, round int) updates { return 1 << (client*e.Rounds + round) }

@@ -24,6 +24,7 @@ func TestEveryInterleaving(t *testing.T) {
 	for _, e := range []Exploration{
 		{Clients: 2, Rounds: 2}, {Clients: 2, Rounds: 2, Faults: oneEach},
 		{Clients: 2, Rounds: 3}, {Clients: 3, Rounds: 2},
+		{Clients: 2, Rounds: 2, Faults: oneEach, Momentum: true},
 	} {
 		e.Tau = -1
 		all, err := e.Run()
@@ -53,6 +54,7 @@ func TestExplorationRefusesWhatItCannotCount(t *testing.T) {
 		"clients = 0, must be in [1, 5]":                 {Rounds: 1},
 		"clients = 6":                                    {Clients: 6, Rounds: 1},
 		"clients × rounds = 3 × 11, must be in [1, 32]":  {Clients: 3, Rounds: 11},
+		"clients × rounds = 5 × 5, must be in [1, 24]":   {Clients: 5, Rounds: 5, Momentum: true},
 		"Losses:-1 Leaves:0}, must be in [0, 255] each":  {Clients: 1, Rounds: 1, Faults: Faults{Losses: -1}},
 		"Losses:0 Leaves:256}, must be in [0, 255] each": {Clients: 1, Rounds: 1, Faults: Faults{Leaves: 256}},
 	} {

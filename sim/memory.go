@@ -66,13 +66,17 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())
-	return []Part{
+	parts := []Part{
 		{"global model", 1, bytes},
 		{"clients' models", n, bytes},
 		{"updates", updates, bytes},
 		{"broadcasts", broadcasts + 1, bytes},
 		{"sums before the noise", workspaces, 2 * bytes},
 	}
+	if c.Momentum != 0 {
+		parts = append(parts, Part{"velocity", 1, bytes})
+	}
+	return parts
 }
 
 // spread reports whether a latency may be many times its mean.

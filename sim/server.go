@@ -18,6 +18,7 @@ type Server struct {
 // serverState is everything about a server that changes.
 type serverState struct {
 	v       []float32
+	u       []float32  // the velocity, if there is momentum; else nil
 	k       int        // all updates of rounds < k of all clients are in
 	applied int        // how many updates have been applied
 	clients []progress // which rounds of each client are in
@@ -38,6 +39,9 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 		at:      make([]int32, sched.rounds+1),
 	}}
 	s.state.at[0] = int32(f.clients)
+	if f.momentum != 0 {
+		s.state.u = make([]float32, f.params)
+	}
 	return s
 }
 
@@ -45,6 +49,10 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 // whether that completed a round number: then v is to be broadcast as v̂_k, k
 // being K's answer. A message that no client of this server can have sent is an
 // error and changes nothing.
+//
+// With momentum M the velocity u takes the place of U (the heavy ball of Polyak 1964):
+// u ← M·u + U and v ← v − η̄_i·u, for each update as it comes, of whatever client and
+// round. A client's own steps are without it.
 func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	st := &s.state
 	switch {
@@ -65,7 +73,14 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	if !p.add(int32(u.Round)) {
 		return false, nil
 	}
-	f32.Axpy(-s.sched.eta[u.Round], u.U, st.v)
+	step := u.U
+	if m := s.frame.momentum; m != 0 {
+		step = st.u
+		for i, x := range u.U {
+			step[i] = float32(m*step[i]) + x
+		}
+	}
+	f32.Axpy(-s.sched.eta[u.Round], step, st.v)
 	st.applied++
 	if p.next == before {
 		return false, nil
@@ -149,7 +164,8 @@ func (s *Server) Model() []float32 { return s.state.v }
 
 func (s *serverState) clone() serverState {
 	out := *s
-	out.v, out.at, out.clients = slices.Clone(s.v), slices.Clone(s.at), slices.Clone(s.clients)
+	out.v, out.u = slices.Clone(s.v), slices.Clone(s.u)
+	out.at, out.clients = slices.Clone(s.at), slices.Clone(s.clients)
 	for i := range out.clients {
 		out.clients[i].ahead = slices.Clone(out.clients[i].ahead)
 	}

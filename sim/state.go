@@ -49,6 +49,9 @@ func (s *station) visit(c *stateCodec) {
 
 func (s *serverState) visit(c *stateCodec) {
 	c.floats(&s.v)
+	if c.momentum != 0 {
+		c.floats(&s.u)
+	}
 	codec.List(c, "server's client", &s.clients, c.clients, (*progress).visit)
 	if c.Reading() && c.Err() == nil {
 		s.count(c.rounds)

@@ -56,7 +56,7 @@ func (c *Config) checkShared() error {
 	if _, err := data.ParsePartition(string(c.Partition)); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, c.Steps.Validate())
+	errs = append(errs, c.Steps.Validate(), CheckMomentum(c.Momentum))
 	if c.Mechanism.Sizes == nil {
 		fail("no sample sizes")
 		return errors.Join(errs...)
@@ -88,6 +88,14 @@ func (c *Config) checkShared() error {
 	}
 	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
 	return errors.Join(errs...)
+}
+
+// CheckMomentum reports a momentum outside [0, 1), or so near to 1 that float32 has it as 1.
+func CheckMomentum(m float64) error {
+	if !(m >= 0 && float32(m) < 1) {
+		return fmt.Errorf("sim: momentum = %v, must be in [0, 1)", m)
+	}
+	return nil
 }
 
 // checkRows reports an error if a client does not hold the records that are accounted.

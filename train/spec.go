@@ -91,6 +91,8 @@ type Spec struct {
 	// Two trainings whose ε are composed must be two runs, or of two seeds.
 	Run uint64 `json:"run,omitempty"`
 
+	// Momentum is M in [0, 1) of the server's heavy ball, see sim.Config.
+	Momentum float64 `json:"momentum,omitempty"`
 	// TargetEpsilon is the ε of a record that NoiseMultiplier was calibrated for, see
 	// Source.Calibrate; 0: none. A run that would cost more is not trained.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
@@ -223,7 +225,8 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("train: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
 	}
 	errs = append(errs, s.inputs().validate()...)
-	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate())
+	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
+		sim.CheckMomentum(s.Momentum))
 	if s.Runner == HogwildRunner {
 		virtual := s.config(p)
 		errs = append(errs, virtual.CheckFreeRunning())
@@ -271,7 +274,7 @@ func (s Spec) config(p parsed) sim.Config {
 	return sim.Config{
 		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
 		Timing: clock.Timing{Compute: p.compute, Uplink: p.latency, Downlink: p.latency},
-		Speeds: p.speeds, Network: p.network, Churn: p.churn, Adapt: sim.Adapt(s.Adapt),
+		Speeds: p.speeds, Network: p.network, Churn: p.churn, Adapt: sim.Adapt(s.Adapt), Momentum: s.Momentum,
 	}
 }
 

@@ -96,7 +96,7 @@ func TestPrepareReportsEveryProblem(t *testing.T) {
 	s := Spec{
 		Model: "perceptron", Clients: 0, GradComps: 0, SampleSize: "x", NoiseMultiplier: math.NaN(), Clip: -1,
 		Eta0: 0, Beta: -1, Schedule: "cubic", Delay: "-1", Partition: "halves", Sampling: "some",
-		Runner: "real", Compute: "x", Latency: "y", Delta: 2,
+		Runner: "real", Compute: "x", Latency: "y", Delta: 2, Momentum: 1, TargetEpsilon: -1,
 	}
 	_, err := s.Prepare(drawn(), nil)
 	if err == nil {
@@ -105,7 +105,7 @@ func TestPrepareReportsEveryProblem(t *testing.T) {
 	for _, want := range []string{"model", "clients = 0", "sample size", "delay", "partition", "sampling", "runner",
 		"duration = \"x\"", "duration = \"y\"",
 		"delta = 2", "clipping norm = -1", "noise multiplier = NaN", "eta0 = 0", "beta = -1", "schedule",
-		"gradient computations per client = 0"} {
+		"momentum = 1, must be", "epsilon = -1, must be", "gradient computations per client = 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
@@ -157,6 +157,7 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		"shard":       {func(s *Spec) { s.Partition = "shard" }, "dce0e3f2417864e5"},
 		"zero":        {func(s *Spec) { s.Schedule, s.Beta = "zero", 0 }, "8752d5f52769fea8"},
 		"cosine":      {func(s *Spec) { s.Schedule, s.Beta = "cosine", 0 }, "fb8e52e1790d6ac8"},
+		"momentum":    {func(s *Spec) { s.Momentum, s.Eta0 = 0.9, 0.01 }, "966e8238b699ecd9"},
 		"exponential": {func(s *Spec) { s.Latency, s.Delay = "exponential:1ms", "3" }, "45fd78d42c5160cd"},
 	} {
 		s := smallSpec()

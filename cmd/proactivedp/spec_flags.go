@@ -60,6 +60,8 @@ var specFlags = []specFlag{
 	{"schedule", settingFlags, func(s *train.Spec) any { return &s.Schedule },
 		"step size after t gradients of a client: linear η₀/(1+βt), sqrt η₀/(1+β√t), constant, or, without β, " +
 			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
+	{"momentum", settingFlags, func(s *train.Spec) any { return &s.Momentum },
+		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
 	{"delay", settingFlags, func(s *train.Spec) any { return &s.Delay },
 		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
