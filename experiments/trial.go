@@ -43,7 +43,7 @@ func trialCell(spec train.Spec, source *train.Source) cell {
 			if err != nil {
 				return nil, err
 			}
-			return &Trial{Accuracy: p.Judge()(r.Params), Rows: p.Test.Len()}, nil
+			return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
 		},
 		check: func(text json.RawMessage) error {
 			t, err := decode[Trial](text)

@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -72,6 +73,7 @@ type header struct {
 	Finished bool            `json:"finished"`
 	Seconds  float64         `json:"seconds"`                   // seconds of training so far
 	Released string          `json:"released_sha256,omitempty"` // see releasedHash
+	Averaged int             `json:"averaged,omitempty"`        // how many broadcasts are in the averaged model
 	Watched  json.RawMessage `json:"watched,omitempty"`         // what an observer has seen so far
 }
 
@@ -148,6 +150,20 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 		return fmt.Errorf("train: checkpoint %s: %w", c.path, err)
 	}
 	return nil
+}
+
+// restoreAverage puts a, whose mean has been restored with p's state, into the
+// checkpoint's.
+func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
+	if a == nil {
+		return nil
+	}
+	if most := p.Config.Run().Rounds; c.Averaged < 0 || c.Averaged > most {
+		return fmt.Errorf("train: checkpoint %s: %d broadcasts in the averaged model, must be in [0, %d]", c.path,
+			c.Averaged, most)
+	}
+	a.count = c.Averaged
+	return models.CheckFinite(a.params())
 }
 
 // errReleased reports a checkpoint whose config is not what its run released under.

@@ -62,6 +62,10 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	if p.Test.Data.Images == nil {
 		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
 	}
+	if a, err := parseAverage(p.Spec.Average); err == nil && a.share > 0 {
+		// The mean, and what is returned of it.
+		parts = append(parts, sim.Part{What: "averaged model", Count: 1, Bytes: 12 * int64(m.NumParams())})
+	}
 	return append(parts,
 		sim.Part{What: "scratch of gradients", Count: p.computing(perf), Bytes: scratchBytes(m, batch)},
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})

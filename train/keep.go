@@ -13,6 +13,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/lockfile"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -66,19 +67,63 @@ type keeper struct {
 	Keep
 	run      *sim.Virtual
 	identity identity
-	before   float64 // seconds of training of the runs that this one goes on from
+	average  *averager // what the run's Beside is the mean of; nil if it has no average
+	before   float64   // seconds of training of the runs that this one goes on from
 	begun    time.Time
 	next     int         // how many updates make the next checkpoint due, if Every > 0
 	due      atomic.Bool // whether the next checkpoint is due, if Every = 0
 	alarm    *time.Timer // sets due
 }
 
+// Outcome is what a training leaves.
+type Outcome struct {
+	*sim.Result
+	// Averaged is the mean of broadcasts that Spec.Average asks for, of Broadcasts of them;
+	// nil: of none. It is a function of what is sent to all, and costs no privacy.
+	Averaged   []float32
+	Broadcasts int
+}
+
+// Model returns the model that the training is for: the averaged one, if there is one, or
+// the last.
+func (o *Outcome) Model() []float32 {
+	if o.Averaged != nil {
+		return o.Averaged
+	}
+	return o.Params
+}
+
 // RunKept runs the problem to its end, from a checkpoint and with checkpoints on
 // the way as k says, and returns the seconds that it took with those before the
 // checkpoint. A run that is stopped writes a checkpoint first. One whose last
-// checkpoint cannot be written has a result and an error.
+// checkpoint cannot be written has an outcome and an error.
 func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
-	k Keep) (*sim.Result, float64, error) {
+	k Keep) (*Outcome, float64, error) {
+	a, err := p.newAverager()
+	if err != nil {
+		return nil, 0, err
+	}
+	if a != nil {
+		observe = a.observe(observe)
+	}
+	r, seconds, err := p.run(ctx, perf, observe, k, a)
+	if r == nil {
+		return nil, seconds, err
+	}
+	o := &Outcome{Result: r}
+	if a != nil {
+		o.Averaged, o.Broadcasts = a.params(), a.count
+		if diverged := models.CheckFinite(o.Averaged); diverged != nil {
+			return nil, seconds, fmt.Errorf("train: averaged model: %w", diverged)
+		}
+	}
+	return o, seconds, err
+}
+
+// run is RunKept where observe shows the broadcasts to a, which is nil if there is no
+// average to keep.
+func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer, k Keep,
+	a *averager) (*sim.Result, float64, error) {
 	if k.Path == "" && k.From == nil {
 		run, err := p.ready(perf, observe)
 		if err != nil {
@@ -95,9 +140,15 @@ func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Obser
 	if err != nil {
 		return nil, 0, err
 	}
-	keep := &keeper{Keep: k, run: v, identity: p.identity()}
+	keep := &keeper{Keep: k, run: v, identity: p.identity(), average: a}
+	if a != nil {
+		v.Beside = a.mean
+	}
 	if from := k.From; from != nil {
 		if err := from.restore(p, v); err != nil {
+			return nil, 0, err
+		}
+		if err := from.restoreAverage(p, a); err != nil {
 			return nil, 0, err
 		}
 		keep.before = from.Seconds
@@ -177,6 +228,9 @@ func (k *keeper) write(finished bool) error {
 	h := header{
 		Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished,
 		Seconds: k.seconds(),
+	}
+	if k.average != nil {
+		h.Averaged = k.average.count
 	}
 	var err error
 	if k.watched != nil {

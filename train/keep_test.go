@@ -51,8 +51,22 @@ func opened(t *testing.T, path string) *Checkpoint {
 // for all that it knows, reports what one never stopped does, but for the
 // seconds: those add up.
 func TestStoppedTrainingGoesOn(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"plain":    func(*Spec) {},
+		"momentum": func(s *Spec) { s.Momentum, s.Eta0 = 0.9, 0.01 },
+		"zero":     func(s *Spec) { s.Schedule, s.Beta = "zero", 0 },
+		"ema":      func(s *Spec) { s.Average = "ema:0.999" },
+		"tail":     func(s *Spec) { s.Average, s.Momentum = "tail:0.9", 0.5 },
+	} {
+		s := longSpec()
+		change(&s)
+		t.Run(name, func(t *testing.T) { testStoppedGoesOn(t, s) })
+	}
+}
+
+func testStoppedGoesOn(t *testing.T, s Spec) {
 	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
-	p := prepared(t, longSpec(), d)
+	p := prepared(t, s, d)
 	want, err := p.Train(t.Context(), sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ type Report struct {
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	ParamsNorm   float64      `json:"params_norm"`
+	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
 	Releases     []dp.Release `json:"releases"` // what a record pays for, see claim.Released
 	Synthetic    bool         `json:"synthetic_data"`
@@ -41,6 +42,30 @@ type Report struct {
 	DataSHA256   string       `json:"data_sha256"` // digest of the parsed content
 	Seconds      float64      `json:"seconds"`     // seconds of the training loop alone
 	Spec         Spec         `json:"config"`
+}
+
+// Averaged is what is said of an averaged model; the rest of a report is of the last one.
+type Averaged struct {
+	Rule         string  `json:"rule"` // see Spec.Average
+	Broadcasts   int     `json:"broadcasts"`
+	TestAccuracy float64 `json:"test_accuracy"`
+	Judgement
+	ParamsSHA256 string  `json:"params_sha256"`
+	ParamsNorm   float64 `json:"params_norm"`
+}
+
+// averaged judges the averaged model; nil if there is none.
+func (p *Prepared) averaged(o *Outcome) *Averaged {
+	if o.Averaged == nil {
+		return nil
+	}
+	accuracy := p.Judge()(o.Averaged)
+	return &Averaged{
+		Rule: p.Spec.Average, Broadcasts: o.Broadcasts,
+		TestAccuracy: accuracy, Judgement: p.judgement(o.Averaged, accuracy),
+		ParamsSHA256: (&sim.Result{Params: o.Averaged}).ParamsSHA256(),
+		ParamsNorm:   math.Sqrt(f32.SumSquares(o.Averaged)),
+	}
 }
 
 // Train trains and reports. A long run shows its progress; nil: it does not.
@@ -64,7 +89,7 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	if result == nil {
 		return nil, err
 	}
-	privacy, interrupted := p.ReleasedPrivacy(ctx, result)
+	privacy, interrupted := p.ReleasedPrivacy(ctx, result.Result)
 	if interrupted != nil {
 		return nil, interrupted
 	}
@@ -78,6 +103,7 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
+		Averaged:  p.averaged(result),
 		Privacy:   privacy,
 		Releases:  dp.Releases(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint())),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
@@ -118,6 +144,15 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if err := r.Judgement.writeText(w); err != nil {
 		return err
+	}
+	if a := r.Averaged; a != nil {
+		if _, err := fmt.Fprintf(w, "averaged        %.4f by %s, of %d broadcasts; sha256 %s, norm %.4g\n", a.TestAccuracy,
+			a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
+			return err
+		}
+		if err := a.Judgement.writeText(w); err != nil {
+			return err
+		}
 	}
 	if _, err := fmt.Fprintf(w, `rounds          %d per client, %s in all, at most %d behind, %.4g on average
 %scomputations    %s, %d left over

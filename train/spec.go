@@ -93,6 +93,9 @@ type Spec struct {
 
 	// Momentum is M in [0, 1) of the server's heavy ball, see sim.Config.
 	Momentum float64 `json:"momentum,omitempty"`
+	// Average is which mean of the broadcasts is reported beside the last model: "" for
+	// none, "ema:D" or "tail:F", see Outcome.
+	Average string `json:"average,omitempty"`
 	// TargetEpsilon is the ε of a record that NoiseMultiplier was calibrated for, see
 	// Source.Calibrate; 0: none. A run that would cost more is not trained.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
@@ -163,6 +166,7 @@ func (s Spec) parse() (parsed, error) {
 	read(&errs, &p.latency, s.Latency, durationOf("latency"))
 	read(&errs, &p.speeds, s.Speeds, clock.ParseSpeeds)
 	read(&errs, &p.churn, s.Churn, clock.ParseChurn)
+	read(&errs, new(average), s.Average, parseAverage)
 	read(&errs, &p.network.Resend, s.Resend, parseResend)
 	var err error
 	if p.model, err = kindOf(s.Model); err != nil {

@@ -33,6 +33,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"data":         orFile(allDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"schedule":     oneOf(scheduleNames()...),
+		"average":      oneOf("none", "ema:", "tail:"),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
 		"features":     oneOf(hog.Prefix),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),

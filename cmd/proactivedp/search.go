@@ -98,7 +98,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 		},
 	}
 	where.addWithin(cmd)
-	flags.add(cmd, settingFlags)
+	flags.add(cmd, settingFlags, endFlags)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models,
 		"models to try, of "+strings.Join(train.ModelNames(), ", "))

@@ -26,11 +26,12 @@ type specFlag struct {
 type flagGroup int
 
 // The groups: what every command that trains has, what a search tries, of which
-// others have one each, the mechanism with its statement, and what only one run by
-// itself has.
+// others have one each, how the model is judged at the end, the mechanism with its
+// statement, and what only one run by itself has.
 const (
 	settingFlags flagGroup = iota
 	pointFlags
+	endFlags
 	noiseFlags
 	runFlags
 )
@@ -62,6 +63,9 @@ var specFlags = []specFlag{
 			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
 	{"momentum", settingFlags, func(s *train.Spec) any { return &s.Momentum },
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
+	{"average", endFlags, func(s *train.Spec) any { return &s.Average },
+		"averaged model beside the last one: ema:D (exponential moving average of the broadcasts, D in (0, 1)), tail:F " +
+			"(mean of those of the last part F of the rounds, F in (0, 1]) or none"},
 	{"delay", settingFlags, func(s *train.Spec) any { return &s.Delay },
 		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
@@ -186,6 +190,9 @@ func (t *trainFlags) fill(cmd *cobra.Command, paper func(model, dataset string) 
 		if err := cmd.Flags().Set(name, value); err != nil {
 			return err
 		}
+	}
+	if t.spec.Average == "none" {
+		t.spec.Average = ""
 	}
 	if _, asked := given["beta"]; !asked && sim.Decay(t.spec.Schedule).Ends() {
 		t.spec.Beta = 0

@@ -117,7 +117,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	}
 	where.addWithin(cmd)
 	keep.add(cmd)
-	flags.add(cmd, settingFlags, pointFlags, noiseFlags, runFlags)
+	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
 	trace.add(cmd)
 	f := cmd.Flags()
 	countVar(f, &perf.Workers, "workers", perf.Workers,
