@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/internal/f32"
+	"proactivedp/internal/openfiles"
 )
 
 func main() {
-	if err := checkOpenFiles(); err != nil {
+	if err := openfiles.Check(); err != nil {
 		fmt.Fprintf(os.Stderr, "proactivedp: %v\n", err)
 		os.Exit(exitFailure)
 	}

@@ -1,6 +1,7 @@
 //go:build unix
 
-package main
+// Package openfiles knows how many files a process must be able to hold open.
+package openfiles
 
 import (
 	"fmt"
@@ -12,8 +13,8 @@ import (
 // outputs and their locks.
 const minOpenFiles = 32
 
-// checkOpenFiles reports that the process may open too few files to work.
-func checkOpenFiles() error {
+// Check reports that the process may open too few files to work.
+func Check() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < minOpenFiles {
 		return fmt.Errorf("the limit of open files is %d, must be at least %d: see ulimit -n", limit.Cur, minOpenFiles)
