@@ -51,6 +51,9 @@ func TestWholeMechanismIsCloseToItsClaim(t *testing.T) {
 // Each planted fault shows in the probe that was made for it, in both runners,
 // and leaves the claim as it was.
 func TestPlantedFaultsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
+	}
 	for _, c := range []struct {
 		fault Fault
 		probe string

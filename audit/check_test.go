@@ -18,6 +18,9 @@ import (
 // has a probability below 1e-3 if they are independent, by Bin(3·132, 0.01); the seeds
 // are fixed.
 func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
+	}
 	low, all := 0, 0
 	for seed := range 3 {
 		o := options(NoFault, 1000)
@@ -43,6 +46,9 @@ func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
 // Every fault is found at its plainest size by what needs no seeds, by either runner
 // that it can be planted in, though the ε of hardly any is refuted in so few runs.
 func TestEveryFaultIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
+	}
 	for _, runner := range []Runner{Virtual, Hogwild} {
 		for _, f := range Faults()[1:] {
 			o := options(f, 1000)

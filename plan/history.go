@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,6 +116,10 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 	if h.Events, err = dp.Compose(lists...); err != nil {
 		return History{}, fmt.Errorf("plan: %w", err)
 	}
+	if digest := file.Report.SHA256; digest != "" && digest != h.digest() {
+		return History{}, errors.New("plan: record: its sha256 is not that of its content: it is damaged, or was edited, " +
+			"and who has edited it removes that key")
+	}
 	return h, nil
 }
 
@@ -129,6 +135,7 @@ type report struct {
 	Notes     []string `json:"notes"`
 	DataNote  string   `json:"data_note"`
 	Synthetic bool     `json:"synthetic_data"`
+	SHA256    string   `json:"sha256"` // of a record, see History.WriteJSON
 	Privacy   struct {
 		Sum string `json:"sum"`
 	} `json:"privacy"`
@@ -262,8 +269,25 @@ func (r *run) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WriteJSON writes what [ReadHistory] reads, the rounds of each release together.
+// WriteJSON writes what [ReadHistory] reads, the rounds of each release together. A record
+// of a filter has the SHA-256 of the rest, as nothing else tells that a bit of it is
+// another: who edits it removes that key.
 func (h History) WriteJSON(w io.Writer) error {
+	digest := ""
+	if h.Filter != nil {
+		digest = h.digest()
+	}
+	return h.write(w, digest)
+}
+
+// digest is the SHA-256 of the history as it is written without one.
+func (h History) digest() string {
+	sum := sha256.New()
+	_ = h.write(sum, "") // writing into a hash does not fail, and numbers that were read are finite
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func (h History) write(w io.Writer, digest string) error {
 	var filter *filterRow
 	if h.Filter != nil {
 		filter = &filterRow{Limits: *h.Filter}
@@ -277,7 +301,8 @@ func (h History) WriteJSON(w io.Writer) error {
 		Filter   *filterRow   `json:"filter,omitempty"`
 		Releases []dp.Release `json:"releases"`
 		Notes    []string     `json:"notes,omitempty"`
-	}{filter, dp.Releases(h.Events), h.Notes})
+		SHA256   string       `json:"sha256,omitempty"`
+	}{filter, dp.Releases(h.Events), h.Notes, digest})
 }
 
 // follower returns the name of the release after the past, from the root given or, if

@@ -3,12 +3,14 @@ package plan
 import (
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/dp/rdp"
 	"proactivedp/rng"
 )
 
@@ -97,6 +99,44 @@ func TestHistoryKeepsNames(t *testing.T) {
 	}
 	if _, err := ReadEvents(strings.NewReader(recorded), dp.Poisson, ""); err == nil || errors.Is(err, dp.ErrSharedNoise) {
 		t.Errorf("a filter is composed: %v", err)
+	}
+}
+
+// A record of a filter notices every change of what it says, and none of how it says it;
+// without its digest it is anybody's.
+func TestRecordsHaveADigest(t *testing.T) {
+	h := History{
+		Filter: &rdp.Limits{Epsilon: 0.2, Delta: 1e-5, Orders: []float64{40, 60}},
+		Events: []dp.Event{fromRun("seed:1", 0), fromRun("", 0)}, Notes: []string{"the data are SYNTHETIC"},
+	}
+	var file strings.Builder
+	if err := h.WriteJSON(&file); err != nil {
+		t.Fatal(err)
+	}
+	text := file.String()
+	for from, to := range map[string]string{
+		"0.2,": "0.3,", `"count": 300`: `"count": 301`, "60": "61", `"run": 0`: `"run": 1`, "SYNTHETIC": "real",
+		"seed:1":           "seed:2",
+		`"delta": 0.00001`: `"delta": 0.0001`, `"orders"`: `"recorded": false, "orders"`,
+	} {
+		changed := strings.Replace(text, from, to, 1)
+		if changed == text {
+			t.Fatalf("there is no %s in %s", from, text)
+		}
+		if _, err := ReadHistory(strings.NewReader(changed), dp.Poisson, ""); err == nil ||
+			!strings.Contains(err.Error(), "its sha256 is not that of its content") {
+			t.Errorf("%s for %s: %v", to, from, err)
+		}
+		edited := regexp.MustCompile(`,\s*"sha256": "[0-9a-f]{64}"`).ReplaceAllString(changed, "")
+		if _, err := ReadHistory(strings.NewReader(edited), dp.Poisson, ""); err != nil {
+			t.Errorf("%s for %s, without the digest: %v", to, from, err)
+		}
+	}
+	for _, same := range []string{text, strings.ReplaceAll(text, "\n", " "), strings.Replace(text, "0.2,", "2e-1,", 1)} {
+		got, err := ReadHistory(strings.NewReader(same), dp.Poisson, "")
+		if err != nil || !slices.Equal(got.Events, h.Events) || !slices.Equal(got.Notes, h.Notes) {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 }
 

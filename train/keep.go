@@ -163,6 +163,10 @@ func (k *keeper) seconds() float64 { return k.before + time.Since(k.begun).Secon
 
 func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
+		if k.Path != "" && !k.Aside {
+			// What a process left that was killed at its very end; another user's may not be ours to remove.
+			_ = errors.Join(lockfile.Sweep(k.Path), atomicfile.Sweep(k.Path))
+		}
 		return k.run.Run(ctx)
 	}
 	if k.Aside { // its folder is locked by whoever owns it

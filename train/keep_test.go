@@ -397,3 +397,29 @@ func TestForgedCheckpointsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A finished run gives its report again and writes nothing; but what a process left that
+// was killed after its last checkpoint goes.
+func TestFinishedRunsLeaveNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	p := prepared(t, smallSpec(), drawn())
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{".run.lock", ".run.ABCDEFGHIJKLMNOPQRSTUVWXYZ.tmp"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), left), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := OpenCheckpoint(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: c}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

@@ -1,15 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 )
 
-// listedCommands returns the list of commands, and goes where they can be run.
-func listedCommands(t *testing.T) string {
+// listed is a command that prints JSON, with the keys that it had when the list was made.
+type listed struct {
+	command string
+	keys    []string
+}
+
+// listedCommands returns those of testdata/keys/json.txt, and goes where they can be run.
+func listedCommands(t *testing.T) []listed {
 	t.Helper()
 	list, err := os.ReadFile("testdata/keys/json.txt")
 	if err != nil {
@@ -23,45 +28,61 @@ func listedCommands(t *testing.T) string {
 	if err := os.WriteFile("past.csv", past, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return string(list)
-}
-
-// TestKeysOfJSONStay runs the commands of testdata/keys/json.txt and looks for
-// every key that they had when the list was made: what others read may gain
-// keys and lose none.
-func TestKeysOfJSONStay(t *testing.T) {
-	list := listedCommands(t)
-	commands, keys := 0, 0
-	var command string
-	var got map[string]bool
-	for line := range strings.Lines(list) {
+	var all []listed
+	for line := range strings.Lines(string(list)) {
 		line = strings.TrimSuffix(line, "\n")
 		key, isKey := strings.CutPrefix(line, "\t")
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case !isKey:
-			command, got = line, map[string]bool{}
-			commands++
-			var stdout, stderr bytes.Buffer
-			if code := run(t.Context(), strings.Fields(line), &stdout, &stderr); code != exitOK {
-				t.Errorf("proactivedp %s: exit status %d\n%s", command, code, &stderr)
-				continue
-			}
-			var answer any
-			if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
-				t.Errorf("proactivedp %s: %v", command, err)
-				continue
-			}
-			addKeys(got, answer, "")
+		case isKey:
+			last := &all[len(all)-1]
+			last.keys = append(last.keys, key)
 		default:
-			keys++
-			if len(got) > 0 && !got[key] {
-				t.Errorf("proactivedp %s: the key %s is gone", command, key)
-			}
+			all = append(all, listed{command: line})
 		}
 	}
-	if commands < 30 || keys < 1880 {
-		t.Errorf("%d commands with %d keys were looked at, the list has 30 with 1,880", commands, keys)
+	return all
+}
+
+// The listed commands keep every key of their JSON: what others read may gain keys and
+// lose none. And nothing that they print without --json is on the unsafe side of what was
+// computed: every number of the text that is a bound of the JSON is on its safe side.
+func TestListedCommandsKeepKeysAndBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs what TestScripts runs, again")
+	}
+	commands, keys, texts, numbers := 0, 0, 0, 0
+	for _, c := range listedCommands(t) {
+		var answer any
+		if err := json.Unmarshal([]byte(printed(t, c.command)), &answer); err != nil {
+			t.Errorf("proactivedp %s: %v", c.command, err)
+			continue
+		}
+		commands++
+		got := map[string]bool{}
+		addKeys(got, answer, "")
+		for _, key := range c.keys {
+			if keys++; !got[key] {
+				t.Errorf("proactivedp %s: the key %s is gone", c.command, key)
+			}
+		}
+		if strings.Contains(c.command, "hogwild") { // two runs of it are not the same
+			continue
+		}
+		var b bounds
+		b.add(answer, "")
+		wrong, seen := b.unsafe(printed(t, strings.TrimSuffix(c.command, " --json")))
+		if len(wrong) > 0 {
+			t.Errorf("proactivedp %s: %s are on the unsafe side of what was computed", c.command,
+				strings.Join(wrong, ", "))
+		}
+		texts++
+		numbers += seen
+	}
+	t.Logf("%d commands with %d keys, %d texts with %d bounds", commands, keys, texts, numbers)
+	if commands < 30 || keys < 1880 || texts < 25 || numbers < 200 {
+		t.Errorf("%d commands with %d keys and %d texts with %d bounds were looked at, want at least 30, 1,880, 25 and 200",
+			commands, keys, texts, numbers)
 	}
 }
 

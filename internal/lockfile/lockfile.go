@@ -100,8 +100,22 @@ func InFolder(dir string, do func() error) error {
 // File takes the lock of the file at path, be it there or not. Its folder must
 // exist; of a symbolic link it is the link's own.
 func File(path string) (*Lock, error) {
+	return take(fileLock(path), path)
+}
+
+// fileLock is the lock file of the file at path.
+func fileLock(path string) string {
 	dir, base := filepath.Split(path)
-	return take(dir+"."+base+".lock", path)
+	return dir + "." + base + ".lock"
+}
+
+// Sweep removes the lock file that a killed holder of the file at path left, for who does
+// not take the lock.
+func Sweep(path string) error {
+	if err := RemoveUnheld(fileLock(path)); err != nil {
+		return fmt.Errorf("lockfile: %w", err)
+	}
+	return nil
 }
 
 // Release gives the lock up and removes its file, and the folder if it was made for

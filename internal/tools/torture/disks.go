@@ -27,7 +27,7 @@ func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 		if r.IntN(4) == 0 {
 			return a.nowhere(r)
 		}
-		d := pick(r, all)
+		d := pickWork(r, all)
 		// A limit below what it writes, in blocks of 512 bytes, or of 1024 by some shells.
 		blocks := r.IntN(40)
 		e, err := a.shell(d.dir, mayWork, 0, fmt.Sprint("ulimit -f ", blocks), d.args(d.dir)...)

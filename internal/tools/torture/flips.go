@@ -18,7 +18,7 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 	var all []*flipped
 	for _, w := range works {
 		switch w.name {
-		case "train, kept", "search", "delay", "figures":
+		case "train, kept", "train, of a file", "search", "delay", "figures":
 		default:
 			continue
 		}
@@ -29,7 +29,7 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 		f := &flipped{
 			work:  w,
 			want:  want,
-			dir:   filepath.Join(a.dir, strings.Fields(w.name)[0]),
+			dir:   filepath.Join(a.dir, strings.ReplaceAll(w.name, " ", "-")),
 			files: map[string][]byte{},
 		}
 		// The undisturbed run's folder is what is damaged.
@@ -53,7 +53,7 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 		}
 		all = append(all, f)
 	}
-	return func(r *rng.Stream) error { return pick(r, all).flip(a, r) }, nil
+	return func(r *rng.Stream) error { return pickWork(r, all).flip(a, r) }, nil
 }
 
 // flipped is a work that is finished, whose files are damaged.

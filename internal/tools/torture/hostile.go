@@ -21,6 +21,11 @@ var readers = []string{
 	"delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
 	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE",
 	"train --data synth-phishing --grad-computations 100 --latency trace:FILE",
+	"account --events FILE --events FILE --delta 1e-5", "account --events FILE --events FILE --independent --delta 1e-5",
+	"plan --after FILE --epochs 1 --sigma 20 --record out.json",
+	"plan --n 10000 --epochs 5 --epsilon 0.05 --tight=false --record FILE",
+	"train --data FILE --features 7 --split shuffled --run 2 --grad-computations 100 --memory 64MiB",
+	"train --data synth-phishing --grad-computations 100 --checkpoint run.checkpoint --checkpoint-key FILE",
 	"train --resume FILE", "train --data synth-phishing --grad-computations 100 --checkpoint FILE",
 	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 1",
 }
@@ -34,6 +39,9 @@ var good = []string{
 	"client,duration\n0,1ms\n1,2ms\n2,1us\n3,1ms\n4,1ms\n",
 	strings.Repeat("1 1:1 3:0.5\n0 2:1 7:-2\n", 20),
 	"proactivedp checkpoint\n",
+	legs,
+	`{"notes": ["a note"], "privacy": {"sum": "moves by C"}, "data_note": "a set", "releases": [{"noise": {"root": ` +
+		`"secret:00ff", "run": 18446744073709551615}, "events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}]}`,
 }
 
 // scraps are put into files.
@@ -60,7 +68,11 @@ func startHostile(a *attacker) (func(*rng.Stream) error, error) {
 		if strings.Contains(path, "/dev/full") && strings.Contains(strings.Join(args, " "), "--checkpoint") {
 			args = []string{"train", "--resume", path}
 		}
-		_, err = a.run(dir, mayTake, 0, args...)
+		may := mayTake
+		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+			may = mayWait
+		}
+		_, err = a.run(dir, may, 0, args...)
 		return err
 	}, nil
 }
@@ -78,9 +90,6 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 			[]string{"/dev/null", dir, "/", "/proc/self/mem", "/proc/self/maps", filepath.Join(dir, "none")},
 		), nil
 	case 2:
-		if r.IntN(8) > 0 { // each takes as long as the program may
-			break
-		}
 		return path, syscall.Mkfifo(path, 0o666)
 	case 3:
 		text = bytes.Repeat([]byte(pick(r, scraps)), 1+r.IntN(200_000))

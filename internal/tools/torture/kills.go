@@ -69,7 +69,7 @@ func startKills(a *attacker) (func(*rng.Stream) error, error) {
 		return nil, err
 	}
 	return func(r *rng.Stream) error {
-		d := pick(r, all)
+		d := pickWork(r, all)
 		kill := time.Millisecond + time.Duration(r.Float64()*1.1*float64(d.took))
 		if r.IntN(killsUntilDone) == 0 {
 			kill = 0

@@ -4,25 +4,34 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	"proactivedp/rng"
 )
 
+// slowBase takes a hundred times as long as the others, and is tried seldom.
+const slowBase = "tables --out t"
+
 // bases are commands that take little time, and what makes it so.
 var bases = []string{
 	"plan", "plan --n 10000 --epochs 5", "account --sigma 5 --sample-rate 0.01 --steps 100 --delta 1e-5", "account",
 	"calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 100", "calibrate",
-	"tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5", "tradeoff",
+	"tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01", "tradeoff",
 	"train --data synth-phishing --grad-computations 300", "train",
 	"train --data synth-phishing --grad-computations 300 --dry-run",
 	"delay --data synth-phishing --grad-computations 300 --seeds 1 --delays 0,1",
 	"utility --data synth-phishing --grad-computations 300 --draws 1 --sigma 1",
 	"search --data synth-phishing --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 300 --holdout 10",
 	"figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in", "figures --list", "figures", "data list",
-	"data verify", "audit --runs 10",
-	"version", "", "help", "tables --out t",
+	"data verify", "audit --runs 100 --fault no-clip",
+	"plan --n 10000 --epochs 5 --epsilon 0.05 --tight=false --root seed:1 --record legs.json --budget 0.2",
+	"plan --after past.json --epochs 1 --sigma 20 --record legs.json",
+	"account --events past.json --delta 1e-5",
+	"train --data synth-phishing --grad-computations 300 --run 2 --split by-record --features 68",
+	"version", "", "help", slowBase,
 }
 
 // values are what a flag may be given, for any type.
@@ -40,6 +49,7 @@ var values = []string{
 	"synth-phishing", "synth-mnist:7", "synth-mnist:0", "synth-mnist:-1", "synth-mnist:99999999999", "synth-cifar10:20",
 	"phishing", "logreg", "logreg-plain", "lenet", "alexnet",
 	"pld", "rdp", "gdp", "closed-form", "all", "add-or-remove", "replace-one", "/dev/null", ".", "/", "nowhere/x",
+	"seed:1", "seed:01", "ѕeed:1", "secret:00ff", "2,50", "shuffled", "by-record", "68", "past.json", "-",
 	"x.json", "100ms,20ms", "1ns,1ns", "1h,1h", "1ms", "4GiB", "1B",
 	strings.Repeat("9", 400), strings.Repeat("1,", 2000) + "1", strings.Repeat("A", 20000),
 }
@@ -68,7 +78,13 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 		if err != nil {
 			return err
 		}
+		if err := os.WriteFile(filepath.Join(dir, "past.json"), []byte(legs), 0o666); err != nil {
+			return err
+		}
 		base := pick(r, bases)
+		if base == slowBase {
+			base = pick(r, bases)
+		}
 		args := strings.Fields(base)
 		for range 1 + r.IntN(4) {
 			switch r.IntN(12) {

@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -75,6 +76,7 @@ type attacker struct {
 	dir     string // of its own
 
 	undisturbed []undisturbed // for all attackers
+	killed      *atomic.Int64 // how many programs were killed under way, by all attackers
 }
 
 // kinds lists the attacks. Where one cannot be made here, start returns errSkipped.
@@ -114,7 +116,7 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 			return 0, fmt.Errorf("build: %w: %s", err, text)
 		}
 	}
-	first := &attacker{ctx: ctx, program: o.program, dir: temp}
+	first := &attacker{ctx: ctx, program: o.program, dir: temp, killed: new(atomic.Int64)}
 	alone, err := first.letAlone()
 	if err != nil {
 		return 0, err
@@ -149,7 +151,7 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 				dir := filepath.Join(temp, fmt.Sprintf("%d-%d", w, i))
 				err := os.Mkdir(dir, 0o777)
 				if err == nil {
-					tries[i], err = k.start(&attacker{ctx, o.program, dir, alone})
+					tries[i], err = k.start(&attacker{ctx, o.program, dir, alone, first.killed})
 				}
 				mu.Lock()
 				if _, ok := err.(skipped); ok {
@@ -197,6 +199,7 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 		all.failures += t.failures
 	}
 	fmt.Fprintf(table, "all\t%d\t%d\n", all.tries, all.failures)
+	fmt.Fprintf(table, "killed under way\t%d\t\n", first.killed.Load())
 	return all.failures, table.Flush()
 }
 

@@ -19,7 +19,7 @@ func startPairs(a *attacker) (func(*rng.Stream) error, error) {
 		return nil, err
 	}
 	return func(r *rng.Stream) error {
-		d := pick(r, all)
+		d := pickWork(r, all)
 		pause := time.Duration(r.Float64() * float64(d.took))
 		args := d.args(d.dir)
 		var ends [2]*ended

@@ -17,7 +17,8 @@ import (
 // it wait and when it does what is known to end, and how long it then may take to
 // end. It promises two seconds; a machine that does other work gets some more.
 const (
-	mayTake = 20 * time.Second
+	mayTake = 5 * time.Second
+	mayWait = time.Second // for a pipe that nobody opens
 	mayWork = 3 * time.Minute
 	mayEnd  = 20 * time.Second
 )
@@ -79,7 +80,9 @@ func (a *attacker) shell(dir string, may, kill time.Duration, before string, arg
 		if kill > 0 {
 			_ = cmd.Process.Kill()
 			err = <-done
-			e.killed = cmd.ProcessState.ExitCode() < 0
+			if e.killed = cmd.ProcessState.ExitCode() < 0; e.killed {
+				a.killed.Add(1)
+			}
 			break
 		}
 		e.stopped = true

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"proactivedp/rng"
 )
 
 // work is something that the program does and writes: what to call, and what must
@@ -22,7 +24,22 @@ type work struct {
 	args func(dir string) []string
 	// files are what it writes and what is compared; a glob. "" compares stdout.
 	files string
+	// seldom says that it takes much longer than others, and is tried as much less often.
+	seldom bool
 }
+
+// pickWork returns one of a list of works, seldom one that is seldom.
+func pickWork[T interface{ isSeldom() bool }](r *rng.Stream, list []T) T {
+	w := pick(r, list)
+	for range 2 {
+		if w.isSeldom() {
+			w = pick(r, list)
+		}
+	}
+	return w
+}
+
+func (w work) isSeldom() bool { return w.seldom }
 
 func words(text string) func(string) []string {
 	return func(string) []string { return strings.Fields(text) }
@@ -38,12 +55,37 @@ func resumed(flags string) func(dir string) []string {
 	}
 }
 
+// rows is a data set of a user's.
+var rows = strings.Repeat("1 1:1 9:0.5\n0 2:1 3:1\n1 4:1 5:-1\n0 6:1 7:0.25\n", 10)
+
+// legs is a record of a filter, to which a next leg is added.
+const legs = `{"filter": {"epsilon": 0.5, "delta": 1e-5, "orders": [40]}, "releases": [{"noise": {"root": "seed:1", ` +
+	`"run": 0}, "events": [{"sigma": 20, "sample_size": 10, "dataset_size": 10000, "steps": 10}]}]}`
+
+// withRows and withLegs put a file into the folder before the command.
+func withRows(args func(string) []string) func(string) []string {
+	return withFile("rows.libsvm", rows, args)
+}
+
+func withLegs(args func(string) []string) func(string) []string {
+	return withFile("legs.json", legs, args)
+}
+
+func withFile(name, text string, args func(string) []string) func(string) []string {
+	return func(dir string) []string {
+		// That it is not there is seen by the program.
+		_ = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
+		return args(dir)
+	}
+}
+
 // works are of every command that writes, of some tenths of a second each.
 var works = []work{
 	{
 		"train, kept",
 		resumed("--data synth-phishing --grad-computations 13000 --latency exponential:300us --delay 3"),
 		"",
+		false,
 	},
 	{
 		"train, kept, of everything",
@@ -53,8 +95,9 @@ var works = []work{
 				"--adapt 4 --speeds 1,1,1,2,0.2 --partition dirichlet:0.5",
 		),
 		"",
+		false,
 	},
-	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json"},
+	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json", false},
 	{
 		"search",
 		words(
@@ -62,16 +105,19 @@ var works = []work{
 				"--grad-computations 2000 --holdout 50 --out out",
 		),
 		"out/search.csv",
+		false,
 	},
 	{
 		"delay",
 		words("delay --data synth-phishing --delays 0,1 --seeds 1 --grad-computations 300 --out out"),
 		"out/*/data.csv",
+		true,
 	},
 	{
 		"figures",
 		words("figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out out"),
 		"out/*/data.csv",
+		true,
 	},
 	{
 		"plan, frontier",
@@ -80,16 +126,39 @@ var works = []work{
 				"--csv frontier.csv --png frontier.png",
 		),
 		"frontier.csv",
+		false,
+	},
+	{
+		"train, of a file",
+		withRows(resumed("--data rows.libsvm --features 9 --split by-record --run 3 --delta 1e-3 --clients 2 " +
+			"--sample-size 2 --grad-computations 400")),
+		"",
+		false,
 	},
 	{
 		"plan, recorded",
-		words("plan --n 10000 --epochs 5 --epsilon 0.05 --record legs.json --budget 0.2"),
+		words("plan --n 10000 --epochs 5 --epsilon 0.05 --tight=false --root seed:1 --record legs.json --budget 0.2"),
 		"legs.json",
+		false,
+	},
+	{
+		"plan, recorded by pld",
+		words("plan --n 10000 --rounds 500 --sample-size 30 --sigma 5 --method pld --tight=false --record legs.json " +
+			"--budget 2 --orders 20,60"),
+		"legs.json",
+		false,
+	},
+	{
+		"plan, next leg",
+		withLegs(words("plan --after legs.json --epochs 1 --sigma 20 --record next.json")),
+		"next.json",
+		false,
 	},
 	{
 		"tradeoff",
 		words("tradeoff --sigma 5 --sample-rate 0.01 --steps 25 --delta 1e-5 --accuracy 0.01 --csv curves.csv"),
 		"curves.csv",
+		false,
 	},
 }
 
