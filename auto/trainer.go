@@ -99,7 +99,7 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(accountsOf(task, public), task.Spec.Seed, r); err != nil {
+	if err := s.check(accountsOf(task, public), task.Spec.Seed, r.Result); err != nil {
 		return nil, err
 	}
 	return r.Params, keep.Forget()
