@@ -45,6 +45,13 @@ type Adder interface {
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
+// Reader is a Model that gains from knowing a sample before it sums its gradients.
+type Reader interface {
+	Model
+	// Ahead brings near what is read first of the batch. It changes no result.
+	Ahead(b data.Batch)
+}
+
 // Sensitivity says what is known of the sensitivity of m's sums as computed, as a
 // statement of privacy should.
 func Sensitivity(m Model) string {
@@ -88,6 +95,7 @@ type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
 	adder   Adder   // the model, or nil
+	reader  Reader  // the model, or nil
 	wide    []float64
 	narrow  []float32 // of models that are not Bounded
 }
@@ -97,6 +105,7 @@ func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)
 	s.adder, _ = m.(Adder)
+	s.reader, _ = m.(Reader)
 	return s
 }
 
@@ -106,6 +115,13 @@ func (s *Sums) Wide() []float64 {
 		s.wide = make([]float64, s.model.NumParams())
 	}
 	return s.wide
+}
+
+// Ahead says which batch GradSum or AddGradSum will be called with next.
+func (s *Sums) Ahead(b data.Batch) {
+	if s.reader != nil {
+		s.reader.Ahead(b)
+	}
 }
 
 // GradSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum if

@@ -87,6 +87,16 @@ func (r *Rows) Parameters(w []float64, params []float32) {
 	f32.AxpyWide(1, params, w[:len(params)])
 }
 
+// Ahead asks memory for the first of some rows, which Dots will be called for.
+func (r *Rows) Ahead(rows []int32) {
+	if r.dense != nil {
+		f32.AheadRows(r.dense, r.columns, rows[:min(len(rows), rowsAhead)])
+	}
+}
+
+// rowsAhead is about how many rows memory can be asked for at a time.
+const rowsAhead = 8
+
 // Dots sets z[i] to the product of the row with number rows[i] and w, whose numbers are
 // those of float32.
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {

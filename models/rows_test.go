@@ -67,6 +67,7 @@ func TestRowsAreTheSameBits(t *testing.T) {
 						r := models.NewRows(d)
 						w, sum, z := make([]float64, r.Columns()), make([]float64, r.Columns()), make([]float64, len(numbers))
 						r.Parameters(w, params)
+						r.Ahead(numbers)
 						r.Dots(z, numbers, w)
 						r.AddRounded(sum, numbers, f, grid)
 						got := slices.Concat(z, sum)
@@ -122,4 +123,23 @@ func TestRowCache(t *testing.T) {
 	if again := cache.Of(b); again.Squares(3) != second.Squares(3) {
 		t.Error("rows that are read again are others")
 	}
+}
+
+// reader is a model that says which batch it was told of.
+type reader struct {
+	models.Model
+	ahead data.Batch
+}
+
+func (r *reader) Ahead(b data.Batch) { r.ahead = b }
+
+// A model that wants to know its batch ahead is told, and no other needs to be asked.
+func TestSumsTellAhead(t *testing.T) {
+	b := data.Batch{Rows: []int32{3, 1}}
+	r := &reader{}
+	models.NewSums(r).Ahead(b)
+	if !slices.Equal(r.ahead.Rows, b.Rows) {
+		t.Errorf("told of %v, want %v", r.ahead.Rows, b.Rows)
+	}
+	models.NewSums(struct{ models.Model }{}).Ahead(b)
 }

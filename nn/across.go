@@ -114,14 +114,7 @@ func (p *across) pack(s *Scratch, first, columns int) {
 	for j := range columns {
 		x := s.float(p.from, first+j)
 		for c := range l.Channels {
-			for y := range l.Height {
-				from := x[l.at(c, y, 0):][:l.Width*f32.Lanes]
-				at := c*to.channel + y*to.row + j*f32.Lanes
-				for len(from) > 0 {
-					*(*[f32.Lanes]float32)(out[at:]) = *(*[f32.Lanes]float32)(from)
-					from, at = from[f32.Lanes:], at+to.column
-				}
-			}
+			f32.Spread(out[c*to.channel+j*f32.Lanes:], to.row, to.column, x[l.at(c, 0, 0):], l.inside())
 		}
 	}
 }

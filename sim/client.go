@@ -157,10 +157,12 @@ type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u to what the mechanism prescribes: noise, and the sum of a sample.
 func (c *Client) Release(u []float32, ws *Workspace) error {
+	batch := c.Sample(ws)
+	ws.sums.Ahead(batch) // records come from memory while the noise is drawn
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.Noise(u, &ws.noise)
 	c.draw(ws)
-	return ws.sums.AddGradSum(u, c.state.w(), c.Sample(ws), c.mech.ClipNorm, ws.model)
+	return ws.sums.AddGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
 
 // ID returns the client's number, from 0.

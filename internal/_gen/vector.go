@@ -30,6 +30,7 @@ func vector(k *kernels) {
 		s.addNarrow()
 		s.narrowTile()
 		s.axpyWide()
+		s.spread()
 	}
 }
 
@@ -579,6 +580,32 @@ func (s simd) laneScale() {
 		}
 		s.ADDQ(Imm(laneBytes), x)
 		s.ADDQ(dstRow, dst)
+	})
+	s.end()
+}
+
+func (s simd) spread() {
+	s.start("spread", "func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)", "")
+	dst, dstRow, column, src := s.base("dst"), s.argument("dstRow"), s.argument("dstColumn"), s.base("src")
+	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
+	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	for _, stride := range []reg.GPVirtual{dstRow, column, row} {
+		s.SHLQ(Imm(2), stride)
+	}
+	s.loop("row", h, func() {
+		to, from := s.GP64(), s.GP64()
+		s.MOVQ(dst, to)
+		s.MOVQ(src, from)
+		s.Load(s.Param("p").Field("W"), w)
+		s.loop("column", w, func() {
+			for i := range laneBytes / s.bytes {
+				s.VMOVUPS(s.load(s.at(from, i)), s.at(to, i))
+			}
+			s.ADDQ(Imm(laneBytes), from)
+			s.ADDQ(column, to)
+		})
+		s.ADDQ(dstRow, dst)
+		s.ADDQ(row, src)
 	})
 	s.end()
 }

@@ -96,6 +96,7 @@ type kernelSet struct {
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
 	axpy           func(alpha float32, x, y []float32)
 	sumSquares     func(x []float32) float64
+	spread         func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)
 	laneAxpyWide   func(f *[Lanes]float32, x []float32, y []float64)
 	axpyWide       func(alpha float64, x []float32, y []float64)
 	addNarrow      func(dst []float32, x []float64)
@@ -111,6 +112,7 @@ var portable = kernelSet{
 	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable,
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
+	spread:    spreadPortable,
 	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 	addWide: addWidePortable, narrowTile: narrowTilePortable,

@@ -314,6 +314,25 @@ func laneScalePortable(dst []float32, dstRow int, f *[Lanes]float32, x []float32
 	}
 }
 
+// Spread copies the vectors of a plane to dst, so that those of a row lie dstColumn floats
+// apart (dstColumn ≥ Lanes) and its rows dstRow (≥ W·dstColumn).
+func Spread(dst []float32, dstRow, dstColumn int, src []float32, p Plane) {
+	p.check(src)
+	if dstColumn < Lanes || dstRow < p.W*dstColumn {
+		panic("f32: vectors overlap")
+	}
+	_ = dst[(p.H-1)*dstRow+(p.W-1)*dstColumn+Lanes-1]
+	kernels.spread(dst, dstRow, dstColumn, src, p)
+}
+
+func spreadPortable(dst []float32, dstRow, dstColumn int, src []float32, p Plane) {
+	for y := range p.H {
+		for x := range p.W {
+			copy(dst[y*dstRow+x*dstColumn:][:Lanes], src[y*p.Row+x*Lanes:])
+		}
+	}
+}
+
 // FromBytes sets dst[i] to scale·src[i] + shift; any equal lengths.
 func FromBytes(dst []float32, src []byte, scale, shift float32) {
 	if len(dst) != len(src) {

@@ -128,6 +128,38 @@ func TestLaneKernels(t *testing.T) {
 	})
 }
 
+// The same for planes whose vectors are spread, and rows of vectors that are brought
+// together.
+func TestSpread(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		for h := 1; h <= 5; h++ {
+			for w := 1; w <= 5; w++ {
+				for extra := range 3 {
+					column, from := Lanes+13*extra, Plane{h, w, w*Lanes + 5*extra}
+					row := w*column + 7*extra
+					checkTwins(t, fmt.Sprintf("%d×%d vectors, %d apart", h, w, column), h*row+Lanes,
+						func(k *kernelSet, m *memory) { k.spread(m.in(m.y), row, column, m.in(m.x), from) })
+				}
+			}
+		}
+	})
+	dst := filled(2*48, 0)
+	src := make([]float32, 64)
+	for i := range src {
+		src[i] = float32(i)
+	}
+	Spread(dst, 48, 20, src, Plane{2, 2, 32})
+	for i, v := range dst {
+		want := float32(0)
+		if x := i % 48 % 20; i%48 < 40 && x < Lanes {
+			want = float32(i/48*32 + i%48/20*Lanes + x)
+		}
+		if v != want {
+			t.Fatalf("place %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
 // The same for pooling, over planes of odd shapes inside borders.
 func TestPooling(t *testing.T) {
 	eachClass(t, func(t *testing.T) {
@@ -288,6 +320,10 @@ func TestLaneKernelsPanicOnMisuse(t *testing.T) {
 		"AxpyWide of unequal lengths":    func() { AxpyWide(1, x, make([]float64, 3)) },
 		"LaneScale to overlapping rows":  func() { LaneScale(x, Lanes-1, new([Lanes]float32), y) },
 		"LaneScale to a short slice":     func() { LaneScale(y, Lanes, new([Lanes]float32), x) },
+		"Spread to overlapping vectors":  func() { Spread(x, 2*Lanes, Lanes-1, x, Plane{1, 2, 2 * Lanes}) },
+		"Spread to overlapping rows":     func() { Spread(x, Lanes, Lanes, x, Plane{1, 2, 2 * Lanes}) },
+		"Spread to a short slice":        func() { Spread(y, 2*Lanes, Lanes, x, Plane{2, 2, 2 * Lanes}) },
+		"Spread of a short slice":        func() { Spread(x, 2*Lanes, Lanes, y, Plane{2, 2, 2 * Lanes}) },
 		"FromBytes of unequal lengths":   func() { FromBytes(x, make([]byte, 3), 1, 0) },
 		"MaxPool of a small plane":       func() { MaxPool(x, p, y, 2*Lanes, which) },
 		"MaxPool of a short row":         func() { MaxPool(x, p, x, Lanes, which) },

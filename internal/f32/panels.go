@@ -51,12 +51,12 @@ func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 			clear(dst)
 		}
 		src := p.B[(j+i)*p.BlockB+k*p.RowB:]
+		if lanes == Lanes && p.RowB >= Lanes {
+			Spread(dst, Lanes, Lanes, src, Plane{H: terms, W: 1, Row: p.RowB})
+			continue
+		}
 		for t := range terms {
-			if lanes == Lanes {
-				*(*[Lanes]float32)(dst[t*Lanes:]) = *(*[Lanes]float32)(src[t*p.RowB:])
-			} else {
-				copy(dst[t*Lanes:][:lanes], src[t*p.RowB:])
-			}
+			copy(dst[t*Lanes:][:lanes], src[t*p.RowB:])
 		}
 	}
 	return panelB{blocks, s.b, Lanes, terms * Lanes}

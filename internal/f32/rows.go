@@ -28,6 +28,14 @@ func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	kernels.rowDots(z, x, stride, rows, w)
 }
 
+// AheadRows asks for rows of x to be brought near, of which there should be few: what
+// comes between does not wait for them.
+func AheadRows(x []float32, stride int, rows []int32) {
+	for _, r := range rows {
+		prefetch(x[int(r)*stride:], 0, 1, stride)
+	}
+}
+
 func rowDotsPortable(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	for i, r := range rows {
 		var lanes [WideLanes]float64

@@ -104,6 +104,11 @@ func narrowTileAVX2(dst []float32, dstRow int, x []float64, rows int, vectors in
 //go:noescape
 func axpyWideAVX2(alpha float64, x []float32, y []float64)
 
+// spreadAVX2 is spreadPortable.
+//
+//go:noescape
+func spreadAVX2(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)
+
 // reluAVX512 is reluPortable.
 //
 //go:noescape
@@ -203,3 +208,8 @@ func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors 
 //
 //go:noescape
 func axpyWideAVX512(alpha float64, x []float32, y []float64)
+
+// spreadAVX512 is spreadPortable.
+//
+//go:noescape
+func spreadAVX512(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)

@@ -967,6 +967,48 @@ nextDone:
 	VZEROUPPER
 	RET
 
+// func spreadAVX2(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)
+// Requires: AVX
+TEXT ·spreadAVX2(SB), NOSPLIT, $0-88
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  dstColumn+32(FP), DX
+	MOVQ  src_base+40(FP), BX
+	MOVQ  p_H+64(FP), SI
+	MOVQ  p_Row+80(FP), R8
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	SHLQ  $0x02, R8
+	TESTQ SI, SI
+	JZ    rowDone
+
+row:
+	MOVQ  AX, R9
+	MOVQ  BX, R10
+	MOVQ  p_W+72(FP), DI
+	TESTQ DI, DI
+	JZ    columnDone
+
+column:
+	VMOVUPS (R10), Y0
+	VMOVUPS Y0, (R9)
+	VMOVUPS 32(R10), Y0
+	VMOVUPS Y0, 32(R9)
+	ADDQ    $0x40, R10
+	ADDQ    DX, R9
+	DECQ    DI
+	JNZ     column
+
+columnDone:
+	ADDQ CX, AX
+	ADDQ R8, BX
+	DECQ SI
+	JNZ  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func reluAVX512(x []float32)
 // Requires: AVX, AVX512F
 TEXT ·reluAVX512(SB), NOSPLIT, $0-24
@@ -1773,5 +1815,45 @@ next:
 	JNZ       next
 
 nextDone:
+	VZEROUPPER
+	RET
+
+// func spreadAVX512(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)
+// Requires: AVX, AVX512F
+TEXT ·spreadAVX512(SB), NOSPLIT, $0-88
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dstRow+24(FP), CX
+	MOVQ  dstColumn+32(FP), DX
+	MOVQ  src_base+40(FP), BX
+	MOVQ  p_H+64(FP), SI
+	MOVQ  p_Row+80(FP), R8
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	SHLQ  $0x02, R8
+	TESTQ SI, SI
+	JZ    rowDone
+
+row:
+	MOVQ  AX, R9
+	MOVQ  BX, R10
+	MOVQ  p_W+72(FP), DI
+	TESTQ DI, DI
+	JZ    columnDone
+
+column:
+	VMOVUPS (R10), Z0
+	VMOVUPS Z0, (R9)
+	ADDQ    $0x40, R10
+	ADDQ    DX, R9
+	DECQ    DI
+	JNZ     column
+
+columnDone:
+	ADDQ CX, AX
+	ADDQ R8, BX
+	DECQ SI
+	JNZ  row
+
+rowDone:
 	VZEROUPPER
 	RET

@@ -37,6 +37,7 @@ type Model struct {
 var _ interface {
 	models.Bounded
 	models.Checker
+	models.Reader
 } = (*Model)(nil)
 
 // NewRidge returns the strongly convex model with penalty λ > 0.
@@ -127,6 +128,9 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	rows.Parameters(s.w, params[:d.Features])
 	return rows
 }
+
+// Ahead implements models.Reader.
+func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // margins sets z to wᵀx + b for rows of which rowsOf has prepared the scratch, at most a
 // block.
