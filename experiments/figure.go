@@ -20,7 +20,7 @@ type Figure struct {
 	Title string // what it shows, in a line
 	Long  bool   // whether it takes long at full size, so that it is made only if named
 
-	cells  func(f *frame) []cell
+	cells  func(ctx context.Context, f *frame) ([]cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
 }
 
@@ -32,6 +32,11 @@ func Figures() []Figure {
 	}
 	for _, l := range laboratories() {
 		all = append(all, l.delayFigures()...)
+	}
+	for _, s := range settings() {
+		if s.train.Model != train.Plain { // it differs from ridge by the penalty alone
+			all = append(all, s.equalFigure(), s.budgetFigure())
+		}
 	}
 	return all
 }

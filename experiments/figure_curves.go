@@ -67,7 +67,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 		Data:  s.train.Data,
 		Long:  s.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.train.Model), s.train.Data),
-		cells: func(f *frame) []cell {
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
 			var cells []cell
 			for _, m := range specs(f) {
 				for seed := range f.seeds {
@@ -75,7 +75,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					cells = append(cells, curveCell(m.spec, s.points, f.source))
 				}
 			}
-			return cells
+			return cells, nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all := specs(f)

@@ -15,7 +15,9 @@ func (l laboratory) contestFigure(kind, title string, all func(f *frame) []conte
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(f *frame) []cell { return contestCells(all(f), f.seeds, l.looks, f.source) },
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
+			return contestCells(all(f), f.seeds, l.looks, f.source), nil
+		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			c, err := decodeContest(all(f), results)
 			if err != nil {

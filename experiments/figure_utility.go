@@ -22,12 +22,12 @@ func (s setting) utilityFigure() Figure {
 		Long: s.long,
 		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.train.Model),
 			s.train.Data),
-		cells: func(f *frame) []cell {
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
 			var cells []cell
 			for _, spec := range s.utilitySpecs(f) {
 				cells = append(cells, utilityCell(spec, f.source))
 			}
-			return cells
+			return cells, nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all := s.utilitySpecs(f)

@@ -23,6 +23,9 @@ type frame struct {
 	source *train.Source
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
+
+	choose Chooser             // nil: figures that need it are refused
+	chosen map[Wish]train.Spec // what was chosen, as cells and pictures both ask
 }
 
 // data returns the data set that the figure is made from.

@@ -40,9 +40,19 @@ type MakeOptions struct {
 	Command func(figure string, synthetic bool) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
+	// Choose returns settings for a budget, which figures of budgets need; nil: those
+	// figures are refused.
+	Choose Chooser
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
+}
+
+// Trials returns how a Chooser is to run its own trainings: finished ones are kept with
+// the figures' cells.
+func (o MakeOptions) Trials() TrialOptions {
+	return TrialOptions{Folder: filepath.Join(o.Out, cellsFolder), Workers: o.Workers, Progress: o.Progress,
+		Memory: o.Memory}
 }
 
 // Manifest is how a figure was made, beside the figure.
@@ -155,10 +165,14 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			if err != nil {
 				return err
 			}
-			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale}
+			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale, choose: o.Choose}
 			frames[fig.Data] = f
 		}
-		cells = append(cells, fig.cells(f)...)
+		more, err := fig.cells(ctx, f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", fig.Name, err)
+		}
+		cells = append(cells, more...)
 		from[i+1] = len(cells)
 	}
 	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,

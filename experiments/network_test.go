@@ -60,11 +60,15 @@ func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
 		{cifarSetting(train.AlexNet).sampleSizeFigure(), 7 * 2},
 		{cifarSetting(train.AlexNet).epsilonFigure(), 8 * 2},
 	} {
-		if cells := c.figure.cells(f); len(cells) != c.cells {
-			t.Errorf("%s: %d cells, want %d", c.figure.Name, len(cells), c.cells)
+		if cells, err := c.figure.cells(t.Context(), f); err != nil || len(cells) != c.cells {
+			t.Errorf("%s: %d cells, error %v; want %d", c.figure.Name, len(cells), err, c.cells)
 		}
 	}
-	for _, c := range mnistSetting(train.LeNet).sampleSizeFigure().cells(f) {
+	cells, err := mnistSetting(train.LeNet).sampleSizeFigure().cells(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
 		if k := c.spec.(curveSpec).Train.GradComps; k != 180_000 {
 			t.Errorf("K = %d at half of the paper's", k)
 		}

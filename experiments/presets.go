@@ -26,6 +26,9 @@ type setting struct {
 	long       bool // whether its figures take long
 
 	eta0, beta []float64 // the grid of step sizes that is searched
+
+	models []train.Spec // what the figures of budgets train, their step sizes chosen
+	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
 }
 
 // steps is a step size as it is searched for.
@@ -64,15 +67,16 @@ func settings() []setting {
 // strongly and plain convex problems" and "Different privacy budget settings for
 // strongly and plain convex problems".
 func convexSetting(model, dataset string) setting {
-	train := convexSpec(model, dataset)
+	spec := convexSpec(model, dataset)
 	return setting{
-		paper: paper.Convex(), train: train, plain: steps{train.Eta0, train.Beta, sim.Decay(train.Schedule)},
+		paper: paper.Convex(), train: spec, plain: steps{spec.Eta0, spec.Beta, sim.Decay(spec.Schedule)},
 		sizes:  []int{1, 5, 10, 15, 20, 26},
 		clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
 		sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
 		wstar:  3_500_000, draws: 20,
 		points: 50, yMin: 0.4, yMax: 1,
 		eta0: []float64{0.02, 0.05, 0.1, 0.2, 0.5}, beta: []float64{0.0001, 0.001, 0.01},
+		models: []train.Spec{spec},
 	}
 }
 
@@ -114,6 +118,7 @@ func mnistSetting(model string) setting {
 		wstar:  5 * basics.GradComps, draws: 5,
 		points: 25, yMin: 0, yMax: 1, long: true,
 		eta0: []float64{0.01, 0.015, 0.02, 0.03}, beta: []float64{1e-5, 2e-5, 3e-5},
+		models: []train.Spec{networkSpec(model, "mnist", basics), featuresSpec("mnist", basics)},
 	}
 }
 
@@ -128,7 +133,16 @@ func cifarSetting(model string) setting {
 		wstar:  5 * basics.GradComps, draws: 3,
 		points: 20, yMin: 0, yMax: 0.8, long: true,
 		eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, beta: []float64{0.001, 0.01},
+		models: []train.Spec{featuresSpec("cifar10", basics)}, heavy: true,
 	}
+}
+
+// featuresSpec returns the same for a linear model on fixed features, which is not
+// the paper's.
+func featuresSpec(dataset string, basics paper.Case) train.Spec {
+	s := networkSpec(train.Softmax, dataset, basics)
+	s.FeatureMap = "hog:4:8"
+	return s
 }
 
 // networkSpec returns what the networks share, C = 0.025, and what the paper prints

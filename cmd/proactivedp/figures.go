@@ -12,6 +12,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/experiments"
+	"proactivedp/propose"
+	"proactivedp/sim"
+	"proactivedp/train"
 )
 
 // quickScale is the part of K that is enough for a first look.
@@ -65,6 +68,9 @@ as they are, and goes on from there.`,
 				return usage(err)
 			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
+			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
+				return choose(ctx, source, w, o)
+			}
 			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
@@ -97,4 +103,23 @@ as they are, and goes on from there.`,
 		"if a data set can be had nowhere, use its synthetic stand-in and say so")
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	return cmd
+}
+
+// choose fulfils a wish of a figure by proxies, which look at the figure's data; finished
+// ones are kept with the figures' cells.
+func choose(ctx context.Context, source *train.Source, w experiments.Wish, o experiments.MakeOptions) (
+	train.Spec, error,
+) {
+	r := propose.DefaultRequest(w.Spec, w.Epsilon)
+	asked := propose.Options{Data: source, Probe: source, Probing: propose.Own, Perf: sim.Perf{Workers: o.Workers},
+		Trials: o.Trials()}
+	if !w.Free {
+		return propose.Steps(ctx, r, asked)
+	}
+	r.Count = 1
+	answer, err := propose.Propose(ctx, r, asked)
+	if err != nil {
+		return train.Spec{}, err
+	}
+	return answer.Proposals[0].Setting, nil
 }

@@ -32,6 +32,7 @@ type Picture struct {
 	Lines                 []Line
 	YMin, YMax            float64
 	Logarithmic           bool // whether both axes are logarithmic
+	LogarithmicX          bool // whether the axis of x is
 
 	XNames, YNames []string       // what stands at the places 0, 1, … of an axis instead of numbers
 	Marks          []plot.Plotter // what is drawn below the lines
@@ -97,10 +98,11 @@ func (p Picture) WritePNG(w io.Writer) error {
 	}
 	plt.X.Label.Padding, plt.Y.Label.Padding = 4, 4
 	plt.X.Tick.Marker, plt.Y.Tick.Marker = ticks{6}, ticks{5}
+	if p.Logarithmic || p.LogarithmicX {
+		plt.X.Scale, plt.X.Tick.Marker = plot.LogScale{}, decades{}
+	}
 	if p.Logarithmic {
-		for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
-			axis.Scale, axis.Tick.Marker = plot.LogScale{}, decades{}
-		}
+		plt.Y.Scale, plt.Y.Tick.Marker = plot.LogScale{}, decades{}
 	}
 	nameTicks(&plt.X, p.XNames)
 	nameTicks(&plt.Y, p.YNames)
@@ -125,12 +127,22 @@ func (p Picture) WritePNG(w io.Writer) error {
 			return fmt.Errorf("plots: plot of %s: %w", l.Name, err)
 		}
 		plt.Add(band, curve)
-		if l.Name != "" {
-			legend.Add(l.Name, curve)
-		}
+		key := []plot.Thumbnailer{curve}
 		if l.Points {
-			plt.Add(&plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
-				Shape: draw.CircleGlyph{}}})
+			marks := &plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
+				Shape: glyph(i)}}
+			plt.Add(marks)
+			if len(l.X) == 1 {
+				bar, err := l.bar(col)
+				if err != nil {
+					return err
+				}
+				plt.Add(bar)
+				key = []plot.Thumbnailer{marks}
+			}
+		}
+		if l.Name != "" {
+			legend.Add(l.Name, key...)
 		}
 	}
 	for _, k := range p.Key {
@@ -164,6 +176,27 @@ func nameTicks(axis *plot.Axis, names []string) {
 	}
 	axis.Tick.Marker = named
 	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
+}
+
+// glyph returns the mark of a line: another shape where colours come again.
+func glyph(line int) draw.GlyphDrawer {
+	if line >= len(Palette) {
+		return draw.PyramidGlyph{}
+	}
+	return draw.CircleGlyph{}
+}
+
+// bar returns the band of a line of one point, which has no width to be seen by.
+func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
+	bar, err := plotter.NewYErrorBars(struct {
+		plotter.XYs
+		plotter.YErrors
+	}{plotter.XYs{{X: l.X[0], Y: l.Y[0]}}, plotter.YErrors{{Low: l.Y[0] - l.Lo[0], High: l.Hi[0] - l.Y[0]}}})
+	if err != nil {
+		return nil, fmt.Errorf("plots: bar of %s: %w", l.Name, err)
+	}
+	bar.Color = col
+	return bar, nil
 }
 
 // swatch is a patch of colour in the legend.

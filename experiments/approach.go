@@ -1,0 +1,130 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"proactivedp/dp"
+	"proactivedp/train"
+)
+
+// Wish is what a Chooser is asked for.
+type Wish struct {
+	Spec    train.Spec // what is given: all but σ, the clipping norm, the step size and its schedule
+	Epsilon float64    // what a record may cost, certified, at the spec's δ
+	Free    bool       // whether sample size, rounds and clients are to be chosen as well
+}
+
+// Chooser returns a setting that fulfils a wish, chosen without the test set; equal
+// wishes have equal answers.
+type Chooser func(ctx context.Context, source *train.Source, w Wish) (train.Spec, error)
+
+// choice returns what the frame's Chooser answers, whom it asks once.
+func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
+	if spec, done := f.chosen[w]; done {
+		return spec, nil
+	}
+	if f.choose == nil {
+		return train.Spec{}, errors.New("experiments: choose = nil, must be given: the figure chooses settings for a budget")
+	}
+	spec, err := f.choose(ctx, f.source, w)
+	if err != nil {
+		return train.Spec{}, err
+	}
+	if f.chosen == nil {
+		f.chosen = map[Wish]train.Spec{}
+	}
+	f.chosen[w] = spec
+	return spec, nil
+}
+
+// approach is a way to come to a training for a budget.
+type approach struct {
+	name string
+	// spec returns the training for what a record may cost, certified.
+	spec func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error)
+}
+
+// chosen is the approach of asking the Chooser.
+func chosen(name string, spec train.Spec, free bool) approach {
+	return approach{name, func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error) {
+		spec, err := f.part(spec)
+		if err != nil {
+			return spec, err
+		}
+		return f.choice(ctx, Wish{spec, epsilon, free})
+	}}
+}
+
+// part returns the spec with the part of its gradients that the figure runs, one round at
+// least.
+func (f *frame) part(spec train.Spec) (train.Spec, error) {
+	sizes, err := dp.ParseSizes(spec.SampleSize)
+	if err != nil {
+		return spec, err
+	}
+	spec.GradComps = max(f.gradComps(spec.GradComps), sizes.At(0))
+	return spec, nil
+}
+
+// leanness is which part of the paper's gradients a tight plan computes: at an equal ε
+// only s√T/σ counts while σ is above about 2, so that fewer records and less noise
+// give the same accuracy.
+const leanness = 16
+
+// tight returns the spec with one client that computes a sixteenth of the gradients
+// of all, in as many rounds.
+func tight(s train.Spec) (train.Spec, error) {
+	size, err := strconv.Atoi(s.SampleSize)
+	if err != nil {
+		return s, fmt.Errorf("experiments: sample size = %q, must be constant", s.SampleSize)
+	}
+	rounds := s.GradComps / size
+	size = max(size*s.Clients/leanness, 1)
+	s.Clients, s.SampleSize, s.GradComps = 1, strconv.Itoa(size), size*rounds
+	return s, nil
+}
+
+// commonBatch is the batch size that people begin with.
+const commonBatch = 256
+
+// common returns the spec with one client that takes usual batches for so many
+// epochs of n records.
+func common(s train.Spec, n, epochs int) train.Spec {
+	s.Clients, s.SampleSize = 1, strconv.Itoa(commonBatch)
+	s.GradComps = max(n*epochs/commonBatch, 1) * commonBatch
+	return s
+}
+
+// approaches returns what is compared at an equal ε, for the n records of a client.
+func (s setting) approaches(n int) ([]approach, error) {
+	var all []approach
+	if !s.heavy {
+		all = append(all, approach{s.label(s.train) + "the paper's plan and step size",
+			func(_ context.Context, f *frame, _ float64) (train.Spec, error) { return f.part(s.train) }})
+	}
+	for _, spec := range s.models {
+		lean, err := tight(spec)
+		if err != nil {
+			return nil, err
+		}
+		label := s.label(spec)
+		all = append(all,
+			chosen(label+"the paper's plan, step chosen", spec, false),
+			chosen(fmt.Sprintf("%s1/%d of its gradients", label, leanness), lean, false),
+			chosen(fmt.Sprintf("%sbatch %d, 1 epoch", label, commonBatch), common(spec, n, 1), false),
+			chosen(fmt.Sprintf("%sbatch %d, 15 epochs", label, commonBatch), common(spec, n, 15), false),
+			chosen(label+"proposed", spec, true))
+	}
+	return all, nil
+}
+
+// label names the model before what is said of it, where the figure has several.
+func (s setting) label(spec train.Spec) string {
+	if len(s.models) == 1 && s.models[0].Model == s.train.Model {
+		return ""
+	}
+	return spec.Model + ": "
+}

@@ -1,0 +1,116 @@
+package experiments
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/internal/plots"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// guess is a Chooser that counts how often it is asked.
+func guess(asked map[Wish]int) Chooser {
+	return func(_ context.Context, _ *train.Source, w Wish) (train.Spec, error) {
+		asked[w]++
+		spec := w.Spec
+		spec.NoiseMultiplier, spec.Schedule, spec.Beta = 0.2/w.Epsilon, string(sim.ZeroDecay), 0
+		return spec, nil
+	}
+}
+
+// The figures of budgets hold every approach with its certified ε and its gradients,
+// and ask once for what they show.
+func TestFiguresOfBudgets(t *testing.T) {
+	figures, err := Select([]string{"phishing-logreg-equal-epsilon", "phishing-logreg-budget"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := options(t, dir)
+	o.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(3), 800), nil }
+	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "choose = nil") {
+		t.Errorf("without a Chooser: error %v", err)
+	}
+	asked := map[Wish]int{}
+	o.Choose = guess(asked)
+	if err := Make(t.Context(), figures, o); err != nil {
+		t.Fatal(err)
+	}
+	for w, times := range asked {
+		if times != 1 {
+			t.Errorf("asked %d times for ε = %v, s = %s", times, w.Epsilon, w.Spec.SampleSize)
+		}
+	}
+	for name, want := range map[string]struct{ series, trainings int }{
+		"phishing-logreg-equal-epsilon": {6, 6}, "phishing-logreg-budget": {2, 6 + len(budgetEpsilons)},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name, tableFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+		if err != nil || len(rows) != 1+o.Seeds*want.trainings {
+			t.Fatalf("%s: %d rows of data, error %v; want a header and %d trainings of %d seeds", name, len(rows), err,
+				want.trainings, o.Seeds)
+		}
+		column := map[string]int{}
+		for i, c := range rows[0] {
+			column[c] = i
+		}
+		series := map[string]bool{}
+		for _, row := range rows[1:] {
+			at := func(c string) float64 {
+				v, err := strconv.ParseFloat(row[column[c]], 64)
+				if err != nil {
+					t.Fatalf("%s: %s: %v", name, c, err)
+				}
+				return v
+			}
+			series[row[column["series"]]] = true
+			if g := at("clients") * at("sample_size") * at("rounds"); g != at("gradients_of_all_clients") {
+				t.Errorf("%s: %v gradients, clients × s × T = %v", name, at("gradients_of_all_clients"), g)
+			}
+			if e := at("certified_epsilon_per_record"); !(e > 0 && at("test_accuracy") > 0.3) {
+				t.Errorf("%s: accuracy %v at a certified ε of %v", name, at("test_accuracy"), e)
+			}
+		}
+		if len(series) != want.series {
+			t.Errorf("%s: %d series, want %d", name, len(series), want.series)
+		}
+	}
+}
+
+// A tight plan has a sixteenth of the gradients in as many rounds.
+func TestTightPlan(t *testing.T) {
+	s := mnistSetting(train.LeNet).train
+	lean, err := tight(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lean.Clients != 1 || lean.SampleSize != "115" || lean.GradComps != 115*(s.GradComps/370) {
+		t.Errorf("%d clients, s = %s, K = %d", lean.Clients, lean.SampleSize, lean.GradComps)
+	}
+	s.SampleSize = "linear:1,0.5"
+	if _, err := tight(s); err == nil {
+		t.Error("sizes that grow were accepted")
+	}
+}
+
+// What a line needs for an accuracy is read between its points by log ε.
+func TestNeeded(t *testing.T) {
+	l := plots.Line{X: []float64{0.01, 0.1, 1}, Y: []float64{0.5, 0.7, 0.9}}
+	for accuracy, want := range map[float64]string{0.4: "ε ≤ 0.01", 0.6: "ε ≈ 0.032", 0.8: "ε ≈ 0.32", 0.95: "–"} {
+		if got := needed(l, accuracy); got != want {
+			t.Errorf("%v: %s, want %s", accuracy, got, want)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/train"
+)
+
+// budgetEpsilons are the certified ε, per record, of the figures of budgets.
+var budgetEpsilons = []float64{0.03, 0.05, 0.1, 0.2, 0.5, 1, 2}
+
+// priced is a training that a figure of budgets shows, with what it costs.
+type priced struct {
+	Series  string       `json:"series"`
+	Train   train.Spec   `json:"train"` // but for the seed
+	Privacy claim.Report `json:"privacy"`
+
+	accuracy  []float64 // of each seed, on the test set
+	gradients int       // of all clients
+}
+
+// epsilon returns what a record pays, certified; +Inf if nothing is claimed.
+func (p *priced) epsilon() float64 {
+	if e := p.Privacy.Certified.PerRecord.EpsilonUpper; e != nil {
+		return *e
+	}
+	return math.Inf(1)
+}
+
+// budgetPlan is what a figure of budgets trains: the same for its cells and its picture.
+type budgetPlan func(ctx context.Context, f *frame) ([]priced, error)
+
+// cells returns a training for each seed of each.
+func (b budgetPlan) cells(ctx context.Context, f *frame) ([]cell, error) {
+	all, err := b(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var cells []cell
+	for _, p := range all {
+		for seed := range f.seeds {
+			p.Train.Seed = uint64(seed + 1)
+			cells = append(cells, trialCell(p.Train, f.source))
+		}
+	}
+	return cells, nil
+}
+
+// price says what a training costs, before it is run.
+func (f *frame) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
+	p, err := f.source.Prepare(spec)
+	if err != nil {
+		return priced{}, fmt.Errorf("%s: %w", series, err)
+	}
+	privacy, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		return priced{}, err
+	}
+	out := priced{Series: series, Train: spec, Privacy: privacy,
+		gradients: p.Config.Run().Computed * p.Config.Clients()}
+	if e := out.epsilon(); !(e > 0 && e <= math.MaxFloat64) {
+		return out, fmt.Errorf("experiments: %s: certified ε = %v, must be above 0 and finite to stand on a logarithmic "+
+			"axis", series, e)
+	}
+	return out, nil
+}
+
+// results returns the plan with the accuracies that its cells found.
+func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMessage) ([]priced, error) {
+	all, err := b(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		for seed := range f.seeds {
+			t, err := decode[Trial](results[i*f.seeds+seed])
+			if err != nil {
+				return nil, err
+			}
+			all[i].accuracy = append(all[i].accuracy, t.Accuracy)
+		}
+	}
+	return all, nil
+}
+
+// budgetTable is the data of a figure of budgets, a row for each run.
+func budgetTable(f *frame, all []priced) [][]string {
+	table := [][]string{{"data", "series", "model", "features", "seed", "clients", "sample_size", "rounds", "sigma",
+		"clip", "eta0", "schedule", "gradients_of_all_clients", "delta", "certified_epsilon_per_record",
+		"epsilon_per_record", "test_accuracy"}}
+	for _, p := range all {
+		for seed, accuracy := range p.accuracy {
+			table = append(table, []string{f.data().Name, p.Series, p.Train.Model, p.Train.FeatureMap,
+				strconv.Itoa(seed + 1), strconv.Itoa(p.Train.Clients), p.Train.SampleSize,
+				strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Exactly(p.Train.NoiseMultiplier),
+				report.Number(p.Train.Clip), report.Number(p.Train.Eta0), p.Train.Schedule,
+				strconv.Itoa(p.gradients), decimal.Up(p.Privacy.Delta, 6),
+				epsilonText(p.Privacy.Certified.PerRecord.EpsilonUpper),
+				epsilonText(p.Privacy.PerRecord.EpsilonUpper), report.Number(accuracy)})
+		}
+	}
+	return table
+}
+
+// budgetCaption says how settings were chosen and judged.
+func budgetCaption(f *frame, all []priced) string {
+	p := all[0].Privacy
+	return fmt.Sprintf("Mean and one standard deviation over %d seeds%s; accuracy on the test set. Chosen: σ is the "+
+		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
+		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε does "+
+		"not cover it.\n"+
+		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. Numbered "+
+		"seeds: a simulation, no release.", f.seeds, f.note(), p.Certified.PerClient.Accountant, p.Adjacency, p.Sampling)
+}
+
+// budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that
+// the paper states really need.
+func (s setting) budgetFigure() Figure {
+	plan := budgetPlan(s.overBudgets)
+	return Figure{
+		Name: s.name() + "-budget", Data: s.train.Data, Long: true,
+		Title: fmt.Sprintf("Accuracy over the certified ε, step sizes chosen for each budget, on %s", s.train.Data),
+		cells: plan.cells,
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+			all, err := plan.results(ctx, f, results)
+			if err != nil {
+				return nil, err
+			}
+			lines := linesOver(all, (*priced).epsilon)
+			picture := plots.Picture{
+				Title:  f.data().Name + ": what accuracy a budget buys",
+				XLabel: "certified ε of a record", YLabel: "test accuracy (fraction)", LogarithmicX: true,
+				Rows: s.needs(lines), Banner: f.banner(),
+				Caption: budgetCaption(f, all) + " The table reads off the lines, between points by log ε, what an " +
+					"accuracy that the paper states needs; \"–\": none of these budgets is enough.",
+				Lines: append(lines, s.statedLines(lines)...),
+			}
+			accuracyAxis(&picture)
+			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil
+		},
+	}
+}
+
+// overBudgets returns the rows of the paper's table with its one step size, and each
+// model with a step size for each budget.
+func (s setting) overBudgets(ctx context.Context, f *frame) ([]priced, error) {
+	var all []priced
+	if !s.heavy {
+		for _, b := range s.paper.Budgets.Rows {
+			spec := s.train
+			spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
+			spec, err := f.part(spec)
+			if err != nil {
+				return nil, err
+			}
+			p, err := f.price(ctx, s.label(spec)+"the paper's table, one step", spec)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	for _, spec := range s.models {
+		short, err := tight(spec)
+		if err != nil {
+			return nil, err
+		}
+		if short, err = f.part(short); err != nil {
+			return nil, err
+		}
+		for _, epsilon := range budgetEpsilons {
+			chosen, err := f.choice(ctx, Wish{short, epsilon, false})
+			if err != nil {
+				return nil, err
+			}
+			p, err := f.price(ctx, s.label(spec)+"steps chosen by budget", chosen)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// linesOver returns a line for each series, over x of its trainings.
+func linesOver(all []priced, x func(*priced) float64) []plots.Line {
+	var lines []plots.Line
+	for i := range all {
+		if i == 0 || all[i].Series != all[i-1].Series {
+			lines = append(lines, plots.Line{Name: all[i].Series, Points: true})
+		}
+		addMean(&lines[len(lines)-1], x(&all[i]), all[i].accuracy, 0)
+	}
+	return lines
+}
+
+// statedLines draws the accuracies that the paper states for its budgets.
+func (s setting) statedLines(lines []plots.Line) []plots.Line {
+	lo, hi := math.Inf(1), 0.0
+	for _, l := range lines {
+		lo, hi = min(lo, l.X[0]), max(hi, l.X[len(l.X)-1])
+	}
+	var out []plots.Line
+	for _, stated := range s.paper.Stated {
+		if stated.Epsilon == "" {
+			continue
+		}
+		l := plots.Line{Name: fmt.Sprintf("stated: %s at ε %s", stated.Accuracy, stated.Epsilon), Emphasise: true}
+		for _, x := range []float64{lo, hi} {
+			y := stated.Accuracy.Value()
+			l.Add(x, y, y, y)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// needs returns a table of the ε that each line needs for the accuracies stated.
+func (s setting) needs(lines []plots.Line) [][]string {
+	header := []string{"stated by the paper"}
+	for _, l := range lines {
+		header = append(header, l.Name)
+	}
+	rows := [][]string{header}
+	for _, stated := range s.paper.Stated {
+		text := string(stated.Accuracy) + ", without noise"
+		if stated.Epsilon != "" {
+			text = fmt.Sprintf("%s at ε %s", stated.Accuracy, stated.Epsilon)
+		}
+		row := []string{text}
+		for _, l := range lines {
+			row = append(row, needed(l, stated.Accuracy.Value()))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// needed returns the least ε at which the line reaches an accuracy, in words.
+func needed(l plots.Line, accuracy float64) string {
+	for i, y := range l.Y {
+		if y < accuracy {
+			continue
+		}
+		if i == 0 {
+			return "ε ≤ " + decimal.Up(l.X[0], 2)
+		}
+		part := (accuracy - l.Y[i-1]) / (y - l.Y[i-1])
+		return "ε ≈ " + decimal.Up(l.X[i-1]*math.Pow(l.X[i]/l.X[i-1], part), 2)
+	}
+	return "–"
+}

@@ -1,0 +1,64 @@
+package propose
+
+import (
+	"context"
+	"fmt"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/train"
+)
+
+// Steps returns the request's base with the least noise multiplier that its ε allows,
+// and the clipping norm and step sizes that proxies find best: [Propose] for a constant
+// sample size and gradient computations that are given. The request's rounds, target
+// accuracy and count are not used. The error is an *Infeasible if no noise multiplier is
+// enough.
+func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
+	none := train.Spec{}
+	if err := r.Validate(); err != nil {
+		return none, err
+	}
+	if r.Epsilon == 0 {
+		return none, fmt.Errorf("propose: epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
+	}
+	sizes, err := dp.ParseSizes(r.Base.SampleSize)
+	if err != nil {
+		return none, err
+	}
+	run := dp.Cut(sizes, r.Base.GradComps)
+	if run.Rounds < 1 || run.Max*run.Rounds != run.Computed {
+		return none, fmt.Errorf("propose: sample size = %q, must be constant and at most the gradient computations %d",
+			r.Base.SampleSize, r.Base.GradComps)
+	}
+	s, err := newSearcher(r, o)
+	if err != nil {
+		return none, err
+	}
+	c, err := s.calibrate(ctx, plan.Target{
+		Epsilon: r.Epsilon, SampleRate: float64(run.Max) / float64(s.records), Steps: run.Rounds * s.copies,
+	})
+	if err != nil {
+		return none, err
+	}
+	if c == nil {
+		return none, &Infeasible{Reason: fmt.Sprintf("no noise multiplier keeps %d rounds of %d records within ε = %s",
+			run.Rounds*s.copies, run.Max, decimal.Exactly(r.Epsilon))}
+	}
+	given := outlay{size: run.Max, rounds: run.Rounds, sigma: c.Sigma}
+	var all []*candidate
+	for _, st := range s.strides() {
+		all = append(all, s.candidate(given, st))
+	}
+	for _, rung := range []struct {
+		seeds  int
+		coarse float64
+		keep   int
+	}{{1, coarseness, len(all) / 3}, {r.Seeds, coarseness, 3}, {r.Seeds, 1, 1}} {
+		if all, err = s.rung(ctx, all, rung.seeds, rung.coarse, rung.keep); err != nil {
+			return none, err
+		}
+	}
+	return all[0].spec, nil
+}
