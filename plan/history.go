@@ -16,6 +16,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
@@ -188,7 +189,7 @@ func (f *filterRow) late() bool { return f != nil && f.Recorded != nil && !*f.Re
 func readFile(text []byte) (file historyFile, err error) {
 	if bytes.HasPrefix(text, []byte("[")) {
 		file.Releases = make([]releaseRow, 1)
-		return file, strict(text, &file.Releases[0].Events)
+		return file, strictjson.Decode(text, &file.Releases[0].Events)
 	}
 	var beside struct {
 		Filter   *filterRow      `json:"filter"`
@@ -197,14 +198,14 @@ func readFile(text []byte) (file historyFile, err error) {
 	if json.Unmarshal(text, &beside) == nil && beside.Releases != nil {
 		file.Filter = beside.Filter
 		if err := json.Unmarshal(text, &file.Report); err != nil {
-			return file, plain(err, text)
+			return file, strictjson.Plain(err, text)
 		}
-		if err := refuseRepeats(json.NewDecoder(bytes.NewReader(text))); err != nil {
+		if err := strictjson.RefuseRepeats(text); err != nil {
 			return file, err
 		}
 		// Errors count the lines of the whole file.
 		above := bytes.Count(text[:bytes.Index(text, beside.Releases)], []byte("\n"))
-		err := strict(append(bytes.Repeat([]byte("\n"), above), beside.Releases...), &file.Releases)
+		err := strictjson.Decode(append(bytes.Repeat([]byte("\n"), above), beside.Releases...), &file.Releases)
 		if err == nil && len(file.Releases) == 0 {
 			err = errors.New("no releases, must be at least one")
 		}
@@ -214,7 +215,7 @@ func readFile(text []byte) (file historyFile, err error) {
 		Filter *filterRow `json:"filter"`
 		releaseRow
 	}
-	err = strict(text, &one)
+	err = strictjson.Decode(text, &one)
 	return historyFile{Filter: one.Filter, Releases: []releaseRow{one.releaseRow}}, err
 }
 

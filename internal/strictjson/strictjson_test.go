@@ -1,0 +1,32 @@
+package strictjson
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is not understood is an error in words of its own, which says where.
+func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	type inner struct{ X int }
+	type value struct {
+		A int     `json:"a"`
+		B []inner `json:"b"`
+	}
+	for text, want := range map[string]string{
+		`{"a": 1, "b": [{"x": 2}]}`:           "",
+		`{"a": 1, "c": 2}`:                    `unknown field "c"`,
+		`{"a": 1} {}`:                         "there is more after the first JSON value",
+		"{\"a\": 1,\n\"A\": 2}":               `the key "A" stands twice in one object`,
+		`{"b": [{"x": 1, "x": 2}]}`:           `the key "x" stands twice in one object`,
+		"{\n\n\"a\": \"one\"}":                "line 3: a is a JSON string, must be a number",
+		"{\n'a': 1}":                          "line 2 is no JSON",
+		`{"a": 1`:                             "the JSON ends in the middle of a value",
+		`{"a": 1, "b": [{"x": 1}, {"x": 1}]}`: "",
+	} {
+		var v value
+		err := Decode([]byte(text), &v)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
