@@ -30,7 +30,7 @@ func usage(err error) error {
 var packages = []string{
 	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
 	"cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg", "memory",
-	"mnist", "models", "nn", "oracle", "papertables", "plan", "pld", "plots", "propose", "rdp", "report", "rng",
+	"mnist", "models", "nn", "oracle", "papertables", "plan", "picture", "pld", "plots", "propose", "rdp", "report", "rng",
 	"root", "sim", "softmax", "synth", "tradeoff", "train", "unpack",
 }
 

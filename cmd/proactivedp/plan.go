@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
+	"proactivedp/plan/picture"
 )
 
 // These defaults, with those of the flags, are the paper's setting on LIBSVM data.
@@ -165,8 +166,8 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", answer.NoFrontier)
 	}
 	if answer.Frontier != nil {
-		picture := func(w io.Writer) error { return drawFrontier(w, answer.Frontier) }
-		if err := f.files.write(answer.Frontier.WriteCSV, picture); err != nil {
+		draw := func(w io.Writer) error { return picture.Frontier(w, answer.Frontier) }
+		if err := f.files.write(answer.Frontier.WriteCSV, draw); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
+	"proactivedp/plan/picture"
 )
 
 func newTradeoff() *cobra.Command {
@@ -71,8 +72,8 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err != nil {
 				return err
 			}
-			picture := func(w io.Writer) error { return drawTradeoff(w, s.curves, s.Statement) }
-			if err := files.write(s.curves.WriteCSV, picture); err != nil {
+			draw := func(w io.Writer) error { return picture.Tradeoff(w, s.curves, s.Statement) }
+			if err := files.write(s.curves.WriteCSV, draw); err != nil {
 				return err
 			}
 			return out.print(cmd, s.Statement, s, s.print)

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"io"
@@ -16,6 +16,6 @@ func TestDrawTradeoff(t *testing.T) {
 		func(a float64) float64 { return (1 - a) / 2 }, alphas)
 	for name, curves := range map[string]tradeoff.Curves{"tradeoff-of-one": {perfect},
 		"tradeoff-of-two": {perfect, half}} {
-		plotstest.Golden(t, name, func(w io.Writer) error { return drawTradeoff(w, curves, "caption") })
+		plotstest.Golden(t, name, func(w io.Writer) error { return Tradeoff(w, curves, "caption") })
 	}
 }

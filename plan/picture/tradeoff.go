@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"io"
@@ -7,11 +7,11 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// drawTradeoff draws trade-off curves as a PNG: for each what a test gains over
+// Tradeoff draws trade-off curves as a PNG: for each what a test gains over
 // guessing, 1-α-f(α), against α, as the curves of a private release are too near
 // to 1-α to be told apart. Lower curves gain the most; what is proved is solid,
 // anything else dashed.
-func drawTradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
+func Tradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
 	p := plots.Picture{
 		Title:  "Trade-off curves: what a test gains over guessing",
 		XLabel: "type I error α", YLabel: "1 - α - f(α); 0 is perfect privacy",

@@ -1,4 +1,5 @@
-package main
+// Package picture draws what plans and accountants say: a frontier, and trade-off curves.
+package picture
 
 import (
 	"fmt"
@@ -6,16 +7,18 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/plan"
 )
 
-// drawFrontier draws a frontier as a PNG: the least noise multiplier against the
+// Frontier draws a frontier as a PNG: the least noise multiplier against the
 // sample size, by the closed form and by the tight accountant. Both axes are
 // logarithmic, as the sizes of interest are far below N.
-func drawFrontier(w io.Writer, f *plan.Frontier) error {
+func Frontier(w io.Writer, f *plan.Frontier) error {
 	p := plots.Picture{
-		Title:  fmt.Sprintf("Least noise within ε = %s, δ = %s, by sample size", shownUp(f.Epsilon), shownUp(f.Delta)),
+		Title: fmt.Sprintf("Least noise within ε = %s, δ = %s, by sample size", decimal.Up(f.Epsilon, 6),
+			decimal.Up(f.Delta, 6)),
 		XLabel: "sample size s", YLabel: "noise multiplier σ",
 		Logarithmic: true, YMin: 1, YMax: 10,
 		Caption: fmt.Sprintf("N = %d, k = %.6g epochs in T = K/s rounds, θ = %g; Poisson sampling; ε per record. "+
@@ -43,7 +46,7 @@ func drawFrontier(w io.Writer, f *plan.Frontier) error {
 		p.Lines = append(p.Lines, l)
 	}
 	if len(p.Lines) == 0 {
-		return fmt.Errorf("frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
+		return fmt.Errorf("picture: frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
 	}
 	return p.WritePNG(w)
 }
