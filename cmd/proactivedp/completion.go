@@ -68,6 +68,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"checkpoint":     files(),
 		"resume":         files(),
 		"checkpoint-key": files(),
+		"plan":           files("json"),
 		"resend":         oneOf(),
 		"churn":          oneOf(),
 	}

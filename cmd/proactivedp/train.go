@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/experiments"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -21,6 +20,7 @@ func newTrain() *cobra.Command {
 	var asJSON, dryRun bool
 	var trace traceFlag
 	var keep keepFlags
+	var from planFileFlags
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -36,6 +36,10 @@ not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 
 --epsilon takes, in the place of --sigma, the ε that a record may cost: the noise
 multiplier is the least with which ε, as pld certifies it, is at most that.
+
+--plan FILE trains a setting of propose --json (--choose says which, by rank), or what
+plan --json says, with the paper's model and step size for the data. Other flags
+override it, but for those that decide its privacy.
 
 --dry-run states memory, arithmetic, expected time and privacy, and trains nothing.
 
@@ -53,19 +57,20 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
   proactivedp train --epsilon 0.5 --delta 1e-5
+  proactivedp train --plan plan.json --data phishing --schedule zero
   proactivedp train --model lenet --data mnist --dry-run
   proactivedp train --grad-computations 2600 --trace run.json
   proactivedp train --model alexnet --checkpoint run.checkpoint
   proactivedp train --resume run.checkpoint`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(keep.check(cmd), usage(trace.apart(keep.path, keep.resume))); err != nil {
+			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path, keep.resume))); err != nil {
 				return err
 			}
 			if keep.resume != "" {
 				return keep.goOn(cmd, &flags, where, perf, trace, asJSON)
 			}
-			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
+			if err := flags.fill(cmd, from.usual); err != nil {
 				return err
 			}
 			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec)), perf.Workers); err != nil {
@@ -91,7 +96,10 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 			if err != nil {
 				return usage(err)
 			}
-			if spec.TargetEpsilon != 0 {
+			if err := from.fits(p); err != nil {
+				return usage(err)
+			}
+			if cmd.Flags().Changed("epsilon") {
 				if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
 					return err
 				}
@@ -117,6 +125,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 	}
 	where.addWithin(cmd)
 	keep.add(cmd)
+	from.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
 	trace.add(cmd)
 	f := cmd.Flags()

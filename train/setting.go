@@ -1,0 +1,149 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/internal/strictjson"
+	"proactivedp/plan"
+	"proactivedp/rng"
+)
+
+// Setting is what a file says that is to be trained: a proposal, which is a whole spec,
+// or a plan, which is σ, s, T, δ and the clients.
+type Setting struct {
+	proposed *Spec
+	planned  plannedRun
+}
+
+// proposals is what is read of the output of propose: its other keys tell what the
+// settings were chosen by.
+type proposals struct {
+	Proposals []struct {
+		Rank    int             `json:"rank"`
+		Setting json.RawMessage `json:"setting"`
+	} `json:"proposals"`
+}
+
+// plannedRun is what is read of the output of plan.
+type plannedRun struct {
+	Records  int         `json:"n"`
+	Delta    float64     `json:"delta"`
+	Sigma    float64     `json:"sigma"`
+	Sampling dp.Sampling `json:"sampling"`
+	Feasible bool        `json:"feasible"`
+	Run      *plan.Run   `json:"run"`
+	Clients  int         `json:"clients"`
+	Shared   bool        `json:"shared"`
+	Noise    rng.Name    `json:"noise"`
+}
+
+// besidePlan are the keys that the output of plan has beside those of plan.Plan.
+var besidePlan = []string{"frontier", "frontier_reason", "verdict", "releases", "statement"}
+
+// ReadSetting reads what propose --json or plan --json wrote; of proposals that of the
+// rank, from 1 on, and of a plan rank 0 alone. An unknown key of a plan or of a proposed
+// spec is an error: it may decide what is run.
+func ReadSetting(text []byte, rank int) (*Setting, error) {
+	var keys map[string]json.RawMessage
+	if err := strictjson.Decode(text, &keys); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	if _, ok := keys["proposals"]; ok {
+		return readProposal(text, max(rank, 1))
+	}
+	if rank != 0 {
+		return nil, fmt.Errorf("train: rank = %d is of a proposal, and there are none", rank)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[plan.Plan]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		delete(keys, name)
+	}
+	for _, name := range besidePlan {
+		delete(keys, name)
+	}
+	if len(keys) > 0 {
+		return nil, fmt.Errorf("train: neither the output of propose --json nor of plan --json, which has no key %q",
+			slices.Sorted(maps.Keys(keys))[0])
+	}
+	var s Setting
+	if err := json.Unmarshal(text, &s.planned); err != nil {
+		return nil, fmt.Errorf("train: %w", strictjson.Plain(err, text))
+	}
+	if err := s.planned.check(); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// readProposal reads the proposal of a rank.
+func readProposal(text []byte, rank int) (*Setting, error) {
+	var file proposals
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("train: %w", strictjson.Plain(err, text))
+	}
+	for _, one := range file.Proposals {
+		if one.Rank != rank {
+			continue
+		}
+		var s Spec
+		if err := strictjson.Decode(one.Setting, &s); err != nil {
+			return nil, fmt.Errorf("train: setting of the proposal of rank %d: %w", rank, err)
+		}
+		return &Setting{proposed: &s}, nil
+	}
+	return nil, fmt.Errorf("train: rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
+}
+
+// check reports why nothing can be trained by the plan.
+func (p *plannedRun) check() error {
+	switch {
+	case p.Records < 1 || p.Clients < 1 || p.Sampling == "":
+		return errors.New("train: neither the output of propose --json nor of plan --json")
+	case p.Run == nil || !p.Feasible:
+		return errors.New("train: the plan is infeasible: there is no run in it")
+	case p.Run.SampleSize != p.Run.MaxSampleSize:
+		return fmt.Errorf("train: the plan is for sample sizes of mean %d and at most %d, must be for one size: no "+
+			"sequence of sizes is in it", p.Run.SampleSize, p.Run.MaxSampleSize)
+	case p.Run.SampleSize*p.Run.Rounds != p.Run.Computations:
+		return fmt.Errorf("train: %d rounds of %d records are not %d gradient computations", p.Run.Rounds,
+			p.Run.SampleSize, p.Run.Computations)
+	}
+	return nil
+}
+
+// Over returns the setting, with what it does not say from usual.
+func (s *Setting) Over(usual Spec) Spec {
+	if s.proposed != nil {
+		return *s.proposed
+	}
+	p := &s.planned
+	usual.NoiseMultiplier, usual.Delta, usual.Clients = p.Sigma, p.Delta, p.Clients
+	usual.SampleSize, usual.GradComps = strconv.Itoa(p.Run.SampleSize), p.Run.Computations
+	usual.Sampling, usual.Partition = string(p.Sampling), string(data.Shard)
+	if p.Shared {
+		usual.Partition = string(data.Replicate)
+	}
+	return usual
+}
+
+// Fits reports that a run is not the one that was planned: of as many records, with noise
+// from the root that the plan names, if it names one.
+func (s *Setting) Fits(p *Prepared) error {
+	want := s.planned
+	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
+		return fmt.Errorf("train: the plan is for clients of N = %d records, here they hold %d", want.Records, n)
+	}
+	if want.Noise.Known() && !slices.Equal(p.Config.Roots.Names(), []rng.Name{want.Noise}) {
+		return fmt.Errorf("train: the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
+	}
+	return nil
+}
