@@ -201,7 +201,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			Scale: f.scale,
 			Data:  manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
 		}
-		if err := write(filepath.Join(o.Out, picture.name), made, m); err != nil {
+		if err := write(filepath.Join(o.Out, picture.name), made.picture.WritePNG, made.table, m); err != nil {
 			return err
 		}
 	}

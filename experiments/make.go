@@ -191,7 +191,8 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		if err := write(filepath.Join(o.Out, fig.Name), out, manifest(fig, f, o, out.config, work)); err != nil {
+		if err := write(filepath.Join(o.Out, fig.Name), out.picture.WritePNG, out.table,
+			manifest(fig, f, o, out.config, work)); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 	}
@@ -208,14 +209,38 @@ const (
 	manifestFile = "manifest.json"
 )
 
-func write(dir string, out *outcome, m Manifest) error {
+// FigureManifest is how a figure was made that is not in the registry, beside the
+// figure. What is made sets the data, the origin and the files.
+type FigureManifest struct {
+	Title   string         `json:"title"`
+	Command string         `json:"command"`
+	Config  any            `json:"config"`
+	Seeds   int            `json:"seeds"`
+	Data    []ManifestData `json:"data"`
+	Origin
+	Files  []string `json:"files"`
+	SHA256 string   `json:"manifest_sha256"` // see writeManifest
+}
+
+// WriteFigure writes a figure made from the sources elsewhere to a folder as [Make] does:
+// what picture writes as PNG, the data in long form, the header first, and the manifest.
+func WriteFigure(dir string, picture func(io.Writer) error, table [][]string, m FigureManifest,
+	sources []*train.Source, took time.Duration) error {
+	m.Data = nil
+	for _, source := range sources {
+		m.Data = append(m.Data, manifestData(source))
+	}
+	m.Origin, m.Files = newOrigin(work{took: took}), []string{pictureFile, tableFile, manifestFile}
+	return write(dir, picture, table, m)
+}
+
+func write(dir string, picture func(io.Writer) error, table [][]string, m any) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("experiments: %w", err)
 	}
 	return atomicfile.WriteSet([]atomicfile.Output{
-		{Path: filepath.Join(dir, pictureFile), Write: out.picture.WritePNG},
-		{Path: filepath.Join(dir, tableFile),
-			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(out.table) }},
+		{Path: filepath.Join(dir, pictureFile), Write: picture},
+		{Path: filepath.Join(dir, tableFile), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }},
 	}, atomicfile.Output{
 		Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
 	})

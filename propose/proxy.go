@@ -17,8 +17,9 @@ const (
 // sampled is how large the noise of sampling may become in a proxy, in squared norm over
 // that of the added noise. Dividing s by f multiplies it by 1/f: a sum of s clipped
 // gradients is off by at most C²s in mean square, over f² for the scaled steps; the noise
-// has dσ²C² in d parameters, as before.
-const sampled = 0.25
+// has dσ²C² in d parameters, as before. It is small, as the noise of sampling is not in
+// all directions alike but in those that are learnt.
+const sampled = 0.01
 
 // coarseness is how much less work the proxies of the first rungs are, and how much more
 // noise of sampling they may have.

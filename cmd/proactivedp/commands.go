@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"proactivedp/experiments"
+	"proactivedp/propose"
 )
 
 // The commands that make a result again, which its manifest states. Where the data
@@ -46,6 +47,26 @@ func searchCommand(s experiments.SearchSpec) string {
 	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
 	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
 		"holdout", "seed")
+}
+
+// proposeCommand makes proposals again.
+func proposeCommand(r propose.Request, probe string) string {
+	usual := propose.DefaultRequest(experiments.PaperTrainSpec(r.Base.Model, r.Base.Data), r.Epsilon)
+	text := fmt.Sprintf("proactivedp propose --data %s --model %s", r.Base.Data, r.Base.Model)
+	if r.Epsilon != 0 {
+		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)
+	}
+	if r.TargetAccuracy != 0 {
+		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
+	}
+	if !slices.Equal(r.Rounds, usual.Rounds) {
+		text += " --rounds " + strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Rounds), " ", ","), "[]")
+	}
+	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
+	if probe != "" {
+		text += " --probe " + probe
+	}
+	return text + flagsText(r.Base, usual.Base, "model", "data")
 }
 
 // listText writes numbers as a flag lists them.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,7 @@ func newPropose() *cobra.Command {
 	flags := trainFlags{spec: train.DefaultSpec()}
 	r := propose.DefaultRequest(flags.spec, 0)
 	var probe, out string
-	var asJSON bool
+	var asJSON, check bool
 	workers := runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "propose",
@@ -48,14 +50,21 @@ is the default for the named sets, which are public; for a file of yours it is s
 data drawn like the named set that is most like it, or a named set by its name. Then
 the predicted accuracy is that of the set looked at.
 
---out keeps finished proxies, from which an interrupted command goes on. The exit status
-is 1 if no setting is predicted to do what is asked.`,
+--out writes a picture of the frontier with the proposals, figure.png, its data and a
+manifest, and keeps finished proxies, from which an interrupted command goes on. The exit
+status is 1 if no setting is predicted to do what is asked.
+
+--check makes the figure of how well predictions did: every setting is trained.`,
 		Example: `  proactivedp propose --data phishing --epsilon 0.15
   proactivedp propose --data mnist --clients 1 --epsilon 0.105 --out out/propose-mnist
   proactivedp propose --data mushrooms --target-accuracy 0.98
   proactivedp propose --data my.libsvm --features 68 --epsilon 1 --probe phishing`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				o := experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+				return checkPredictions(cmd, &where, out, r.Seeds, o, asJSON)
+			}
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
 				return err
 			}
@@ -69,6 +78,7 @@ is 1 if no setting is predicted to do what is asked.`,
 			if err != nil {
 				return err
 			}
+			start := time.Now()
 			o := propose.Options{Data: train.NewSource(d), Probing: probing, Perf: sim.Perf{Workers: workers}}
 			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			if out != "" {
@@ -98,6 +108,15 @@ is 1 if no setting is predicted to do what is asked.`,
 			if err != nil {
 				return err
 			}
+			if out != "" {
+				sources := []*train.Source{o.Data}
+				if o.Probe != o.Data {
+					sources = append(sources, o.Probe)
+				}
+				if err := answer.Write(out, proposeCommand(r, probe), sources, time.Since(start)); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), answer)
 			}
@@ -118,10 +137,76 @@ is 1 if no setting is predicted to do what is asked.`,
 		"the number of clients")
 	countVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100]")
 	countVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100]")
-	f.StringVar(&out, "out", "", "`folder` that keeps finished proxies (default: none)")
+	f.StringVar(&out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	countVar(f, &workers, "workers", workers, "proxies at the same time, at least 1; never changes the result")
+	f.BoolVar(&check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
+		"data sets against trainings of them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// checkPredictions holds predictions against trainings, and writes a figure of it to the
+// folder if one is named.
+func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, seeds int, o experiments.TrialOptions,
+	asJSON bool) error {
+	if err := refuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
+		"split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count"); err != nil {
+		return usage(err)
+	}
+	start := time.Now()
+	var all []propose.Checked
+	var sources []*train.Source
+	work := func() error {
+		known := map[string]*train.Source{}
+		for _, c := range propose.Checks() {
+			source := known[c.Base.Data]
+			if source == nil {
+				d, err := where.load(cmd, c.Base.Data)
+				if err != nil {
+					return err
+				}
+				source = train.NewSource(d)
+				known[c.Base.Data] = source
+				sources = append(sources, source)
+			}
+			checked, err := c.Check(cmd.Context(), source, seeds, o)
+			if err != nil {
+				return err
+			}
+			all = append(all, checked...)
+		}
+		return nil
+	}
+	var err error
+	if out == "" {
+		err = work()
+	} else {
+		o.Folder = filepath.Join(out, ".cells")
+		err = lockfile.InFolder(out, work)
+	}
+	if err != nil {
+		return err
+	}
+	r := propose.NewCheckReport(all)
+	if out != "" {
+		command := "proactivedp propose --check --seeds " + strconv.Itoa(seeds)
+		if err := r.Write(out, command, propose.Checks(), sources, seeds, time.Since(start)); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), r)
+	}
+	return r.WriteText(cmd.OutOrStdout())
+}
+
+// checkedSettings is how many settings are checked.
+func checkedSettings() int {
+	n := 0
+	for _, c := range propose.Checks() {
+		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
+	}
+	return n
 }
 
 func epsilonRange() string {

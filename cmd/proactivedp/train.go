@@ -73,7 +73,8 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 			if err := flags.fill(cmd, from.usual); err != nil {
 				return err
 			}
-			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec)), perf.Workers); err != nil {
+			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec),
+				checkTarget(cmd, *spec)), perf.Workers); err != nil {
 				return err
 			}
 			if keep.path != "" && !dryRun {
@@ -170,12 +171,6 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 			}
 		}
 	}
-	if cmd.Flags().Changed("epsilon") {
-		errs = append(errs, refuseWith(cmd, "epsilon", "sigma"))
-		if s.TargetEpsilon == 0 {
-			errs = append(errs, plan.CheckEpsilon(0))
-		}
-	}
 	if s.Delta == 0 && cmd.Flags().Changed("delta") {
 		errs = append(errs, errors.New("--delta = 0, must be in (0, 1)"))
 	}
@@ -183,6 +178,18 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
 	}
 	return usage(errors.Join(errs...))
+}
+
+// checkTarget reports what is wrong with a target epsilon that was given.
+func checkTarget(cmd *cobra.Command, s train.Spec) error {
+	if !cmd.Flags().Changed("epsilon") {
+		return nil
+	}
+	var errs []error
+	if s.TargetEpsilon == 0 {
+		errs = append(errs, plan.CheckEpsilon(0))
+	}
+	return errors.Join(append(errs, refuseWith(cmd, "epsilon", "sigma"))...)
 }
 
 func checkWorkers(n int) error {

@@ -52,6 +52,7 @@ type Line struct {
 	Lo, Hi    []float64
 	Emphasise bool // drawn dashed and black, as a reference
 	Points    bool // points are marked, as what lies between them means nothing
+	Scatter   bool // points alone, each with a bar from lo to hi
 }
 
 // Add appends a point with its place in the band.
@@ -125,6 +126,17 @@ func (p Picture) WritePNG(w io.Writer) error {
 		band, curve, err := l.plotters(col)
 		if err != nil {
 			return fmt.Errorf("plots: plot of %s: %w", l.Name, err)
+		}
+		if l.Scatter {
+			marks, err := l.scatter(col)
+			if err != nil {
+				return fmt.Errorf("plots: plot of %s: %w", l.Name, err)
+			}
+			plt.Add(marks...)
+			if l.Name != "" {
+				legend.Add(l.Name, swatch{col})
+			}
+			continue
 		}
 		plt.Add(band, curve)
 		key := []plot.Thumbnailer{curve}
@@ -240,6 +252,23 @@ func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) 
 		curve.Dashes = []vg.Length{4, 3}
 	}
 	return band, curve, nil
+}
+
+// scatter returns the bars and the points of a line that is none.
+func (l Line) scatter(col color.RGBA) ([]plot.Plotter, error) {
+	var marks []plot.Plotter
+	points := make(plotter.XYs, len(l.X))
+	for i, x := range l.X {
+		bar, err := plotter.NewLine(plotter.XYs{{X: x, Y: l.Lo[i]}, {X: x, Y: l.Hi[i]}})
+		if err != nil {
+			return nil, err
+		}
+		bar.Color, bar.Width = color.NRGBA{col.R, col.G, col.B, 110}, 1
+		marks = append(marks, bar)
+		points[i] = plotter.XY{X: x, Y: l.Y[i]}
+	}
+	return append(marks, &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
+		Shape: draw.CircleGlyph{}}}), nil
 }
 
 // drawLine writes a line of text across the top, if there is any, and returns

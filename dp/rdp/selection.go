@@ -1,0 +1,134 @@
+package rdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/rng"
+)
+
+// Selection is private selection: a random number K of independent trials is run, each
+// with the same cost, and only the best of them is released, its own score included.
+// What a trial tries may be drawn by itself, as one of several settings. Whatever else is
+// shown, as how many trials there were or how the others ended, is not covered.
+//
+// K has the truncated negative binomial distribution with shape η and γ: for k ≥ 1
+//
+//	P[K = k] ∝ (1-γ)^k · Π_{l=0}^{k-1} (l+η)/(l+1)
+//
+// which is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke,
+// "Hyperparameter Tuning with Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620,
+// Definition 1; Liu and Talwar, "Private Selection from Private Candidates", STOC 2019,
+// have η = 1).
+type Selection struct {
+	Shape float64 `json:"shape"` // η, in [0, MaxShape]
+	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
+}
+
+// The ranges of a selection.
+const (
+	MaxShape = 64
+	MinGamma = 1e-6
+)
+
+// Validate reports every field of s that is outside its range.
+func (s Selection) Validate() error {
+	var errs []error
+	if !(s.Shape >= 0 && s.Shape <= MaxShape) {
+		errs = append(errs, fmt.Errorf("rdp: selection shape = %v, must be in [0, %d]", s.Shape, MaxShape))
+	}
+	if !(s.Gamma >= MinGamma && s.Gamma < 1) {
+		errs = append(errs, fmt.Errorf("rdp: selection gamma = %v, must be in [%g, 1)", s.Gamma, MinGamma))
+	}
+	return errors.Join(errs...)
+}
+
+// Mean returns E[K], the trials that are expected:
+// η(1-γ)/(γ(1-γ^η)), and (1/γ-1)/log(1/γ) for η = 0.
+func (s Selection) Mean() float64 {
+	l := -math.Log(s.Gamma)
+	if s.Shape*l < 1e-9 {
+		return (1/s.Gamma - 1) / l
+	}
+	return s.Shape * (1 - s.Gamma) / (s.Gamma * -math.Expm1(-s.Shape*l))
+}
+
+// first returns P[K = 1].
+func (s Selection) first() float64 {
+	l := -math.Log(s.Gamma)
+	if s.Shape*l < 1e-9 {
+		return (1 - s.Gamma) / l
+	}
+	return s.Shape * (1 - s.Gamma) / math.Expm1(s.Shape*l)
+}
+
+// Draw returns a K. The stream must be a secret one's: who knows K may learn more than
+// is covered.
+func (s Selection) Draw(stream *rng.Stream) int {
+	u := float64(stream.Uint64()>>11) / (1 << 53)
+	p := s.first()
+	k := 1
+	for sum := p; sum <= u && (p > 1e-18 || float64(k) < s.Mean()); sum += p {
+		p *= (1 - s.Gamma) * (float64(k) + s.Shape) / float64(k+1)
+		k++
+	}
+	return k
+}
+
+// price returns what a selection of trials of the divergences costs beside one of them: a
+// part for all orders, and one that is divided by α-1. A trial released alone has the
+// divergence τ(α) in both directions; the best of K has at most
+//
+//	τ(α) + (1+η)·min_a[(1-1/a)τ(a) + log(1/γ)/a] + log(E[K])/(α-1)
+//
+// (Papernot and Steinke 2022, Theorem 2). The proof, for scores without ties: let f be
+// the generating function of K, so that f'(x) = E[K]γ^(η+1)(1-(1-γ)x)^(-η-1). The best is
+// y with Q(y)·f'(x), x between the probabilities under Q of less than y and of y or less;
+// likewise under Q'. By the joint convexity of u^α·v^(1-α) the moment of order α grows by
+// the largest f'(x)^α·f'(x')^(1-α) at most. p = 1-(1-γ)x and p' are the probabilities of
+// one event under Q and Q', which happens with probability γ at least: so for every a,
+// p' ≤ p^(1-1/a)·e^((1-1/a)τ(a)), and p'^(α-1)p^(-α) ≤ γ^(-1-(α-1)/a)·e^((α-1)(1-1/a)τ(a)).
+// With its power η+1, and E[K]γ^(η+1), that is what is added.
+func (s Selection) price(divergence func(alpha float64) float64) (always, overExcess float64) {
+	l := -math.Log(s.Gamma)
+	_, least := leastOfAll(func(a float64) float64 { return (1-1/a)*divergence(a) + l/a })
+	return (1 + s.Shape) * min(least, l) * (1 + margin), max(0, math.Log(s.Mean())*(1+margin))
+}
+
+// Epsilon bounds the ε at δ in (0, 1) of a selection among trials that each release the
+// events of trial, and of all the events of after, as of a training with what was
+// selected; after may be empty. Sampling and adjacency are to be alike in all of them.
+// Errors are those of [Accountant.Epsilon], or say what is invalid in s.
+func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta float64) (dp.Bound, error) {
+	if err := s.Validate(); err != nil {
+		return dp.Bound{}, err
+	}
+	tried, b, err := Accountant{}.release(trial, checkDelta(delta))
+	if err != nil {
+		return dp.Bound{}, err
+	}
+	all, err := dp.Compose(trial, after)
+	if err != nil {
+		return dp.Bound{}, fmt.Errorf("rdp: selection: %w", err)
+	}
+	together, _, err := Accountant{}.release(all, nil)
+	if err != nil {
+		return dp.Bound{}, err
+	}
+	always, overExcess := s.price(func(alpha float64) float64 { return tried.divergence(ctx, alpha) })
+	_, b.Epsilon = leastOfAll(func(alpha float64) float64 {
+		return epsilon(alpha, together.divergence(ctx, alpha)+always+overExcess/(alpha-1), delta)
+	})
+	if err := context.Cause(ctx); err != nil {
+		return dp.Bound{}, err
+	}
+	b.EpsilonUpper, b.Accountant = b.Epsilon, SelectionName
+	b.DeltaLower, b.Delta, b.DeltaUpper = delta, delta, delta
+	return b, nil
+}
+
+// SelectionName stands for the accountant in what a selection guarantees.
+const SelectionName = "rdp-selection"
