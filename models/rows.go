@@ -95,7 +95,7 @@ func (r *Rows) Ahead(rows []int32) {
 }
 
 // rowsAhead is about how many rows memory can be asked for at a time.
-const rowsAhead = 8
+const rowsAhead = 32
 
 // Dots sets z[i] to the product of the row with number rows[i] and w, whose numbers are
 // those of float32.

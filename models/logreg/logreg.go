@@ -221,8 +221,11 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 			a := residual(z[i], e[i], b.Data.Label[row])
 			a2 := float64(a * a * (rows.Squares(row) + 1))
 			g2 := a2 + float64(2*a*m.lambda*z[i]) + ridge2 + float64(m.slack*(a2+ridge2))
-			factor, ok := models.ClipFactor(math.Sqrt(max(g2, 0)), clip)
-			if !ok || g2 != g2 {
+			if g2 < 0 {
+				g2 = 0
+			}
+			factor, ok := models.ClipFactor(math.Sqrt(g2), clip)
+			if !ok {
 				return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
 			}
 			step[i] = factor * a
@@ -248,21 +251,19 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return nil
 }
 
-// residual returns a = σ(z) − y, which is σ(z) or −σ(−z), by e = e^-|z|.
+// residual returns a = σ(z) − y, which is σ(z) or −σ(−z), by e = e^-|z|. Whether z is on
+// the side of y is a toss that no processor foretells: it chooses by integers, without a
+// branch.
 func residual(z, e float64, y int32) float64 {
-	above := z >= 0
-	if y != 0 {
-		above = z <= 0
+	flip := uint64(y) << 63 // the sign, of y = 1
+	part := math.Float64bits(e)
+	if int64(math.Float64bits(z)^flip) >= 0 {
+		part = oneBits
 	}
-	a := 1 / (1 + e)
-	if !above {
-		a *= e
-	}
-	if y != 0 {
-		return -a
-	}
-	return a
+	return math.Float64frombits(math.Float64bits(math.Float64frombits(part)*(1/(1+e))) ^ flip)
 }
+
+const oneBits = 0x3ff << 52 // those of 1
 
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
 var factorGrid = models.NewGrid(0x1p-4)
