@@ -27,7 +27,8 @@ func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
 		return spec, nil
 	}
 	if f.choose == nil {
-		return train.Spec{}, errors.New("experiments: choose = nil, must be given: the figure chooses settings for a budget")
+		return train.Spec{}, errors.New("experiments: choose = nil, must be given: the figure chooses settings for a " +
+			"budget")
 	}
 	spec, err := f.choose(ctx, f.source, w)
 	if err != nil {

@@ -30,7 +30,7 @@ func guess(asked map[Wish]int) Chooser {
 // The figures of budgets hold every approach with its certified ε and its gradients,
 // and ask once for what they show.
 func TestFiguresOfBudgets(t *testing.T) {
-	figures, err := Select([]string{"phishing-logreg-equal-epsilon", "phishing-logreg-budget"})
+	figures, err := Select([]string{"phishing-equal-epsilon", "phishing-budget"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]struct{ series, trainings int }{
-		"phishing-logreg-equal-epsilon": {6, 6}, "phishing-logreg-budget": {2, 6 + len(budgetEpsilons)},
+		"phishing-equal-epsilon": {6, 6}, "phishing-budget": {2, 6 + len(budgetEpsilons)},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name, tableFile))
 		if err != nil {

@@ -126,7 +126,7 @@ func budgetCaption(f *frame, all []priced) string {
 func (s setting) budgetFigure() Figure {
 	plan := budgetPlan(s.overBudgets)
 	return Figure{
-		Name: s.name() + "-budget", Data: s.train.Data, Long: true,
+		Name: s.train.Data + "-budget", Data: s.train.Data, Long: true,
 		Title: fmt.Sprintf("Accuracy over the certified ε, step sizes chosen for each budget, on %s", s.train.Data),
 		cells: plan.cells,
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {

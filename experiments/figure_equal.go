@@ -15,7 +15,7 @@ import (
 func (s setting) equalFigure() Figure {
 	plan := budgetPlan(s.atEqualEpsilon)
 	return Figure{
-		Name: s.name() + "-equal-epsilon", Data: s.train.Data, Long: true,
+		Name: s.train.Data + "-equal-epsilon", Data: s.train.Data, Long: true,
 		Title: fmt.Sprintf("Accuracy and gradients of plans of the same certified ε, on %s", s.train.Data),
 		cells: plan.cells,
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
