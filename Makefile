@@ -91,8 +91,8 @@ test-arm64: ## Pass the tests of the core for arm64 under an emulator, where the
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
-kills: ## Kill 200 training processes at random times, and compare what they resume to (some minutes).
-	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilledRunsGoOnToTheSameBits$$'
+kills: ## Kill 200 training processes and 200 loops at random times, and compare what they resume to (some minutes).
+	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'
 
 audit: build ## Measure which faults an audit finds, and how often it gives a false alarm, and write results/audit (an hour).
 	$(BIN) audit --runs 2000 --audits $(AUDITS) --out results/audit

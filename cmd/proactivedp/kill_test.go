@@ -22,9 +22,23 @@ import (
 	"time"
 )
 
-// killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits kills and
-// resumes.
+// killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits and its twin for loops
+// kill and resume.
 const killsEnv = "PROACTIVEDP_KILLS"
+
+// killsWanted is what killsEnv says, or a few.
+func killsWanted(t *testing.T, few int) int {
+	t.Helper()
+	text := os.Getenv(killsEnv)
+	if text == "" {
+		return few
+	}
+	kills, err := strconv.Atoi(text)
+	if err != nil || kills < 1 {
+		t.Fatalf("%s = %q, must be at least 1", killsEnv, text)
+	}
+	return kills
+}
 
 // kept is a training run to be killed: the flags that say which, and how often
 // it writes checkpoints.
@@ -90,13 +104,7 @@ func temporary(t *testing.T, path string) []string {
 // after each kill a copy of the checkpoint runs to its end, and the run itself
 // goes on and is killed again, until it comes through.
 func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
-	kills := 5
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil || kills < 1 {
-			t.Fatalf("%s = %q, must be at least 1", killsEnv, text)
-		}
-	}
+	kills := killsWanted(t, 5)
 	draw := rand.New(rand.NewPCG(5, 0))
 	killed, resumed, writing, early, through := 0, 0, 0, 0, 0
 	for i := 0; resumed < kills; i++ {
