@@ -25,6 +25,10 @@ const proxyBias = 0.002
 func (s *searcher) interval(c *candidate, spread float64) float64 {
 	p, m := c.accuracy, float64(len(c.each))
 	variance := spread*spread*(1+1/m) + binomial(p, m*float64(s.holdout)) + binomial(p, float64(s.tested))
+	if s.Probing == Private {
+		noise := s.countSigma() / float64(s.holdout)
+		variance += noise * noise
+	}
 	if c.fraction < 1 {
 		variance += proxyBias * proxyBias
 	}
@@ -38,6 +42,9 @@ func binomial(p, n float64) float64 { return p * (1 - p) / n }
 // beyond what the rows that judge them explain, pooled over the candidates: each has few
 // seeds.
 func (s *searcher) spread(all []*candidate) float64 {
+	if len(all[0].each) < 2 {
+		return 0 // one training shows no spread
+	}
 	variance, explained := 0.0, 0.0
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))

@@ -12,6 +12,9 @@ const (
 	// Other is public or drawn data in the place of the data, of which only the number of
 	// records, features and classes is used.
 	Other Probing = "other"
+	// Private is the data itself, by private selection: each trial is a private training
+	// and what it costs is a part of the target epsilon.
+	Private Probing = "private"
 )
 
 // statement says what was looked at, and what follows for the prediction and for
@@ -20,6 +23,11 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 	if p == Own {
 		return fmt.Sprintf("proxies looked at %s itself, nearly without noise: that is covered by no (ε, δ) and right "+
 			"only because the data is public", data)
+	}
+	if p == Private {
+		return fmt.Sprintf("%s itself was looked at by private selection: a random number of private trainings, judged by "+
+			"noised counts, of which only the best is released; the ε of that is a part of the target epsilon. The "+
+			"predicted accuracy is that of a trial, at a smaller ε; how long the search took is not covered", data)
 	}
 	what := "the public data set " + probe
 	if synthetic {

@@ -127,9 +127,17 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	if o.Probing == Private {
+		if err := checkPrivate(r, o); err != nil {
+			return nil, err
+		}
+	}
 	s, err := newSearcher(r, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Probing == Private {
+		return s.proposePrivately(ctx)
 	}
 	epsilon := r.Epsilon
 	var known []*candidate

@@ -10,7 +10,7 @@ import (
 // them: a second or less. A training with less is its own proxy. Networks do far more
 // operations in a second than models whose time goes to their rounds.
 const (
-	networkWork = 5e10
+	networkWork = 3e10
 	convexWork  = 2e8
 )
 

@@ -50,6 +50,9 @@ type Probe struct {
 	HeldOut    int     `json:"held_out_rows"` // training rows that judged, of each seed others
 	Trainings  int     `json:"trainings"`     // proxies that were run or found finished
 	Computed   int     `json:"trainings_computed"`
+	// Private is what private probing costs; nil: proxies are not accounted for. How many
+	// trainings there were is not said then.
+	Private *PrivateProbe `json:"private,omitempty"`
 }
 
 // Report is what is proposed.
@@ -149,8 +152,15 @@ func (r *Report) WriteText(w io.Writer) error {
 		"schedule "+best.Setting.Schedule, report.Number(rankStep))
 	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ by "+
 		"%.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
-	fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by the "+
-		"test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
+	if p := r.Probe.Private; p != nil {
+		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n", r.Probe.HeldOut)
+		fmt.Fprintf(&text, "private selection of %s trials expected: ε ≤ %s; with the training ε ≤ %s per record "+
+			"(certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
+			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
+	} else {
+		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by the "+
+			"test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
+	}
 	if len(r.Frontier) > 0 {
 		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -23,6 +23,7 @@ import (
 const (
 	probeOwn       = string(propose.Own)
 	probeSynthetic = "synthetic"
+	probePrivate   = string(propose.Private)
 )
 
 func newPropose() *cobra.Command {
@@ -48,7 +49,9 @@ training rows that they hold out, never by the test set.
 A proxy is nearly without noise. --probe says what proxies look at: own, the data itself,
 is the default for the named sets, which are public; for a file of yours it is synthetic,
 data drawn like the named set that is most like it, or a named set by its name. Then
-the predicted accuracy is that of the set looked at.
+the predicted accuracy is that of the set looked at. --probe private looks at the data
+by private selection: about ten private trainings, of which only the best is shown, for
+half of the target epsilon; one setting is proposed.
 
 --out writes a picture of the frontier with the proposals, figure.png, its data and a
 manifest, and keeps finished proxies, from which an interrupted command goes on. The exit
@@ -85,7 +88,7 @@ status is 1 if no setting is predicted to do what is asked.
 				o.Trials.Folder = filepath.Join(out, ".cells")
 			}
 			o.Probe = o.Data
-			if probing != propose.Own {
+			if probing == propose.Other {
 				if probed == probeSynthetic {
 					probed = likest(d)
 				}
@@ -125,13 +128,13 @@ status is 1 if no setting is predicted to do what is asked.
 	}
 	where.add(cmd)
 	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
-		"delta", "seed")
+		"delta", "seed", "seed-from-os")
 	most.add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
 		" (default: the least that --target-accuracy needs)")
 	f.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
-	f.StringVar(&probe, "probe", "", "what proxies look at: own, synthetic or the `name` of a public data set "+
+	f.StringVar(&probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	f.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
 		"the number of clients")
@@ -219,6 +222,8 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	switch {
 	case asked == "" && ownFile(dataset):
 		return probeSynthetic, propose.Other, nil
+	case asked == probePrivate:
+		return dataset, propose.Private, nil
 	case asked == "", asked == dataset:
 		return dataset, propose.Own, nil
 	case asked == probeOwn && ownFile(dataset):
@@ -231,8 +236,9 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	case asked == probeSynthetic:
 		return asked, propose.Other, nil
 	case ownFile(asked):
-		return "", "", fmt.Errorf("--probe = %q, must be own, synthetic or one of %s", asked, strings.Join(allDataNames(),
-			", "))
+		return "", "", fmt.Errorf("--probe = %q, must be own, synthetic, private or one of %s", asked,
+			strings.Join(allDataNames(),
+				", "))
 	}
 	return asked, propose.Other, checkData(asked)
 }

@@ -1,0 +1,232 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/rdp"
+	"proactivedp/internal/decimal"
+	"proactivedp/models"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Private probing looks at the data itself, by private selection: a random number of
+// private trainings with steps drawn at random, each judged by a noised count of held-out
+// records, of which only the best is released. A part of the target epsilon pays for that,
+// and what is left for the training with the steps that were found.
+const (
+	selectionShare = 0.5 // of the target epsilon
+	countNoise     = 30  // standard deviation of the noise of a count, times the target epsilon
+)
+
+// selection draws 10 trials on average, geometrically distributed.
+var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
+
+// PrivateProbe is what private probing costs a record.
+type PrivateProbe struct {
+	Selection  rdp.Selection `json:"selection"`
+	Mean       float64       `json:"expected_trials"` // how many there were is not released
+	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of a trial
+	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise of a count
+	Alone      dp.Bound      `json:"alone"`           // of the selection
+	Together   dp.Bound      `json:"together"`        // of the selection and the training of the proposal
+}
+
+// proposePrivately proposes the one setting that private selection finds.
+func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
+	l, trial, err := s.layOutTrials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	training := func(sigma float64) []dp.Event { return s.rounds(l, sigma, s.records) }
+	cost := func(after []dp.Event) (dp.Bound, error) { return selection.Epsilon(ctx, trial, after, s.delta) }
+	sigma, err := leastSigma(l.sigma, s.Epsilon, func(sigma float64) (dp.Bound, error) { return cost(training(sigma)) })
+	if err != nil {
+		return nil, err
+	}
+	alone, err := cost(nil)
+	if err != nil {
+		return nil, err
+	}
+	together, err := cost(training(sigma))
+	if err != nil {
+		return nil, err
+	}
+	trialSigma := trial[0].NoiseMultiplier
+	best, accuracy, err := s.selectPrivately(ctx, outlay{l.size, l.rounds, trialSigma, l.kind})
+	if err != nil {
+		return nil, err
+	}
+	c := s.candidate(outlay{l.size, l.rounds, sigma, l.kind}, best)
+	c.fraction, c.accuracy, c.each = 1, accuracy, []float64{accuracy}
+	r, err := s.report(ctx, s.Epsilon, []*candidate{c}, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Probe.Trainings, r.Probe.Computed = 0, 0 // how many there were is not released
+	r.Probe.Private = &PrivateProbe{
+		Selection: selection, Mean: selection.Mean(), TrialSigma: trialSigma, CountSigma: s.countSigma(), Alone: alone,
+		Together: together,
+	}
+	return r, nil
+}
+
+// layOutTrials returns the outlay of the trials and of the training, and the events of a
+// trial, of which a selection is within its share of the target epsilon.
+func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error) {
+	kinds := s.kinds()
+	k := kinds[len(kinds)/2]
+	l, err := s.layOut(ctx, s.Epsilon*selectionShare/selection.Mean(), k)
+	if err != nil {
+		return l, nil, err
+	}
+	if l.size == 0 {
+		return l, nil, s.tooPrivate(ctx, s.Epsilon*selectionShare/selection.Mean())
+	}
+	l.size = min(l.size, s.records-s.holdout)
+	trial := func(sigma float64) []dp.Event {
+		count := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: s.countSigma(), Rate: 1, Count: 1}
+		return append(s.rounds(l, sigma, s.records-s.holdout), count)
+	}
+	sigma, err := leastSigma(l.sigma, s.Epsilon*selectionShare, func(sigma float64) (dp.Bound, error) {
+		return selection.Epsilon(ctx, trial(sigma), nil, s.delta)
+	})
+	if err != nil {
+		return l, nil, err
+	}
+	return l, trial(sigma), nil
+}
+
+// rounds are the events of a training of the outlay with the noise multiplier, of clients
+// with so many records.
+func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
+	return []dp.Event{{
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: l.size, DatasetSize: records,
+		Count: l.rounds * s.copies,
+	}}
+}
+
+// countSigma is the standard deviation of the noise that is added to how many held-out
+// records are labelled rightly. That number moves by 1 at most as a record comes or goes:
+// the last of the training rows are held out, so that one of them may change.
+func (s *searcher) countSigma() float64 { return countNoise / s.Epsilon }
+
+// leastSigma returns a noise multiplier, at most a thousandth above the least, at which
+// the cost is at most epsilon; start is about it.
+func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, error)) (float64, error) {
+	fits := func(sigma float64) (bool, error) {
+		b, err := cost(sigma)
+		return err == nil && b.EpsilonUpper <= epsilon, err
+	}
+	low, high := start, start
+	for ok := false; !ok; high *= 2 {
+		var err error
+		if ok, err = fits(high); err != nil && !errors.Is(err, dp.ErrNotCovered) || high > rdp.MaxSigma/2 {
+			return 0, errors.Join(&Infeasible{Reason: fmt.Sprintf("no noise multiplier is within ε = %s with private probes",
+				decimal.Exactly(epsilon)), Remedies: []string{"probe synthetic or public data"}}, err)
+		}
+		if ok {
+			break
+		}
+		low = high
+	}
+	for low == high { // start fits
+		ok, err := fits(low / 2)
+		if err != nil || !ok || low/2 < rdp.MinSigma {
+			low /= 2
+			break
+		}
+		low, high = low/2, low/2
+	}
+	for high > low*1.001 {
+		middle := math.Sqrt(low * high)
+		if ok, err := fits(middle); err == nil && ok {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, nil
+}
+
+// selectPrivately runs the trials and returns the best, with its noised accuracy.
+func (s *searcher) selectPrivately(ctx context.Context, l outlay) (stride, float64, error) {
+	strides := s.strides()
+	root, err := s.trialRoot()
+	if err != nil {
+		return stride{}, 0, err
+	}
+	stream := root.ForRun(s.base.Run+1).Stream(rng.Perturbation, 0, 0)
+	best, found := math.Inf(-1), stride{}
+	for number := range selection.Draw(stream) {
+		st := strides[stream.IntN(len(strides))]
+		accuracy, err := s.trial(ctx, s.candidate(l, st).spec, uint64(number))
+		if err != nil {
+			return stride{}, 0, err
+		}
+		accuracy += s.countSigma() * stream.Normal() / float64(s.holdout)
+		if accuracy > best {
+			best, found = accuracy, st
+		}
+	}
+	return found, min(max(best, 0), 1), nil
+}
+
+// trialRoot returns a root for a trial: that of the seed, or a fresh one.
+func (s *searcher) trialRoot() (*rng.Root, error) {
+	if s.base.SeedFromOS {
+		return rng.NewFromOS()
+	}
+	return rng.New(s.base.Seed), nil
+}
+
+// trial returns the accuracy on held-out records of one private training, as a release of
+// its own: 0 if it diverged.
+func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (float64, error) {
+	spec.Holdout, spec.Fold = s.holdout, 0
+	if !spec.SeedFromOS {
+		spec.Run += 2 + number
+	}
+	root, err := s.trialRoot()
+	if err != nil {
+		return 0, err
+	}
+	p, err := spec.Prepare(s.Data.Data(), root)
+	if err != nil {
+		return 0, err
+	}
+	if n := p.Config.Mechanism.DatasetSize; n < s.records-s.holdout {
+		return 0, fmt.Errorf("propose: a trial has %d records, is accounted for at least %d", n, s.records-s.holdout)
+	}
+	r, err := p.Run(ctx, sim.Perf{Workers: max(s.Options.Perf.Workers, 1)}, nil)
+	if errors.Is(err, models.ErrDiverged) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.Judge()(r.Params), nil
+}
+
+// checkPrivate reports what private probing cannot do.
+func checkPrivate(r Request, o Options) error {
+	var errs []error
+	if r.Epsilon == 0 || r.TargetAccuracy != 0 {
+		errs = append(errs, errors.New("propose: private probes need a target epsilon and no target accuracy: a part of "+
+			"that ε pays for them"))
+	}
+	if o.Trials.Folder != "" {
+		errs = append(errs, errors.New("propose: private probes must not be kept in a folder: only the best is released"))
+	}
+	if data.Partition(r.Base.Partition) != data.Replicate {
+		errs = append(errs, fmt.Errorf("propose: partition = %q with private probes, must be %q: records that are dealt "+
+			"anew for another number of them count as many", r.Base.Partition, data.Replicate))
+	}
+	return errors.Join(errs...)
+}
