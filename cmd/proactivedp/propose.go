@@ -128,7 +128,7 @@ status is 1 if no setting is predicted to do what is asked.
 	}
 	where.add(cmd)
 	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
-		"delta", "seed", "seed-from-os")
+		"delta", "seed")
 	most.add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+

@@ -149,7 +149,8 @@ func TestTranscriptsInMarkdownAreReal(t *testing.T) {
 			}
 			continue
 		}
-		if os.Getenv(dataEnv) == "" && slices.Contains([]string{"train", "delay", "utility", "search", "auto"}, args[1]) {
+		data := []string{"train", "delay", "utility", "search", "auto", "propose"}
+		if os.Getenv(dataEnv) == "" && slices.Contains(data, args[1]) {
 			t.Logf("%s: %s is not set: not run", c.where, dataEnv)
 			continue
 		}
