@@ -7,11 +7,11 @@ import "strings"
 const longest = 100
 
 // Name returns the name that is written most like word, the first of equal ones, or
-// "" if none is like it. A name is like the word if at most a third of the letters
+// "" if none is like it; one that begins with word comes before all that do not. A name is like the word if at most a third of the letters
 // of the longer one are wrong, whatever the case, or if word is its beginning. A
 // word of more than a hundred letters is like none.
 func Name(word string, names []string) string {
-	best, least := "", 0
+	best, least, began := "", 0, false
 	if len(word) > longest {
 		return ""
 	}
@@ -19,11 +19,12 @@ func Name(word string, names []string) string {
 	for _, name := range names {
 		other := strings.ToLower(name)
 		d := distance([]rune(word), []rune(other))
-		if 3*d > max(len(word), len(other)) && (word == "" || !strings.HasPrefix(other, word)) {
+		begins := word != "" && strings.HasPrefix(other, word)
+		if 3*d > max(len(word), len(other)) && !begins {
 			continue
 		}
-		if best == "" || d < least {
-			best, least = name, d
+		if best == "" || begins && !began || begins == began && d < least {
+			best, least, began = name, d, begins
 		}
 	}
 	return best

@@ -13,12 +13,19 @@ func TestNameFindsWhatWasMeant(t *testing.T) {
 		"sigm": "sigma", "sgima": "sigma", "SIGMA": "sigma", "sigmaa": "sigma", "sample_size": "sample-size",
 		"sample-rat": "sample-rate",
 		"step":       "steps", "phishing-logreg-utlity": "phishing-logreg-utility",
-		"phishing-logreg": "phishing-logreg-utility",
+		"phishing-logreg": "phishing-logreg-utility", "steeps": "steps",
 		"sam":             "sample-rate", "x": "", "": "", "clipping": "", strings.Repeat("sigma", 100): "",
 	} {
 		if got := Name(word, names); got != want {
 			t.Errorf("%q is taken for %q, want %q", word, got, want)
 		}
+	}
+}
+
+// A name that begins with the word is meant before one that is only as near.
+func TestNameThatBeginsWithTheWordComesFirst(t *testing.T) {
+	if got := Name("mnist-lenet", []string{"mnist-budget", "mnist-lenet-delay"}); got != "mnist-lenet-delay" {
+		t.Errorf("taken for %q", got)
 	}
 }
 
