@@ -14,7 +14,7 @@ func TestNameFindsWhatWasMeant(t *testing.T) {
 		"sample-rat": "sample-rate",
 		"step":       "steps", "phishing-logreg-utlity": "phishing-logreg-utility",
 		"phishing-logreg": "phishing-logreg-utility", "steeps": "steps",
-		"sam":             "sample-rate", "x": "", "": "", "clipping": "", strings.Repeat("sigma", 100): "",
+		"sam": "sample-rate", "x": "", "": "", "clipping": "", strings.Repeat("sigma", 100): "",
 	} {
 		if got := Name(word, names); got != want {
 			t.Errorf("%q is taken for %q, want %q", word, got, want)
