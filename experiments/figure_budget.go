@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/train"
@@ -138,15 +140,24 @@ func (s setting) budgetFigure() Figure {
 			picture := plots.Picture{
 				Title:  f.data().Name + ": what accuracy a budget buys",
 				XLabel: "certified ε of a record", YLabel: "test accuracy (fraction)", LogarithmicX: true,
-				Rows: s.needs(lines), Banner: f.banner(),
-				Caption: budgetCaption(f, all) + " The table reads off the lines, between points by log ε, what an " +
-					"accuracy that the paper states needs; \"–\": none of these budgets is enough.",
+				Banner: f.banner(),
+				Caption: budgetCaption(f, all),
 				Lines: append(lines, s.statedLines(lines)...),
+			}
+			if len(s.stated()) > 0 {
+				picture.Rows = s.needs(lines)
+				picture.Caption += " The table reads off the lines, between points by log ε, what an accuracy that the " +
+					"paper states needs; \"–\": none of these budgets is enough."
 			}
 			accuracyAxis(&picture)
 			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil
 		},
 	}
+}
+
+// stated returns the accuracies that the paper states of the data set.
+func (s setting) stated() []paper.Stated {
+	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.train.Data })
 }
 
 // overBudgets returns the rows of the paper's table with its one step size, and each
@@ -210,7 +221,7 @@ func (s setting) statedLines(lines []plots.Line) []plots.Line {
 		lo, hi = min(lo, l.X[0]), max(hi, l.X[len(l.X)-1])
 	}
 	var out []plots.Line
-	for _, stated := range s.paper.Stated {
+	for _, stated := range s.stated() {
 		if stated.Epsilon == "" {
 			continue
 		}
@@ -231,7 +242,7 @@ func (s setting) needs(lines []plots.Line) [][]string {
 		header = append(header, l.Name)
 	}
 	rows := [][]string{header}
-	for _, stated := range s.paper.Stated {
+	for _, stated := range s.stated() {
 		text := string(stated.Accuracy) + ", without noise"
 		if stated.Epsilon != "" {
 			text = fmt.Sprintf("%s at ε %s", stated.Accuracy, stated.Epsilon)
