@@ -140,9 +140,9 @@ func (s setting) budgetFigure() Figure {
 			picture := plots.Picture{
 				Title:  f.data().Name + ": what accuracy a budget buys",
 				XLabel: "certified ε of a record", YLabel: "test accuracy (fraction)", LogarithmicX: true,
-				Banner: f.banner(),
+				Banner:  f.banner(),
 				Caption: budgetCaption(f, all),
-				Lines: append(lines, s.statedLines(lines)...),
+				Lines:   append(lines, s.statedLines(lines)...),
 			}
 			if len(s.stated()) > 0 {
 				picture.Rows = s.needs(lines)
