@@ -24,7 +24,7 @@ const proxyBias = 0.002
 // (binomial), and what the proxy may be off by.
 func (s *searcher) interval(c *candidate, spread float64) float64 {
 	p, m := c.accuracy, float64(len(c.each))
-	variance := spread*spread*(1+1/m) + binomial(p, m*float64(s.holdout)) + binomial(p, float64(s.tested))
+	variance := spread*spread*(1+1/m) + binomial(p, s.judged(m)) + binomial(p, float64(s.tested))
 	if s.Probing == Private {
 		noise := s.countSigma() / float64(s.holdout)
 		variance += noise * noise
@@ -33,6 +33,14 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 		variance += proxyBias * proxyBias
 	}
 	return quantile * math.Sqrt(variance)
+}
+
+// judged returns how many rows judged the proxies of m seeds.
+func (s *searcher) judged(m float64) float64 {
+	if s.published() {
+		return float64(s.holdout)
+	}
+	return m * float64(s.holdout)
 }
 
 // binomial is the variance of an accuracy on n rows drawn at random, if p is that on all.
@@ -48,7 +56,9 @@ func (s *searcher) spread(all []*candidate) float64 {
 	variance, explained := 0.0, 0.0
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))
-		explained += binomial(c.accuracy, float64(s.holdout)) / float64(len(all))
+		if !s.published() { // each seed was judged by other rows
+			explained += binomial(c.accuracy, float64(s.holdout)) / float64(len(all))
+		}
 	}
 	return math.Sqrt(max(0, variance-explained))
 }

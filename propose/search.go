@@ -199,19 +199,25 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 
 // probeOf returns the spec as it is tried on the probed data with the matched seed of
 // this number: as another release than the training itself, so that the two share no
-// noise. Each seed holds out other rows. Where no seed decides which rows the test set
-// has it is another seed, too, with which a network begins elsewhere; else that seed
-// would train and judge by rows of this one's test set.
+// noise. Where a seed decides which rows the test set has, the seed stays, as another's
+// proxies would look at rows of this one's test set, and each proxy holds out other rows.
+// Of a set that was published with its test set the seeds differ, with which a network
+// begins elsewhere, and the last rows are held out: rows in between need not be like those
+// of the test set (of MNIST every other row is by writers of one kind).
 func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
-	d := s.Probe.Data()
-	spec.Data, spec.Delta = d.Name, 0
+	spec.Data, spec.Delta = s.Probe.Data().Name, 0
 	if s.Probing != Own {
 		spec.Features, spec.Split = 0, ""
 	}
-	spec.Holdout, spec.Fold = s.holdout, number+1
+	spec.Holdout = s.holdout
 	spec.SeedFromOS, spec.Run = false, s.base.Run+1+uint64(number)
-	if d.Train > 0 {
+	if s.published() {
 		spec.Seed += uint64(number)
+	} else {
+		spec.Fold = number + 1
 	}
 	return spec
 }
+
+// published reports whether the probed data was published with a test set.
+func (s *searcher) published() bool { return s.Probe.Data().Train > 0 }
