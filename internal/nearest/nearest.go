@@ -7,9 +7,10 @@ import "strings"
 const longest = 100
 
 // Name returns the name that is written most like word, the first of equal ones, or
-// "" if none is like it; one that begins with word comes before all that do not. A name is like the word if at most a third of the letters
-// of the longer one are wrong, whatever the case, or if word is its beginning. A
-// word of more than a hundred letters is like none.
+// "" if none is like it; one that begins with word comes before all that do not. A name
+// is like the word if at most a third of the letters of the longer one are wrong,
+// whatever the case, or if word is its beginning. A word of more than a hundred letters
+// is like none.
 func Name(word string, names []string) string {
 	best, least, began := "", 0, false
 	if len(word) > longest {

@@ -108,7 +108,8 @@ func Convex() Case {
 	}
 	convex.Stated = []Stated{
 		{"phishing", "0.86", "0.04945", "achieves test accuracy 86% compared to 93% without differential privacy"},
-		{"phishing", "0.91", "0.1", "still significantly smaller than what is reported in literature, achieves test accuracy 91%"},
+		{"phishing", "0.91", "0.1",
+			"still significantly smaller than what is reported in literature, achieves test accuracy 91%"},
 		{"phishing", "0.93", "", "achieves test accuracy 86% compared to 93% without differential privacy"},
 	}
 	convex.Comparison.Label = "tbl:accountant_comparison_ICML_table_2"
