@@ -34,6 +34,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		all, checks = append(all, found), append(checks, check)
 	}
+	for _, c := range o.Courses {
+		if o.Fault != NoFault {
+			break
+		}
+		found, err := c.run(ctx, &o, a.level)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
 	found, err := oneRun(ctx, &o, a.level)
 	if err != nil {
 		return nil, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
@@ -66,7 +76,7 @@ func newAudit(o *Options) (*audit, error) {
 		a.probes = slices.DeleteFunc(a.probes, func(p probe) bool { return p.virtualOnly() })
 		a.watches = slices.DeleteFunc(a.watches, func(w watch) bool { return w.virtualOnly() })
 	}
-	a.tests = 1 // the one-run probe is a single test
+	a.tests = 1 + 2*len(o.Courses) // the one-run probe is a single test, a course has two directions
 	for _, p := range a.probes {
 		a.tests += 2*len(p.statistics) + 1 // and the push
 	}

@@ -39,6 +39,9 @@
 // of churn and losses. In all of them clients run ahead of each other at random
 // speeds.
 //
+// A Course is a training of somebody else's that chooses its rounds by what it released,
+// and is audited as a whole against what its filter guarantees.
+//
 // The last probe trains once: many canaries, with directions of their own, each
 // in the data by the toss of a coin that is to be guessed. Its theory is valid
 // for every mechanism and looser.

@@ -20,10 +20,11 @@ type Options struct {
 	FaultSize  float64 // see Fault.Unit; 0: the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
-	Runs       int     // trainings of the largest probe with the canary, and as many without; in [MinRuns, MaxRuns]
-	Delta      float64 // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
-	Confidence float64 // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
-	Workers    int     // trainings at the same time, at least 1; never changes the result of Virtual
+	Runs       int      // trainings of the largest probe with the canary, and as many without; in [MinRuns, MaxRuns]
+	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
+	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
+	Courses    []Course // beside the audit's own probes, of those who choose rounds by results
+	Workers    int      // trainings at the same time, at least 1; never changes the result of Virtual
 }
 
 // size returns the size of the fault that is planted, 0 if it has none.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/audit"
+	"proactivedp/auto"
 )
 
 // An audit that did not go as it should ends with one of these: it has printed what
@@ -65,6 +66,11 @@ or a planted fault is not found.`,
 			if out != "" {
 				return survey(cmd, out, o, audits)
 			}
+			loop, err := auto.Course(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o.Courses = []audit.Course{loop}
 			r, err := audit.Run(cmd.Context(), o)
 			if err != nil {
 				return err

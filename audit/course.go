@@ -1,0 +1,61 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"proactivedp/dp"
+)
+
+// Course is a training that chooses its rounds, and when to stop, by what it has released,
+// such as a loop of stages within a filter. It is audited whole, by what is guaranteed of
+// all that it may release. Courses are of others' making: a fault is not planted in them.
+type Course struct {
+	Name, About string
+	Guarantee   dp.Bound // per record, an upper bound of ε at its δ
+	Share       int      // Options.Runs/Share courses are run in each world, at least MinRuns
+	// Run makes one course, with the canary or without it, with randomness of the seed
+	// alone, and returns the adversary's statistic of all that was released. It may be
+	// called by several goroutines.
+	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
+}
+
+// run audits the course with its share of the runs.
+func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, error) {
+	return c.Audit(ctx, o, max(MinRuns, o.Runs/max(1, c.Share)), level)
+}
+
+// Audit makes so many runs of the course in each world, with seed and workers of the
+// options, and tests the statistic in both directions: each bound is wrong with a
+// probability of at most level.
+func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
+	start := time.Now()
+	g := c.Guarantee
+	found := Finding{Probe: c.Name, About: c.About, EpsilonUpper: g.EpsilonUpper, Delta: g.Delta, Kind: g.Kind,
+		Accountant: g.Accountant, Adjacency: g.Adjacency, Sampling: g.Sampling}
+	values := map[bool][]float64{}
+	for _, canary := range []bool{true, false} {
+		of := make([]float64, runs)
+		values[canary] = of
+		w := world{probe: c.Name, name: fmt.Sprint("canary ", canary), o: o}
+		workers := pool.New().WithContext(ctx).WithMaxGoroutines(o.Workers).WithCancelOnError().WithFirstError()
+		for i := range of {
+			workers.Go(func(ctx context.Context) (err error) {
+				of[i], err = c.Run(ctx, canary, w.seed(i))
+				return err
+			})
+		}
+		if err := workers.Wait(); err != nil {
+			return found, fmt.Errorf("audit: course %s: %w", c.Name, err)
+		}
+	}
+	found.Tests = directions("likelihood-ratio", values[true], values[false], g.Delta, level)
+	for _, t := range found.Tests {
+		found.EpsilonLowerBound = max(found.EpsilonLowerBound, t.EpsilonLowerBound)
+	}
+	found.conclude(2*runs, time.Since(start))
+	return found, nil
+}

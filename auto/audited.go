@@ -1,0 +1,150 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"proactivedp/audit"
+	"proactivedp/data"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// The loop that is audited: few records and rounds, so that a run takes no time and each
+// record is seen.
+const (
+	auditedRecords = 14
+	auditedSize    = auditedRecords // so that releases are Gaussian, and a bound is near what is claimed
+	auditedRounds  = 4
+	auditedClip    = 1
+	auditedStop    = 1.5 // from which likelihood ratio on, as a logarithm, the adversary stops
+)
+
+// Course returns a loop for package audit: real stages, chosen by the calculator and let
+// through by the filter, of which an adversary sees every release. He also says when to
+// stop: as soon as what was released speaks for the canary.
+func Course(ctx context.Context) (audit.Course, error) {
+	spec := train.DefaultSpec()
+	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, 2, 0
+	spec.Partition, spec.Schedule, spec.Beta = string(data.Replicate), string(sim.NoDecay), 0
+	task := Task{Spec: spec, Strategy: Tight, Clients: []Client{{Epsilon: 6, Delta: 1e-3, Accuracy: 0.5}}}
+	public := Public{Data: "drawn", Records: auditedRecords, HeldOut: []int{2}, Features: 2, Classes: 2}
+	accounts := accountsOf(task, public)
+	if err := accounts[0].fixOrder(ctx, auditedSize, auditedRounds); err != nil {
+		return audit.Course{}, err
+	}
+	l, err := newLedger(accounts[0])
+	if err != nil {
+		return audit.Course{}, err
+	}
+	source := train.NewSource(auditedData())
+	return audit.Course{
+		Name:      "loop",
+		About:     "stages of a loop, each chosen by what was released; the adversary stops it when he has seen enough",
+		Guarantee: l.guarantee(), Share: 50,
+		Run: func(ctx context.Context, canary bool, seed uint64) (float64, error) {
+			t := task
+			t.Spec.Seed = seed
+			j := &Journal{Public: public, Seed: seed, Accounts: accounts, Tasks: []Entry{{
+				Task: t, SampleSize: auditedSize, Rounds: auditedRounds,
+				Outlook: Outlook{Points: []Point{{Clip: auditedClip, Sigma: 1, Eta0: 1e-9}}},
+			}}}
+			return audited(ctx, j, source, canary)
+		},
+	}, nil
+}
+
+// auditedData has the canary as its first record, with a gradient far longer than C and
+// orthogonal to those of all others.
+func auditedData() *data.Dataset {
+	d := &data.Dataset{Name: "gradients", Features: 2, Classes: 2, Start: []int{0}, Synthetic: true,
+		Train: auditedRecords + 2}
+	for i := range auditedRecords + 4 {
+		x, label := [2]float32{-0.1, 3}, int32(0)
+		if i == 0 {
+			x, label = [2]float32{10, 0}, 1
+		}
+		for c, v := range x {
+			if v != 0 {
+				d.Index, d.Value = append(d.Index, int32(c)), append(d.Value, v)
+			}
+		}
+		d.Label, d.Start = append(d.Label, label), append(d.Start, len(d.Index))
+	}
+	return d
+}
+
+// audited runs a loop and returns the logarithm of the likelihood ratio of all that it
+// released: of each release (1-q)N(0, σ²) + qN(1, σ²) over N(0, σ²) along the canary's
+// gradient.
+func audited(ctx context.Context, j *Journal, source *train.Source, canary bool) (float64, error) {
+	l, err := newLoop(ctx, j)
+	if err != nil {
+		return 0, err
+	}
+	ratio := 0.0
+	var params []float32
+	for {
+		s, _, err := l.advance(ctx)
+		if s == nil || err != nil {
+			return ratio, err
+		}
+		p, err := source.PrepareLeg(s.Spec(l.entry().Task), train.Leg{Initial: params, Parts: s.Parts})
+		if err != nil {
+			return 0, err
+		}
+		beside := sim.NewWorkspace(p.Config.Model)
+		p.Config.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
+			if err := releaseOf(c, u, ws, canary); err != nil {
+				return err
+			}
+			g := beside.Sum()
+			if err := c.GradSum(g, data.Batch{Data: source.Data(), Rows: []int32{0}}, beside); err != nil {
+				return err
+			}
+			x := 0.0
+			for i, v := range g {
+				x += v / auditedClip * float64(u[i]) / auditedClip
+			}
+			q, sigma := float64(auditedSize)/auditedRecords, s.Parts[0].NoiseMultiplier
+			ratio += math.Log1p(q * math.Expm1((2*x-1)/(2*sigma*sigma)))
+			return nil
+		}
+		r, err := p.Run(ctx, sim.Perf{}, nil)
+		if err != nil {
+			return 0, err
+		}
+		if err := s.check(j.Accounts, j.Seed, r); err != nil {
+			return 0, err
+		}
+		heldOut := 0.0
+		if ratio > auditedStop {
+			heldOut = 1
+		}
+		params = r.Params
+		if err := l.trained(fmt.Sprint("stage of seed ", j.Seed), []float64{heldOut}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// releaseOf sets u to the round's release, with the canary's place empty if it is absent.
+func releaseOf(c *sim.Client, u []float32, ws *sim.Workspace, canary bool) error {
+	if canary {
+		return c.Release(u, ws)
+	}
+	sample := c.Sample(ws)
+	rows := make([]int32, 0, len(sample.Rows))
+	for _, r := range sample.Rows {
+		if r != 0 {
+			rows = append(rows, r)
+		}
+	}
+	sum := ws.Sum()
+	if err := c.GradSum(sum, data.Batch{Data: sample.Data, Rows: rows}, ws); err != nil {
+		return err
+	}
+	c.AddNoise(u, sum, ws)
+	return nil
+}
