@@ -129,14 +129,14 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	best := r.Proposals[0]
-	fmt.Fprintf(&text, "%d settings for %s on %s within ε ≤ %s per record, δ = %s", len(r.Proposals),
-		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind == Own && r.Probe.Synthetic, r.DataNote),
+	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
+		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind == Own && r.Probe.Synthetic, ""),
 		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
 	if r.TargetAccuracy > 0 {
 		fmt.Fprintf(&text, ", predicted to reach %s", decimal.Exactly(r.TargetAccuracy))
 	}
-	fmt.Fprintf(&text, "\n%d clients of %d records; %s sampling, %s adjacency, certified by pld\n\n", r.Clients, r.Records,
-		r.Sampling, r.Adjacency)
+	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
+		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tgradients\tmessages\ttime\t\n")
 	for _, p := range r.Proposals {
@@ -174,6 +174,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&text, "\nprobes: %s\n", r.Probe.Statement)
+	if r.DataNote != "" {
+		fmt.Fprintf(&text, "%s: %s\n", r.Data, r.DataNote)
+	}
 	if err := report.WriteNotes(&text, r.Notes); err != nil {
 		return err
 	}

@@ -136,6 +136,9 @@ clients judge, are not protected. The exit status is 0 if every client is satisf
 	}
 	where.add(cmd)
 	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "split", "holdout", "seed")
+	clients := cmd.Flags().Lookup("clients")
+	clients.DefValue = "" // not that of a training
+	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
 	most.add(cmd)
 	f.add(cmd)
 	countVar(cmd.Flags(), &perf.Workers, "workers", perf.Workers,
