@@ -9,8 +9,8 @@ import (
 // coverage is the part of trainings whose test accuracy is in the interval, and quantile
 // how many standard deviations that is to either side.
 const (
-	coverage = 0.95
-	quantile = 1.96
+	coverage = 0.9
+	quantile = 1.645
 )
 
 // proxyBias is what a proxy at f < 1 may be off by, beside what its seeds show. Measured
