@@ -195,8 +195,12 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// checkPrivate reports what private probing cannot do.
-func checkPrivate(r Request, o Options) error {
+// Validate reports what the options cannot do for the request: all that private probes
+// must not be asked for.
+func (o Options) Validate(r Request) error {
+	if o.Probing != Private {
+		return nil
+	}
 	var errs []error
 	if r.Epsilon == 0 || r.TargetAccuracy != 0 {
 		errs = append(errs, errors.New("propose: private probes need a target epsilon and no target accuracy: a part of "+

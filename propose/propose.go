@@ -124,13 +124,8 @@ func isInfeasible(err error) (*Infeasible, bool) { return errors.AsType[*Infeasi
 // Propose searches settings for the request and returns the best, ranked. The error is
 // an *Infeasible if there are none.
 func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
-	if err := r.Validate(); err != nil {
+	if err := errors.Join(r.Validate(), o.Validate(r)); err != nil {
 		return nil, err
-	}
-	if o.Probing == Private {
-		if err := checkPrivate(r, o); err != nil {
-			return nil, err
-		}
 	}
 	s, err := newSearcher(r, o)
 	if err != nil {

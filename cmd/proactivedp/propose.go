@@ -72,9 +72,16 @@ status is 1 if no setting is predicted to do what is asked.
 				return err
 			}
 			r.Base = flags.spec
+			o := propose.Options{Perf: sim.Perf{Workers: workers}}
+			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+			if out != "" {
+				o.Trials.Folder = filepath.Join(out, ".cells")
+			}
 			zeros := refuseZeros(cmd, allowed{"epsilon", epsilonRange()}, allowed{"target-accuracy", "in (0, 1)"})
 			probed, probing, err := probeFor(r.Base.Data, probe)
-			if err := checkTrain(cmd, r.Base, distinct([]error{zeros, r.Validate(), err}), workers); err != nil {
+			o.Probing = probing
+			wrong := distinct([]error{zeros, r.Validate(), o.Validate(r), err})
+			if err := checkTrain(cmd, r.Base, wrong, workers); err != nil {
 				return err
 			}
 			d, err := where.loadFor(cmd, r.Base)
@@ -82,11 +89,7 @@ status is 1 if no setting is predicted to do what is asked.
 				return err
 			}
 			start := time.Now()
-			o := propose.Options{Data: train.NewSource(d), Probing: probing, Perf: sim.Perf{Workers: workers}}
-			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
-			if out != "" {
-				o.Trials.Folder = filepath.Join(out, ".cells")
-			}
+			o.Data = train.NewSource(d)
 			o.Probe = o.Data
 			if probing == propose.Other {
 				if probed == probeSynthetic {
