@@ -70,6 +70,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"checkpoint-key": files(),
 		"plan":           files("json"),
 		"resend":         oneOf(),
+		"rounds":         oneOf(),
 		"churn":          oneOf(),
 	}
 }

@@ -36,7 +36,7 @@ func newPropose() *cobra.Command {
 	workers := runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "propose",
-		Short: "Propose complete settings for a privacy budget, with the accuracy that they will reach",
+		Short: "Propose complete settings for a budget, with the accuracy to expect",
 		Long: `Search sample size, rounds, noise, clipping norm and step sizes for a target epsilon,
 or for the least ε that gives a target accuracy, and rank complete settings: each with
 its predicted accuracy and an interval, the certified ε of a record and of a client,
