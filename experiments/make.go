@@ -123,7 +123,7 @@ func (o MakeOptions) Validate() error {
 	if o.Out == "" {
 		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
 	}
-	return errors.Join(append(errs, checkSeeds(o.Seeds), checkScale(o.Scale))...)
+	return errors.Join(append(errs, checkSeeds(o.Seeds), checkPart("scale", o.Scale))...)
 }
 
 func checkSeeds(n int) error {
@@ -133,9 +133,9 @@ func checkSeeds(n int) error {
 	return nil
 }
 
-func checkScale(scale float64) error {
-	if !(scale > 0 && scale <= 1) {
-		return fmt.Errorf("experiments: scale = %v, must be in (0, 1]", scale)
+func checkPart(name string, part float64) error {
+	if !(part > 0 && part <= 1) {
+		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
 	}
 	return nil
 }

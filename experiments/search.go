@@ -15,8 +15,8 @@ import (
 
 // SearchSpec is a grid search over what the paper does not give of its networks:
 // the model's variant and the step size. Every point is trained with each noise
-// multiplier and judged by records held out of the training set, never by the
-// test set.
+// multiplier, by proxies where there is noise, and judged by records held out of the
+// training set, never by the test set.
 type SearchSpec struct {
 	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout ≥ 1
 	Models []string   `json:"models"`
@@ -24,12 +24,22 @@ type SearchSpec struct {
 	Beta   []float64  `json:"beta"`
 	Sigmas []float64  `json:"sigmas"`
 	Scale  float64    `json:"scale"` // which part of K is run, in (0, 1]
-	Seeds  int        `json:"seeds"` // seeds 1 to this one are run
+	// Proxy is the f of the proxies that are run in the place of points with noise, in
+	// (0, 1], see [train.Spec.Proxy]; 1 runs them whole, as points without noise are.
+	Proxy float64 `json:"proxy"`
+	Seeds int     `json:"seeds"` // seeds 1 to this one are run
 }
 
 // heldOut says that a search holds out one in so many training records: of MNIST
 // as many as there are test images.
 const heldOut = 6
+
+// What a search runs where nothing is said: proxies at a sixteenth of the cost, so that
+// three seeds of each cost less than one whole training.
+const (
+	searchProxy = 1. / 16
+	searchSeeds = 3
+)
 
 // PaperSearch returns the search for a data set of the paper's networks, over all
 // models for it if none is named.
@@ -37,7 +47,7 @@ func PaperSearch(model, dataset string) SearchSpec {
 	s := settingOf(model, dataset)
 	spec := SearchSpec{
 		Train: s.train, Models: []string{s.train.Model}, Eta0: s.eta0, Beta: s.beta,
-		Sigmas: []float64{s.train.NoiseMultiplier, 0}, Scale: 1, Seeds: 1,
+		Sigmas: []float64{s.train.NoiseMultiplier, 0}, Scale: 1, Proxy: searchProxy, Seeds: searchSeeds,
 	}
 	spec.Train.Holdout = s.paper.N / heldOut
 	if model == "" && s.train.Model == mnistModel {
@@ -65,7 +75,8 @@ const maxRuns = 100_000
 // Validate reports every problem that shows without the data, some of them more
 // than once.
 func (s SearchSpec) Validate() error {
-	errs := []error{checkSeeds(s.Seeds), checkScale(s.Scale), s.Train.Validate()}
+	parts := errors.Join(checkPart("scale", s.Scale), checkPart("proxy", s.Proxy))
+	errs := []error{checkSeeds(s.Seeds), parts, s.Train.Validate()}
 	if s.Train.Holdout < 1 {
 		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by "+
 			"the test set", s.Train.Holdout))
@@ -77,8 +88,15 @@ func (s SearchSpec) Validate() error {
 		}
 		for i := range n {
 			t := s.Train
+			if len(s.Sigmas) > 0 {
+				t.NoiseMultiplier = slices.Max(s.Sigmas) // without noise there would be no proxy to check
+			}
 			set(&t, i)
-			errs = append(errs, t.Validate())
+			err := t.Validate()
+			if err == nil && parts == nil {
+				_, err = s.trained(s.whole(t))
+			}
+			errs = append(errs, err)
 		}
 		runs = min(runs*n, maxRuns+1)
 	}
@@ -106,52 +124,102 @@ func repeats[T comparable](name string, list []T) error {
 	return nil
 }
 
-// points lists the grid but for the seeds, noise multipliers outermost.
-func (s SearchSpec) points() []train.Spec {
-	var out []train.Spec
+// whole returns the training with as many gradients as the search's scale says.
+func (s SearchSpec) whole(t train.Spec) train.Spec {
+	t.GradComps = scaled(t.GradComps, s.Scale)
+	return t
+}
+
+// trained returns what is trained to judge a whole training: its proxy if it has noise.
+func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
+	if whole.NoiseMultiplier == 0 {
+		return whole, nil
+	}
+	proxy, err := whole.Proxy(s.Proxy)
+	if err != nil {
+		return train.Spec{}, fmt.Errorf("experiments: proxy = %v at scale = %v (a proxy of 1 runs whole trainings): %w",
+			s.Proxy, s.Scale, err)
+	}
+	return proxy, nil
+}
+
+// points lists the grid but for the seeds, noise multipliers outermost, with what is
+// run for each point.
+func (s SearchSpec) points() ([]found, error) {
+	var out []found
 	for _, sigma := range s.Sigmas {
 		for _, model := range s.Models {
 			for _, eta0 := range s.Eta0 {
 				for _, beta := range s.Beta {
 					t := steps{eta0, beta, sim.Decay(s.Train.Schedule)}.of(s.Train)
-					t.Model, t.NoiseMultiplier, t.GradComps = model, sigma, scaled(t.GradComps, s.Scale)
-					out = append(out, t)
+					t.Model, t.NoiseMultiplier = model, sigma
+					f := found{spec: s.whole(t)}
+					var err error
+					if f.run, err = s.trained(f.spec); err != nil {
+						return nil, err
+					}
+					out = append(out, f)
 				}
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // found is a point of a search with its trials, one a seed.
 type found struct {
-	spec     train.Spec
+	spec     train.Spec // the whole training
+	run      train.Spec // what was trained for it: itself or its proxy
 	trials   []Trial
 	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
+// proxy returns the f of what was run, 1 for a whole training. It is not quite what was
+// asked for, as sample sizes are whole.
+func (f found) proxy() float64 {
+	if f.run == f.spec {
+		return 1
+	}
+	return f.run.NoiseMultiplier / f.spec.NoiseMultiplier
+}
+
+// how tells what was run.
+func (f found) how() string {
+	switch {
+	case f.spec.NoiseMultiplier == 0:
+		return fmt.Sprintf("trained whole, K = %d: what has no noise has no proxy", f.run.GradComps)
+	case f.run == f.spec:
+		return fmt.Sprintf("trained whole, K = %d", f.run.GradComps)
+	}
+	return fmt.Sprintf("trained by proxies at f = %.4g: s = %s, K = %d, σ times f, η₀ over f, in as many rounds",
+		f.proxy(), f.run.SampleSize, f.run.GradComps)
+}
+
 // search runs the grid.
 func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (all []found, computed int, err error) {
+	all, err = s.points()
+	if err != nil {
+		return nil, 0, err
+	}
 	var specs []train.Spec
-	points := s.points()
-	for _, spec := range points {
+	for _, f := range all {
 		for seed := range s.Seeds {
-			spec.Seed = uint64(seed + 1)
-			specs = append(specs, spec)
+			f.run.Seed = uint64(seed + 1)
+			specs = append(specs, f.run)
 		}
 	}
 	trials, computed, err := g.trials(ctx, specs, source)
 	if err != nil {
 		return nil, 0, err
 	}
-	for i, spec := range points {
-		f := found{spec: spec, trials: trials[i*s.Seeds : (i+1)*s.Seeds]}
+	for i := range all {
+		f := &all[i]
+		f.trials = trials[i*s.Seeds : (i+1)*s.Seeds]
 		var accuracy []float64
 		for _, t := range f.trials {
 			accuracy = append(accuracy, t.Accuracy)
 		}
 		f.mean, f.sd = meanSD(accuracy)
-		all = append(all, f)
 	}
 	return all, computed, nil
 }

@@ -18,7 +18,7 @@ type SearchReport struct {
 	Synthetic     bool            `json:"synthetic_data"`
 	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge
 	MajorityShare float64         `json:"majority_share"`    // accuracy of guessing their majority class, mean
-	GradComps     int             `json:"grad_computations"` // per client and run
+	GradComps     int             `json:"grad_computations"` // per client, of a whole training
 	Seeds         int             `json:"seeds"`
 	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
 	PrivacyReason string          `json:"privacy_reason"`
@@ -27,12 +27,18 @@ type SearchReport struct {
 
 // SearchRanking is the candidates with one noise multiplier.
 type SearchRanking struct {
-	Sigma      float64           `json:"sigma"`
-	Winner     SearchCandidate   `json:"winner"`     // the first of the candidates
-	Candidates []SearchCandidate `json:"candidates"` // the best first
+	Sigma float64 `json:"sigma"`
+	// Proxy is the f of what was run for each candidate: near the search's, as sample
+	// sizes are whole, or 1 for whole trainings.
+	Proxy      float64           `json:"proxy"`
+	RunComps   int               `json:"run_grad_computations"` // per client and run
+	Winner     SearchCandidate   `json:"winner"`                // the first of the candidates
+	Candidates []SearchCandidate `json:"candidates"`            // the best first
+	how        string
 }
 
-// SearchCandidate is a model with a step size, and how its runs were judged.
+// SearchCandidate is a model with the step size of a whole training, and how its runs
+// were judged.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
@@ -41,6 +47,7 @@ type SearchCandidate struct {
 	Accuracy float64 `json:"held_out_accuracy"`  // mean over the seeds; a run that diverged counts as 0
 	SD       float64 `json:"standard_deviation"` // over the seeds; 0 of one
 	Diverged int     `json:"diverged"`           // runs
+	Command  string  `json:"command,omitempty"`  // of a winner: that trains it whole, on all training records
 	step     string
 }
 
@@ -49,7 +56,7 @@ const searchPrivacy = "the search trains on the same records again and again and
 	"covered by no privacy statement"
 
 // report tells what was found.
-func (s SearchSpec) report(all []found, source *train.Source, command string) (*SearchReport, error) {
+func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	d := source.Data()
 	share := 0.0
 	for seed := range s.Seeds {
@@ -64,17 +71,20 @@ func (s SearchSpec) report(all []found, source *train.Source, command string) (*
 	r := SearchReport{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: s.Train.Holdout, MajorityShare: share, GradComps: all[0].spec.GradComps,
-		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: command,
+		Seeds: s.Seeds, PrivacyReason: searchPrivacy, Command: o.command(s),
 	}
 	for _, sigma := range s.Sigmas {
-		ranking := SearchRanking{Sigma: sigma}
-		for _, f := range best(all, sigma) {
+		ranked := best(all, sigma)
+		w := ranked[0]
+		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
+		for _, f := range ranked {
 			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
 				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta,
 				Accuracy: f.mean, SD: f.sd, Diverged: diverged(f.trials), step: stepText(f.spec),
 			})
 		}
 		ranking.Winner = ranking.Candidates[0]
+		ranking.Winner.Command = o.winner(w)
 		r.Rankings = append(r.Rankings, ranking)
 	}
 	return &r, nil
@@ -101,6 +111,10 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			if best.Accuracy <= r.MajorityShare {
 				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
 			}
+		}
+		fmt.Fprintf(&text, "%s\n", ranking.how)
+		if ranking.Winner.Command != "" {
+			fmt.Fprintf(&text, "train it whole, on all training records: %s\n", ranking.Winner.Command)
 		}
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")

@@ -66,7 +66,7 @@ func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o S
 	}
 	err = atomicfile.WriteSet([]atomicfile.Output{
 		{Path: filepath.Join(o.Out, searchReadme), Write: func(w io.Writer) error {
-			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), m.Command))
+			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), o))
 			return err
 		}},
 		{Path: filepath.Join(o.Out, searchCSV),
@@ -77,7 +77,7 @@ func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o S
 	if err != nil {
 		return nil, err
 	}
-	return s.report(all, source, m.Command)
+	return s.report(all, source, o)
 }
 
 // SearchOptions says how a search is run.
@@ -88,6 +88,9 @@ type SearchOptions struct {
 	// Command returns what makes the search again, for the manifest; nil: nothing
 	// is said of that.
 	Command func(SearchSpec) string
+	// TrainCommand returns what trains a setting, which is said of the winners; nil:
+	// nothing is said of that.
+	TrainCommand func(train.Spec) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 }
@@ -100,29 +103,41 @@ func (o SearchOptions) command(s SearchSpec) string {
 	return o.Command(s)
 }
 
+// winner returns what trains the winner whole, on the records held out for the search
+// as well, if that can be said and it did not diverge.
+func (o SearchOptions) winner(f found) string {
+	if o.TrainCommand == nil || diverged(f.trials) == len(f.trials) {
+		return ""
+	}
+	f.spec.Holdout, f.spec.Fold = 0, 0
+	return o.TrainCommand(f.spec)
+}
+
 // paper returns what the search trains unless it is said otherwise.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
 // searchRecords returns every run as rows of CSV, the header first.
 func searchRecords(all []found) [][]string {
 	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
-		"seed", "held_out_rows", "held_out_accuracy", "diverged"}}
+		"seed", "held_out_rows", "held_out_accuracy", "diverged", "proxy", "run_sample_size",
+		"run_grad_computations"}}
 	for _, f := range all {
 		for i, t := range f.trials {
 			s := f.spec
 			out = append(out, []string{s.Data, s.Model, decimal.Exactly(s.NoiseMultiplier), s.SampleSize,
 				report.Number(s.Clip), s.Schedule,
 				report.Number(s.Eta0), report.Number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
-				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged)})
+				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged),
+				report.Number(f.proxy()), f.run.SampleSize, strconv.Itoa(f.run.GradComps)})
 		}
 	}
 	return out
 }
 
 // readme tells what was searched and what was found.
-func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string {
+func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
 	made := ""
-	if command != "" {
+	if command := o.command(s); command != "" {
 		made = ": `" + command + "`"
 	}
 	var p report.Page
@@ -132,7 +147,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 		p.Text("**Synthetic stand-in data**, not %s.", realName(d.Name))
 	}
 	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is "+
-		"trained on the training set without its last %d records, "+
+		"trained on the training set without its last %d records, by a proxy or whole, "+
 		"and judged by these. The test set is not looked at.", t.Holdout)
 	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and " +
 		"again, also without noise, and picks by what it sees. " +
@@ -158,7 +173,11 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, command string) string 
 				report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
-		p.Text("Best: **%s, step size %s**, %.4f.", w.spec.Model, stepText(w.spec), w.mean)
+		p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, stepText(w.spec), w.mean,
+			w.how())
+		if command := o.winner(w); command != "" {
+			p.Text("Train it whole, on all training records: `%s`", command)
+		}
 		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
 	}
 	return p.String()

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/experiments"
 	"proactivedp/propose"
+	"proactivedp/train"
 )
 
 // The commands that make a result again, which its manifest states. Where the data
@@ -41,12 +42,21 @@ func delayCommand(s experiments.DelaySpec) string {
 // differs from the paper's.
 func searchCommand(s experiments.SearchSpec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
-		"--schedule %s --holdout %d --scale %g --seeds %d",
+		"--schedule %s --holdout %d --scale %v --proxy %v --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
-		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Seeds)
+		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Proxy, s.Seeds)
 	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
 	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
 		"holdout", "seed")
+}
+
+// trainCommand trains a setting: with what a search decides of it, which is always
+// said, and what else differs from the paper's.
+func trainCommand(s train.Spec) string {
+	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
+		s.Data, s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
+	return text + flagsText(s, experiments.PaperTrainSpec(s.Model, s.Data), "model", "data", "sigma", "eta0", "beta",
+		"schedule")
 }
 
 // proposeCommand makes proposals again.

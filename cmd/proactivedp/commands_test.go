@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -57,9 +58,31 @@ func TestSearchCommand(t *testing.T) {
 	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms",
 		"constant:2ms"
 	spec.Scale = 0.5
-	const want = " --scale 0.5 --seeds 1 --clients 4 --grad-computations 3600 --delay unlimited --partition shard" +
-		" --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
+	const want = " --scale 0.5 --proxy 0.0625 --seeds 3 --clients 4 --grad-computations 3600 --delay unlimited" +
+		" --partition shard --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
 	if got := searchCommand(spec); !strings.HasSuffix(got, want) {
 		t.Errorf("command %s, want …%s", got, want)
+	}
+}
+
+// The command that trains a winner says all that the search decided, and what a flag has
+// changed; each is read as it was meant.
+func TestTrainCommand(t *testing.T) {
+	spec := experiments.PaperTrainSpec(train.LeNetReLU, "synth-mnist:350")
+	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --sigma 12.10881 --eta0 0.015 " +
+		"--beta 1e-05 --schedule linear"
+	if got := trainCommand(spec); got != plain {
+		t.Errorf("%s, want %s", got, plain)
+	}
+	spec.Schedule, spec.Beta, spec.GradComps, spec.SampleSize, spec.Average = "zero", 0, 60, "20", "tail:0.5"
+	got := trainCommand(spec)
+	if want := strings.Replace(plain, "1e-05 --schedule linear", "0 --schedule zero", 1) +
+		" --grad-computations 60 --sample-size 20 --average tail:0.5"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var read train.Report
+	answer := printed(t, strings.TrimPrefix(got, "proactivedp ")+" --json")
+	if err := json.Unmarshal([]byte(answer), &read); err != nil || read.Spec != spec {
+		t.Errorf("%s is read as %+v, want %+v; error %v", got, read.Spec, spec, err)
 	}
 }

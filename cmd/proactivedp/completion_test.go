@@ -37,6 +37,7 @@ func TestValuesAreOffered(t *testing.T) {
 		{"train --model=len", "lenet lenet-relu", none},
 		{"search --models lenet,", "lenet,logreg lenet,logreg-plain lenet,softmax lenet,lenet-relu lenet,alexnet " +
 			"lenet,alexnet-dropout lenet,convnet", noSpace},
+		{"search --proxy ", "", none},
 		{"train --data mush", "mushrooms", files},
 		{"train --data ./my", "", files},
 		{"train --partition ", "replicate shard dirichlet:", noSpace},

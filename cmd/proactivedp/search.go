@@ -17,15 +17,20 @@ func newSearch() *cobra.Command {
 	var where dataFlags
 	spec := experiments.PaperSearch("", "mnist")
 	flags := trainFlags{spec: spec.Train}
-	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand}
+	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand,
+		TrainCommand: trainCommand}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search model variant and step size on held-out training records",
 		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
 its last records, and rank them by the accuracy on these; the test set is not looked
-at. Prints the winners, and writes a table of all runs, the ranking and a manifest. The
-search itself is covered by no privacy statement.
+at. Prints the winners, each with the command that trains it, and writes a table of all
+runs, the ranking and a manifest. The search itself is covered by no privacy statement.
+
+What is trained with noise is a proxy: s and σ times f and η₀ over f, in as many rounds,
+which has the steps of the whole training and costs f of it. --proxy 1 trains all whole.
+A training without noise has no proxy and is run whole: --sigma says which to search for.
 
 The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
 has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. Held out
@@ -33,7 +38,9 @@ is a sixth of the training rows, unless --holdout says otherwise.
 
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp search --data mnist
-  proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --sigma 12.10881 --seeds 3`,
+  proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --sigma 12.10881 --seeds 5
+  proactivedp search --data mnist --sigma 12.10881 --schedule zero
+  proactivedp search --data phishing --models logreg --proxy 1`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := spec
@@ -48,7 +55,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				return err
 			}
 			spec.Train = flags.spec
-			spec.Scale, spec.Seeds = given.Scale, given.Seeds
+			spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
 			for _, list := range []struct {
 				flag string
 				take func()
@@ -107,6 +114,8 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas,
 		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
 	f.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
+	f.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "f of the proxies, in (0, 1]: this part of s and σ is run, at η₀ "+
+		"over f; 1: whole trainings")
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
