@@ -156,12 +156,8 @@ func (f *autoFlags) task(cmd *cobra.Command, flags *trainFlags) (auto.Task, auto
 		n = flags.spec.Clients
 	}
 	wishes, err := f.clients(cmd, n)
-	return auto.NewTask(flags.spec, auto.Strategy(f.strategy), wishes), graphFor(flags.spec, len(wishes)), err
-}
-
-// graphFor returns the paper's utility graph for so many clients.
-func graphFor(s train.Spec, clients int) auto.Graph {
-	spec, clips := experiments.PaperUtilitySpec(s.Model, s.Data)
+	spec, clips := experiments.PaperUtilitySpec(flags.spec.Model, flags.spec.Data)
 	all := spec.Train.GradComps * spec.Train.Clients
-	return auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, clients)}
+	graph := auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, len(wishes))}
+	return auto.NewTask(flags.spec, auto.Strategy(f.strategy), wishes), graph, err
 }
