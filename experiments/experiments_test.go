@@ -44,8 +44,8 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(all) != 19 {
 		t.Fatalf("%d figures, error %v; want 19: 2 data sets × 2 models × 3, and 7 of delays", len(all), err)
 	}
-	if every, err := Select([]string{"*"}); err != nil || len(every) != 36 {
-		t.Errorf("%d figures, error %v; want 36: 3 of each network, 3 of delays, 2 of budgets of 4 settings",
+	if every, err := Select([]string{"*"}); err != nil || len(every) != 38 {
+		t.Errorf("%d figures, error %v; want 38: 3 of each network, 3 of delays, 2 of budgets of 4 settings, 2 courses",
 			len(every), err)
 	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})

@@ -38,7 +38,7 @@ func Figures() []Figure {
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
 	}
-	return all
+	return append(all, convexSetting(train.Ridge, "phishing").courseFigures()...)
 }
 
 // delayFigures returns the laboratory's figures, in the order of the index.

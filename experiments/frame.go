@@ -26,6 +26,7 @@ type frame struct {
 
 	choose Chooser             // nil: figures that need it are refused
 	chosen map[Wish]train.Spec // what was chosen, as cells and pictures both ask
+	loop   Loop                // nil: figures that need it are refused
 }
 
 // data returns the data set that the figure is made from.

@@ -43,6 +43,8 @@ type MakeOptions struct {
 	// Choose returns settings for a budget, which figures of budgets need; nil: those
 	// figures are refused.
 	Choose Chooser
+	// Loop runs the proactive loop, whose course figures show; nil: those figures are refused.
+	Loop Loop
 	// Load returns a data set by name. A stand-in it returns must be marked
 	// Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
@@ -165,7 +167,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			if err != nil {
 				return err
 			}
-			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale, choose: o.Choose}
+			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale, choose: o.Choose, loop: o.Loop}
 			frames[fig.Data] = f
 		}
 		more, err := fig.cells(ctx, f)

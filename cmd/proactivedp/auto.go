@@ -156,8 +156,12 @@ func (f *autoFlags) task(cmd *cobra.Command, flags *trainFlags) (auto.Task, auto
 		n = flags.spec.Clients
 	}
 	wishes, err := f.clients(cmd, n)
-	spec, clips := experiments.PaperUtilitySpec(flags.spec.Model, flags.spec.Data)
+	return auto.NewTask(flags.spec, auto.Strategy(f.strategy), wishes), graphFor(flags.spec, len(wishes)), err
+}
+
+// graphFor returns the paper's utility graph for so many clients.
+func graphFor(s train.Spec, clients int) auto.Graph {
+	spec, clips := experiments.PaperUtilitySpec(s.Model, s.Data)
 	all := spec.Train.GradComps * spec.Train.Clients
-	graph := auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, len(wishes))}
-	return auto.NewTask(flags.spec, auto.Strategy(f.strategy), wishes), graph, err
+	return auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, clients)}
 }

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/auto"
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/experiments"
+	"proactivedp/experiments/course"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -71,6 +74,7 @@ as they are, and goes on from there.`,
 			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
 				return choose(ctx, source, w, o)
 			}
+			o.Loop = runLoop
 			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
 			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
 				d, err := where.load(cmd, name)
@@ -122,4 +126,61 @@ func choose(ctx context.Context, source *train.Source, w experiments.Wish, o exp
 		return train.Spec{}, err
 	}
 	return answer.Proposals[0].Setting, nil
+}
+
+// runLoop runs the loop of a figure, whose utility graph looks at drawn records. Its ledgers
+// are of a simulation, from a numbered seed, and go with its folder.
+func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
+	c course.Course, err error,
+) {
+	dir, err := os.MkdirTemp("", "proactivedp-course-")
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var wishes []auto.Client
+	for _, w := range r.Clients {
+		wishes = append(wishes, auto.Client{Epsilon: w.Epsilon, Accuracy: w.Accuracy})
+	}
+	task := auto.NewTask(r.Train, auto.Strategy(r.Strategy), wishes)
+	public, err := auto.PublicOf(source, task)
+	if err != nil {
+		return c, err
+	}
+	probe, err := auto.NewProbe(source, task, auto.ProbeSynthetic, true, standInSeed)
+	if err != nil {
+		return c, err
+	}
+	probe.Graph, probe.Perf = graphFor(r.Train, len(wishes)), perf
+	report, err := auto.Run(ctx, task, auto.Options{
+		Dir: dir, Public: public, Utility: probe.Utility,
+		Open: func(context.Context) (auto.Trainer, error) {
+			return auto.NewTrainer(source, task, dir, perf, nil), nil
+		},
+	})
+	if err != nil {
+		return c, err
+	}
+	return courseOf(report), nil
+}
+
+// courseOf returns how the loop of a report went. With shards each client has an account.
+func courseOf(r *auto.Report) course.Course {
+	p := r.Privacy
+	c := course.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
+	for i, client := range r.Clients {
+		c.Clients = append(c.Clients, course.End{
+			EpsilonUpper: p.Accounts[i].EpsilonUpper, Delta: p.Accounts[i].Delta,
+			Satisfied: client.Satisfied, TestAccuracy: client.TestAccuracy, Refused: client.Refused,
+		})
+	}
+	for _, s := range r.Stages {
+		sigma := make([]float64, len(r.Clients))
+		for _, part := range s.Parts {
+			sigma[part.Client] = part.NoiseMultiplier
+		}
+		c.Stages = append(c.Stages, course.Stage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
+			Eta0: s.Eta0, Sigma: sigma, HeldOut: s.HeldOut, Used: s.Used})
+	}
+	return c
 }

@@ -40,6 +40,16 @@ func TestPicturesAreTheGoldenOnes(t *testing.T) {
 			Lines: []Line{{Name: "cost", X: []float64{1, 100, 1e4}, Y: []float64{3, 300, 3e4},
 				Lo: []float64{2, 200, 2e4}, Hi: []float64{5, 500, 9e4}}},
 		},
+		"below": {
+			Title: "Plots with one axis of x", XLabel: "rounds", YLabel: "accuracy", YMax: 1,
+			Caption: "Colours are those of the lines.",
+			Lines: []Line{{Name: "a client", X: []float64{0, 9}, Y: []float64{0, 1}, Lo: []float64{0, 1},
+				Hi: []float64{0, 1}, Colour: green}},
+			Below: []Picture{
+				{YLabel: "σ", Lines: []Line{rising("", 100)}},
+				{YLabel: "part of budget", YMax: 1, Lines: []Line{rising("", 1)}},
+			},
+		},
 		"shares": {
 			Title: "Staleness", XLabel: "permissible delay Υ", YLabel: "i − k",
 			XNames: []string{"0", "1", "unlimited"}, YNames: []string{"0", "1", "2", "3–4"},

@@ -37,6 +37,10 @@ type Picture struct {
 	XNames, YNames []string       // what stands at the places 0, 1, … of an axis instead of numbers
 	Marks          []plot.Plotter // what is drawn below the lines
 	Key            []KeyEntry     // entries of the legend after those of the lines
+
+	// Below are plots under this one, which makes the picture higher: of them the axis of y,
+	// the lines and the marks are drawn. All have one axis of x, of which this one says the kind.
+	Below []Picture
 }
 
 // KeyEntry is what the legend says of marks of a colour.
@@ -50,9 +54,11 @@ type Line struct {
 	Name      string // the name in the legend; "" for no entry
 	X, Y      []float64
 	Lo, Hi    []float64
-	Emphasise bool // drawn dashed and black, as a reference
+	Emphasise bool // drawn dashed, and black unless it has a colour, as a reference
 	Points    bool // points are marked, as what lies between them means nothing
 	Scatter   bool // points alone, each with a bar from lo to hi
+	// Colour is the line's; the zero value: the next one of the palette.
+	Colour color.RGBA
 }
 
 // Add appends a point with its place in the band.
@@ -71,6 +77,7 @@ var Palette = []color.RGBA{
 const (
 	pictureWidth  = 19 * vg.Centimeter
 	pictureHeight = 13.5 * vg.Centimeter
+	belowHeight   = 5 * vg.Centimeter // of each plot below the first
 	pictureMargin = 0.4 * vg.Centimeter
 	pictureDPI    = 150
 	captionSize   = vg.Length(8)
@@ -88,6 +95,71 @@ func sans(size vg.Length, c color.Color) text.Style {
 
 // WritePNG draws the picture.
 func (p Picture) WritePNG(w io.Writer) error {
+	legend := plot.NewLegend()
+	legend.TextStyle = styled(legend.TextStyle, 9)
+	legend.Top, legend.Left = true, true
+	legend.Padding = 3
+	legend.ThumbnailWidth = 0.8 * vg.Centimeter
+	plts, err := p.plots(&legend)
+	if err != nil {
+		return err
+	}
+	for _, k := range p.Key {
+		legend.Add(k.Name, swatch{k.Colour})
+	}
+
+	height := pictureHeight + p.tableHeight() + vg.Length(len(p.Below))*belowHeight
+	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, height), vgimg.UseDPI(pictureDPI),
+		vgimg.UseBackgroundColor(color.White))
+	canvas := draw.Crop(draw.New(img), pictureMargin, -pictureMargin, pictureMargin, -pictureMargin)
+	canvas = drawLine(canvas, sans(12, color.Black), p.Title)
+	canvas = drawLine(canvas, sans(10, color.RGBA{200, 0, 0, 255}), p.Banner)
+	canvas = p.drawTable(canvas)
+	canvas = p.drawCaption(canvas)
+	side := legend.Rectangle(canvas).Size().X + 0.5*vg.Centimeter
+	legend.Draw(draw.Crop(canvas, canvas.Size().X-side+0.4*vg.Centimeter, 0, 0, -0.2*vg.Centimeter))
+	canvas = draw.Crop(canvas, 0, -side, 0, 0)
+	if len(plts) == 1 {
+		plts[0][0].Draw(canvas)
+	} else {
+		tiles := draw.Tiles{Rows: len(plts), Cols: 1, PadY: 0.3 * vg.Centimeter}
+		for i, row := range plot.Align(plts, tiles, canvas) {
+			plts[i][0].Draw(row[0])
+		}
+	}
+	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(w); err != nil {
+		return fmt.Errorf("plots: write PNG: %w", err)
+	}
+	return nil
+}
+
+// plots returns the plot and those below it, a row each, and enters their lines in the legend.
+func (p Picture) plots(legend *plot.Legend) ([][]*plot.Plot, error) {
+	first, err := p.plot(legend)
+	if err != nil {
+		return nil, err
+	}
+	rows := [][]*plot.Plot{{first}}
+	for i, below := range p.Below {
+		below.LogarithmicX = p.Logarithmic || p.LogarithmicX
+		if i == len(p.Below)-1 {
+			below.XLabel, first.X.Label.Text = p.XLabel, ""
+		}
+		plt, err := below.plot(legend)
+		if err != nil {
+			return nil, err
+		}
+		first.X.Min, first.X.Max = min(first.X.Min, plt.X.Min), max(first.X.Max, plt.X.Max)
+		rows = append(rows, []*plot.Plot{plt})
+	}
+	for _, row := range rows {
+		row[0].X.Min, row[0].X.Max = first.X.Min, first.X.Max
+	}
+	return rows, nil
+}
+
+// plot returns the axes with the lines and marks, and enters the lines in the legend.
+func (p Picture) plot(legend *plot.Legend) (*plot.Plot, error) {
 	plt := plot.New()
 	plt.X.Label.Text, plt.Y.Label.Text = p.XLabel, p.YLabel
 	plt.Y.Min, plt.Y.Max = p.YMin, p.YMax
@@ -112,25 +184,23 @@ func (p Picture) WritePNG(w io.Writer) error {
 	grid.Vertical.Color = color.Gray{240}
 	plt.Add(grid)
 
-	legend := plot.NewLegend()
-	legend.TextStyle = styled(legend.TextStyle, 9)
-	legend.Top, legend.Left = true, true
-	legend.Padding = 3
-	legend.ThumbnailWidth = 0.8 * vg.Centimeter
 	plt.Add(p.Marks...)
 	for i, l := range p.Lines {
 		col := Palette[i%len(Palette)]
 		if l.Emphasise {
 			col = color.RGBA{40, 40, 40, 255}
 		}
+		if l.Colour != (color.RGBA{}) {
+			col = l.Colour
+		}
 		band, curve, err := l.plotters(col)
 		if err != nil {
-			return fmt.Errorf("plots: plot of %s: %w", l.Name, err)
+			return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)
 		}
 		if l.Scatter {
 			marks, err := l.scatter(col)
 			if err != nil {
-				return fmt.Errorf("plots: plot of %s: %w", l.Name, err)
+				return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)
 			}
 			plt.Add(marks...)
 			if l.Name != "" {
@@ -147,7 +217,7 @@ func (p Picture) WritePNG(w io.Writer) error {
 			if len(l.X) == 1 {
 				bar, err := l.bar(col)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				plt.Add(bar)
 				key = []plot.Thumbnailer{marks}
@@ -157,24 +227,7 @@ func (p Picture) WritePNG(w io.Writer) error {
 			legend.Add(l.Name, key...)
 		}
 	}
-	for _, k := range p.Key {
-		legend.Add(k.Name, swatch{k.Colour})
-	}
-
-	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, pictureHeight+p.tableHeight()), vgimg.UseDPI(pictureDPI),
-		vgimg.UseBackgroundColor(color.White))
-	canvas := draw.Crop(draw.New(img), pictureMargin, -pictureMargin, pictureMargin, -pictureMargin)
-	canvas = drawLine(canvas, sans(12, color.Black), p.Title)
-	canvas = drawLine(canvas, sans(10, color.RGBA{200, 0, 0, 255}), p.Banner)
-	canvas = p.drawTable(canvas)
-	canvas = p.drawCaption(canvas)
-	side := legend.Rectangle(canvas).Size().X + 0.5*vg.Centimeter
-	legend.Draw(draw.Crop(canvas, canvas.Size().X-side+0.4*vg.Centimeter, 0, 0, -0.2*vg.Centimeter))
-	plt.Draw(draw.Crop(canvas, 0, -side, 0, 0))
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(w); err != nil {
-		return fmt.Errorf("plots: write PNG: %w", err)
-	}
-	return nil
+	return plt, nil
 }
 
 // nameTicks gives the places of an axis their names.

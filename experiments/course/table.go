@@ -1,0 +1,103 @@
+package course
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+)
+
+// Table is the data of courses, of seeds from 1 on: a row for each client of each stage, the
+// header first.
+func Table(strategy string, clients []Client, courses []Course) [][]string {
+	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
+		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
+		"part_of_budget_spent"}}
+	for seed, c := range courses {
+		rounds := 0
+		for number, s := range c.Stages {
+			rounds += s.Rounds
+			for i, client := range clients {
+				sigma := ""
+				if s.Sigma[i] > 0 {
+					sigma = decimal.Exactly(s.Sigma[i])
+				}
+				table = append(table, []string{strconv.Itoa(seed + 1), strategy, strconv.Itoa(number),
+					strconv.Itoa(rounds), strconv.Itoa(s.SampleSize), strconv.Itoa(s.Rounds), report.Number(s.Clip),
+					report.Number(s.Eta0), strconv.Itoa(i), decimal.Exactly(client.Epsilon),
+					report.Number(client.Accuracy),
+					strconv.FormatBool(s.Sigma[i] > 0), sigma, report.Number(s.HeldOut[i]),
+					strconv.FormatBool(client.satisfied(s, i)), decimal.Up(s.Used[i], 6)})
+			}
+		}
+	}
+	return table
+}
+
+// Rows says what became of each client, in the first course and in all,
+// for people to read, the header first.
+func Rows(clients []Client, courses []Course) [][]string {
+	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
+		"test", "satisfied at end", "in all courses"}}
+	drawn := courses[0]
+	for i, client := range clients {
+		var stages []int
+		for number, s := range drawn.Stages {
+			if s.Sigma[i] > 0 {
+				stages = append(stages, number)
+			}
+		}
+		satisfied := 0
+		for _, c := range courses {
+			if c.Clients[i].Satisfied {
+				satisfied++
+			}
+		}
+		end, word := drawn.Clients[i], "no"
+		if end.Satisfied {
+			word = "yes"
+		}
+		out = append(out, []string{strconv.Itoa(i), "ε ≤ " + decimal.Up(end.EpsilonUpper, 4),
+			decimal.Up(end.Delta, 2),
+			report.Number(client.Accuracy), stretches(stages), strconv.Itoa(drawn.returns(i)),
+			fmt.Sprintf("%.4f", drawn.Stages[len(drawn.Stages)-1].HeldOut[i]), fmt.Sprintf("%.4f", end.TestAccuracy),
+			word, fmt.Sprintf("%d of %d", satisfied, len(courses))})
+	}
+	return out
+}
+
+// stretches writes numbers that rise, those in a row as a range; "–" for none.
+func stretches(numbers []int) string {
+	var texts []string
+	for i := 0; i < len(numbers); {
+		last := i
+		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
+			last++
+		}
+		text := strconv.Itoa(numbers[i])
+		if last > i {
+			text += "–" + strconv.Itoa(numbers[last])
+		}
+		texts = append(texts, text)
+		i = last + 1
+	}
+	if len(texts) == 0 {
+		return "–"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Caption says of a picture of the first course what is drawn, how clients decide, and what
+// holds of their budgets.
+func Caption(courses []Course) string {
+	c := courses[0]
+	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+
+		"which each client judges the model by its own held-out records, which the ε does not cover; dashed: its "+
+		"target. A client that is satisfied takes no part, and returns when its accuracy has fallen below; one whose "+
+		"budget lets no stage through can do no more. Budgets and targets were chosen so that seed 1 shows that.\n"+
+		"Utility graph: of %s. Guaranteed: an upper bound per record, of the whole budget of a filter (%s), however "+
+		"little of it is spent; %s adjacency, %s sampling. Test records decided nothing. Numbered seeds: a "+
+		"simulation, no release.", decimal.Many(len(courses), "seed"), c.Probe, c.Accountant, c.Adjacency, c.Sampling)
+}

@@ -1,0 +1,176 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/experiments/course"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// LoopRequest is what a Loop is asked for.
+type LoopRequest struct {
+	// Train is the training, with records held out, which the clients judge by. Its noise is
+	// the loop's.
+	Train    train.Spec      `json:"config"`
+	Strategy string          `json:"strategy"` // how stages are planned, see auto.Strategy
+	Clients  []course.Client `json:"clients"`  // as many as Train.Clients
+}
+
+// Loop runs the proactive loop, from budgets and target accuracies to a model. Equal
+// requests on the same data have equal courses, whatever perf is.
+type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (course.Course, error)
+
+// courseClients have budgets and targets apart enough for a course in which clients stop,
+// return, and come to the end of their budgets.
+var courseClients = []course.Client{
+	{Epsilon: 0.3, Accuracy: 0.85}, {Epsilon: 0.5, Accuracy: 0.89}, {Epsilon: 1, Accuracy: 0.9},
+	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.92},
+}
+
+// courseFigures returns the courses of the loop, by strategy.
+func (s setting) courseFigures() []Figure {
+	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
+}
+
+// courseFigure shows how the loop goes for clients of unequal budgets and targets.
+func (s setting) courseFigure(suffix, strategy string) Figure {
+	return Figure{
+		Name: s.train.Data + "-course" + suffix, Data: s.train.Data, Long: true,
+		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
+			strategy, s.train.Data),
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
+			var cells []cell
+			for seed := range f.seeds {
+				r, err := s.courseRequest(f, strategy, uint64(seed+1))
+				if err != nil {
+					return nil, err
+				}
+				c, err := f.courseCell(r)
+				if err != nil {
+					return nil, err
+				}
+				cells = append(cells, c)
+			}
+			return cells, nil
+		},
+		finish: func(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+			r, err := s.courseRequest(f, strategy, 1)
+			if err != nil {
+				return nil, err
+			}
+			var courses []course.Course
+			for _, text := range results {
+				c, err := decode[course.Course](text)
+				if err != nil {
+					return nil, err
+				}
+				courses = append(courses, c)
+			}
+			table := course.Table(r.Strategy, r.Clients, courses)
+			return &outcome{picture: coursePicture(f, r, courses), table: table, config: struct {
+				Request LoopRequest     `json:"request"` // but for the seed
+				Courses []course.Course `json:"courses"` // of seeds from 1 on
+			}{r, courses}}, nil
+		},
+	}
+}
+
+// courseRequest is what the figure asks for: shards, so that a client's records pay for its
+// own rounds alone.
+func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequest, error) {
+	if f.scale != 1 {
+		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)
+	}
+	spec := s.train
+	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
+	var err error
+	spec.Holdout, err = HoldOut(spec, f.data())
+	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, err
+}
+
+// coursePicture draws the first of courses: accuracy, noise and budget over rounds.
+func coursePicture(f *frame, r LoopRequest, courses []course.Course) plots.Picture {
+	c := courses[0]
+	accuracy := plots.Picture{YLabel: "held-out accuracy"}
+	noise := plots.Picture{YLabel: "σ while taking part"}
+	budget := plots.Picture{YLabel: "part of budget spent", YMax: 1}
+	var targets []plots.Line
+	for i, client := range r.Clients {
+		colour := plots.Palette[i%len(plots.Palette)]
+		line := func(name string) plots.Line { return plots.Line{Name: name, Colour: colour} }
+		reached := line(fmt.Sprintf("client %d: ε %s,\ntarget %s", i, decimal.Exactly(client.Epsilon),
+			report.Number(client.Accuracy)))
+		reached.Points = true
+		target, spent, from := line(""), line(""), 0.0
+		target.Emphasise = true
+		spent.Add(0, 0, 0, 0)
+		for _, s := range c.Stages {
+			to := from + float64(s.Rounds)
+			if sigma := s.Sigma[i]; sigma > 0 {
+				part := line("")
+				part.Add(from, sigma, sigma, sigma)
+				part.Add(to, sigma, sigma, sigma)
+				noise.Lines = append(noise.Lines, part)
+			}
+			reached.Add(to, s.HeldOut[i], s.HeldOut[i], s.HeldOut[i])
+			spent.Add(to, s.Used[i], s.Used[i], s.Used[i])
+			from = to
+		}
+		for _, x := range []float64{0, from} {
+			target.Add(x, client.Accuracy, client.Accuracy, client.Accuracy)
+		}
+		accuracy.Lines = append(accuracy.Lines, reached)
+		targets = append(targets, target)
+		budget.Lines = append(budget.Lines, spent)
+	}
+	accuracy.Lines = append(accuracy.Lines, targets...)
+	accuracyAxis(&accuracy)
+	accuracy.Title = fmt.Sprintf("%s: course of the proactive loop, strategy %s", f.data().Name, r.Strategy)
+	accuracy.XLabel, accuracy.Banner = "rounds of all stages", f.banner()
+	accuracy.Below = []plots.Picture{noise, budget}
+	accuracy.Rows = course.Rows(r.Clients, courses)
+	accuracy.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
+		f.note(), course.Caption(courses))
+	return accuracy
+}
+
+type courseSpec struct {
+	Kind    string      `json:"kind"`
+	Request LoopRequest `json:"request"`
+	Data    string      `json:"data_sha256"`
+}
+
+// courseCell is a loop by the frame's Loop.
+func (f *frame) courseCell(r LoopRequest) (cell, error) {
+	if f.loop == nil {
+		return cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
+	}
+	return cell{
+		spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},
+		code:    r.Train.CodeVersion(),
+		kernels: r.Train.Kernels(),
+		cost:    func(workers int) (train.Cost, error) { return costOf(f.source, r.Train, 1, workers) },
+		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+			c, err := f.loop(ctx, f.source, r, perf)
+			if err != nil {
+				return nil, err
+			}
+			return c, c.Validate(len(r.Clients))
+		},
+		check: func(text json.RawMessage) error {
+			c, err := decode[course.Course](text)
+			if err != nil {
+				return err
+			}
+			return c.Validate(len(r.Clients))
+		},
+	}, nil
+}
