@@ -42,7 +42,9 @@ func (s *Source) PrepareLeg(spec Spec, leg Leg) (*Prepared, error) {
 	if err := errors.Join(leg.check(spec)); err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
 	p, err := s.configure(spec, rng.New(spec.Seed))
+	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ var loopFlags = [][]string{
 	strings.Fields("--data synth-phishing --strategy paper --probe synthetic --epsilon 1 --target-accuracy 0.99"),
 }
 
+// mostEnded is how often one loop is ended.
+const mostEnded = 12
+
 // firstStage is a loop's stderr, and when it told of its first stage.
 type firstStage struct {
 	text bytes.Buffer
@@ -68,18 +71,22 @@ func TestKilledLoopsGoOnToTheSameBits(t *testing.T) {
 		took, probing := time.Since(start), stderr.at.Sub(start)
 		wantReport, wantJournal := stdout.String(), journal(whole)
 		dir := t.TempDir()
-		for {
+		for tries := 0; ; tries++ {
 			cmd, stdout, stderr := loop(dir, flags)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			signal := []os.Signal{syscall.SIGKILL, syscall.SIGTERM}[draw.IntN(2)]
 			// One in four is ended while it makes the utility graph, if it has none, the rest
-			// when there is a journal: on a busy machine, too, all come through in the end.
+			// when there is a journal. The last is left alone: a loop that is always ended
+			// before its stage is kept would never come through.
 			done := make(chan bool)
 			early := draw.IntN(4) == 0
 			after := time.Duration(draw.Int64N(int64(took - probing)))
 			go func() {
+				if tries >= mostEnded {
+					return
+				}
 				for !early {
 					if _, err := os.Stat(filepath.Join(dir, "run", "journal.json")); err == nil {
 						break
