@@ -59,7 +59,7 @@ func NewProbe(source *train.Source, t Task, name string, public bool, seed uint6
 	}
 	p.Source, p.Same, p.Of = train.NewSource(d), false, drawn+", drawn: of settings a hint, of accuracies none"
 	p.Spec.Data, p.Spec.Features, p.Spec.Split = drawn, 0, ""
-	p.Spec.Holdout, err = experiments.HoldOut(p.Spec, d)
+	p.Spec.Holdout, err = p.Spec.UsualHoldout(d)
 	return p, err
 }
 

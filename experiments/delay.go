@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/train"
 )
@@ -39,7 +40,7 @@ const maxDelays = 50
 // Validate reports every problem that shows without the data, some of them more
 // than once.
 func (s DelaySpec) Validate() error {
-	errs := []error{checkSeeds(s.Seeds), s.Train.Validate()}
+	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate()}
 	if n := len(s.Delays); n < 1 || n > maxDelays {
 		errs = append(errs, fmt.Errorf("experiments: delays: %d given, must be 1 to %d", n, maxDelays))
 	}
@@ -135,7 +136,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 		return nil, err
 	}
 	if o.Out != "" {
-		origin := newOrigin(work{cells: len(cells), computed: computed, took: time.Since(start)})
+		origin := manifest.NewOrigin(len(cells), computed, time.Since(start))
 		if err := s.write(ctx, o, f, c, results[runs:], origin); err != nil {
 			return nil, err
 		}
@@ -170,12 +171,12 @@ func (o DelayOptions) cells() string {
 	if o.Out == "" {
 		return ""
 	}
-	return filepath.Join(o.Out, cellsFolder)
+	return filepath.Join(o.Out, CellsFolder)
 }
 
 // write writes the pictures, a folder each, as figures are.
 func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage,
-	origin Origin) error {
+	origin manifest.Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		draw        func() (*outcome, error)
@@ -199,7 +200,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
 			Scale: f.scale,
-			Data:  manifestData(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifestFile},
+			Data:  dataOf(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifest.File},
 		}
 		if err := write(filepath.Join(o.Out, picture.name), made.picture.WritePNG, made.table, m); err != nil {
 			return err

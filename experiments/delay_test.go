@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/plots"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -299,7 +300,7 @@ func TestCompareDelays(t *testing.T) {
 	for _, name := range []string{"time", "accuracy", "staleness", "idle", "timeline"} {
 		checkFigureFolder(t, filepath.Join(dir, name))
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "time", manifestFile))
+	text, err := os.ReadFile(filepath.Join(dir, "time", manifest.File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func checkFigureFolder(t *testing.T, dir string) {
 	if _, err := png.Decode(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{tableFile, manifestFile} {
+	for _, name := range []string{tableFile, manifest.File} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
 			t.Errorf("%s of %s: %v", name, dir, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/plots/plotstest"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -116,7 +117,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if strings.HasSuffix(f.Name, "sample-size") {
 			checkCertifiedColumns(t, rows)
 		}
-		text, err = os.ReadFile(filepath.Join(dir, f.Name, manifestFile))
+		text, err = os.ReadFile(filepath.Join(dir, f.Name, manifest.File))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 	spec := s.train
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
 	var err error
-	spec.Holdout, err = HoldOut(spec, f.data())
+	spec.Holdout, err = spec.UsualHoldout(f.data())
 	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, err
 }
 

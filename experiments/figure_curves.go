@@ -12,7 +12,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/sim"
+	"proactivedp/internal/spread"
 	"proactivedp/train"
 )
 
@@ -158,7 +158,7 @@ func averageCurves(m member, curves []*curve) plots.Line {
 // addMean appends the mean of y at x with a band of one standard deviation: that
 // of y, with a variance within each of y's members on top.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
-	mean, sd := meanSD(y)
+	mean, sd := spread.Of(y)
 	sd = math.Sqrt(sd*sd + within)
 	l.Add(x, mean, mean-sd, mean+sd)
 }
@@ -174,9 +174,9 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 			decimal.Exactly(last.NoiseMultiplier), s.paper.Basic.Epsilon.Value(), s.paper.N,
 			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
 	}
-	step := stepText(last)
-	if first := all[0]; first.reference && stepText(first.spec) != step {
-		step += fmt.Sprintf(" (without noise %s)", stepText(first.spec))
+	step := last.StepText()
+	if first := all[0]; first.reference && first.spec.StepText() != step {
+		step += fmt.Sprintf(" (without noise %s)", first.spec.StepText())
 	}
 	report := privacy[0]
 	step += s.foundBy()
@@ -229,20 +229,6 @@ func roundsText(delay string) string {
 		return "1 round"
 	}
 	return delay + " rounds"
-}
-
-func stepText(s train.Spec) string {
-	switch sim.Decay(s.Schedule) {
-	case sim.LinearDecay:
-		return fmt.Sprintf("%g/(1+%gt)", s.Eta0, s.Beta)
-	case sim.SqrtDecay:
-		return fmt.Sprintf("%g/(1+%g√t)", s.Eta0, s.Beta)
-	case sim.ZeroDecay:
-		return fmt.Sprintf("%g(1−t/K)", s.Eta0)
-	case sim.CosineDecay:
-		return fmt.Sprintf("%g(1+cos(πt/K))/2", s.Eta0)
-	}
-	return fmt.Sprintf("%g", s.Eta0)
 }
 
 func statedText(e float64) string {

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
+	"proactivedp/internal/spread"
 )
 
 // equalFigure shows, at the certified ε of the paper's plan, the accuracy of other
@@ -72,7 +73,7 @@ func (s setting) atEqualEpsilon(ctx context.Context, f *frame) ([]priced, error)
 func equalRows(all []priced) [][]string {
 	rows := [][]string{{"", "clients", "s", "T", "σ", "gradients", "test accuracy", "certified"}}
 	for _, p := range all {
-		mean, sd := meanSD(p.accuracy)
+		mean, sd := spread.Of(p.accuracy)
 		rows = append(rows, []string{p.Series, strconv.Itoa(p.Train.Clients), p.Train.SampleSize,
 			strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Down(p.Train.NoiseMultiplier, 4),
 			strconv.Itoa(p.gradients), fmt.Sprintf("%.4f ± %.4f", mean, sd),

@@ -63,7 +63,7 @@ func (s setting) utilityFigure() Figure {
 					"This graph spends privacy of its own: it looks at the data without noise and is covered by "+
 					"no (ε, δ).",
 				spec.Train.GradComps*spec.Train.Clients, decimal.Many(spec.Train.Clients, "client"), spec.Train.SampleSize,
-				stepText(spec.Train)+s.foundBy(), f.note(),
+				spec.Train.StepText()+s.foundBy(), f.note(),
 				seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 			return &outcome{
 				picture: plots.Picture{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"proactivedp/data"
+	"proactivedp/data/synth"
 	"proactivedp/internal/plots"
 	"proactivedp/train"
 )
@@ -59,7 +60,7 @@ func (f *frame) banner() string {
 	var parts []string
 	if f.data().Synthetic {
 		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name,
-			realName(f.data().Name)))
+			synth.StandsInFor(f.data().Name)))
 	}
 	if f.scale < 1 {
 		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))

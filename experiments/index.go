@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 )
@@ -33,9 +32,6 @@ func checkIndex(dir string, figures []Figure) error {
 	return err
 }
 
-// maxManifest bounds a manifest, in bytes.
-const maxManifest = 16 << 20
-
 // manifests returns those in dir but of the figures given, in the order of the
 // registry, and reports all that are damaged.
 func manifests(dir string, but []Figure) ([]Manifest, error) {
@@ -45,21 +41,13 @@ func manifests(dir string, but []Figure) ([]Manifest, error) {
 		if slices.ContainsFunc(but, func(f Figure) bool { return f.Name == fig.Name }) {
 			continue
 		}
-		path := filepath.Join(dir, fig.Name, manifestFile)
-		text, err := bounded.File(path, maxManifest)
+		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
+		err := manifest.Read(filepath.Join(dir, fig.Name, manifest.File), &m)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
-		if err == nil {
-			err = checkSeal(text)
-		}
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("experiments: manifest %s: %w; make its figure again, or remove it", path,
-				err))
+			errs = append(errs, fmt.Errorf("experiments: %w; make its figure again, or remove it", err))
 			continue
 		}
 		made = append(made, m)
@@ -90,7 +78,7 @@ func writeIndex(dir string) error {
 			}
 			if _, err := fmt.Fprintf(w,
 				"| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
-				m.Figure, m.Title, source, m.Command, pictureFile, tableFile, manifestFile); err != nil {
+				m.Figure, m.Title, source, m.Command, pictureFile, tableFile, manifest.File); err != nil {
 				return err
 			}
 		}

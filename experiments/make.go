@@ -16,15 +16,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
-	"proactivedp/internal/cpu"
-	"proactivedp/internal/f32"
 	"proactivedp/internal/lockfile"
-	"proactivedp/internal/version"
 	"proactivedp/train"
 )
 
@@ -53,60 +50,26 @@ type MakeOptions struct {
 // Trials returns how a Chooser is to run its own trainings: finished ones are kept with
 // the figures' cells.
 func (o MakeOptions) Trials() TrialOptions {
-	return TrialOptions{Folder: filepath.Join(o.Out, cellsFolder), Workers: o.Workers, Progress: o.Progress,
+	return TrialOptions{Folder: filepath.Join(o.Out, CellsFolder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory}
 }
 
 // Manifest is how a figure was made, beside the figure.
 type Manifest struct {
-	Figure  string       `json:"figure"`
-	Title   string       `json:"title"`
-	Command string       `json:"command"`
-	Config  any          `json:"config"`
-	Seeds   int          `json:"seeds"` // seeds 1 to this one were run
-	Scale   float64      `json:"scale"` // which part of K was run
-	Data    ManifestData `json:"data"`
-	Origin
+	Figure  string        `json:"figure"`
+	Title   string        `json:"title"`
+	Command string        `json:"command"`
+	Config  any           `json:"config"`
+	Seeds   int           `json:"seeds"` // seeds 1 to this one were run
+	Scale   float64       `json:"scale"` // which part of K was run
+	Data    manifest.Data `json:"data"`
+	manifest.Origin
 	Files  []string `json:"files"`
-	SHA256 string   `json:"manifest_sha256"` // see writeManifest
+	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
 }
 
-// Origin says by what a result was made, and when.
-type Origin struct {
-	Version  string  `json:"version"`
-	Go       string  `json:"go"`
-	Machine  string  `json:"machine"`
-	Kernels  string  `json:"kernels"` // class of the float32 kernels in use
-	CPUs     int     `json:"cpus"`
-	Made     string  `json:"made"`           // the date in UTC
-	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
-	Computed int     `json:"cells_computed"` // how many of them were computed; the rest was found finished
-	Seconds  float64 `json:"seconds"`        // seconds that computing them took
-}
-
-func newOrigin(w work) Origin {
-	return Origin{
-		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),
-		Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
-		Made: time.Now().UTC().Format(time.DateOnly), Cells: w.cells, Computed: w.computed, Seconds: w.took.Seconds(),
-	}
-}
-
-// ManifestData says what data a figure was made from.
-type ManifestData struct {
-	Name      string `json:"name"`
-	SHA256    string `json:"sha256"` // digest of the parsed content
-	Rows      int    `json:"rows"`
-	Features  int    `json:"features"`
-	Train     int    `json:"train,omitempty"` // rows of the published training set, if one was published
-	Note      string `json:"note,omitempty"`
-	Synthetic bool   `json:"synthetic"`
-}
-
-func manifestData(source *train.Source) ManifestData {
-	d := source.Data()
-	return ManifestData{d.Name, source.Hash(), d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
-}
+// dataOf returns what a manifest says of a source.
+func dataOf(source *train.Source) manifest.Data { return manifest.DataOf(source.Data(), source.Hash()) }
 
 // command returns what makes the figure again, if that can be said.
 func (o MakeOptions) command(figure string, synthetic bool) string {
@@ -125,17 +88,19 @@ func (o MakeOptions) Validate() error {
 	if o.Out == "" {
 		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
 	}
-	return errors.Join(append(errs, checkSeeds(o.Seeds), checkPart("scale", o.Scale))...)
+	return errors.Join(append(errs, CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
 }
 
-func checkSeeds(n int) error {
+// CheckSeeds reports a number of seeds outside its range.
+func CheckSeeds(n int) error {
 	if n < 1 || n > maxSeeds {
 		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
 	}
 	return nil
 }
 
-func checkPart(name string, part float64) error {
+// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
+func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
 	}
@@ -177,13 +142,13 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		cells = append(cells, more...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
+	g := grid{store: store{filepath.Join(o.Out, CellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
 		memory: o.Memory}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err
 	}
-	work := work{cells: len(cells), computed: computed, took: time.Since(start)}
+	origin := manifest.NewOrigin(len(cells), computed, time.Since(start))
 	for i, fig := range figures {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
@@ -194,34 +159,33 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		if err := write(filepath.Join(o.Out, fig.Name), out.picture.WritePNG, out.table,
-			manifest(fig, f, o, out.config, work)); err != nil {
+			figureManifest(fig, f, o, out.config, origin)); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 	}
 	return writeIndex(o.Out)
 }
 
-// cellsFolder is the folder that keeps finished cells.
-const cellsFolder = ".cells"
+// CellsFolder is the folder that keeps finished cells, within that of a result.
+const CellsFolder = ".cells"
 
-// The files of a figure's folder.
+// The files of a figure's folder, beside its manifest.
 const (
-	pictureFile  = "figure.png"
-	tableFile    = "data.csv"
-	manifestFile = "manifest.json"
+	pictureFile = "figure.png"
+	tableFile   = "data.csv"
 )
 
 // FigureManifest is how a figure was made that is not in the registry, beside the
 // figure. What is made sets the data, the origin and the files.
 type FigureManifest struct {
-	Title   string         `json:"title"`
-	Command string         `json:"command"`
-	Config  any            `json:"config"`
-	Seeds   int            `json:"seeds"`
-	Data    []ManifestData `json:"data"`
-	Origin
+	Title   string          `json:"title"`
+	Command string          `json:"command"`
+	Config  any             `json:"config"`
+	Seeds   int             `json:"seeds"`
+	Data    []manifest.Data `json:"data"`
+	manifest.Origin
 	Files  []string `json:"files"`
-	SHA256 string   `json:"manifest_sha256"` // see writeManifest
+	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
 }
 
 // WriteFigure writes a figure made from the sources elsewhere to a folder as [Make] does:
@@ -230,9 +194,9 @@ func WriteFigure(dir string, picture func(io.Writer) error, table [][]string, m 
 	sources []*train.Source, took time.Duration) error {
 	m.Data = nil
 	for _, source := range sources {
-		m.Data = append(m.Data, manifestData(source))
+		m.Data = append(m.Data, dataOf(source))
 	}
-	m.Origin, m.Files = newOrigin(work{took: took}), []string{pictureFile, tableFile, manifestFile}
+	m.Origin, m.Files = manifest.NewOrigin(0, 0, took), []string{pictureFile, tableFile, manifest.File}
 	return write(dir, picture, table, m)
 }
 
@@ -244,21 +208,15 @@ func write(dir string, picture func(io.Writer) error, table [][]string, m any) e
 		{Path: filepath.Join(dir, pictureFile), Write: picture},
 		{Path: filepath.Join(dir, tableFile), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }},
 	}, atomicfile.Output{
-		Path: filepath.Join(dir, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
+		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})
 }
 
-// work is what a call of Make computed, for all its figures together.
-type work struct {
-	cells, computed int
-	took            time.Duration
-}
-
-func manifest(fig Figure, f *frame, o MakeOptions, config any, w work) Manifest {
+func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
 		Seeds: f.seeds, Scale: f.scale,
-		Data: manifestData(f.source), Origin: newOrigin(w),
-		Files: []string{pictureFile, tableFile, manifestFile},
+		Data: dataOf(f.source), Origin: origin,
+		Files: []string{pictureFile, tableFile, manifest.File},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/experiments/manifest"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -91,7 +92,7 @@ func TestFigureOfANetwork(t *testing.T) {
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, figures[0].Name, manifestFile))
+	text, err := os.ReadFile(filepath.Join(dir, figures[0].Name, manifest.File))
 	if err != nil {
 		t.Fatal(err)
 	}

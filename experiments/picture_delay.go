@@ -44,8 +44,8 @@ func delayOutcome(ctx context.Context, f *frame, contests ...*contest) (*outcome
 	var err error
 	p.Caption, err = contests[0].caption(ctx, f)
 	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
-	if stepText(first) != stepText(last) {
-		p.Caption += fmt.Sprintf(" Without noise: step size %s.", stepText(last))
+	if first.StepText() != last.StepText() {
+		p.Caption += fmt.Sprintf(" Without noise: step size %s.", last.StepText())
 	}
 	return &outcome{picture: p, table: table, config: config}, err
 }

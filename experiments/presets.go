@@ -2,8 +2,8 @@ package experiments
 
 import (
 	"slices"
-	"strings"
 
+	"proactivedp/data/synth"
 	"proactivedp/internal/paper"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -156,16 +156,6 @@ func networkSpec(model, dataset string, basics paper.Case) train.Spec {
 	return s
 }
 
-// realName returns the name of a data set, or of the one it stands in for: both
-// "synth-mnist" and "synth-mnist:700" stand in for "mnist".
-func realName(dataset string) string {
-	name, standIn := strings.CutPrefix(dataset, "synth-")
-	if standIn {
-		name, _, _ = strings.Cut(name, ":")
-	}
-	return name
-}
-
 // settingOf returns the paper's experiment of a model on a data set, either "" for
 // the usual one with the other. Where the paper has none it is the model's first, or
 // the data set's, or ridge logistic regression on phishing, under the names given.
@@ -173,7 +163,7 @@ func settingOf(model, dataset string) setting {
 	known := append(settings(), mnistSetting(train.LeNet), mnistSetting(train.LeNetReLU),
 		cifarSetting(train.AlexNetDropout), cifarSetting(train.ConvNet), mnistSetting(train.ConvNet))
 	is := func(s setting) bool { return model == "" || s.train.Model == model }
-	on := func(s setting) bool { return dataset == "" || s.train.Data == realName(dataset) }
+	on := func(s setting) bool { return dataset == "" || s.train.Data == synth.StandsInFor(dataset) }
 	i := slices.IndexFunc(known, func(s setting) bool { return is(s) && on(s) })
 	if i < 0 && model != "" {
 		i = slices.IndexFunc(known, is)
@@ -206,4 +196,18 @@ func PaperUtilitySpec(model, dataset string) (spec UtilitySpec, clips []float64)
 	train := s.withoutNoise()
 	train.GradComps = s.wstar / train.Clients
 	return UtilitySpec{Train: train, Sigmas: s.sigmas, Draws: s.draws}, s.clips
+}
+
+// StepGrid is the step sizes that are searched for a model on a data set.
+type StepGrid struct {
+	Train      train.Spec // the paper's parameters, see [PaperTrainSpec]
+	Eta0, Beta []float64
+	Records    int // how many records the paper gives a client of the data set
+}
+
+// PaperStepGrid returns the grid for a model on a data set, either "" for the usual one
+// with the other.
+func PaperStepGrid(model, dataset string) StepGrid {
+	s := settingOf(model, dataset)
+	return StepGrid{Train: s.train, Eta0: s.eta0, Beta: s.beta, Records: s.paper.N}
 }

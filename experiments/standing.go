@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -58,7 +59,7 @@ func (c *contest) looks() int { return len(c.runs[0][0].At) }
 func newContest(all []contender, runs [][]timed) *contest {
 	c := &contest{all: all, runs: runs}
 	last := finals(runs[0])
-	mean, sd := meanSD(last)
+	mean, sd := spread.Of(last)
 	c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(runs[0][0].TestRows)))
 	for _, accuracy := range last {
 		c.goal = append(c.goal, accuracy-c.tolerance)
@@ -122,7 +123,7 @@ func (c *contest) times(i int) (seconds []float64, reached int) {
 func (c *contest) standing(i int, base []float64) Standing {
 	runs := c.runs[i]
 	s := Standing{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
-	s.Accuracy, s.AccuracySD = meanSD(finals(runs))
+	s.Accuracy, s.AccuracySD = spread.Of(finals(runs))
 	whole := 0.0
 	for _, r := range runs {
 		if r.Diverged {
@@ -153,12 +154,12 @@ func (c *contest) standing(i int, base []float64) Standing {
 	if s.Reached = reached; reached < len(runs) {
 		return s
 	}
-	mean, _ := meanSD(seconds)
+	mean, _ := spread.Of(seconds)
 	s.ToTarget = &mean
 	if slices.Min(seconds) == 0 {
 		return s // the target is met from the start: there is nothing to be faster at
 	}
-	baseMean, _ := meanSD(base)
+	baseMean, _ := spread.Of(base)
 	up, least := baseMean/mean, math.Inf(1)
 	for seed := range seconds {
 		least = min(least, base[seed]/seconds[seed])

@@ -44,7 +44,7 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
 		"%s Accuracy is that of the server's model v, with every update that has come by then, on %s (%s).",
-		decimal.Many(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, stepText(spec),
+		decimal.Many(spec.Clients, "client"), spec.GradComps, part, spec.SampleSize, noise, spec.Clip, spec.StepText(),
 		spec.Partition, spreadText(len(c.runs[0])), f.note(),
 		timingText(spec), decimal.Many(c.runs[0][0].TestRows, "row"), spec.JudgedOn())
 	notes := ""

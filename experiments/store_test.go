@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -102,40 +103,22 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 	}
 }
 
-// One flipped bit in a manifest is seen before it stands in an index.
-func TestFlippedBitsOfManifestsAreSeen(t *testing.T) {
+// A damaged manifest is seen before it stands in an index.
+func TestDamagedManifestsAreSeen(t *testing.T) {
 	var text bytes.Buffer
-	m := Manifest{
-		Figure: "phishing-logreg-utility",
-		Title:  "T",
-		Scale:  0.05,
-		Config: map[string]int{"b": 1, "a": 2},
-		Files:  []string{pictureFile},
-	}
-	if err := writeManifest(&text, m); err != nil {
+	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05}
+	if err := manifest.Write(&text, m); err != nil {
 		t.Fatal(err)
-	}
-	if err := checkSeal(text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	flips(text.Bytes(), func(bit int, flipped []byte) {
-		if err := checkSeal(flipped); err == nil {
-			t.Errorf("bit %d is not seen in\n%s", bit, flipped)
-		}
-	})
-	old := []byte(`{"figure": "phishing-logreg-utility", "scale": 0.5}`)
-	if err := checkSeal(old); err != nil {
-		t.Errorf("a manifest of before there were digests: %v", err)
 	}
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, m.Figure), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, m.Figure, manifestFile)
+	path := filepath.Join(dir, m.Figure, manifest.File)
 	if err := os.WriteFile(path, bytes.Replace(text.Bytes(), []byte("0.05"), []byte("0.06"), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkIndex(dir, nil); !errors.Is(err, errManifest) || !strings.Contains(err.Error(), path) {
+	if err := checkIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a folder with a damaged manifest: %v", err)
 	}
 	figures, err := Select([]string{m.Figure})
@@ -158,12 +141,9 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := PaperSearch("", "synth-mnist:350")
 	_, compared := DefaultDelaySpec("", "").Compare(t.Context(), train.NewSource(drawn()), DelayOptions{Out: dir})
-	_, searched := Search(t.Context(), spec, train.NewSource(digits(350)), SearchOptions{Out: dir})
 	for name, err := range map[string]error{
 		"Make":    Make(t.Context(), figures, options(t, dir)),
-		"Search":  searched,
 		"Compare": compared,
 	} {
 		if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
@@ -172,19 +152,6 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestSearchRefusesRepeats(t *testing.T) {
-	spec := PaperSearch("", "mnist")
-	spec.Sigmas, spec.Eta0, spec.Beta = make([]float64, 3001), []float64{1, 1}, []float64{2, 1, 2}
-	spec.Models = append(spec.Models, spec.Models[0])
-	err := spec.Validate()
-	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice",
-		"models: lenet is listed twice"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not reported: %.300v", want, err)
-		}
 	}
 }
 

@@ -82,15 +82,17 @@ func results[T any](ctx context.Context, g grid, cells []cell) ([]T, int, error)
 
 // TrialOptions says how trainings are run that are cells by themselves.
 type TrialOptions struct {
-	Folder   string // where finished ones are kept, one call at a time; "": nowhere
-	Workers  int    // how many go on at the same time, if the memory allows
+	Folder   string  // where finished ones are kept, one call at a time; "": nowhere
+	Workers  int     // how many go on at the same time, if the memory allows
+	Scale    float64 // which part of K the trainings run, for errors; 0 stands for 1
 	Progress io.Writer
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 }
 
 func (o TrialOptions) grid() grid {
-	return grid{store: store{o.Folder}, workers: o.Workers, progress: o.Progress, memory: o.Memory}
+	return grid{store: store{o.Folder}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
+		memory: o.Memory}
 }
 
 // Trials trains every spec, equal ones once, and returns how they ended, in order,

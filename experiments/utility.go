@@ -8,9 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"proactivedp/internal/f32"
+	"proactivedp/internal/spread"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -106,7 +105,7 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 			accuracy[draw] = judge(noisy)
 		}
 		progress(training + (1-training)*float64(i+1)/float64(len(s.Sigmas)))
-		mean, sd := meanSD(accuracy)
+		mean, sd := spread.Of(accuracy)
 		u.Points = append(u.Points, UtilityPoint{
 			Sigma: sigma, Fraction: mean / u.Accuracy, FractionSD: sd / u.Accuracy, MeanAccuracy: mean,
 		})
@@ -117,14 +116,6 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 // work returns the operations of p, which trains w*, and of judging the noisy models.
 func (s UtilitySpec) work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
-}
-
-// meanSD returns the mean and the standard deviation, 0 for a single value.
-func meanSD(x []float64) (mean, sd float64) {
-	if len(x) == 1 {
-		return x[0], 0
-	}
-	return stat.MeanStdDev(x, nil)
 }
 
 type utilityCellSpec struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/sim"
 )
 
 // Notes says what a reader of the run's results must know of its setting.
@@ -30,4 +31,19 @@ func (s Spec) Notes() []string {
 			"computing really takes, which may depend on the data; (ε, δ) takes it to be independent of them")
 	}
 	return notes
+}
+
+// StepText returns the step size as a formula in t, the gradients of a client so far.
+func (s Spec) StepText() string {
+	switch sim.Decay(s.Schedule) {
+	case sim.LinearDecay:
+		return fmt.Sprintf("%g/(1+%gt)", s.Eta0, s.Beta)
+	case sim.SqrtDecay:
+		return fmt.Sprintf("%g/(1+%g√t)", s.Eta0, s.Beta)
+	case sim.ZeroDecay:
+		return fmt.Sprintf("%g(1−t/K)", s.Eta0)
+	case sim.CosineDecay:
+		return fmt.Sprintf("%g(1+cos(πt/K))/2", s.Eta0)
+	}
+	return fmt.Sprintf("%g", s.Eta0)
 }

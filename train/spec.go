@@ -314,6 +314,17 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
+// HoldoutPart says that one in so many training rows is held out where nothing is said: of
+// MNIST as many as there are test images.
+const HoldoutPart = 6
+
+// UsualHoldout returns how many training rows of the data set are held out where nothing is
+// said.
+func (s Spec) UsualHoldout(d *data.Dataset) (int, error) {
+	train, _, err := s.SplitRows(d, rng.New(s.Seed))
+	return train.Len() / HoldoutPart, err
+}
+
 // holdOut parts n training rows, to judge by, from the rest, to train on. They are the
 // last ones in fold 0; in fold i ≥ 1 every k-th from place i-1 on, k being how many
 // times n fits into the rows.

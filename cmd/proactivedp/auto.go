@@ -100,7 +100,7 @@ clients judge, are not protected. The exit status is 0 if every client is satisf
 			}
 			source := train.NewSource(d)
 			if task.Spec.Holdout == 0 {
-				if task.Spec.Holdout, err = experiments.HoldOut(task.Spec, d); err != nil {
+				if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
 					return usage(err)
 				}
 			}

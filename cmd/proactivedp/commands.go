@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"proactivedp/experiments"
+	"proactivedp/experiments/search"
 	"proactivedp/propose"
 	"proactivedp/train"
 )
@@ -40,12 +41,12 @@ func delayCommand(s experiments.DelaySpec) string {
 
 // searchCommand makes a search again: with all that is always said, and what else
 // differs from the paper's.
-func searchCommand(s experiments.SearchSpec) string {
+func searchCommand(s search.Spec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
 		"--schedule %s --holdout %d --scale %v --proxy %v --seeds %d",
 		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Proxy, s.Seeds)
-	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
+	usual := search.Paper(s.Models[0], s.Train.Data).Train
 	return text + flagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
 		"holdout", "seed")
 }

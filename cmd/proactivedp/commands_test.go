@@ -8,6 +8,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/experiments"
+	"proactivedp/experiments/search"
 	"proactivedp/train"
 )
 
@@ -45,7 +46,7 @@ func TestDelayCommand(t *testing.T) {
 
 // The stated command says all that a flag has changed.
 func TestSearchCommand(t *testing.T) {
-	spec := experiments.PaperSearch("", "mnist")
+	spec := search.Paper("", "mnist")
 	plain := searchCommand(spec)
 	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling",
 		"--runner", "--compute-time", "--latency"} {

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/experiments"
+	"proactivedp/experiments/search"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
 
 func newSearch() *cobra.Command {
 	var where dataFlags
-	spec := experiments.PaperSearch("", "mnist")
+	spec := search.Paper("", "mnist")
 	flags := trainFlags{spec: spec.Train}
-	o := experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0), Command: searchCommand,
+	o := search.Options{Workers: runtime.GOMAXPROCS(0), Command: searchCommand,
 		TrainCommand: trainCommand}
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				if cmd.Flags().Changed("models") && len(given.Models) > 0 {
 					model = given.Models[0]
 				}
-				spec = experiments.PaperSearch(model, dataset)
+				spec = search.Paper(model, dataset)
 				return spec.Train
 			}); err != nil {
 				return err
@@ -93,7 +93,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
-			r, err := experiments.Search(cmd.Context(), spec, train.NewSource(d), o)
+			r, err := search.Run(cmd.Context(), spec, train.NewSource(d), o)
 			if err != nil {
 				return err
 			}

@@ -99,6 +99,16 @@ func Is(name string) bool {
 	return slices.Contains(Names(), base)
 }
 
+// StandsInFor returns the name of the real data set that one of this name stands in for,
+// or the name itself: both "synth-mnist" and "synth-mnist:700" stand in for "mnist".
+func StandsInFor(name string) string {
+	real, standIn := strings.CutPrefix(name, "synth-")
+	if standIn {
+		real, _, _ = strings.Cut(real, ":")
+	}
+	return real
+}
+
 // Check reports what is wrong with a name given to Make, without drawing.
 func Check(name string) error {
 	_, err := find(name)

@@ -1,8 +1,9 @@
-package experiments
+package search
 
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/experiments/manifest"
+	"proactivedp/internal/lockfile"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -21,15 +24,15 @@ import (
 // The page says which part of the paper's K was really run, and a search holds out
 // the same part of any data.
 func TestSearchSaysHowMuchItRan(t *testing.T) {
-	spec := PaperSearch("", "mnist")
+	spec := Paper("", "mnist")
 	spec.Train.Clients, spec.Train.GradComps, spec.Scale = 4, 3600, 0.5
 	spec.Train.SampleSize, spec.Train.NoiseMultiplier, spec.Sigmas = "90", 8, []float64{8, 0}
 	all, err := spec.points()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
-	text := oneLine(spec.readme(all, digits(70), o))
+	o := Options{Command: func(Spec) string { return "the command" }}
+	text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
 	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
 		"Each point was trained by proxies at f = 0.06667: s = 6, K = 120, σ times f, η₀ over f, in as many rounds.",
 		"Each point was trained whole, K = 1800: what has no noise has no proxy.", "how it was made: `the command`"} {
@@ -37,10 +40,10 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if text := oneLine(spec.readme(all, digits(70), SearchOptions{})); !strings.Contains(text, "how it was made ##") {
+	if text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), Options{})); !strings.Contains(text, "how it was made ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
-	if err := spec.HoldOut(digits(700)); err != nil || spec.Train.Holdout != 100 {
+	if err := spec.HoldOut(synth.Digits(rng.New(1), 700)); err != nil || spec.Train.Holdout != 100 {
 		t.Errorf("%d of 600 training rows held out, error %v", spec.Train.Holdout, err)
 	}
 }
@@ -48,15 +51,15 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 // A search ranks by the held-out records, keeps diverged runs at the bottom, and
 // goes on where it was.
 func TestSearch(t *testing.T) {
-	spec := PaperSearch("", "synth-mnist:350")
+	spec := Paper("", "synth-mnist:350")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 60
 	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e28},
 		[]float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
-	o := SearchOptions{Out: dir, Workers: 2, TrainCommand: func(s train.Spec) string {
+	o := Options{Out: dir, Workers: 2, TrainCommand: func(s train.Spec) string {
 		return fmt.Sprintf("train %v %v %v", s.NoiseMultiplier, s.Eta0, s.Holdout)
 	}}
-	r, err := Search(t.Context(), spec, train.NewSource(digits(350)), o)
+	r, err := Run(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +70,7 @@ func TestSearch(t *testing.T) {
 		}
 		return string(text)
 	}
-	rows, err := csv.NewReader(strings.NewReader(read(searchCSV))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(read(tableFile))).ReadAll()
 	if err != nil || len(rows) != 1+2*3*2 {
 		t.Fatalf("%d rows, error %v", len(rows), err)
 	}
@@ -117,18 +120,18 @@ func TestSearch(t *testing.T) {
 	if best < 0.3 || worst == 0 {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
-	readme := oneLine(read(searchReadme))
+	readme := oneLine(read(readmeFile))
 	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at",
 		"Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**", "records: `train 0 0.1 0`"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)
 		}
 	}
-	var m SearchManifest
-	if _, err := Search(t.Context(), spec, train.NewSource(digits(350)), o); err != nil {
+	var m Manifest
+	if _, err := Run(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(read(manifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
+	if err := json.Unmarshal([]byte(read(manifest.File)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
 		m.Config.Train.Holdout != 60 {
 		t.Errorf("error %v, manifest %+v: every run should be found finished", err, m)
 	}
@@ -147,14 +150,14 @@ func TestSearch(t *testing.T) {
 // 0.881 against 0.893; and the same search gives the same. Seeds repeat, so that this is
 // no test of chance.
 func TestProxiesFindTheWinner(t *testing.T) {
-	spec := PaperSearch(train.Ridge, "synth-drawn")
+	spec := Paper(train.Ridge, "synth-drawn")
 	spec.Train.SampleSize, spec.Train.GradComps, spec.Train.Clients = "64", 64*200, 1
 	spec.Eta0, spec.Beta, spec.Sigmas = []float64{0.01, 0.5, 50}, []float64{1e-4, 1}, []float64{8}
 	source := train.NewSource(synth.OneHot(rng.New(3), 4000))
 	spec.Train.Holdout = 500
-	search := func(proxy float64) SearchRanking {
+	search := func(proxy float64) Ranking {
 		spec.Proxy = proxy
-		r, err := Search(t.Context(), spec, source, SearchOptions{Out: t.TempDir(), Workers: 2})
+		r, err := Run(t.Context(), spec, source, Options{Out: t.TempDir(), Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,37 +165,67 @@ func TestProxiesFindTheWinner(t *testing.T) {
 	}
 	cheap, whole := search(spec.Proxy), search(1)
 	t.Logf("whole: %+v\nby proxies: %+v", whole.Candidates, cheap.Candidates)
-	if again := search(searchProxy); !reflect.DeepEqual(again, cheap) {
+	if again := search(usualProxy); !reflect.DeepEqual(again, cheap) {
 		t.Errorf("the same search again: %+v, want %+v", again, cheap)
 	}
 	w, p := whole.Winner, cheap.Winner
 	if w.Eta0 != p.Eta0 || w.Beta != p.Beta || math.Abs(w.Accuracy-p.Accuracy) > 0.02 {
 		t.Errorf("the winner is %+v, by proxies %+v", w, p)
 	}
-	if whole.RunComps != 64*200 || cheap.RunComps != 4*200 || whole.Proxy != 1 || cheap.Proxy != searchProxy {
+	if whole.RunComps != 64*200 || cheap.RunComps != 4*200 || whole.Proxy != 1 || cheap.Proxy != usualProxy {
 		t.Errorf("K = %d and %d, f = %v and %v", whole.RunComps, cheap.RunComps, whole.Proxy, cheap.Proxy)
 	}
 }
 
 // What has no proxy is named before anything is trained, with what can be done.
 func TestSearchesWithoutProxies(t *testing.T) {
-	spec := PaperSearch(train.Ridge, "phishing")
+	spec := Paper(train.Ridge, "phishing")
 	spec.Train.SampleSize = "7"
-	const want = "experiments: proxy = 0.0625 at scale = 1 (a proxy of 1 runs whole trainings): train: proxy: " +
+	const want = "search: proxy = 0.0625 at scale = 1 (a proxy of 1 runs whole trainings): train: proxy: " +
 		"part = 0.0625 of the 7 records sampled in round 0"
 	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
-	for name, change := range map[string]func(*SearchSpec){
-		"whole":         func(s *SearchSpec) { s.Proxy = 1 },
-		"without noise": func(s *SearchSpec) { s.Sigmas = []float64{0} },
-		"larger":        func(s *SearchSpec) { s.Proxy = 0.1 },
+	for name, change := range map[string]func(*Spec){
+		"whole":         func(s *Spec) { s.Proxy = 1 },
+		"without noise": func(s *Spec) { s.Sigmas = []float64{0} },
+		"larger":        func(s *Spec) { s.Proxy = 0.1 },
 	} {
 		s := spec
 		change(&s)
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestSearchRefusesRepeats(t *testing.T) {
+	spec := Paper("", "mnist")
+	spec.Sigmas, spec.Eta0, spec.Beta = make([]float64, 3001), []float64{1, 1}, []float64{2, 1, 2}
+	spec.Models = append(spec.Models, spec.Models[0])
+	err := spec.Validate()
+	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice",
+		"models: lenet is listed twice"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not reported: %.300v", want, err)
+		}
+	}
+}
+
+// Two calls do not write to one folder: the second is refused by name.
+func TestFoldersBelongToOneCall(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockfile.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(t.Context(), Paper("", "synth-mnist:350"), train.NewSource(synth.Digits(rng.New(1), 350)),
+		Options{Out: dir})
+	if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
+		t.Error(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package experiments
+package search
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/lockfile"
@@ -19,60 +22,61 @@ import (
 
 // The files of a search's folder.
 const (
-	searchReadme = "README.md"
-	searchCSV    = "search.csv"
-	searchMark   = "<!-- Written by proactivedp search. -->\n"
+	readmeFile = "README.md"
+	tableFile  = "search.csv"
+	mark       = "<!-- Written by proactivedp search. -->\n"
 )
 
-// SearchManifest is how a search was made, beside its tables.
-type SearchManifest struct {
-	Command string       `json:"command"`
-	Config  SearchSpec   `json:"config"`
-	Data    ManifestData `json:"data"`
-	Origin
-	SHA256 string `json:"manifest_sha256"` // see writeManifest
+// Manifest is how a search was made, beside its tables.
+type Manifest struct {
+	Command string        `json:"command"`
+	Config  Spec          `json:"config"`
+	Data    manifest.Data `json:"data"`
+	manifest.Origin
+	SHA256 string `json:"manifest_sha256"` // see manifest.Write
 }
 
-// Search runs a search, returns what it has found, and writes its tables, its
+// Run runs a search, returns what it has found, and writes its tables, its
 // winners and how it was made to the folder. Finished runs are kept there in
 // .cells, so that an interrupted call goes on where it was. One call at a time
 // writes there.
-func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
+func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := report.HoldsOurs(o.Out, searchReadme, searchMark, "one of a search"); err != nil {
+	if _, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search"); err != nil {
 		return nil, err
 	}
-	var r *SearchReport
+	var r *Report
 	err := lockfile.InFolder(o.Out, func() (err error) {
-		r, err = searchAndWrite(ctx, s, source, o)
+		r, err = runAndWrite(ctx, s, source, o)
 		return err
 	})
 	return r, err
 }
 
-func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
+func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
 	start := time.Now()
-	g := grid{store: store{filepath.Join(o.Out, cellsFolder)}, workers: o.Workers, scale: s.Scale, progress: o.Progress,
-		memory: o.Memory}
-	all, computed, err := s.search(ctx, g, source)
+	all, computed, err := s.search(ctx, source, experiments.TrialOptions{
+		Folder: filepath.Join(o.Out, experiments.CellsFolder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
+		Memory: o.Memory,
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := SearchManifest{
-		Command: o.command(s), Config: s, Data: manifestData(source),
-		Origin: newOrigin(work{cells: len(all) * s.Seeds, computed: computed, took: time.Since(start)}),
+	m := Manifest{
+		Command: o.command(s), Config: s, Data: manifest.DataOf(source.Data(), source.Hash()),
+		Origin: manifest.NewOrigin(len(all)*s.Seeds, computed, time.Since(start)),
 	}
 	err = atomicfile.WriteSet([]atomicfile.Output{
-		{Path: filepath.Join(o.Out, searchReadme), Write: func(w io.Writer) error {
-			_, err := io.WriteString(w, searchMark+s.readme(all, source.Data(), o))
+		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
+			_, err := io.WriteString(w, mark+s.readme(all, source.Data(), o))
 			return err
 		}},
-		{Path: filepath.Join(o.Out, searchCSV),
-			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(searchRecords(all)) }},
+		{Path: filepath.Join(o.Out, tableFile),
+			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
 	}, atomicfile.Output{
-		Path: filepath.Join(o.Out, manifestFile), Write: func(w io.Writer) error { return writeManifest(w, m) },
+		Path: filepath.Join(o.Out, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})
 	if err != nil {
 		return nil, err
@@ -80,14 +84,14 @@ func searchAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o S
 	return s.report(all, source, o)
 }
 
-// SearchOptions says how a search is run.
-type SearchOptions struct {
+// Options says how a search is run.
+type Options struct {
 	Out      string // the folder to write to
 	Workers  int    // how many runs go on at the same time, if the memory allows
 	Progress io.Writer
 	// Command returns what makes the search again, for the manifest; nil: nothing
 	// is said of that.
-	Command func(SearchSpec) string
+	Command func(Spec) string
 	// TrainCommand returns what trains a setting, which is said of the winners; nil:
 	// nothing is said of that.
 	TrainCommand func(train.Spec) string
@@ -96,7 +100,7 @@ type SearchOptions struct {
 }
 
 // command returns what makes the search again, if that can be said.
-func (o SearchOptions) command(s SearchSpec) string {
+func (o Options) command(s Spec) string {
 	if o.Command == nil {
 		return ""
 	}
@@ -105,7 +109,7 @@ func (o SearchOptions) command(s SearchSpec) string {
 
 // winner returns what trains the winner whole, on the records held out for the search
 // as well, if that can be said and it did not diverge.
-func (o SearchOptions) winner(f found) string {
+func (o Options) winner(f found) string {
 	if o.TrainCommand == nil || diverged(f.trials) == len(f.trials) {
 		return ""
 	}
@@ -114,10 +118,10 @@ func (o SearchOptions) winner(f found) string {
 }
 
 // paper returns what the search trains unless it is said otherwise.
-func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
+func (s Spec) paper() train.Spec { return Paper(s.Models[0], s.Train.Data).Train }
 
-// searchRecords returns every run as rows of CSV, the header first.
-func searchRecords(all []found) [][]string {
+// records returns every run as rows of CSV, the header first.
+func records(all []found) [][]string {
 	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
 		"seed", "held_out_rows", "held_out_accuracy", "diverged", "proxy", "run_sample_size",
 		"run_grad_computations"}}
@@ -135,7 +139,7 @@ func searchRecords(all []found) [][]string {
 }
 
 // readme tells what was searched and what was found.
-func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
+func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 	made := ""
 	if command := o.command(s); command != "" {
 		made = ": `" + command + "`"
@@ -144,7 +148,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	t := all[0].spec
 	p.Title("Search for the step size on " + d.Name)
 	if d.Synthetic {
-		p.Text("**Synthetic stand-in data**, not %s.", realName(d.Name))
+		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
 	}
 	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is "+
 		"trained on the training set without its last %d records, by a proxy or whole, "+
@@ -157,8 +161,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 			"partition %s.",
 			t.GradComps, decimal.Many(t.Clients, "client"), float64(t.GradComps)/float64(s.paper().GradComps),
 			t.SampleSize, t.Clip, t.Schedule, t.Partition),
-		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.", seedsText(s.Seeds)),
-		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", searchCSV, manifestFile, made),
+		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.", decimal.Many(s.Seeds, "seed")),
+		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, manifest.File, made),
 	})
 	for _, sigma := range s.Sigmas {
 		if sigma == 0 {
@@ -173,7 +177,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 				report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
-		p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, stepText(w.spec), w.mean,
+		p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, w.spec.StepText(), w.mean,
 			w.how())
 		if command := o.winner(w); command != "" {
 			p.Text("Train it whole, on all training records: `%s`", command)
@@ -183,7 +187,7 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	return p.String()
 }
 
-func diverged(trials []Trial) int {
+func diverged(trials []experiments.Trial) int {
 	n := 0
 	for _, t := range trials {
 		if t.Diverged {

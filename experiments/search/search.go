@@ -1,23 +1,30 @@
-package experiments
+// Package search finds what the paper does not give of its networks, the model's variant
+// and the step size, by trainings judged on records held out of the training set.
+//
+//	spec := search.Paper("", "mnist")
+//	…
+//	report, err := search.Run(ctx, spec, source, search.Options{Out: dir})
+package search
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/rng"
-	"proactivedp/sim"
+	"proactivedp/experiments"
+	"proactivedp/internal/spread"
 	"proactivedp/train"
 )
 
-// SearchSpec is a grid search over what the paper does not give of its networks:
+// Spec is a grid search over what the paper does not give of its networks:
 // the model's variant and the step size. Every point is trained with each noise
 // multiplier, by proxies where there is noise, and judged by records held out of the
 // training set, never by the test set.
-type SearchSpec struct {
+type Spec struct {
 	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout ≥ 1
 	Models []string   `json:"models"`
 	Eta0   []float64  `json:"eta0"`
@@ -30,27 +37,23 @@ type SearchSpec struct {
 	Seeds int     `json:"seeds"` // seeds 1 to this one are run
 }
 
-// heldOut says that a search holds out one in so many training records: of MNIST
-// as many as there are test images.
-const heldOut = 6
-
 // What a search runs where nothing is said: proxies at a sixteenth of the cost, so that
 // three seeds of each cost less than one whole training.
 const (
-	searchProxy = 1. / 16
-	searchSeeds = 3
+	usualProxy = 1. / 16
+	usualSeeds = 3
 )
 
-// PaperSearch returns the search for a data set of the paper's networks, over all
+// Paper returns the search for a data set of the paper's networks, over all
 // models for it if none is named.
-func PaperSearch(model, dataset string) SearchSpec {
-	s := settingOf(model, dataset)
-	spec := SearchSpec{
-		Train: s.train, Models: []string{s.train.Model}, Eta0: s.eta0, Beta: s.beta,
-		Sigmas: []float64{s.train.NoiseMultiplier, 0}, Scale: 1, Proxy: searchProxy, Seeds: searchSeeds,
+func Paper(model, dataset string) Spec {
+	grid := experiments.PaperStepGrid(model, dataset)
+	spec := Spec{
+		Train: grid.Train, Models: []string{grid.Train.Model}, Eta0: grid.Eta0, Beta: grid.Beta,
+		Sigmas: []float64{grid.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
 	}
-	spec.Train.Holdout = s.paper.N / heldOut
-	if model == "" && s.train.Model == mnistModel {
+	spec.Train.Holdout = grid.Records / train.HoldoutPart
+	if model == "" && grid.Train.Model == train.LeNet {
 		spec.Models = []string{train.LeNet, train.LeNetReLU}
 	}
 	return spec
@@ -58,15 +61,9 @@ func PaperSearch(model, dataset string) SearchSpec {
 
 // HoldOut makes the search hold out the same part of the training rows that the
 // data set has.
-func (s *SearchSpec) HoldOut(d *data.Dataset) (err error) {
-	s.Train.Holdout, err = HoldOut(s.Train, d)
+func (s *Spec) HoldOut(d *data.Dataset) (err error) {
+	s.Train.Holdout, err = s.Train.UsualHoldout(d)
 	return err
-}
-
-// HoldOut returns how many training rows are held out where nothing is said: a sixth.
-func HoldOut(s train.Spec, d *data.Dataset) (int, error) {
-	train, _, err := s.SplitRows(d, rng.New(s.Seed))
-	return train.Len() / heldOut, err
 }
 
 // maxRuns bounds the runs of a search.
@@ -74,17 +71,17 @@ const maxRuns = 100_000
 
 // Validate reports every problem that shows without the data, some of them more
 // than once.
-func (s SearchSpec) Validate() error {
-	parts := errors.Join(checkPart("scale", s.Scale), checkPart("proxy", s.Proxy))
-	errs := []error{checkSeeds(s.Seeds), parts, s.Train.Validate()}
+func (s Spec) Validate() error {
+	parts := errors.Join(experiments.CheckPart("scale", s.Scale), experiments.CheckPart("proxy", s.Proxy))
+	errs := []error{experiments.CheckSeeds(s.Seeds), parts, s.Train.Validate()}
 	if s.Train.Holdout < 1 {
-		errs = append(errs, fmt.Errorf("experiments: holdout = %d, must be at least 1: a search is never judged by "+
+		errs = append(errs, fmt.Errorf("search: holdout = %d, must be at least 1: a search is never judged by "+
 			"the test set", s.Train.Holdout))
 	}
 	runs := max(s.Seeds, 0)
 	with := func(name string, n int, set func(t *train.Spec, i int)) {
 		if n == 0 {
-			errs = append(errs, fmt.Errorf("experiments: %s: none given, must be at least one", name))
+			errs = append(errs, fmt.Errorf("search: %s: none given, must be at least one", name))
 		}
 		for i := range n {
 			t := s.Train
@@ -107,7 +104,7 @@ func (s SearchSpec) Validate() error {
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
 	with("sigmas", len(s.Sigmas), func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
-		errs = append(errs, fmt.Errorf("experiments: the search has more than %d runs, which is the most", maxRuns))
+		errs = append(errs, fmt.Errorf("search: the search has more than %d runs, which is the most", maxRuns))
 	}
 	return errors.Join(errs...)
 }
@@ -117,7 +114,7 @@ func repeats[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
 		if seen[v] {
-			return fmt.Errorf("experiments: %s: %v is listed twice", name, v)
+			return fmt.Errorf("search: %s: %v is listed twice", name, v)
 		}
 		seen[v] = true
 	}
@@ -125,19 +122,19 @@ func repeats[T comparable](name string, list []T) error {
 }
 
 // whole returns the training with as many gradients as the search's scale says.
-func (s SearchSpec) whole(t train.Spec) train.Spec {
-	t.GradComps = scaled(t.GradComps, s.Scale)
+func (s Spec) whole(t train.Spec) train.Spec {
+	t.GradComps = int(math.Round(float64(t.GradComps) * s.Scale))
 	return t
 }
 
 // trained returns what is trained to judge a whole training: its proxy if it has noise.
-func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
+func (s Spec) trained(whole train.Spec) (train.Spec, error) {
 	if whole.NoiseMultiplier == 0 {
 		return whole, nil
 	}
 	proxy, err := whole.Proxy(s.Proxy)
 	if err != nil {
-		return train.Spec{}, fmt.Errorf("experiments: proxy = %v at scale = %v (a proxy of 1 runs whole trainings): %w",
+		return train.Spec{}, fmt.Errorf("search: proxy = %v at scale = %v (a proxy of 1 runs whole trainings): %w",
 			s.Proxy, s.Scale, err)
 	}
 	return proxy, nil
@@ -145,14 +142,14 @@ func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 
 // points lists the grid but for the seeds, noise multipliers outermost, with what is
 // run for each point.
-func (s SearchSpec) points() ([]found, error) {
+func (s Spec) points() ([]found, error) {
 	var out []found
 	for _, sigma := range s.Sigmas {
 		for _, model := range s.Models {
 			for _, eta0 := range s.Eta0 {
 				for _, beta := range s.Beta {
-					t := steps{eta0, beta, sim.Decay(s.Train.Schedule)}.of(s.Train)
-					t.Model, t.NoiseMultiplier = model, sigma
+					t := s.Train
+					t.Model, t.NoiseMultiplier, t.Eta0, t.Beta = model, sigma, eta0, beta
 					f := found{spec: s.whole(t)}
 					var err error
 					if f.run, err = s.trained(f.spec); err != nil {
@@ -170,7 +167,7 @@ func (s SearchSpec) points() ([]found, error) {
 type found struct {
 	spec     train.Spec // the whole training
 	run      train.Spec // what was trained for it: itself or its proxy
-	trials   []Trial
+	trials   []experiments.Trial
 	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
@@ -196,7 +193,9 @@ func (f found) how() string {
 }
 
 // search runs the grid.
-func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (all []found, computed int, err error) {
+func (s Spec) search(ctx context.Context, source *train.Source, o experiments.TrialOptions) (
+	all []found, computed int, err error,
+) {
 	all, err = s.points()
 	if err != nil {
 		return nil, 0, err
@@ -208,7 +207,7 @@ func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (a
 			specs = append(specs, f.run)
 		}
 	}
-	trials, computed, err := g.trials(ctx, specs, source)
+	trials, computed, err := experiments.Trials(ctx, source, specs, o)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -219,7 +218,7 @@ func (s SearchSpec) search(ctx context.Context, g grid, source *train.Source) (a
 		for _, t := range f.trials {
 			accuracy = append(accuracy, t.Accuracy)
 		}
-		f.mean, f.sd = meanSD(accuracy)
+		f.mean, f.sd = spread.Of(accuracy)
 	}
 	return all, computed, nil
 }

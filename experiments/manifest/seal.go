@@ -1,0 +1,86 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"proactivedp/internal/bounded"
+)
+
+// emptySeal is how a manifest's own digest stands in it while it is taken.
+const emptySeal = `"manifest_sha256": ""`
+
+// Write writes a manifest, which has the key manifest_sha256: the SHA-256
+// of the file with that key empty. It tells a manifest that was damaged, not one
+// that somebody made.
+func Write(w io.Writer, manifest any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(manifest); err != nil {
+		return err
+	}
+	if bytes.Count(text.Bytes(), []byte(emptySeal)) != 1 {
+		return errors.New("manifest: it must have one key manifest_sha256, which is empty")
+	}
+	_, err := w.Write(bytes.Replace(text.Bytes(), []byte(emptySeal), []byte(seal(sha256.Sum256(text.Bytes()))), 1))
+	return err
+}
+
+func seal(sum [sha256.Size]byte) string {
+	return `"manifest_sha256": "` + hex.EncodeToString(sum[:]) + `"`
+}
+
+// ErrDamaged reports a manifest that is not as it was written.
+var ErrDamaged = errors.New("damaged: its SHA-256 is not that of its content")
+
+// maxBytes bounds a manifest, in bytes.
+const maxBytes = 16 << 20
+
+// Read reads the manifest in a file into one of the kind that was written, which may have
+// defaults, and reports one that is not as it was written, by ErrDamaged or by a key that
+// is unknown. One without a digest is of an older version of this program and is taken as
+// it is.
+func Read(path string, into any) error {
+	text, err := bounded.File(path, maxBytes)
+	if err != nil {
+		return err
+	}
+	if err := check(text, into); err != nil {
+		return fmt.Errorf("manifest %s: %w", path, err)
+	}
+	return nil
+}
+
+// check reads the text of a manifest as Read does.
+func check(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	var m struct {
+		SHA256 string `json:"manifest_sha256"`
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	if m.SHA256 == "" {
+		if bytes.Contains(bytes.ToLower(text), []byte("manifest_sha256")) {
+			return ErrDamaged
+		}
+		return nil
+	}
+	has := []byte(`"manifest_sha256": "` + m.SHA256 + `"`)
+	blank := bytes.Replace(text, has, []byte(emptySeal), 1)
+	if len(blank) == len(text) || !bytes.Equal(has, []byte(seal(sha256.Sum256(blank)))) {
+		return ErrDamaged
+	}
+	return nil
+}

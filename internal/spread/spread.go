@@ -1,0 +1,13 @@
+// Package spread tells how far apart equal runs with different seeds end.
+package spread
+
+import "gonum.org/v1/gonum/stat"
+
+// Of returns the mean and the standard deviation of x, which has at least one value; the
+// deviation of one is 0.
+func Of(x []float64) (mean, sd float64) {
+	if len(x) == 1 {
+		return x[0], 0
+	}
+	return stat.MeanStdDev(x, nil)
+}

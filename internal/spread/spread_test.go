@@ -1,0 +1,14 @@
+package spread
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		x        []float64
+		mean, sd float64
+	}{{[]float64{3}, 3, 0}, {[]float64{1, 2, 3}, 2, 1}, {[]float64{5, 5}, 5, 0}} {
+		if mean, sd := Of(c.x); mean != c.mean || sd != c.sd {
+			t.Errorf("%v: %v ± %v, want %v ± %v", c.x, mean, sd, c.mean, c.sd)
+		}
+	}
+}
