@@ -54,7 +54,8 @@ func cubeRoot(squares, n float64) float64 {
 func (t *tally) checks(world string) []Check {
 	var all []Check
 	add := func(name string, sees Sight, value, expected, p float64) {
-		all = append(all, Check{World: world, Name: name, Sees: sees, Value: value, Expected: expected, PValue: min(1, p)})
+		all = append(all, Check{World: world, Name: name, Sees: sees, Value: value, Expected: expected,
+			PValue: min(1, p)})
 	}
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
 	draws := n * d
@@ -209,7 +210,8 @@ func push(world string, with, without *outcome) Check {
 	moved := a.mean() - b.mean()
 	z := (moved - allowed) / math.Sqrt(a.variance()/a.n+b.variance()/b.n)
 	return Check{
-		World: world, Name: "push", Sees: Releases, Value: moved, Expected: allowed, PValue: math.Erfc(z/math.Sqrt2) / 2,
+		World: world, Name: "push", Sees: Releases, Value: moved, Expected: allowed,
+		PValue: math.Erfc(z/math.Sqrt2) / 2,
 	}
 }
 

@@ -140,8 +140,8 @@ var surveyHeader = []string{"cell", "fault", "size", "runner", "runs", "audits",
 func (s *survey) record(p Power) []string {
 	low, high := p.Interval()
 	return []string{
-		fmt.Sprintf("%s %v %s runs=%d audits=%d seed=%d delta=%v confidence=%v source=%s", p.Fault, p.Size, p.Runner, p.Runs,
-			p.Audits, s.o.Seed, s.o.Delta, s.o.Confidence, version.Get().Source()),
+		fmt.Sprintf("%s %v %s runs=%d audits=%d seed=%d delta=%v confidence=%v source=%s", p.Fault, p.Size, p.Runner,
+			p.Runs, p.Audits, s.o.Seed, s.o.Delta, s.o.Confidence, version.Get().Source()),
 		string(p.Fault), fmt.Sprint(p.Size), string(p.Runner), strconv.Itoa(p.Runs), strconv.Itoa(p.Audits),
 		strconv.Itoa(p.Found), decimal.FixedDown(low, 3), decimal.FixedUp(high, 3), strconv.Itoa(p.Replayed), p.By,
 	}
@@ -166,7 +166,8 @@ func (s *survey) read() error {
 	for i, r := range records {
 		p, ok := parseCell(r)
 		if i > 0 && !ok {
-			return fmt.Errorf("audit: %s: line %d is no cell of a survey: remove the file to measure all anew", path, i+1)
+			return fmt.Errorf("audit: %s: line %d is no cell of a survey: remove the file to measure all anew", path,
+				i+1)
 		}
 		if i > 0 && r[0] == s.record(p)[0] {
 			s.known[r[0]] = p

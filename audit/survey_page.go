@@ -25,16 +25,17 @@ func (s *survey) page() string {
 	for _, c := range s.cells {
 		if c.Fault == NoFault {
 			_, high := c.Interval()
-			rows = append(rows, []string{string(c.Runner), fmt.Sprint(c.Runs), fmt.Sprintf("%d of %d", c.Found, c.Audits),
-				"≤ " + decimal.FixedUp(high, 3), fmt.Sprintf("%d of %d", c.Replayed, c.Audits)})
+			rows = append(rows, []string{string(c.Runner), fmt.Sprint(c.Runs),
+				fmt.Sprintf("%d of %d", c.Found, c.Audits), "≤ " + decimal.FixedUp(high, 3),
+				fmt.Sprintf("%d of %d", c.Replayed, c.Audits)})
 		}
 	}
 	p.Table([]string{"runner", "runs", "false alarms", "95 % interval", "of the replay"}, rows)
 	p.Section("Faults")
 	p.Text("The size of each that is found with a power of 0.9 or more: the lower end of the 95 %% interval (Clopper " +
 		"and Pearson) is above 0.9. Beside it is the next finer size that was tried. What found it sees all that is " +
-		"sent and no seeds; the last column is the replay, which knows them, as far as an audit goes that ends at its " +
-		"first alarm. All cells are in [data.csv](data.csv).")
+		"sent and no seeds; the last column is the replay, which knows them, as far as an audit goes that ends at " +
+		"its first alarm. All cells are in [data.csv](data.csv).")
 	rows = nil
 	for _, f := range faults[1:] {
 		rows = append(rows, s.row(f))

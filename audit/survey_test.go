@@ -49,7 +49,8 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(), name) {
+		if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
+			name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -58,7 +59,8 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, surveyTable), []byte(bad), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
+		"line 2") {
 		t.Errorf("three of two audits: %v", err)
 	}
 }

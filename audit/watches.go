@@ -52,7 +52,8 @@ func watches() ([]watch, error) {
 			name: "logreg", about: "logistic regression, all three records in every round",
 			setting: logistic.setting, share: 5, least: 400,
 		},
-		{name: "lenet", about: "LeNet-5, three random images in every round", setting: network(), share: 1000, least: 20},
+		{name: "lenet", about: "LeNet-5, three random images in every round", setting: network(), share: 1000,
+			least: 20},
 	}, nil
 }
 

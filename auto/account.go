@@ -58,8 +58,8 @@ func (a Account) sameAs(b Account) bool {
 func (a Account) Validate() error {
 	errs := Client{Epsilon: a.Epsilon, Delta: a.Delta, Accuracy: 1}.check()
 	if len(a.Clients) == 0 || a.Delta == 0 || a.Records < 1 {
-		errs = append(errs, fmt.Errorf("%d clients, delta = %v, records = %d, must be at least one, in (0, 1), at least 1",
-			len(a.Clients), a.Delta, a.Records))
+		errs = append(errs, fmt.Errorf("%d clients, delta = %v, records = %d, must be at least one, in (0, 1), at "+
+			"least 1", len(a.Clients), a.Delta, a.Records))
 	}
 	if len(a.Orders) > 0 {
 		errs = append(errs, a.limits().Validate())

@@ -335,7 +335,8 @@ func TestStoppedLoopGoesOn(t *testing.T) {
 			want = string(text)
 		}
 		if string(text) != want || len(f.trained) != len(r.Stages) {
-			t.Errorf("stopped at stage %d: another journal, or %d stages trained of %d", at, len(f.trained), len(r.Stages))
+			t.Errorf("stopped at stage %d: another journal, or %d stages trained of %d", at, len(f.trained),
+				len(r.Stages))
 		}
 		// Given again, it is reported again, and trains nothing.
 		again, err := Run(t.Context(), task, optionsOf(dir, task, 3000, f))

@@ -13,7 +13,8 @@ const maxClientsFile = 16 << 20
 // ReadClients reads the clients of a file: JSON, a list with an object for each client,
 // in order, with the keys of [Client]:
 //
-//	[{"epsilon": 0.5, "target_accuracy": 0.9}, {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
+//	[{"epsilon": 0.5, "target_accuracy": 0.9},
+//	 {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
 //
 // Unknown keys are refused, and all values outside their ranges are reported together.
 func ReadClients(path string) ([]Client, error) {

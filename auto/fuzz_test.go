@@ -13,7 +13,8 @@ import (
 func FuzzParseClients(f *testing.F) {
 	for _, text := range []string{
 		`[{"epsilon": 0.5, "target_accuracy": 0.9}]`,
-		`[{"epsilon": 1, "delta": 1e-5, "target_accuracy": 1, "records": 1000}, {"epsilon": 1e4, "target_accuracy": 0.1}]`,
+		`[{"epsilon": 1, "delta": 1e-5, "target_accuracy": 1, "records": 1000},
+			{"epsilon": 1e4, "target_accuracy": 0.1}]`,
 		`[]`, `{}`, `null`, `[null]`, `[{"epsilon": 1e999}]`, `[{"epsilon": 1, "target_accuracy": 0.5, "sigma": 2}]`,
 		`[{"epsilon": 1, "target_accuracy": 0.5}] []`,
 	} {

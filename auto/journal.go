@@ -187,13 +187,13 @@ func (j *Journal) fits(t Task) error {
 	}
 	wanted := accountsOf(t, j.Public)
 	if !slices.EqualFunc(wanted, j.Accounts, Account.sameAs) {
-		errs = append(errs, fmt.Errorf("auto: the clients' records and budgets are not those that were promised before "+
-			"the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
+		errs = append(errs, fmt.Errorf("auto: the clients' records and budgets are not those that were promised "+
+			"before the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
 	}
 	for _, a := range j.Accounts {
 		if (t.Strategy == Paper) != (len(a.Orders) == 0) {
-			errs = append(errs, fmt.Errorf("auto: strategy = %q, must not be: the budget that was fixed before the first "+
-				"release is %s", t.Strategy, a.kind()))
+			errs = append(errs, fmt.Errorf("auto: strategy = %q, must not be: the budget that was fixed before the "+
+				"first release is %s", t.Strategy, a.kind()))
 			break
 		}
 	}
@@ -212,7 +212,8 @@ func (a Account) kind() string {
 func describe(all []Account) []string {
 	var texts []string
 	for _, a := range all {
-		texts = append(texts, fmt.Sprintf("clients %v: N = %d, ε = %v, δ = %v", a.Clients, a.Records, a.Epsilon, a.Delta))
+		texts = append(texts, fmt.Sprintf("clients %v: N = %d, ε = %v, δ = %v", a.Clients, a.Records, a.Epsilon,
+			a.Delta))
 	}
 	return texts
 }

@@ -101,7 +101,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	for i, satisfied := range d.satisfied() {
 		r.Satisfied = r.Satisfied && satisfied
 		c := ClientReport{
-			Client: e.Clients[i], Satisfied: satisfied, HeldOut: last.HeldOut[i], HeldOutRows: d.Journal.Public.HeldOut[i],
+			Client: e.Clients[i], Satisfied: satisfied, HeldOut: last.HeldOut[i],
+			HeldOutRows:  d.Journal.Public.HeldOut[i],
 			TestAccuracy: test[i], TestRows: rows[i],
 		}
 		if !satisfied {
@@ -246,8 +247,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%-16s%d points, of %s\n", "utility graph", len(o.Points), o.Of)
 	}
 	for _, s := range r.Stages {
-		fmt.Fprintf(&b, "%-16s%s\n%-16sheld-out accuracy %s; %s of the budget spent\n", fmt.Sprintf("stage %d", s.Number),
-			&s.Stage, "", list(s.HeldOut), part(slices.Max(s.Used)))
+		fmt.Fprintf(&b, "%-16s%s\n%-16sheld-out accuracy %s; %s of the budget spent\n",
+			fmt.Sprintf("stage %d", s.Number), &s.Stage, "", list(s.HeldOut), part(slices.Max(s.Used)))
 	}
 	for i, c := range r.Clients {
 		if len(r.Clients) > 1 || !c.Satisfied {
@@ -260,8 +261,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	p := r.Privacy
-	fmt.Fprintf(&b, "%-16sε ≤ %s at δ = %s, %s adjacency, %s sampling, by %s\n", "privacy", decimal.Up(p.EpsilonUpper, 5),
-		decimal.Up(p.Delta, 5), p.Adjacency, p.Sampling, p.Accountant)
+	fmt.Fprintf(&b, "%-16sε ≤ %s at δ = %s, %s adjacency, %s sampling, by %s\n", "privacy",
+		decimal.Up(p.EpsilonUpper, 5), decimal.Up(p.Delta, 5), p.Adjacency, p.Sampling, p.Accountant)
 	if p.Simulation {
 		fmt.Fprintf(&b, "%-16snoise is of a numbered seed: a simulation, nothing is protected\n", "")
 	}

@@ -84,16 +84,16 @@ func run(ctx context.Context, t Task, o Options) (*Report, error) {
 func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error) {
 	if j != nil {
 		if o.Public.Data != j.Public.Data {
-			return nil, fmt.Errorf("auto: content of the data, sha256 = %s, the journal has %s: its ledgers are of that",
-				o.Public.Data, j.Public.Data)
+			return nil, fmt.Errorf("auto: content of the data, sha256 = %s, the journal has %s: its ledgers are of "+
+				"that", o.Public.Data, j.Public.Data)
 		}
 		last := &j.Tasks[len(j.Tasks)-1]
 		if equal(last.Task, t) {
 			return j, nil
 		}
 		if last.End == "" {
-			return nil, fmt.Errorf("auto: %s holds a task that is not finished; go on with it as it was given, or name "+
-				"another folder", o.Dir)
+			return nil, fmt.Errorf("auto: %s holds a task that is not finished; go on with it as it was given, or "+
+				"name another folder", o.Dir)
 		}
 		if err := j.fits(t); err != nil {
 			return nil, err
@@ -150,8 +150,9 @@ func (j *Journal) expect(q Question) error {
 	if q.Least > 0 {
 		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(best.Sigma, 4))
 	}
-	return fmt.Errorf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by %s: "+
-		"lower the target, or allow more ε: %w", lowest, decimal.Down(best.Accuracy, 4), how, e.Outlook.Of, ErrRefused)
+	return fmt.Errorf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
+		"%s: lower the target, or allow more ε: %w", lowest, decimal.Down(best.Accuracy, 4), how, e.Outlook.Of,
+		ErrRefused)
 }
 
 // driver runs what the loop decides.

@@ -36,8 +36,8 @@ func (s *Stage) validate(t Task) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if s.SampleSize < 1 || s.SampleSize > math.MaxInt32 || s.Rounds < 1 || s.Rounds > dp.MaxRounds {
-		fail("sample size = %d in %d rounds, must be at least 1, in at least one and at most %d", s.SampleSize, s.Rounds,
-			dp.MaxRounds)
+		fail("sample size = %d in %d rounds, must be at least 1, in at least one and at most %d", s.SampleSize,
+			s.Rounds, dp.MaxRounds)
 	}
 	last := -1
 	for _, p := range s.Parts {

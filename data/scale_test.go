@@ -56,7 +56,8 @@ func TestScaled(t *testing.T) {
 func imagesOf(t *testing.T) *Dataset {
 	t.Helper()
 	return &Dataset{Name: "images", Features: 8, Classes: 2, Label: []int32{0, 1}, Images: &Images{
-		Channels: 2, Height: 2, Width: 2, Pixels: make([]byte, 16), Mean: []float32{0.25, 0.5}, Std: []float32{0.125, 0.375},
+		Channels: 2, Height: 2, Width: 2, Pixels: make([]byte, 16), Mean: []float32{0.25, 0.5},
+		Std: []float32{0.125, 0.375},
 	}}
 }
 

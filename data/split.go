@@ -75,8 +75,8 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 		part.Rows = append(part.Rows, int32(i))
 	}
 	if train.Len() == 0 || test.Len() == 0 {
-		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d into "+
-			"the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
+		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d "+
+			"into the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
 	}
 	return train, test, nil
 }

@@ -213,8 +213,8 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	}
 	rest, most := math.Sqrt(rest2), float64(records)*m.ClipNorm
 	if slack := roundingOfRelease * (most + math.Sqrt(f32.SumSquares(u))); !(rest <= most+slack) {
-		return fmt.Errorf("dp: release: its norm is %.4g without the noise of σ = %v, must be at most %.4g, C for each of "+
-			"%d records", rest, m.NoiseMultiplier, most, records)
+		return fmt.Errorf("dp: release: its norm is %.4g without the noise of σ = %v, must be at most %.4g, C for "+
+			"each of %d records", rest, m.NoiseMultiplier, most, records)
 	}
 	return nil
 }

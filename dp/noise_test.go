@@ -70,7 +70,8 @@ func TestReleases(t *testing.T) {
 	}
 	text, err := json.Marshal(dp.Releases(events))
 	row := `{"sampling":"poisson","adjacency":"add-or-remove","noise_multiplier":%d,"sample_rate":0.01,"count":5}`
-	want := fmt.Sprintf(`[{"noise":{"root":"seed:1","run":4},"events":[`+row+","+row+`]},{"events":[`+row+`]}]`, 1, 1, 2)
+	want := fmt.Sprintf(`[{"noise":{"root":"seed:1","run":4},"events":[`+row+","+row+`]},{"events":[`+row+`]}]`, 1, 1,
+		2)
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v, want %s", text, err, want)
 	}

@@ -91,7 +91,8 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range figures {
-		links := fmt.Sprintf("[picture](%[1]s/figure.png), [data](%[1]s/data.csv), [manifest](%[1]s/manifest.json) |", f.Name)
+		links := fmt.Sprintf("[picture](%[1]s/figure.png), [data](%[1]s/data.csv), [manifest](%[1]s/manifest.json) |",
+			f.Name)
 		if !strings.Contains(string(index), links) {
 			t.Errorf("the index lacks %s", links)
 		}

@@ -69,8 +69,8 @@ func (f *frame) price(ctx context.Context, series string, spec train.Spec) (pric
 	out := priced{Series: series, Train: spec, Privacy: privacy,
 		gradients: p.Config.Run().Computed * p.Config.Clients()}
 	if e := out.epsilon(); !(e > 0 && e <= math.MaxFloat64) {
-		return out, fmt.Errorf("experiments: %s: certified ε = %v, must be above 0 and finite to stand on a logarithmic "+
-			"axis", series, e)
+		return out, fmt.Errorf("experiments: %s: certified ε = %v, must be above 0 and finite to stand on a "+
+			"logarithmic axis", series, e)
 	}
 	return out, nil
 }
@@ -117,10 +117,11 @@ func budgetCaption(f *frame, all []priced) string {
 	p := all[0].Privacy
 	return fmt.Sprintf("Mean and one standard deviation over %d seeds%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
-		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε does "+
-		"not cover it.\n"+
-		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. Numbered "+
-		"seeds: a simulation, no release.", f.seeds, f.note(), p.Certified.PerClient.Accountant, p.Adjacency, p.Sampling)
+		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
+		"does not cover it.\n"+
+		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
+		"Numbered seeds: a simulation, no release.", f.seeds, f.note(), p.Certified.PerClient.Accountant, p.Adjacency,
+		p.Sampling)
 }
 
 // budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that
@@ -146,8 +147,8 @@ func (s setting) budgetFigure() Figure {
 			}
 			if len(s.stated()) > 0 {
 				picture.Rows = s.needs(lines)
-				picture.Caption += " The table reads off the lines, between points by log ε, what an accuracy that the " +
-					"paper states needs; \"–\": none of these budgets is enough."
+				picture.Caption += " The table reads off the lines, between points by log ε, what an accuracy that " +
+					"the paper states needs; \"–\": none of these budgets is enough."
 			}
 			accuracyAxis(&picture)
 			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil

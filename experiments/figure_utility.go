@@ -62,7 +62,8 @@ func (s setting) utilityFigure() Figure {
 					"deviation over seeds and draws.\n"+
 					"This graph spends privacy of its own: it looks at the data without noise and is covered by "+
 					"no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, decimal.Many(spec.Train.Clients, "client"), spec.Train.SampleSize,
+				spec.Train.GradComps*spec.Train.Clients, decimal.Many(spec.Train.Clients, "client"),
+				spec.Train.SampleSize,
 				spec.Train.StepText()+s.foundBy(), f.note(),
 				seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 			return &outcome{

@@ -206,7 +206,8 @@ func write(dir string, picture func(io.Writer) error, table [][]string, m any) e
 	}
 	return atomicfile.WriteSet([]atomicfile.Output{
 		{Path: filepath.Join(dir, pictureFile), Write: picture},
-		{Path: filepath.Join(dir, tableFile), Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }},
+		{Path: filepath.Join(dir, tableFile),
+			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }},
 	}, atomicfile.Output{
 		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})

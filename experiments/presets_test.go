@@ -62,7 +62,8 @@ func columnOf(t *testing.T, figure, column string) []float64 {
 // regression on MNIST with the parameters of its network, on phishing with those of
 // logistic regression.
 func TestModelsBesideThePaperTakeTheDataSetsSetting(t *testing.T) {
-	for dataset, like := range map[string]string{"mnist": train.LeNet, "cifar10": train.AlexNet, "phishing": train.Ridge} {
+	for dataset, like := range map[string]string{"mnist": train.LeNet, "cifar10": train.AlexNet,
+		"phishing": train.Ridge} {
 		got, want := PaperTrainSpec(train.Softmax, dataset), PaperTrainSpec(like, dataset)
 		if want.Model = train.Softmax; got != want {
 			t.Errorf("%s: %+v, want %+v", dataset, got, want)

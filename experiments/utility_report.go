@@ -61,7 +61,8 @@ func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []fl
 // of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %s of %s\n",
-		r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic, r.DataNote)); err != nil {
+		r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
+			r.DataNote)); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -65,8 +65,8 @@ func (m *Network) Check(d *data.Dataset) error {
 		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
 	}
 	if !fits || d.Classes > most {
-		return fmt.Errorf("models: %s needs images of %v, or rows of %d features, in at most %d classes: %q has %s in %d",
-			m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
+		return fmt.Errorf("models: %s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
+			"in %d", m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
 }
@@ -131,12 +131,13 @@ func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, sc
 func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Factor, error) {
 	switch n := b.Len(); {
 	case n > nn.MaxBatch:
-		return nil, fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums is "+
-			"not bounded", m.name, n, nn.MaxBatch)
+		return nil, fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums "+
+			"is not bounded", m.name, n, nn.MaxBatch)
 	case math.IsInf(clip, 1):
 		return nil, nil
 	case clip < leastClip:
-		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip, leastClip)
+		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip,
+			leastClip)
 	}
 	s.clip = clip / (1 + m.Shade())
 	return s.factor, nil

@@ -65,7 +65,8 @@ func TestRowsAreTheSameBits(t *testing.T) {
 				for _, class := range f32.Classes() {
 					ofClass(t, class, func() {
 						r := models.NewRows(d)
-						w, sum, z := make([]float64, r.Columns()), make([]float64, r.Columns()), make([]float64, len(numbers))
+						w, sum, z := make([]float64, r.Columns()), make([]float64, r.Columns()),
+							make([]float64, len(numbers))
 						r.Parameters(w, params)
 						r.Ahead(numbers)
 						r.Dots(z, numbers, w)

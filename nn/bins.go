@@ -79,7 +79,8 @@ func (s *Scratch) segments(from, to int) []segment {
 	s.parts = s.parts[:0]
 	for i := sort.SearchInts(s.ends, from+1); from < to; i++ {
 		end := min(s.ends[i], to)
-		s.parts = append(s.parts, segment{from, end, i == 0 && from == 0 || i > 0 && from == s.ends[i-1], end == s.ends[i]})
+		s.parts = append(s.parts, segment{from, end, i == 0 && from == 0 || i > 0 && from == s.ends[i-1],
+			end == s.ends[i]})
 		from = end
 	}
 	return s.parts

@@ -80,8 +80,8 @@ func TestBinsAreLargestIntervals(t *testing.T) {
 				bits++
 			}
 			if within(bits) != len(bin) || within(bits+1) <= nn.BinSize {
-				t.Fatalf("a bin of %d records in an interval of 2^%d with %d, of %d in one twice as long", len(bin), bits,
-					within(bits), within(bits+1))
+				t.Fatalf("a bin of %d records in an interval of 2^%d with %d, of %d in one twice as long", len(bin),
+					bits, within(bits), within(bits+1))
 			}
 		}
 		if !slices.Equal(together, rows) {
@@ -240,8 +240,8 @@ func TestRecordMovesTheSumByRounding(t *testing.T) {
 						b.Rows = slices.Delete(slices.Clone(rows), at, at+1)
 						moved := norm(minus(all, gradSum(t, net, params, b, clipTo(clip), scratch))) / clip
 						if worst = max(worst, moved); moved > 1+nn.Rounding {
-							t.Errorf("%s, %v, C = %v, %d records of [%d, %d): without record %d the sum moves by %.9g·C", c.name,
-								class, clip, len(rows), span[0], span[1], rows[at], moved)
+							t.Errorf("%s, %v, C = %v, %d records of [%d, %d): without record %d the sum moves by "+
+								"%.9g·C", c.name, class, clip, len(rows), span[0], span[1], rows[at], moved)
 						}
 					}
 				}
@@ -290,7 +290,8 @@ func TestCraftedBinMovesTheSumByRounding(t *testing.T) {
 		moved := norm(minus(all, gradSum(t, net, params, b, longest, scratch)))/clip - 1
 		restore()
 		if moved > nn.Rounding || moved < 0.99*32*31*0x1p-24 {
-			t.Errorf("%v: the sum moves by (1 + %.4g)·C, want %.4g, of at most %.4g", class, moved, 32*31*0x1p-24, nn.Rounding)
+			t.Errorf("%v: the sum moves by (1 + %.4g)·C, want %.4g, of at most %.4g", class, moved, 32*31*0x1p-24,
+				nn.Rounding)
 		}
 	}
 }
@@ -334,7 +335,8 @@ func TestExampleIsTheSameAnywhere(t *testing.T) {
 					b := data.Batch{Data: d, Rows: append(slices.Clone(before), record)}
 					all := gradSum(t, net, w.params, b, clipTo(clip), scratch)
 					if off := norm(minus(minus(all, others), one)); off > 1e-12*float64(n)*clip {
-						t.Errorf("%s, %v: behind %d others an example adds what it adds alone ± %.3g·C", c.name, class, n, off/clip)
+						t.Errorf("%s, %v: behind %d others an example adds what it adds alone ± %.3g·C", c.name, class,
+							n, off/clip)
 					}
 				}
 			}
@@ -364,7 +366,8 @@ func TestAddGradSum(t *testing.T) {
 					}
 					for i, v := range noise {
 						if want := float32(float64(v) + sum[i]); got[i] != want {
-							t.Fatalf("%s, %v, %d examples: number %d is %v, want %v", c.name, class, size, i, got[i], want)
+							t.Fatalf("%s, %v, %d examples: number %d is %v, want %v", c.name, class, size, i, got[i],
+								want)
 						}
 					}
 				}
@@ -373,8 +376,8 @@ func TestAddGradSum(t *testing.T) {
 				got := slices.Clone(noise)
 				err := net.AddGradSum(got, w.params, w.batch(size), refuse, nil, scratch)
 				if size > 0 && (!errors.Is(err, nn.ErrNotFinite) || !slices.Equal(got, noise)) {
-					t.Errorf("%s, %v: the last of %d norms is refused (%v), and what it adds to has changed", c.name, class, size,
-						err)
+					t.Errorf("%s, %v: the last of %d norms is refused (%v), and what it adds to has changed", c.name,
+						class, size, err)
 				}
 			}
 		})
@@ -399,7 +402,8 @@ func TestBinIsOffByLessThanSaid(t *testing.T) {
 				}
 				// 2 for the product of one, which is rounded too.
 				if off, bound := norm(all)/clip, float64((n+1)*n)*0x1p-24+float64(2*n)*0x1p-24; off > bound {
-					t.Errorf("%s, %v: %d of one example are off by %.3g·C, more than %.3g·C", c.name, class, n, off, bound)
+					t.Errorf("%s, %v: %d of one example are off by %.3g·C, more than %.3g·C", c.name, class, n, off,
+						bound)
 				}
 			}
 		})

@@ -129,7 +129,8 @@ func (a *audit) wrongLabels(p *report.Page) {
 func (a *audit) asymptoticColumn(p *report.Page) {
 	p.Section("ε_f-DP in the column T_min_asym is that of another T")
 	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half " +
-		"the rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and T.")
+		"the rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and " +
+		"T.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), string(f.Comparison.Asym.FDP),

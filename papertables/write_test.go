@@ -101,8 +101,8 @@ func TestReadmeOfTables(t *testing.T) {
 	p := auditOf(t).readme()
 	text := strings.Join(strings.Fields(p.String()), " ") // wherever lines are broken
 	for _, want := range []string{
-		"Of 96 printed numbers 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, 4 " +
-			"do not follow, and 23 are given",
+		"Of 96 printed numbers 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, " +
+			"4 do not follow, and 23 are given",
 		"| 10000 | 3.12525 | 3.13104 | 0.19 % | 31.81 | 31.76 |",
 		"| tbl:basic_param_setting_epsilon | 2.0 | 3.03241 | 3.34819 | 2.5601 |",
 		"| tbl:basic_param_setting_epsilon_cifar10 | ε 3.0 | σ | 2.68273 | 2.851045 |",

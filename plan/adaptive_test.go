@@ -54,7 +54,8 @@ func TestReplanByFilter(t *testing.T) {
 		*p.ClosedForm.Past != b.EpsilonUpper {
 		t.Errorf("closed form %v, want %+v; %v", *p.ClosedForm.Past, b, err)
 	}
-	fixed := replan(t, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.3}, pld.Accountant{})
+	fixed := replan(t, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.3},
+		pld.Accountant{})
 	if fixed.Filter != nil || !fixed.FixedBeforehand || fixed.Run.SampleSize <= p.Run.SampleSize ||
 		fixed.Accountant != "pld" {
 		t.Errorf("fixed beforehand %+v, by results %+v", fixed.Run, p.Run)
@@ -98,11 +99,13 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	}
 	p := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
 	if p.Feasible || !strings.HasPrefix(p.Reason, "the rounds run already cost ε = "+up(tight.EpsilonUpper, 5)+
-		" by pld if they were fixed beforehand, and ") || !strings.Contains(p.Reason, "of the filter of ε = 0.3 at order") ||
+		" by pld if they were fixed beforehand, and ") || !strings.Contains(p.Reason,
+		"of the filter of ε = 0.3 at order") ||
 		p.Adaptive || !(p.Filter.Past > 1) || p.Filter.All != nil {
 		t.Errorf("%+v: %s", p.Filter, p.Reason)
 	}
-	if tight.EpsilonUpper > 0.42 || *p.ClosedForm.Past < 70 || !strings.Contains(p.text(t), "by the closed form ε ≤ 73.") {
+	if tight.EpsilonUpper > 0.42 || *p.ClosedForm.Past < 70 || !strings.Contains(p.text(t),
+		"by the closed form ε ≤ 73.") {
 		t.Errorf("pld %v, closed form %v\n%s", tight.EpsilonUpper, *p.ClosedForm.Past, p.text(t))
 	}
 	// Without an accountant that knows replace-one, and without a filter that knows
@@ -245,7 +248,8 @@ func TestHistory(t *testing.T) {
 		t.Error(err)
 	}
 	for budget, want := range map[float64]string{
-		0: "budget = 0, must be in [1e-08, 10000]", 0.001: "budget = 0.001, must be at least what the run needs of a filter",
+		0: "budget = 0, must be in [1e-08, 10000]", 0.001: "budget = 0.001, must be at least what the run needs of a " +
+			"filter",
 	} {
 		if _, err := p.History(t.Context(), budget); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -275,8 +279,8 @@ func TestHistory(t *testing.T) {
 	}
 	const events = `"events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}`
 	for text, want := range map[string]string{
-		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "plan: filter: rdp: delta = 1, must be in " +
-			"(0, 1)\nrdp: order = 0.5",
+		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "plan: filter: rdp: delta = 1, must be " +
+			"in (0, 1)\nrdp: order = 0.5",
 		`{"filter": {"epsilon": 1, "budget": 1}, ` + events:               `unknown field "budget"`,
 		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" stands twice`,
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": [2]}}`:         "none, must be",

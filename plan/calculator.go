@@ -78,7 +78,8 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	case a.s != 0 && a.rounds != 0 && a.sigma != 0:
 		a.bound, a.err = c.price(a.sigma, a.s, a.rounds)
 		a.met = a.err == nil && !math.IsInf(a.bound.EpsilonUpper, 1)
-		a.what, a.unknown = fmt.Sprintf("the run of %s of s = %d with σ = %g", rounds(a.rounds), a.s, a.sigma), "epsilon"
+		a.what, a.unknown = fmt.Sprintf("the run of %s of s = %d with σ = %g", rounds(a.rounds), a.s, a.sigma),
+			"epsilon"
 	case a.s != 0 && a.rounds != 0:
 		a.stop, err = c.noise(ctx, a.s, a.rounds)
 		a.sigma = a.value

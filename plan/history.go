@@ -118,8 +118,8 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 		return History{}, fmt.Errorf("plan: %w", err)
 	}
 	if digest := file.Report.SHA256; digest != "" && digest != h.digest() {
-		return History{}, errors.New("plan: record: its sha256 is not that of its content: it is damaged, or was edited, " +
-			"and who has edited it removes that key")
+		return History{}, errors.New("plan: record: its sha256 is not that of its content: it is damaged, or was " +
+			"edited, and who has edited it removes that key")
 	}
 	return h, nil
 }
@@ -165,7 +165,8 @@ func (r report) notes() ([]string, error) {
 		if len(note) > maxNote || strings.ContainsFunc(note, func(c rune) bool {
 			return c == unicode.ReplacementChar || !unicode.IsPrint(c)
 		}) {
-			return nil, fmt.Errorf("plan: notes: %.40q, must be of printable characters, at most %d bytes", note, maxNote)
+			return nil, fmt.Errorf("plan: notes: %.40q, must be of printable characters, at most %d bytes", note,
+				maxNote)
 		}
 	}
 	return notes, nil
@@ -241,7 +242,8 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 			errs = append(errs, fmt.Errorf("plan: noise: %w", err))
 		}
 		if r.Noise.Run == nil {
-			errs = append(errs, errors.New("plan: noise: run is missing, must say which run of the root it is, from 0 on"))
+			errs = append(errs, errors.New("plan: noise: run is missing, must say which run of the root it is, from "+
+				"0 on"))
 		} else {
 			noise.Run = uint64(*r.Noise.Run)
 		}

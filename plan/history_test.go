@@ -49,7 +49,8 @@ func TestNextLegIsARunOfItsOwn(t *testing.T) {
 			t.Errorf("after %v: %v", c.past, err)
 		}
 		if assumed := strings.Contains(p.Statement(), "assumed to be independent") ||
-			strings.Contains(p.Statement(), "independent is assumed"); assumed == (c.want.Known() && c.past[0].Noise.Known() &&
+			strings.Contains(p.Statement(), "independent is assumed"); assumed == (c.want.Known() &&
+			c.past[0].Noise.Known() &&
 			!slices.ContainsFunc(c.past, func(e dp.Event) bool { return !e.Noise.Known() })) {
 			t.Errorf("after %v: %s", c.past, p.Statement())
 		}
@@ -97,7 +98,8 @@ func TestHistoryKeepsNames(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := ReadEvents(strings.NewReader(recorded), dp.Poisson, ""); err == nil || errors.Is(err, dp.ErrSharedNoise) {
+	if _, err := ReadEvents(strings.NewReader(recorded), dp.Poisson, ""); err == nil ||
+		errors.Is(err, dp.ErrSharedNoise) {
 		t.Errorf("a filter is composed: %v", err)
 	}
 }
@@ -132,7 +134,8 @@ func TestRecordsHaveADigest(t *testing.T) {
 			t.Errorf("%s for %s, without the digest: %v", to, from, err)
 		}
 	}
-	for _, same := range []string{text, strings.ReplaceAll(text, "\n", " "), strings.Replace(text, "0.2,", "2e-1,", 1)} {
+	for _, same := range []string{text, strings.ReplaceAll(text, "\n", " "), strings.Replace(text, "0.2,", "2e-1,",
+		1)} {
 		got, err := ReadHistory(strings.NewReader(same), dp.Poisson, "")
 		if err != nil || !slices.Equal(got.Events, h.Events) || !slices.Equal(got.Notes, h.Notes) {
 			t.Errorf("%+v, %v", got, err)

@@ -52,7 +52,8 @@ func TestInterrupts(t *testing.T) {
 			return err
 		},
 		"no next leg": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past[:1], Epochs: 200, Epsilon: 0.05, Sigma: 1}, acc)
+			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past[:1], Epochs: 200, Epsilon: 0.05,
+				Sigma: 1}, acc)
 			return err
 		},
 	} {

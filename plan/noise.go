@@ -46,7 +46,8 @@ func LeastNoise(
 	}
 	start := limitOf(epsilon, delta, adjacency).sigma(math.Sqrt(squares), 1)
 	by := func(acc dp.Accountant, tol float64) dial {
-		return noiseDial(func(sigma float64) (dp.Bound, error) { return acc.Epsilon(ctx, with(sigma), delta) }, start, tol)
+		return noiseDial(func(sigma float64) (dp.Bound, error) { return acc.Epsilon(ctx, with(sigma), delta) }, start,
+			tol)
 	}
 	d := by(acc, tolerance)
 	if coarse != nil {

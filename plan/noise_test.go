@@ -40,7 +40,8 @@ func TestLeastNoiseOfManySizes(t *testing.T) {
 	}
 	const delta = 1e-6
 	for _, epsilon := range []float64{0.03, 1, 12} {
-		sigma, b, err := LeastNoise(t.Context(), events, epsilon, delta, pld.Accountant{}, pld.Accountant{Accuracy: 3e-2})
+		sigma, b, err := LeastNoise(t.Context(), events, epsilon, delta, pld.Accountant{},
+			pld.Accountant{Accuracy: 3e-2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,8 @@ func TestNoNoiseIsEnough(t *testing.T) {
 		epsilon, delta float64
 	}{{nil, 1, 1e-5}, {[]dp.Event{e}, 0, 1e-5}, {[]dp.Event{e}, 1, 1}, {[]dp.Event{e}, math.NaN(), 1e-5},
 		{[]dp.Event{{}}, 1, 1e-5}} {
-		if sigma, _, err := LeastNoise(t.Context(), bad.events, bad.epsilon, bad.delta, pld.Accountant{}, nil); err == nil {
+		if sigma, _, err := LeastNoise(t.Context(), bad.events, bad.epsilon, bad.delta, pld.Accountant{},
+			nil); err == nil {
 			t.Errorf("%+v: σ = %v, want an error", bad, sigma)
 		}
 	}

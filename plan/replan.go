@@ -89,8 +89,8 @@ func (r NextRequest) Validate() error {
 		errs.delta(r.Delta, n)
 		for _, e := range r.Past {
 			if r.Delta == 0 && e.DatasetSize != 0 && e.DatasetSize != n {
-				errs.fail("delta is missing, must be given: 1/N would be another than before, for N = %d after rounds of "+
-					"N = %d", n, e.DatasetSize)
+				errs.fail("delta is missing, must be given: 1/N would be another than before, for N = %d after "+
+					"rounds of N = %d", n, e.DatasetSize)
 				break
 			}
 		}
@@ -135,7 +135,8 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	Accountant string       `json:"accountant"` // by what the leg is planned: [rdp.FilterName], or that of the composition
+	// Accountant is by what the leg is planned: [rdp.FilterName], or that of the composition.
+	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
@@ -241,7 +242,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 		p.Accountant = rdp.FilterName
 		if price, err = p.throughFilter(ctx, r.Recorded, r.Late); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
-				p.Reason, p.Choices, p.Filter = fmt.Sprintf("no filter has an ε for the rounds run: %v", err), []Choice{}, nil
+				p.Reason, p.Choices, p.Filter = fmt.Sprintf("no filter has an ε for the rounds run: %v", err),
+					[]Choice{}, nil
 				return p, ended(ctx, nil)
 			}
 			return nil, ended(ctx, fmt.Errorf("plan: %w", err))

@@ -63,11 +63,11 @@ func (r Request) Validate() error {
 			switch {
 			case r.Sigma < minSigma:
 			case m.isClosedForm():
-				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and rounds",
-					RDP, PLD, minSigma)
+				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and "+
+					"rounds", RDP, PLD, minSigma)
 			default:
-				why = fmt.Sprintf(" with epochs alone: the budget is then that of the theorem at this σ, which needs more "+
-					"than √2; with ε, sample size or rounds, too, method %q takes it from %v on", m, minSigma)
+				why = fmt.Sprintf(" with epochs alone: the budget is then that of the theorem at this σ, which needs "+
+					"more than √2; with ε, sample size or rounds, too, method %q takes it from %v on", m, minSigma)
 			}
 			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)
 		}
@@ -206,7 +206,8 @@ func (r Request) plan() *Plan {
 		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
 		Sigma:     r.Sigma,
 		Adjacency: r.Adjacency, Sampling: dp.Poisson, Method: m, Accountant: string(m), Kind: m.kind(),
-		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root}, Conditions: []closedform.Condition{},
+		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root},
+		Conditions: []closedform.Condition{},
 	}
 	if p.Adjacency == "" {
 		p.Adjacency = dp.AddOrRemove

@@ -47,9 +47,11 @@ func Checks() []Case {
 	convex := []float64{0.05, 0.2, 1}
 	return []Case{
 		{"phishing", experiments.PaperTrainSpec("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
-		{"mushrooms", experiments.PaperTrainSpec("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000, 0.3},
+		{"mushrooms", experiments.PaperTrainSpec("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
+			0.3},
 		{"MNIST, HOG", features("mnist", "hog:4:8"), []float64{0.1, 1}, []float64{1, 2}, []float64{6, 24}, 500, 0.1},
-		{"CIFAR-10, HOG", features("cifar10", "hog:4:9"), []float64{0.3, 3}, []float64{1, 2}, []float64{6, 24}, 500, 0.1},
+		{"CIFAR-10, HOG", features("cifar10", "hog:4:9"), []float64{0.3, 3}, []float64{1, 2}, []float64{6, 24}, 500,
+			0.1},
 		{"MNIST, LeNet", one(train.LeNet, "mnist"), []float64{0.1, 1}, []float64{1}, []float64{12, 48}, 500, 0.025},
 	}
 }
@@ -111,7 +113,8 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o expe
 	var real, short []train.Spec
 	var plain []experiments.UtilitySpec
 	for i, candidate := range all {
-		out[i].Setting, out[i].Prediction, out[i].Proxy = candidate.spec, s.prediction(candidate, spread), candidate.fraction
+		out[i].Setting, out[i].Prediction, out[i].Proxy = candidate.spec, s.prediction(candidate, spread),
+			candidate.fraction
 		real = append(real, candidate.spec)
 		held := s.probeOf(candidate.spec, 0)
 		plain = append(plain, experiments.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
@@ -132,7 +135,8 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o expe
 		return nil, err
 	}
 	for i := range out {
-		out[i].Real, out[i].Short, out[i].Utility = trained[i].Accuracy, shorter[i].Accuracy, lines[i].Points[0].MeanAccuracy
+		out[i].Real, out[i].Short, out[i].Utility = trained[i].Accuracy, shorter[i].Accuracy,
+			lines[i].Points[0].MeanAccuracy
 	}
 	return out, nil
 }
@@ -252,10 +256,10 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 		Title:  "Predicted against real test accuracy, before and after training",
 		XLabel: "test accuracy of one training", YLabel: "predicted by proxies",
 		YMin: 0.2, YMax: 1, Rows: r.rows(),
-		Caption: fmt.Sprintf("Every setting is within its ε, from 0.05 to 3, certified. Proxies: %d matched seeds, judged "+
-			"by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n on held-out "+
-			"rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are medians of "+
-			"|predicted − real|, ranks Spearman's.", seeds, report.Share(coverage), shortPart),
+		Caption: fmt.Sprintf("Every setting is within its ε, from 0.05 to 3, certified. Proxies: %d matched seeds, "+
+			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
+			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors "+
+			"are medians of |predicted − real|, ranks Spearman's.", seeds, report.Share(coverage), shortPart),
 	}
 	for _, s := range r.Scores[:len(r.Scores)-1] {
 		l := plots.Line{Name: s.Case, Scatter: true}
@@ -275,13 +279,15 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 
 // table is every setting, the header first.
 func (r *CheckReport) table() [][]string {
-	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy", "predicted_accuracy",
-		"predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph", "short_run"}}
+	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy",
+		"predicted_accuracy", "predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph",
+		"short_run"}}
 	for _, c := range r.Checked {
 		size, _ := strconv.Atoi(c.Setting.SampleSize)
 		rows = append(rows, []string{c.Case, decimal.Exactly(c.Epsilon), c.Setting.SampleSize,
 			strconv.Itoa(c.Setting.GradComps / max(size, 1)), decimal.Exactly(c.Setting.NoiseMultiplier),
-			report.Number(c.Setting.Clip), report.Number(c.Setting.Eta0), report.Number(c.Proxy), report.Number(c.Accuracy),
+			report.Number(c.Setting.Clip), report.Number(c.Setting.Eta0), report.Number(c.Proxy),
+			report.Number(c.Accuracy),
 			report.Number(c.Low), report.Number(c.High), report.Number(c.Real), strconv.FormatBool(c.Within()),
 			report.Number(c.Utility), report.Number(c.Short)})
 	}

@@ -39,8 +39,9 @@ func (r *Report) picture() plots.Picture {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: accuracy predicted within ε", r.Data, train.ModelTitle(r.Model)),
 		XLabel: "target epsilon of a record", YLabel: "predicted accuracy", YMin: 1,
-		Caption: fmt.Sprintf("δ = %s, %d clients of %d records, %s sampling, %s adjacency, certified by pld. Bands and bars "+
-			"are the stated intervals (%s). The noise multiplier decides the gradients. Below: gradients of all clients. %s.",
+		Caption: fmt.Sprintf("δ = %s, %d clients of %d records, %s sampling, %s adjacency, certified by pld. Bands "+
+			"and bars are the stated intervals (%s). The noise multiplier decides the gradients. Below: gradients of "+
+			"all clients. %s.",
 			decimal.Up(r.Delta, 5), r.Clients, r.Records, r.Sampling, r.Adjacency, report.Share(r.Confidence),
 			r.Probe.Statement),
 	}

@@ -133,8 +133,8 @@ func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 	e.Remedies = append(e.Remedies, "lower the target accuracy to "+decimal.Down(best, 3))
 	for _, p := range points {
 		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
-			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %.4f is predicted", decimal.Exactly(p.Epsilon),
-				p.Accuracy))
+			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %.4f is predicted",
+				decimal.Exactly(p.Epsilon), p.Accuracy))
 			break
 		}
 	}

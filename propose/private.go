@@ -91,7 +91,8 @@ func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error)
 	}
 	l.size = min(l.size, s.records-s.holdout)
 	trial := func(sigma float64) []dp.Event {
-		count := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: s.countSigma(), Rate: 1, Count: 1}
+		count := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: s.countSigma(), Rate: 1,
+			Count: 1}
 		return append(s.rounds(l, sigma, s.records-s.holdout), count)
 	}
 	sigma, err := leastSigma(l.sigma, s.Epsilon*selectionShare, func(sigma float64) (dp.Bound, error) {
@@ -107,8 +108,8 @@ func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error)
 // with so many records.
 func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
 	return []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: l.size, DatasetSize: records,
-		Count: l.rounds * s.copies,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: l.size,
+		DatasetSize: records, Count: l.rounds * s.copies,
 	}}
 }
 
@@ -128,8 +129,8 @@ func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, erro
 	for ok := false; !ok; high *= 2 {
 		var err error
 		if ok, err = fits(high); err != nil && !errors.Is(err, dp.ErrNotCovered) || high > rdp.MaxSigma/2 {
-			return 0, errors.Join(&Infeasible{Reason: fmt.Sprintf("no noise multiplier is within ε = %s with private probes",
-				decimal.Exactly(epsilon)), Remedies: []string{"probe synthetic or public data"}}, err)
+			return 0, errors.Join(&Infeasible{Reason: fmt.Sprintf("no noise multiplier is within ε = %s with private "+
+				"probes", decimal.Exactly(epsilon)), Remedies: []string{"probe synthetic or public data"}}, err)
 		}
 		if ok {
 			break
@@ -203,19 +204,20 @@ func (o Options) Validate(r Request) error {
 	}
 	var errs []error
 	if r.Epsilon == 0 || r.TargetAccuracy != 0 {
-		errs = append(errs, errors.New("propose: private probes need a target epsilon and no target accuracy: a part of "+
-			"that ε pays for them"))
+		errs = append(errs, errors.New("propose: private probes need a target epsilon and no target accuracy: a part "+
+			"of that ε pays for them"))
 	}
 	if o.Trials.Folder != "" {
-		errs = append(errs, errors.New("propose: private probes must not be kept in a folder: only the best is released"))
+		errs = append(errs, errors.New("propose: private probes must not be kept in a folder: only the best is "+
+			"released"))
 	}
 	if data.Partition(r.Base.Partition) != data.Replicate {
-		errs = append(errs, fmt.Errorf("propose: partition = %q with private probes, must be %q: records that are dealt "+
-			"anew for another number of them count as many", r.Base.Partition, data.Replicate))
+		errs = append(errs, fmt.Errorf("propose: partition = %q with private probes, must be %q: records that are "+
+			"dealt anew for another number of them count as many", r.Base.Partition, data.Replicate))
 	}
 	if r.Base.SeedFromOS {
-		errs = append(errs, errors.New("propose: private probes are a simulation with the noise of a seed: the split and "+
-			"the trials of a fresh root cannot be accounted for together yet"))
+		errs = append(errs, errors.New("propose: private probes are a simulation with the noise of a seed: the split "+
+			"and the trials of a fresh root cannot be accounted for together yet"))
 	}
 	return errors.Join(errs...)
 }

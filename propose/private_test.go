@@ -35,7 +35,8 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 			}
 			m := p.Config.Mechanism
 			return []dp.Event{{Sampling: m.Sampling, Adjacency: m.Adjacency, NoiseMultiplier: m.NoiseMultiplier,
-				SampleSize: m.Sizes.At(0), DatasetSize: m.DatasetSize, Count: p.Config.Run().Rounds * p.Config.Clients()}}
+				SampleSize: m.Sizes.At(0), DatasetSize: m.DatasetSize,
+				Count: p.Config.Run().Rounds * p.Config.Clients()}}
 		}
 		count := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: private.CountSigma, Rate: 1,
 			Count: 1}
@@ -45,8 +46,8 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b != private.Together || b.EpsilonUpper > epsilon || b.EpsilonUpper < 0.99*epsilon {
-			t.Errorf("together ε = %v, stated %v, must be just within %v", b.EpsilonUpper, private.Together.EpsilonUpper,
-				epsilon)
+			t.Errorf("together ε = %v, stated %v, must be just within %v", b.EpsilonUpper,
+				private.Together.EpsilonUpper, epsilon)
 		}
 		if alone := private.Alone.EpsilonUpper; alone > epsilon*selectionShare || alone >= b.EpsilonUpper {
 			t.Errorf("ε = %v of the selection alone, must be at most %v", alone, epsilon*selectionShare)

@@ -76,7 +76,8 @@ func (r Request) Validate() error {
 	}
 	for _, rounds := range r.Rounds {
 		if rounds < r.Base.Clients || rounds/max(r.Base.Clients, 1) > dp.MaxRounds {
-			fail("rounds = %d of all clients, must be in [%d, %d] for each of the %d", rounds, 1, dp.MaxRounds, r.Base.Clients)
+			fail("rounds = %d of all clients, must be in [%d, %d] for each of the %d", rounds, 1, dp.MaxRounds,
+				r.Base.Clients)
 		}
 	}
 	if r.Seeds < MinSeeds || r.Seeds > MaxSeeds {

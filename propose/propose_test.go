@@ -113,7 +113,8 @@ func TestCostGrowsWithNoiseAndWithEpsilon(t *testing.T) {
 	for i, p := range points {
 		for _, q := range points[:i] {
 			if p.Epsilon == q.Epsilon && (p.noise > q.noise) != (p.Gradients > q.Gradients) {
-				t.Errorf("at ε = %v %d gradients with noise %v, %d with %v", p.Epsilon, p.Gradients, p.noise, q.Gradients, q.noise)
+				t.Errorf("at ε = %v %d gradients with noise %v, %d with %v", p.Epsilon, p.Gradients, p.noise,
+					q.Gradients, q.noise)
 			}
 			if p.noise == q.noise && (p.Epsilon > q.Epsilon) != (p.Gradients > q.Gradients) {
 				t.Errorf("with noise %v %d gradients at ε = %v, %d at %v", p.noise, p.Gradients, p.Epsilon, q.Gradients,

@@ -85,7 +85,8 @@ func (s *searcher) prediction(c *candidate, spread float64) Prediction {
 func (s *searcher) report(ctx context.Context, epsilon float64, found []*candidate, points []Point) (*Report, error) {
 	d, probed := s.Data.Data(), s.Probe.Data()
 	r := &Report{
-		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy, Delta: s.delta,
+		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy,
+		Delta:     s.delta,
 		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
 		Confidence: coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
 		Probe: Probe{
@@ -140,8 +141,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tgradients\tmessages\ttime\t\n")
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy, p.Low, p.High,
-			upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
+		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy, p.Low,
+			p.High, upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
 			p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
@@ -150,16 +151,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "\nstep size %s: %s; accuracies within %s of each other are ranked by gradients\n", "η₀(1−t/K)",
 		"schedule "+best.Setting.Schedule, report.Number(rankStep))
-	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ by "+
-		"%.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
+	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ "+
+		"by %.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
 	if p := r.Probe.Private; p != nil {
-		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n", r.Probe.HeldOut)
+		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n",
+			r.Probe.HeldOut)
 		fmt.Fprintf(&text, "private selection of %s trials expected: ε ≤ %s; with the training ε ≤ %s per record "+
 			"(certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
 			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
 	} else {
-		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by the "+
-			"test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
+		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by "+
+			"the test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
 	}
 	if len(r.Frontier) > 0 {
 		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")

@@ -94,14 +94,16 @@ func (n Name) String() string {
 // two that look alike, as in other alphabets.
 func (n Name) Validate() error {
 	if n.Root == "" {
-		return errors.New("rng: the name of the root is empty, must say which root the noise is from, such as \"seed:1\"")
+		return errors.New("rng: the name of the root is empty, must say which root the noise is from, such as " +
+			"\"seed:1\"")
 	}
 	if len(n.Root) > maxRootName {
 		return fmt.Errorf("rng: the name of the root has %d bytes, must have at most %d", len(n.Root), maxRootName)
 	}
 	if strings.ContainsFunc(n.Root, func(c rune) bool { return c < ' ' || c > '~' }) ||
 		strings.TrimSpace(n.Root) != n.Root {
-		return fmt.Errorf("rng: the name of the root = %+q, must be of printable ASCII, without blanks around it", n.Root)
+		return fmt.Errorf("rng: the name of the root = %+q, must be of printable ASCII, without blanks around it",
+			n.Root)
 	}
 	if lower := strings.ToLower(n.Root); strings.HasPrefix(lower, secretPrefix) && lower != n.Root {
 		return fmt.Errorf("rng: the name of the root = %q, must be in small letters, as %q", n.Root, lower)

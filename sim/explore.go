@@ -64,7 +64,8 @@ func (e Exploration) validate() error {
 		most = maxHeavyTally
 	}
 	if e.Rounds < 1 || e.Rounds > most/max(e.Clients, 1) {
-		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds, most))
+		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
+			most))
 	}
 	f := e.Faults
 	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 ||

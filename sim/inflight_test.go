@@ -44,6 +44,7 @@ func TestUpdatesInFlightAreHeldAgainstTheNoise(t *testing.T) {
 		}
 	}
 	if states < 20 || refused != states {
-		t.Errorf("of %d states with updates on their way %d are refused under %d times the noise", states, refused, times)
+		t.Errorf("of %d states with updates on their way %d are refused under %d times the noise", states, refused,
+			times)
 	}
 }

@@ -39,7 +39,8 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(server.Model(), v) {
-			t.Fatalf("after the update of client %d, round %d the model is %v, want %v", client, round, server.Model(), v)
+			t.Fatalf("after the update of client %d, round %d the model is %v, want %v", client, round, server.Model(),
+				v)
 		}
 	}
 }

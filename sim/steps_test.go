@@ -79,7 +79,8 @@ func TestSchedulesThatEndHaveNoBeta(t *testing.T) {
 		}
 	}
 	if err := (StepSize{Eta0: 1, Decay: "step"}).Validate(); err == nil ||
-		!strings.Contains(err.Error(), `schedule = "step", must be one of ["linear" "sqrt" "constant" "zero" "cosine"]`) {
+		!strings.Contains(err.Error(),
+			`schedule = "step", must be one of ["linear" "sqrt" "constant" "zero" "cosine"]`) {
 		t.Errorf("an unknown schedule: error %v", err)
 	}
 }

@@ -104,7 +104,8 @@ func TestBothModelsAreReported(t *testing.T) {
 		with.TestAccuracy != without.TestAccuracy || a.Broadcasts != 25 || a.Loss == nil || a.Rule != "tail:0.5" {
 		t.Errorf("averaged %+v, last %s, without %s", a, with.ParamsSHA256, without.ParamsSHA256)
 	}
-	for _, want := range []string{`"averaged":{"rule":"tail:0.5","broadcasts":25,"test_accuracy":`, "costs no privacy"} {
+	for _, want := range []string{`"averaged":{"rule":"tail:0.5","broadcasts":25,"test_accuracy":`,
+		"costs no privacy"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("JSON lacks %s", want)
 		}
@@ -118,11 +119,12 @@ func TestBothModelsAreReported(t *testing.T) {
 }
 
 func TestAveragesThatCannotBe(t *testing.T) {
-	for _, text := range []string{"ema", "ema:", "ema:0", "ema:1", "ema:NaN", "tail:0", "tail:1.5", "tail:-1", "mean:0.5",
-		"0.9", "ema:0.9,", "None"} {
+	for _, text := range []string{"ema", "ema:", "ema:0", "ema:1", "ema:NaN", "tail:0", "tail:1.5", "tail:-1",
+		"mean:0.5", "0.9", "ema:0.9,", "None"} {
 		s := smallSpec()
 		s.Average = text
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "average = \""+text+"\", must be none, ema:D") {
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "average = \""+text+"\", must be none, "+
+			"ema:D") {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}

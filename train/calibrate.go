@@ -77,8 +77,8 @@ func (p *Prepared) keepsTarget(ctx context.Context) error {
 		return err
 	}
 	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
-		return fmt.Errorf("train: sigma = %v costs a record up to ε = %s here, must be at most the target %v: calibrate "+
-			"it for this data, or name no target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
+		return fmt.Errorf("train: sigma = %v costs a record up to ε = %s here, must be at most the target %v: "+
+			"calibrate it for this data, or name no target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
 			p.Spec.TargetEpsilon)
 	}
 	return nil

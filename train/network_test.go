@@ -164,7 +164,8 @@ func TestForecastOnOneProcessor(t *testing.T) {
 // A part of no bytes is left out of the text, and those behind it are not.
 func TestForecastTextListsTheMemory(t *testing.T) {
 	f := Forecast{Memory: []sim.Part{
-		{What: "models", Count: 3, Bytes: 3 << 20}, {What: "broadcasts", Count: 2}, {What: "data", Count: 1, Bytes: 5 << 20},
+		{What: "models", Count: 3, Bytes: 3 << 20}, {What: "broadcasts", Count: 2}, {What: "data", Count: 1,
+			Bytes: 5 << 20},
 	}}
 	var text strings.Builder
 	if err := f.WriteText(&text); err != nil {

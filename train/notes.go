@@ -19,8 +19,8 @@ func (s Spec) Notes() []string {
 			"T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
 	if s.Average != "" && s.Average != noAverage {
-		notes = append(notes, "the averaged model is computed from what is broadcast, and costs no privacy; which of the "+
-			"two is better is seen on rows that (ε, δ) does not cover")
+		notes = append(notes, "the averaged model is computed from what is broadcast, and costs no privacy; which of "+
+			"the two is better is seen on rows that (ε, δ) does not cover")
 	}
 	if s.TargetEpsilon != 0 {
 		notes = append(notes, fmt.Sprintf("σ is the least with which ε of a record, certified, is at most %v",

@@ -217,8 +217,10 @@ func TestRunIsWithinThePlan(t *testing.T) {
 		}{
 			{"closed form per client", before.PerClient.EpsilonUpper, released.PerClient.EpsilonUpper},
 			{"closed form per record", before.PerRecord.EpsilonUpper, released.PerRecord.EpsilonUpper},
-			{"certified per client", before.Certified.PerClient.EpsilonUpper, released.Certified.PerClient.EpsilonUpper},
-			{"certified per record", before.Certified.PerRecord.EpsilonUpper, released.Certified.PerRecord.EpsilonUpper},
+			{"certified per client", before.Certified.PerClient.EpsilonUpper,
+				released.Certified.PerClient.EpsilonUpper},
+			{"certified per record", before.Certified.PerRecord.EpsilonUpper,
+				released.Certified.PerRecord.EpsilonUpper},
 		} {
 			if c.planned == nil {
 				continue

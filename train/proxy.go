@@ -57,8 +57,8 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	for i := range run.Rounds {
 		size := sizes.At(i)
 		if size < 1 {
-			return Spec{}, fmt.Errorf("train: proxy: part = %v of the %d records sampled in round %d, must be at least "+
-				"half a record", f, in.sizes.At(i), i)
+			return Spec{}, fmt.Errorf("train: proxy: part = %v of the %d records sampled in round %d, must be at "+
+				"least half a record", f, in.sizes.At(i), i)
 		}
 		computed += size
 	}

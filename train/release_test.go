@@ -153,8 +153,8 @@ func TestReleasedOfARecord(t *testing.T) {
 		}
 		want := r.Privacy.Certified.PerRecord
 		if *got.EpsilonUpper < *want.EpsilonUpper*(1-1e-9) || got.Rounds != want.Rounds {
-			t.Errorf("%s: the release costs %v in %d rounds, claimed are %v in %d", partition, *got.EpsilonUpper, got.Rounds,
-				*want.EpsilonUpper, want.Rounds)
+			t.Errorf("%s: the release costs %v in %d rounds, claimed are %v in %d", partition, *got.EpsilonUpper,
+				got.Rounds, *want.EpsilonUpper, want.Rounds)
 		}
 	}
 }

@@ -146,8 +146,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		return err
 	}
 	if a := r.Averaged; a != nil {
-		if _, err := fmt.Fprintf(w, "averaged        %.4f by %s, of %d broadcasts; sha256 %s, norm %.4g\n", a.TestAccuracy,
-			a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
+		if _, err := fmt.Fprintf(w, "averaged        %.4f by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
+			a.TestAccuracy, a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
 			return err
 		}
 		if err := a.Judgement.writeText(w); err != nil {

@@ -118,7 +118,8 @@ func TestFolds(t *testing.T) {
 			t.Fatalf("fold %d: %d rows held out, %d left, error %v", fold, held.Len(), rest.Len(), err)
 		}
 		if held.Rows[0] > whole.Rows[folds] || held.Rows[spec.Holdout-1] < whole.Rows[whole.Len()*9/10] {
-			t.Errorf("fold %d is not spread over the rows: from %d to %d", fold, held.Rows[0], held.Rows[spec.Holdout-1])
+			t.Errorf("fold %d is not spread over the rows: from %d to %d", fold, held.Rows[0],
+				held.Rows[spec.Holdout-1])
 		}
 		for _, row := range held.Rows {
 			if seen[row] || slices.Contains(rest.Rows, row) {

@@ -83,7 +83,7 @@ type Spec struct {
 
 	Delta      float64 `json:"delta"`             // δ of every statement, in (0, 1); 0: 1/N_c
 	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
-	Fold       int     `json:"fold,omitempty"`    // from 1 on: the rows held out are spread evenly, for each fold others
+	Fold       int     `json:"fold,omitempty"`    // from 1 on: the rows held out are spread evenly, others each
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
 	// Run is the number of the release among those of the seed. Every run has samples,
@@ -246,8 +246,8 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
 	}
 	if s.Fold < 0 || s.Fold > 0 && s.Holdout == 0 {
-		errs = append(errs, fmt.Errorf("train: fold = %d with holdout = %d, must be at least 0, and 0 where no rows are "+
-			"held out", s.Fold, s.Holdout))
+		errs = append(errs, fmt.Errorf("train: fold = %d with holdout = %d, must be at least 0, and 0 where no rows "+
+			"are held out", s.Fold, s.Holdout))
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
@@ -334,8 +334,8 @@ func holdOut(train data.Subset, n, fold int) (rest, held data.Subset, err error)
 	}
 	every := train.Len() / n
 	if fold > every {
-		return rest, held, fmt.Errorf("train: fold = %d, must be at most %d: so many times %d rows are in %d", fold, every, n,
-			train.Len())
+		return rest, held, fmt.Errorf("train: fold = %d, must be at most %d: so many times %d rows are in %d", fold,
+			every, n, train.Len())
 	}
 	rest, held = data.Subset{Data: train.Data}, data.Subset{Data: train.Data}
 	for place, row := range train.Rows {

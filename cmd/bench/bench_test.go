@@ -206,9 +206,9 @@ func TestLooseness(t *testing.T) {
 func TestMediansOfBenchmarks(t *testing.T) {
 	m, err := medians(strings.NewReader(`goos: linux
 pkg: proactivedp/models/lenet
-BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        51.90 GFLOP/s	     22927 samples/s	       3 B/op
-BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        53.90 GFLOP/s	     22929 samples/s	       3 B/op
-BenchmarkDPStep/batch=26   	     716	   1134054 ns/op	        52.00 GFLOP/s	     20000 samples/s	       3 B/op
+BenchmarkDPStep/batch=26 	 716 	 1134054 ns/op	 51.90 GFLOP/s	 22927 samples/s	 3 B/op
+BenchmarkDPStep/batch=26 	 716 	 1134054 ns/op	 53.90 GFLOP/s	 22929 samples/s	 3 B/op
+BenchmarkDPStep/batch=26 	 716 	 1134054 ns/op	 52.00 GFLOP/s	 20000 samples/s	 3 B/op
 BenchmarkGaussian/n=69     	     716	    128.8 ns/op	         1.867 ns/float
 PASS
 `))

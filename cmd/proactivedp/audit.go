@@ -124,8 +124,8 @@ func survey(cmd *cobra.Command, dir string, o audit.Options, audits int) error {
 		return usage(fmt.Errorf("audit: --audits = %d, must be at least 1", audits))
 	}
 	err := audit.Survey(cmd.Context(), dir, o, audits, func(p audit.Power) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault, p.Size,
-			p.Runner, p.Found, p.Audits, p.Runs)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,
+			p.Size, p.Runner, p.Found, p.Audits, p.Runs)
 	})
 	if err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", dir)

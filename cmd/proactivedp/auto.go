@@ -35,8 +35,8 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 		"--epsilon, --delta and --target-accuracy")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
 		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
-	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command goes on "+
-		"from there, and another task on the same data draws on the same budget")
+	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
+		"goes on from there, and another task on the same data draws on the same budget")
 	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own (the data themselves, which "+
 		"must be public then) or synthetic (default: own for a named benchmark, synthetic for a file)")
 	f.out.add(cmd)

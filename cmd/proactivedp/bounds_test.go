@@ -19,10 +19,9 @@ type bounds struct{ upper, lower, others []float64 }
 // would not do.
 var (
 	upperKeys = map[string]bool{
-		"epsilon": true, "epsilon_upper": true, "delta": true, "delta_upper": true, "gamma": true, "gamma_printed": true,
-		"theta": true,
-		"sigma": true, "closed_form": true, "add_or_remove": true, "replace_one": true, "t_min_real": true,
-		"closed_form_epsilon": true,
+		"epsilon": true, "epsilon_upper": true, "delta": true, "delta_upper": true, "gamma": true,
+		"gamma_printed": true, "theta": true, "sigma": true, "closed_form": true, "add_or_remove": true,
+		"replace_one": true, "t_min_real": true, "closed_form_epsilon": true,
 	}
 	lowerKeys = map[string]bool{
 		"epsilon_lower": true, "delta_lower": true, "epsilon_lower_bound": true, "s_max_real": true,

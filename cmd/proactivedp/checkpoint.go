@@ -26,7 +26,8 @@ type keepFlags struct {
 func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
-	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by time)")
+	countVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by "+
+		"time)")
 	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, "+
 		"of 16 to 4096 bytes: a change by anybody without it is seen")
 	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run "+

@@ -192,7 +192,8 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 	case s.Split != train.RecordSplit:
 		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
 	case dp.Sampling(s.Sampling) == dp.FixedSize:
-		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other side")
+		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other "+
+			"side")
 	}
 	if data.Partition(s.Partition).Disjoint() {
 		what = append(what, "which client holds a row, as rows are dealt anew for another number of them")

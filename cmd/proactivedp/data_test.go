@@ -46,7 +46,8 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 				t.Errorf("%s: %q, says %q: %v, want %v", tt.name, got, what, !wanted, wanted)
 			}
 		}
-		if (got == "") != (len(tt.want) == 0) || len(tt.want) > 0 && !strings.HasPrefix(got, "NOT covered by (ε, δ): ") {
+		if (got == "") != (len(tt.want) == 0) || len(tt.want) > 0 && !strings.HasPrefix(got,
+			"NOT covered by (ε, δ): ") {
 			t.Errorf("%s: %q", tt.name, got)
 		}
 	}

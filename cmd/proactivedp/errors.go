@@ -29,8 +29,10 @@ func usage(err error) error {
 // developer where an error is from, and a user of the program nothing.
 var packages = []string{
 	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
-	"course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg", "memory",
-	"mnist", "models", "nn", "oracle", "papertables", "plan", "picture", "pld", "plots", "propose", "rdp", "report", "rng",
+	"course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg",
+	"memory",
+	"mnist", "models", "nn", "oracle", "papertables", "plan", "picture", "pld", "plots", "propose", "rdp", "report",
+	"rng",
 	"root", "sim", "softmax", "synth", "tradeoff", "train", "unpack",
 }
 

@@ -58,16 +58,18 @@ func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.
 		errs = append(errs, err)
 		for j, before := range lists {
 			if _, err := dp.Compose(before, h.Events); err != nil {
-				errs = append(errs, fmt.Errorf("%s and %s: %w (train --run N takes another run)", f.paths[j], path, err))
+				errs = append(errs, fmt.Errorf("%s and %s: %w (train --run N takes another run)", f.paths[j], path,
+					err))
 			}
 			if names, _ := dp.Names(before); len(names) == 0 && len(before) > 0 && slices.Equal(before, h.Events) &&
 				!f.independent {
-				errs = append(errs, fmt.Errorf("%s and %s: the same rounds, which name no run: one release counts once, and "+
-					"two must have noise of their own, which --independent says", f.paths[j], path))
+				errs = append(errs, fmt.Errorf("%s and %s: the same rounds, which name no run: one release counts "+
+					"once, and two must have noise of their own, which --independent says", f.paths[j], path))
 			}
 		}
 		if all.Filter != nil && h.Filter != nil {
-			errs = append(errs, fmt.Errorf("%s: a filter is recorded in a file before, and all rounds go through one", path))
+			errs = append(errs, fmt.Errorf("%s: a filter is recorded in a file before, and all rounds go through one",
+				path))
 		}
 		if h.Filter != nil {
 			all.Filter, all.Late = h.Filter, h.Late || i > 0 // what a file before it has was released before

@@ -81,8 +81,8 @@ func TestListedCommandsKeepKeysAndBounds(t *testing.T) {
 	}
 	t.Logf("%d commands with %d keys, %d texts with %d bounds", commands, keys, texts, numbers)
 	if commands < 30 || keys < 1880 || texts < 25 || numbers < 200 {
-		t.Errorf("%d commands with %d keys and %d texts with %d bounds were looked at, want at least 30, 1,880, 25 and 200",
-			commands, keys, texts, numbers)
+		t.Errorf("%d commands with %d keys and %d texts with %d bounds were looked at, want at least 30, 1,880, 25 "+
+			"and 200", commands, keys, texts, numbers)
 	}
 }
 

@@ -98,8 +98,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&f.req.Sigma, "sigma", 0,
 		fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default "+
 			"%g, unless --epsilon is given)", defaultSigma))
-	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for all "+
-		"rounds (default that of the filter in the file)")
+	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
+		"all rounds (default that of the filter in the file)")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
 	fs.StringVar(&f.method, "method", string(plan.ClosedForm),
@@ -186,8 +186,8 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, error) {
 	h, err := p.History(ctx, cmp.Or(f.legs.budget, p.Epsilon), f.legs.orders...)
 	if short, ok := errors.AsType[*plan.BudgetError](err); ok && f.legs.budget == 0 {
-		return h, usage(fmt.Errorf("--budget is missing: the plan costs ε = %s by %s, but the filter of --record, which "+
-			"holds whatever the next legs are chosen by, needs ε = %s for it: give --budget %s or more",
+		return h, usage(fmt.Errorf("--budget is missing: the plan costs ε = %s by %s, but the filter of --record, "+
+			"which holds whatever the next legs are chosen by, needs ε = %s for it: give --budget %s or more",
 			shownUp(short.Budget), p.Method, shownUp(short.Needs), shownUp(short.Needs)))
 	}
 	return h, err

@@ -24,8 +24,8 @@ type planFileFlags struct {
 // add gives cmd the flags.
 func (p *planFileFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, as propose --json or plan --json wrote it; other "+
-		"flags override it, but for what decides its privacy")
+	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, as propose --json or plan --json wrote it; "+
+		"other flags override it, but for what decides its privacy")
 	countVar(f, &p.choose, "choose", 0, "which of the proposals in --plan, by rank, at least 1 (default 1)")
 }
 

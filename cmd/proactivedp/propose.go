@@ -230,8 +230,8 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	case asked == "", asked == dataset:
 		return dataset, propose.Own, nil
 	case asked == probeOwn && ownFile(dataset):
-		return "", "", errors.New("--probe = own: proxies are nearly without noise and would give away the records of " +
-			"the file; must be synthetic or the name of a public data set")
+		return "", "", errors.New("--probe = own: proxies are nearly without noise and would give away the records " +
+			"of the file; must be synthetic or the name of a public data set")
 	case asked == probeOwn:
 		return dataset, propose.Own, nil
 	case asked == probeSynthetic && !ownFile(dataset):

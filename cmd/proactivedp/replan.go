@@ -116,8 +116,8 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 		return err
 	}
 	if _, unnamed := dp.Names(h.Events); unnamed {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train each "+
-			"leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train "+
+			"each leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
-		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late, FixedBeforehand: f.legs.fixed,
-		Root: f.req.Root, Notes: past.Notes,
+		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late,
+		FixedBeforehand: f.legs.fixed, Root: f.req.Root, Notes: past.Notes,
 	}
 	if cmd.Flags().Changed("n") {
 		r.N = f.req.N

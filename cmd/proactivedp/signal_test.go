@@ -24,7 +24,8 @@ func TestFirstSignalDuringACheckpoint(t *testing.T) {
 	if err := os.WriteFile(rows, []byte(wide), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	begin := strings.Fields("train --checkpoint-every 1 --grad-computations 100000 --sample-size 1 --delta 1e-3 --data " +
+	begin := strings.Fields("train --checkpoint-every 1 --grad-computations 100000 --sample-size 1 --delta 1e-3 " +
+		"--data " +
 		rows + " --checkpoint " + kept)
 	before := 0
 	for try := range 4 {

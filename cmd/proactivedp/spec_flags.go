@@ -64,8 +64,8 @@ var specFlags = []specFlag{
 	{"momentum", settingFlags, func(s *train.Spec) any { return &s.Momentum },
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
 	{"average", endFlags, func(s *train.Spec) any { return &s.Average },
-		"averaged model beside the last one: ema:D (exponential moving average of the broadcasts, D in (0, 1)), tail:F " +
-			"(mean of those of the last part F of the rounds, F in (0, 1]) or none"},
+		"averaged model beside the last one: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
+			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
 	{"delay", settingFlags, func(s *train.Spec) any { return &s.Delay },
 		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
@@ -102,7 +102,8 @@ var specFlags = []specFlag{
 	{"features", settingFlags, func(s *train.Spec) any { return &featuresFlag{&s.Features, &s.FeatureMap} },
 		"number of features D of the data, in [1, 2147483646], beyond which an index of a LIBSVM file is an error " +
 			"(default: the largest index, which (ε, δ) does not cover); or hog:CELL:BINS, histograms of oriented " +
-			"gradients in the place of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, 64]"},
+			"gradients in the place of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, " +
+			"64]"},
 	{"input-scale", settingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"split", settingFlags, func(s *train.Spec) any { return &s.Split },
@@ -111,8 +112,8 @@ var specFlags = []specFlag{
 	{"delta", noiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
 	{"epsilon", runFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
-		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps it, in " +
-			"the place of --sigma; in [1e-8, 1e4]"},
+		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps " +
+			"it, in the place of --sigma; in [1e-8, 1e4]"},
 	{"holdout", settingFlags, func(s *train.Spec) any { return &s.Holdout },
 		"keep this many training rows, the last ones, from training and judge by them, not by " +
 			"the test set; at least 1"},
@@ -123,8 +124,8 @@ var specFlags = []specFlag{
 	{"seed-from-os", runFlags, func(s *train.Spec) any { return &s.SeedFromOS },
 		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
 	{"run", runFlags, func(s *train.Spec) any { return &s.Run },
-		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two that " +
-			"are composed need two numbers"},
+		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two " +
+			"that are composed need two numbers"},
 }
 
 // trainFlags is the flags of a training run. Those not given have the paper's

@@ -64,7 +64,8 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
   proactivedp train --resume run.checkpoint`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path, keep.resume))); err != nil {
+			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path,
+				keep.resume))); err != nil {
 				return err
 			}
 			if keep.resume != "" {

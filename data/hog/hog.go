@@ -68,8 +68,8 @@ func Parse(text string) (Map, error) {
 	}{{"cell", cell, &m.Cell, MaxCell}, {"bins", bins, &m.Bins, MaxBins}} {
 		n, err := strconv.Atoi(part.text)
 		if err != nil || n < 1 || n > part.most || strconv.Itoa(n) != part.text {
-			errs = append(errs, fmt.Errorf("hog: %s = %q in features = %q, must be a whole number in [1, %d]", part.what,
-				part.text, text, part.most))
+			errs = append(errs, fmt.Errorf("hog: %s = %q in features = %q, must be a whole number in [1, %d]",
+				part.what, part.text, text, part.most))
 		}
 		*part.to = n
 	}

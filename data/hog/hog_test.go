@@ -63,7 +63,8 @@ func TestARampHasOneDirection(t *testing.T) {
 					t.Errorf("ramp %d: feature %d of cell %d is %v", direction, i%8, cell, v)
 				}
 				if math.Abs(float64(v-first[i])) > 1e-3 { // parts are whole
-					t.Errorf("ramp %d, contrast %d: feature %d is %v, at contrast 1 %v", direction, contrast, i, v, first[i])
+					t.Errorf("ramp %d, contrast %d: feature %d is %v, at contrast 1 %v", direction, contrast, i, v,
+						first[i])
 				}
 			}
 			if row[5*8+direction] != row[6*8+direction] {

@@ -27,7 +27,8 @@ func TestLedgersOfOneRunAreRefused(t *testing.T) {
 	two, seed := same(ledger(m, 30), 2), rng.Name{Root: "seed:1"}
 	run0, run1 := fromRoot(seed, two), fromRoot(rng.Name{Root: "seed:1", Run: 1}, two)
 	for _, shared := range []bool{false, true} {
-		if p, err := OfLedgers(t.Context(), pld.Accountant{}, slices.Concat(run0, run0), shared, 1e-5); p != (Privacy{}) ||
+		if p, err := OfLedgers(t.Context(), pld.Accountant{}, slices.Concat(run0, run0), shared,
+			1e-5); p != (Privacy{}) ||
 			!errors.Is(err, dp.ErrSharedNoise) {
 			t.Errorf("shared data %v: %+v, %v", shared, p, err)
 		}
@@ -93,12 +94,13 @@ func TestStatementsSayWhoseNoise(t *testing.T) {
 		want, not []string
 	}{
 		{nil, []string{assumed}, []string{simulated}},
-		{[]dp.Event{event(1, 100, 5, 3)}, []string{"noise of all rounds is independent " + assumed}, []string{simulated}},
+		{[]dp.Event{event(1, 100, 5, 3)}, []string{"noise of all rounds is independent " + assumed},
+			[]string{simulated}},
 		{[]dp.Event{from("seed:1", 0), from("seed:1", 3)}, []string{"from seed 1, run 0; seed 1, run 3.", simulated},
 			[]string{assumed}},
 		{[]dp.Event{from("secret:a", 0)}, []string{"from secret:a, run 0."}, []string{assumed, simulated}},
-		{[]dp.Event{from("secret:a", 0), event(1, 100, 5, 3)}, []string{"from secret:a, run 0; that of the rounds that " +
-			"name no root " + assumed}, []string{simulated}},
+		{[]dp.Event{from("secret:a", 0), event(1, 100, 5, 3)}, []string{"from secret:a, run 0; that of the rounds " +
+			"that name no root " + assumed}, []string{simulated}},
 		{[]dp.Event{from("a", 0), from("b", 0), from("c", 0), from("d", 0), from("seed:2", 0)},
 			[]string{"from a, run 0; b, run 0; c, run 0; and 2 more.", simulated}, []string{assumed}},
 	} {

@@ -227,7 +227,8 @@ func TestInvalidIsNoClaim(t *testing.T) {
 			delta float64
 		}{"noise multiplier = -1": {negative, 1e-5}, "delta = 2": {good, 2}, "delta = 0": {good, 0}} {
 			c, err := Of(t.Context(), acc, []dp.Event{ask.event}, ask.delta)
-			if c != (Claim{}) || err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
+			if c != (Claim{}) || err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(),
+				want) {
 				t.Errorf("%s, %s: %+v, %v", acc.Name(), want, c, err)
 			}
 		}

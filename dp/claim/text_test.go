@@ -113,13 +113,15 @@ func TestAdaptiveStatement(t *testing.T) {
 		want     []string
 	}{
 		{[]float64{12.5}, true, []string{"at order α = 12.5, and", "are those recorded before the first release"}},
-		{[]float64{12.5}, false, []string{"are assumed to have been fixed before the first release: there is no record"}},
+		{[]float64{12.5}, false, []string{"are assumed to have been fixed before the first release: there is no " +
+			"record"}},
 		{[]float64{12.5, 31}, true, []string{"at 2 orders α = 12.5, 31, each with its share of δ"}},
 	} {
 		text := AdaptiveStatement(PerRecord, b, tt.orders, tt.recorded, e)
 		for _, want := range append(tt.want, "all clients that hold it", "500 rounds with sample rate q = 0.01",
-			"ε ≤ 0.30001 at δ = 1e-05 (an upper bound, by the rdp-filter accountant), under add-or-remove adjacency with "+
-				"Poisson sampling. Rates, noise, C and when to stop may have been chosen by what was released before",
+			"ε ≤ 0.30001 at δ = 1e-05 (an upper bound, by the rdp-filter accountant), under add-or-remove adjacency "+
+				"with Poisson sampling. Rates, noise, C and when to stop may have been chosen by what was released "+
+				"before",
 			"however little of it is spent", "Choices made by looking at the data are not included.") {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in %s", want, text)

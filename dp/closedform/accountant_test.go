@@ -413,15 +413,16 @@ func TestSmallerSamplesCostNoMore(t *testing.T) {
 			continue
 		}
 		if less, ok := cost(event(n, some, 3*count, sigma)); !ok || less > most*(1+1e-6) {
-			t.Fatalf("N = %d, σ = %v, T = %d, δ = %v: s = %d costs %v (%v), s = %d costs %v", n, sigma, 3*count, delta, some,
-				less, ok, largest, most)
+			t.Fatalf("N = %d, σ = %v, T = %d, δ = %v: s = %d costs %v (%v), s = %d costs %v", n, sigma, 3*count, delta,
+				some, less, ok, largest, most)
 		}
-		events := []dp.Event{event(n, largest, count, sigma), event(n, some, count, sigma), event(n, other, count, sigma)}
+		events := []dp.Event{event(n, largest, count, sigma), event(n, some, count, sigma),
+			event(n, other, count, sigma)}
 		mixed, ok := cost(events...)
 		varied++
 		if !ok || mixed > most*(1+1e-6) {
-			t.Fatalf("N = %d, σ = %v, δ = %v: %v costs %v (%v), all of the largest size %v", n, sigma, delta, events, mixed,
-				ok, most)
+			t.Fatalf("N = %d, σ = %v, δ = %v: %v costs %v (%v), all of the largest size %v", n, sigma, delta, events,
+				mixed, ok, most)
 		}
 		alone := must[Setting](t)(settingOf(events, askedDelta(delta)))
 		alone.Delta = delta
@@ -430,7 +431,8 @@ func TestSmallerSamplesCostNoMore(t *testing.T) {
 		}
 		d, err := Accountant{}.Delta(t.Context(), events, mixed)
 		if err != nil || d.DeltaUpper > delta*(1+1e-5) {
-			t.Fatalf("N = %d, σ = %v: ε = %v at δ = %v, and back δ = %v (%v)", n, sigma, mixed, delta, d.DeltaUpper, err)
+			t.Fatalf("N = %d, σ = %v: ε = %v at δ = %v, and back δ = %v (%v)", n, sigma, mixed, delta, d.DeltaUpper,
+				err)
 		}
 	}
 	if varied < 500 || kinder < 50 {

@@ -142,7 +142,8 @@ func TestFilterHoldsWhateverIsChosen(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	refused, stopped, smaller, spent := 0, 0, 0, 0
 	for i := range 1000 {
-		kind := kinds[max(0, i%5-2)] // three of five are of the pair whose loss is drawn, the others have it as a signal
+		// Three of five are of the pair whose loss is drawn, the others have it as a signal.
+		kind := kinds[max(0, i%5-2)]
 		eps, delta := logUniform(r, 0.2, 8), logUniform(r, 1e-8, 0.05)
 		first, err := PlannedOrder(t.Context(), eps, delta, []dp.Event{event(0.05, 3, 1)})
 		if err != nil {
@@ -208,7 +209,8 @@ func TestFilterHoldsWhateverIsChosen(t *testing.T) {
 		}
 		guarantee := f.Guarantee()
 		if want := (dp.Bound{Epsilon: eps, EpsilonUpper: eps, DeltaLower: delta, Delta: delta, DeltaUpper: delta,
-			Kind: dp.Upper, Accountant: "rdp-filter", Adjacency: kind.adjacency, Sampling: kind.sampling}); guarantee != want {
+			Kind: dp.Upper, Accountant: "rdp-filter", Adjacency: kind.adjacency,
+			Sampling: kind.sampling}); guarantee != want {
 			t.Errorf("%+v, want %+v", guarantee, want)
 		}
 	}
@@ -474,12 +476,14 @@ func TestFilterRefusesSharedNoise(t *testing.T) {
 		events []dp.Event
 		shared bool
 	}{
-		{of(0, 2), false}, {of(0, 2), false}, {of(0, 3), true}, {of(1, 3), false}, {append(of(2, 3), of(2, 2)...), true},
+		{of(0, 2), false}, {of(0, 2), false}, {of(0, 3), true}, {of(1, 3), false}, {append(of(2, 3), of(2, 2)...),
+			true},
 		{[]dp.Event{event(0.01, 2, 5), event(0.01, 3, 5)}, false},
 	} {
 		before := f.Used()
 		err := f.Spend(t.Context(), tt.events)
-		if errors.Is(err, dp.ErrSharedNoise) != tt.shared || tt.shared == (err == nil) || tt.shared != (f.Used() == before) {
+		if errors.Is(err, dp.ErrSharedNoise) != tt.shared || tt.shared == (err == nil) ||
+			tt.shared != (f.Used() == before) {
 			t.Errorf("%+v: %v", tt.events, err)
 		}
 	}

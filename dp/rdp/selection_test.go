@@ -126,8 +126,8 @@ func TestSelectionBoundsExactDivergences(t *testing.T) {
 				got := max(renyi(bp, bq, alpha), renyi(bq, bp, alpha))
 				bound := tau(alpha) + always + over/(alpha-1)
 				if got > bound*(1+1e-9)+1e-12 {
-					t.Fatalf("%+v, order %v: divergence %v of the best, bound %v, of trials with %v and %v", s, alpha, got,
-						bound, p, q)
+					t.Fatalf("%+v, order %v: divergence %v of the best, bound %v, of trials with %v and %v", s, alpha,
+						got, bound, p, q)
 				}
 				if got > 1e-3 {
 					nearest = max(nearest, got/bound)
@@ -201,8 +201,8 @@ func TestSelectionCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b.EpsilonUpper <= last || with.EpsilonUpper <= b.EpsilonUpper || b.Kind != dp.Upper {
-			t.Errorf("γ = %v: ε = %v, with a training after it %v, before it was %v", gamma, b.EpsilonUpper, with.EpsilonUpper,
-				last)
+			t.Errorf("γ = %v: ε = %v, with a training after it %v, before it was %v", gamma, b.EpsilonUpper,
+				with.EpsilonUpper, last)
 		}
 		last = b.EpsilonUpper
 	}

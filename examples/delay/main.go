@@ -45,7 +45,8 @@ func run(ctx context.Context, w io.Writer, figure string) error {
 	if err != nil {
 		return err
 	}
-	machine := clock.Duration{Kind: clock.Own, Own: pauses{Usual: time.Millisecond, Pause: 10 * time.Millisecond, P: 0.1}}
+	paused := pauses{Usual: time.Millisecond, Pause: 10 * time.Millisecond, P: 0.1}
+	machine := clock.Duration{Kind: clock.Own, Own: paused}
 	message := clock.Duration{Kind: clock.Exponential, Mean: 5 * time.Millisecond}
 
 	fmt.Fprintf(w, "%d clients, data drawn as a stand-in for phishing\n", clients)

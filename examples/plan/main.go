@@ -39,7 +39,8 @@ func run(ctx context.Context, w io.Writer) error {
 	tight := p.Tight.AddOrRemove
 	fmt.Fprintf(w, "%s: the same run costs ε in [%.4f, %.4f]\n",
 		p.Tight.Accountant, tight.Run.EpsilonLower, tight.Run.EpsilonUpper)
-	fmt.Fprintf(w, "%s: with that noise, up to %d records a round\n", p.Tight.Accountant, tight.LargestSample.SampleSize)
+	fmt.Fprintf(w, "%s: with that noise, up to %d records a round\n", p.Tight.Accountant,
+		tight.LargestSample.SampleSize)
 	fmt.Fprintf(w, "%s: with these rounds, noise down to %.4f\n", p.Tight.Accountant, tight.LeastNoise.Sigma)
 	return nil
 }

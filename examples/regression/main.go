@@ -78,8 +78,8 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	scratch := model.NewScratch()
-	fmt.Fprintf(w, "%d updates; half the mean squared error is %.2f, %.0f %% of the ratings are right\n", result.Updates,
-		model.Loss(result.Params, test.All(), scratch),
+	fmt.Fprintf(w, "%d updates; half the mean squared error is %.2f, %.0f %% of the ratings are right\n",
+		result.Updates, model.Loss(result.Params, test.All(), scratch),
 		100*models.Accuracy(model, result.Params, test.All(), scratch, make([]int32, test.Len())))
 
 	privacy, err := claim.OfLedgers(ctx, pld.Accountant{}, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5)

@@ -40,7 +40,8 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), Options{})); !strings.Contains(text, "how it was made ##") {
+	if text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), Options{})); !strings.Contains(text,
+		"how it was made ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
 	if err := spec.HoldOut(synth.Digits(rng.New(1), 700)); err != nil || spec.Train.Holdout != 100 {

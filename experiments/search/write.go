@@ -161,7 +161,8 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 			"partition %s.",
 			t.GradComps, decimal.Many(t.Clients, "client"), float64(t.GradComps)/float64(s.paper().GradComps),
 			t.SampleSize, t.Clip, t.Schedule, t.Partition),
-		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.", decimal.Many(s.Seeds, "seed")),
+		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
+			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, manifest.File, made),
 	})
 	for _, sigma := range s.Sigmas {

@@ -531,7 +531,8 @@ func (k *kernels) prefetch() {
 // peakFMA runs as many independent multiply-adds on registers in a round.
 func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int) {
 	k.kernel(name, "func(rounds int) (flops int)",
-		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a round.")
+		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a "+
+			"round.")
 	left := k.GP64()
 	k.Load(k.Param("rounds"), left)
 	acc := make([]reg.VecVirtual, count)

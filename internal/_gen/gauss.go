@@ -93,7 +93,8 @@ func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual
 func (g gaussian) addNormals(integers Mem) {
 	g.start("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
 	x, bits, groups, done := g.base("x"), g.base("bits"), g.length("x"), g.GP64()
-	g.bits, g.one, g.scale = g.table(integers, bitConstants), g.constant(goTable("gaussTable"), one), g.broadcast("scale")
+	g.bits, g.one, g.scale = g.table(integers, bitConstants), g.constant(goTable("gaussTable"), one),
+		g.broadcast("scale")
 	g.SHRQ(Imm(5), groups)
 	g.XORQ(done, done)
 	g.Label("next")

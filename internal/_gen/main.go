@@ -83,7 +83,8 @@ func write(out, name string) error {
 		return err
 	}
 	config := printer.Config{Argv: []string{"go", "run", ".", name}, Pkg: path.Base(generator.folder)}
-	for suffix, printed := range map[string]printer.Builder{"_amd64.s": printer.NewGoAsm, "_amd64.go": printer.NewStubs} {
+	for suffix, printed := range map[string]printer.Builder{"_amd64.s": printer.NewGoAsm,
+		"_amd64.go": printer.NewStubs} {
 		text, err := printed(config).Print(file)
 		if err != nil {
 			return err

@@ -102,7 +102,8 @@ func (s simd) wideArgument(name string) reg.VecVirtual {
 // addRows goes through the columns in passes of 8, 4, 2 and 1 registers, whose sums it
 // keeps as integers: between 2^52 and 2^53 units the bits of a float64 count units.
 func (s simd) addRows() {
-	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)", "")
+	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)",
+		"")
 	sum, x, stride, numbers, f := s.base("sum"), s.base("x"), s.argument("stride"), s.base("rows"), s.base("f")
 	magic, start := s.wideArgument("magic"), s.wideArgument("start")
 	left := s.length("sum")

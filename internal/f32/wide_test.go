@@ -179,7 +179,8 @@ func TestMulRuns(t *testing.T) {
 						tile, list := randomTile(r, rows, cols, run*count)
 						size := (rows-1)*tile.RowC + maxColumn(tile.ColC[:cols]) + Lanes
 						before := filled(size+2*Lanes, guard)
-						forEachOfC(rows, tile.RowC, tile.ColC[:cols], func(i int) { before[Lanes+i] = float32(i%7) / 3 })
+						forEachOfC(rows, tile.RowC, tile.ColC[:cols],
+							func(i int) { before[Lanes+i] = float32(i%7) / 3 })
 						got, want, portable := slices.Clone(before), slices.Clone(before), slices.Clone(before)
 						terms := NewTerms(list)
 						tile.C = got[Lanes : Lanes+size]
@@ -408,7 +409,8 @@ func TestAcceleratedRunsAgree(t *testing.T) {
 func TestWideKernelsPanicOnMisuse(t *testing.T) {
 	terms := NewTerms([]Term{{0, 0}, {1, Lanes}})
 	tile := func() *Tile {
-		return &Tile{Rows: 1, Cols: 1, RowA: 2, A: make([]float32, 2), B: make([]float32, 2*Lanes), C: make([]float32, Lanes)}
+		return &Tile{Rows: 1, Cols: 1, RowA: 2, A: make([]float32, 2), B: make([]float32, 2*Lanes),
+			C: make([]float32, Lanes)}
 	}
 	product := func(spoil func(p *RunProduct)) func() {
 		return func() {
@@ -417,7 +419,7 @@ func TestWideKernelsPanicOnMisuse(t *testing.T) {
 			p.Mul(new(ProductScratch))
 		}
 	}
-	x, wide := make([]float32, 4*Lanes), make([]float64, 4*Lanes)
+	x, wide, run := make([]float32, 4*Lanes), make([]float64, 4*Lanes), []int{2}
 	if panics(product(func(*RunProduct) {})) || panics(func() { tile().MulRuns(terms, 2) }) ||
 		panics(func() { tile().MulWide(terms, []int{1, 1}, wide, Lanes) }) {
 		t.Fatal("what fits panics")
@@ -433,8 +435,8 @@ func TestWideKernelsPanicOnMisuse(t *testing.T) {
 		"MulWide of a negative run":       func() { tile().MulWide(terms, []int{3, -1}, wide, Lanes) },
 		"MulWide to overlapping rows":     func() { tile().MulWide(terms, []int{2}, wide, Lanes-1) },
 		"MulWide beyond the sum":          func() { tile().MulWide(terms, []int{2}, wide[:Lanes-1], Lanes) },
-		"MulWide beyond A":                func() { x := tile(); x.A = x.A[1:]; x.MulWide(terms, []int{2}, wide, Lanes) },
-		"MulWide beyond B":                func() { x := tile(); x.B = x.B[1:]; x.MulWide(terms, []int{2}, wide, Lanes) },
+		"MulWide beyond A":                func() { x := tile(); x.A = x.A[1:]; x.MulWide(terms, run, wide, Lanes) },
+		"MulWide beyond B":                func() { x := tile(); x.B = x.B[1:]; x.MulWide(terms, run, wide, Lanes) },
 		"AddWide beyond the sum":          func() { AddWide(wide[:Lanes], Lanes, x, 1, 2) },
 		"AddWide of a part of a tile":     func() { AddWide(wide, 2*Lanes, x, 2, 2) },
 		"addTile beyond the rows":         func() { addTile(x[:5], 3, wide, 2, 3) },

@@ -2,15 +2,17 @@ package lint
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// The widths of lines, in characters: a tab is one.
+// The widths of lines, in characters: a tab is four.
 const (
 	goWidth       = 120
 	markdownWidth = 100
+	tabWidth      = 4
 )
 
 func TestLinesOfGoAreShort(t *testing.T) {
@@ -38,7 +40,9 @@ func beyond(text string, width int) []int {
 	at := 0
 	for line := range strings.Lines(text) {
 		at++
-		if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > width && !strings.Contains(line, `"https://`) {
+		line = strings.TrimRight(line, "\n")
+		wide := utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
+		if wide > width && !strings.Contains(line, `"https://`) {
 			found = append(found, at)
 		}
 	}
@@ -81,9 +85,10 @@ func generated(text string) bool {
 }
 
 func TestLongLinesAreFound(t *testing.T) {
-	long := strings.Repeat("é", 3)
-	if got := beyond("ab\n"+long+"\n\n"+long+"é\nabcd", 3); len(got) != 2 || got[0] != 4 || got[1] != 5 {
-		t.Errorf("lines %v, want 4 and 5", got)
+	long := strings.Repeat("é", 5)
+	got := beyond("ab\n"+long+"\n\n"+long+"é\nabcdef\n\té\n\tab", 5)
+	if want := []int{4, 5, 7}; !slices.Equal(got, want) {
+		t.Errorf("lines %v, want %v", got, want)
 	}
 	const page = "a b\n```\nc d\n```\n| e | f |\n- [g h](i)\n[j k](l) m\n-x\nn o\n"
 	if got := prose(page); got != "a b\n\n\n\n\n\n[j k](l) m\n\nn o\n" {

@@ -162,7 +162,8 @@ func TestFolderIsMadeAndHeld(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an empty folder that was made for the lock is left: %v", err)
 	}
-	if err := InFolder(dir, func() error { return os.WriteFile(filepath.Join(dir, "result"), nil, 0o666) }); err != nil {
+	result := filepath.Join(dir, "result")
+	if err := InFolder(dir, func() error { return os.WriteFile(result, nil, 0o666) }); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

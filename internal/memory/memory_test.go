@@ -18,8 +18,9 @@ func TestKnownIsTheLeastLimit(t *testing.T) {
 		goMax int64
 		want  Limit
 	}{
-		"nothing":    {fstest.MapFS{}, math.MaxInt64, Limit{}},
-		"machine":    {fstest.MapFS{"proc/meminfo": machine}, math.MaxInt64, Limit{24684084 << 10, "the machine's memory"}},
+		"nothing": {fstest.MapFS{}, math.MaxInt64, Limit{}},
+		"machine": {fstest.MapFS{"proc/meminfo": machine}, math.MaxInt64, Limit{24684084 << 10,
+			"the machine's memory"}},
 		"GOMEMLIMIT": {fstest.MapFS{"proc/meminfo": machine}, gib, Limit{gib, "GOMEMLIMIT"}},
 		"version 2": {fstest.MapFS{
 			"proc/meminfo": machine, "proc/self/cgroup": file("0::/a/b\n"),
@@ -34,7 +35,8 @@ func TestKnownIsTheLeastLimit(t *testing.T) {
 			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("9223372036854771712\n"),
 		}, math.MaxInt64, Limit{}},
 		"nonsense": {fstest.MapFS{
-			"proc/meminfo": file("MemTotal: 99999999999999999999 kB\nMemTotal"), "proc/self/cgroup": file("x\n::\n0::\n"),
+			"proc/meminfo":             file("MemTotal: 99999999999999999999 kB\nMemTotal"),
+			"proc/self/cgroup":         file("x\n::\n0::\n"),
 			"sys/fs/cgroup/memory.max": file("-1"),
 		}, math.MaxInt64, Limit{}},
 	} {

@@ -105,8 +105,8 @@ func TestCraftedRecordsMoveTheSumByC(t *testing.T) {
 				all := sumOf(t, m, w, d, clip, -1)
 				for _, without := range []int{0, c.m, c.n - 1} {
 					if by := moved(all, sumOf(t, m, w, d, clip, without)) / clip; by > 1 {
-						t.Errorf("%s, %d records, C = %.4g: without record %d the sum moves by %.9g·C", m.Name(), c.n, clip,
-							without, by)
+						t.Errorf("%s, %d records, C = %.4g: without record %d the sum moves by %.9g·C", m.Name(), c.n,
+							clip, without, by)
 					}
 				}
 			}
@@ -188,8 +188,8 @@ func TestRidgeThatCancelsMovesTheSumByC(t *testing.T) {
 					without := s.IntN(d.Len())
 					by := moved(all, sumOf(t, m, w, d, clip, without)) / clip
 					if worst = max(worst, by); by > 1 {
-						t.Errorf("%d features, ‖λw̄‖ = %.3g·C = %.3g: without record %d the sum moves by %.9g·C", features,
-							times, penalty, without, by)
+						t.Errorf("%d features, ‖λw̄‖ = %.3g·C = %.3g: without record %d the sum moves by %.9g·C",
+							features, times, penalty, without, by)
 					}
 				}
 			}
@@ -211,7 +211,8 @@ func lengthOf(w []float32) float64 {
 
 // one is a data set of one row, of label 0.
 func one(r data.Row, features int) *data.Dataset {
-	return &data.Dataset{Features: features, Classes: 2, Label: []int32{0}, Start: []int{0, len(r.Index)}, Index: r.Index,
+	return &data.Dataset{Features: features, Classes: 2, Label: []int32{0}, Start: []int{0, len(r.Index)},
+		Index: r.Index,
 		Value: r.Value}
 }
 
@@ -235,8 +236,8 @@ func TestExtremesMoveTheSumByC(t *testing.T) {
 					for range 4 {
 						without := s.IntN(d.Len())
 						if by := moved(all, sumOf(t, m, w, d, clip, without)) / clip; !(by <= 1) {
-							t.Errorf("%s, values of 2^%d, parameters of %v, C = %v: without record %d the sum moves by %.9g·C",
-								m.Name(), exponent, size, clip, without, by)
+							t.Errorf("%s, values of 2^%d, parameters of %v, C = %v: without record %d the sum moves "+
+								"by %.9g·C", m.Name(), exponent, size, clip, without, by)
 						}
 					}
 				}

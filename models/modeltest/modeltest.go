@@ -275,8 +275,8 @@ func (c Case) divergence(t *testing.T) {
 		// The text of the error, which is in logs, tells neither the record nor its place.
 		if at, ok := errors.AsType[*data.RecordError](err); strings.ContainsAny(err.Error(), "0123456789") ||
 			ok && !slices.Contains(c.batch(4).Rows, int32(at.Row)) {
-			t.Errorf("parameters of %v: error %v (%+v), must have no number in its text, and a record of the batch in a "+
-				"data.RecordError, if it is one", bad, err, at)
+			t.Errorf("parameters of %v: error %v (%+v), must have no number in its text, and a record of the batch "+
+				"in a data.RecordError, if it is one", bad, err, at)
 		}
 	}
 }

@@ -320,7 +320,8 @@ func (c Case) sameBits(t *testing.T) {
 				want[i] = float32(float64(v) + sum[i])
 			}
 			if err := a.AddGradSum(got, p, b, clip, c.scratch); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%d records, clip %v: AddGradSum is not noise and WideGradSum, rounded once (%v)", n, clip, err)
+				t.Errorf("%d records, clip %v: AddGradSum is not noise and WideGradSum, rounded once (%v)", n, clip,
+					err)
 			}
 		}
 	}

@@ -154,7 +154,8 @@ func TestRowsAndPixelsAreAlike(t *testing.T) {
 	got := sumOf(t, m, w, all(images), math.Inf(1))
 	for i := range got { // unclipped: 50 gradients of about 10
 		if math.Abs(got[i]-want[i]) > 1e-3 {
-			t.Fatalf("coordinate %d of a network of one dense layer is %v, of softmax regression %v", i, want[i], got[i])
+			t.Fatalf("coordinate %d of a network of one dense layer is %v, of softmax regression %v", i, want[i],
+				got[i])
 		}
 	}
 }

@@ -21,7 +21,8 @@ var readers = []string{
 	"delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
 	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE",
 	"train --data synth-phishing --grad-computations 100 --latency trace:FILE",
-	"account --events FILE --events FILE --delta 1e-5", "account --events FILE --events FILE --independent --delta 1e-5",
+	"account --events FILE --events FILE --delta 1e-5", "account --events FILE --events FILE --independent --delta " +
+		"1e-5",
 	"plan --after FILE --epochs 1 --sigma 20 --record out.json",
 	"plan --n 10000 --epochs 5 --epsilon 0.05 --tight=false --record FILE",
 	"train --data FILE --features 7 --split shuffled --run 2 --grad-computations 100 --memory 64MiB",
@@ -46,7 +47,8 @@ var good = []string{
 
 // scraps are put into files.
 var scraps = []string{
-	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1", "999999999999999999999",
+	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1",
+	"999999999999999999999",
 	"\x00", "\xff\xfe", "\ufeff", "\n", "\r", "ε",
 	"500000000:1", "2147483647:1", "2147483648:1", "0:1", "1:nan", `{"sigma":1,"sigma":2}`, "null", "true", "1e-320",
 	"9223372036854775807", "client", "1h", "-1ms",

@@ -97,7 +97,8 @@ var works = []work{
 		"",
 		false,
 	},
-	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json", false},
+	{"train, traced", words("train --data synth-phishing --grad-computations 2600 --trace run.json"), "run.json",
+		false},
 	{
 		"search",
 		words(

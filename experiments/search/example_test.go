@@ -1,0 +1,34 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"proactivedp/data/synth"
+	"proactivedp/experiments/search"
+	"proactivedp/rng"
+	"proactivedp/train"
+)
+
+// Step sizes are ranked by records held out of the training set.
+func ExampleRun() {
+	spec := search.Paper(train.Ridge, "synth-drawn")
+	spec.Train.Clients, spec.Train.GradComps, spec.Train.Holdout, spec.Seeds = 1, 5200, 50, 1
+	spec.Eta0, spec.Beta, spec.Sigmas = []float64{1e-9, 1}, []float64{0.001}, []float64{0}
+	dir, err := os.MkdirTemp("", "search")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	source := train.NewSource(synth.OneHot(rng.New(3), 400))
+	r, err := search.Run(context.Background(), spec, source, search.Options{Out: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, ranking := range r.Rankings {
+		fmt.Printf("η₀ = %v, judged by %d records\n", ranking.Winner.Eta0, r.HeldOutRows)
+	}
+	// Output: η₀ = 1, judged by 50 records
+}
