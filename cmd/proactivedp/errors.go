@@ -28,12 +28,11 @@ func usage(err error) error {
 // packages are the names with which the errors of packages begin. They tell a
 // developer where an error is from, and a user of the program nothing.
 var packages = []string{
-	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform", "convnet",
-	"course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm", "lockfile", "logreg",
-	"memory",
-	"mnist", "models", "nn", "oracle", "papertables", "plan", "picture", "pld", "plots", "propose", "rdp", "report",
-	"rng",
-	"root", "sim", "softmax", "synth", "tradeoff", "train", "unpack",
+	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform",
+	"convnet", "course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm",
+	"lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn", "oracle", "papertables", "picture",
+	"plan", "pld", "plots", "propose", "rdp", "report", "rng", "root", "search", "sim", "softmax", "synth",
+	"tradeoff", "train", "unpack",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error
