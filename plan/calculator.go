@@ -51,7 +51,7 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 		p.Epochs = float64(k) / float64(p.N)
 	}
 	if !a.met {
-		return c.refuse(ctx, a)
+		return c.refuse(ctx, r, a)
 	}
 	p.Sigma = a.sigma
 	return c.accept(ctx, a, k)
@@ -150,7 +150,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 
 // refuse sets the reason: what the safest release costs, and what would be
 // within the budget.
-func (c calculator) refuse(ctx context.Context, a answer) error {
+func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if a.err != nil && !errors.Is(a.err, dp.ErrNotCovered) {
 		return fmt.Errorf("plan: %w", a.err)
 	}
@@ -159,10 +159,10 @@ func (c calculator) refuse(ctx context.Context, a answer) error {
 		e.Cost += ", by (" + c.failing(a.sigma) + ")"
 	}
 	if a.unknown != "epsilon" {
-		e.Remedies = c.remedies(ctx, a)
+		e.Remedies = c.remedies(ctx, r, a)
 	}
 	e.Remedies = append(e.Remedies, c.sharper(ctx, a)...)
-	c.p.Reason, c.p.Epsilon = e.Reason(), c.target
+	c.p.Reason, c.p.Remedies, c.p.Epsilon = e.Reason(), e.Remedies, c.target
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (c calculator) failing(sigma float64) string {
 
 // sharper is another method where the closed form has no answer, or none within
 // the target, for a release of which RDP has one.
-func (c calculator) sharper(ctx context.Context, a answer) []string {
+func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 	if !c.p.Method.isClosedForm() || a.s > c.largestMean() {
 		return nil
 	}
@@ -185,27 +185,51 @@ func (c calculator) sharper(ctx context.Context, a answer) []string {
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) || a.unknown != "epsilon" && b.EpsilonUpper > c.target {
 		return nil
 	}
-	return []string{fmt.Sprintf("take method %q, by which that costs ε = %s, or %q", RDP, up(b.EpsilonUpper, 5), PLD)}
+	return Remedies{{Change: "method", Method: RDP,
+		Text: fmt.Sprintf("take method %q, by which that costs ε = %s, or %q", RDP, up(b.EpsilonUpper, 5), PLD)}}
 }
 
-// remedies are changes of one number that bring a within the target.
-func (c calculator) remedies(ctx context.Context, a answer) []string {
-	var tell []string
+// remedies are changes of one number that bring a within the target. Where the request
+// has another number that follows from it, the text says so, and the change is of the
+// field that was given.
+func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies {
+	var tell Remedies
+	m := c.p.Method
 	if a.unknown != "sigma" {
 		if s, err := c.noise(ctx, a.s, a.rounds); err == nil && s.met {
-			tell = append(tell, "raise σ to "+up(s.value, digits))
+			sigma := up(s.value, digits)
+			tell.add(ifGiven("sigma", r.Sigma != 0 && !r.isJoint()), number(sigma), m, "raise σ to "+sigma)
 		}
 	}
+	epochs := func(s, rounds float64) string { return down(rounds*s/float64(c.p.N), 6) }
 	if a.rounds > 1 {
 		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
-			tell = append(tell, fmt.Sprintf("lower T to %.0f, that is k to %s", s.value,
-				down(s.value*float64(a.s)/float64(c.p.N), 6)))
+			k := epochs(float64(a.s), s.value)
+			change, to := "rounds", s.value
+			if r.Epochs != 0 {
+				change, to = ifGiven("epochs", r.Rounds == 0 && r.SampleSize != 0), number(k)
+			}
+			tell.add(change, to, m, fmt.Sprintf("lower T to %.0f, that is k to %s", s.value, k))
 		}
 	}
 	if a.s > 1 {
 		if s, err := c.size(ctx, a.sigma, a.rounds, a.s); err == nil && s.met {
-			tell = append(tell, fmt.Sprintf("lower s to %.0f", s.value))
+			change, to := "sample_size", s.value
+			if r.SampleSize == 0 {
+				change, to = ifGiven("epochs", r.Epochs != 0), number(epochs(s.value, float64(a.rounds)))
+			} else if r.Epochs != 0 {
+				change = "" // the rounds would grow
+			}
+			tell.add(change, to, m, fmt.Sprintf("lower s to %.0f", s.value))
 		}
 	}
 	return tell
+}
+
+// ifGiven is the name of a field that was given, or "".
+func ifGiven(name string, is bool) string {
+	if is {
+		return name
+	}
+	return ""
 }

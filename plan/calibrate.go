@@ -20,14 +20,14 @@ const (
 // Target is a budget and two of the three quantities of a release of equal
 // rounds. The third, which is 0, is solved for.
 type Target struct {
-	Epsilon    float64 // ε in [1e-8, 1e4]
-	Delta      float64 // δ in [1e-300, 1)
-	Sigma      float64 // noise multiplier σ in [0.05, 1e6]
-	SampleRate float64 // q in [1e-9, 1]
-	Steps      int     // T in [1, 1e9], the rounds of all clients that hold the record
+	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
+	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
+	SampleRate float64 `json:"sample_rate,omitempty"` // q in [1e-9, 1]
+	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], the rounds of all clients that hold the record
 
-	Sampling  dp.Sampling  // if not given, Poisson
-	Adjacency dp.Adjacency // if not given, the one natural to the sampling
+	Sampling  dp.Sampling  `json:"sampling,omitempty"`  // if not given, Poisson
+	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, the one natural to the sampling
 }
 
 // Validate reports every field of t that is outside its range.
@@ -236,7 +236,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 			continue
 		}
 		if s, err := t.dial(ctx, other.q, acc, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
-			e.Remedies = append(e.Remedies, other.tell+other.show(s.value, digits))
+			e.Remedies.add(string(other.q), s.value, Method(acc.Name()), other.tell+other.show(s.value, digits))
 		}
 	}
 	return e

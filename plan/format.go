@@ -17,12 +17,12 @@ func up(v float64, digits int) string { return decimal.Up(v, digits) }
 func down(v float64, digits int) string { return decimal.Down(v, digits) }
 
 // roundUp and roundDown return v as up and down write it.
-func roundUp(v float64) float64 {
-	back, _ := strconv.ParseFloat(up(v, digits), 64)
-	return back
-}
+func roundUp(v float64) float64 { return number(up(v, digits)) }
 
-func roundDown(v float64) float64 {
-	back, _ := strconv.ParseFloat(down(v, digits), 64)
+func roundDown(v float64) float64 { return number(down(v, digits)) }
+
+// number returns what up or down have written.
+func number(text string) float64 {
+	back, _ := strconv.ParseFloat(text, 64)
 	return back
 }

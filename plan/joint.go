@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/root"
@@ -40,7 +39,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	case computations < 1:
 		p.Reason = fmt.Sprintf("k·N = %.3g is less than one gradient computation", p.Epochs*float64(p.N))
 	case p.SMax < 1:
-		p.Reason = p.tooFine()
+		p.tooFine(r)
 	default:
 		p.runs(p.SMax, computations/p.SMax, computations)
 		setting = p.setting(p.Sigma, p.Run.SampleSize, p.Run.Rounds, p.copies())
@@ -114,13 +113,21 @@ func (p *Plan) setLimits(l closedform.Limits, computations int) {
 	p.TMinAsym, p.SMaxAsym = rounds(l.TMinAsym/copies), size(l.SMaxAsym)
 }
 
-// tooFine says that not even samples of one record are allowed, and the least ε
-// and the most epochs for which they are; neither for Paper.
-func (p *Plan) tooFine() string {
-	reason := fmt.Sprintf("the largest sample size is %.3g, less than one record (%s)", p.SMaxReal, p.Binding)
-	if p.Method == Paper {
-		return reason // its γ is no root, so s need not grow with ε
+// tooFine sets the reason that not even samples of one record are allowed, and the
+// least ε and the most epochs for which they are; neither for Paper.
+func (p *Plan) tooFine(r Request) {
+	e := Infeasible{
+		Cost: fmt.Sprintf("the largest sample size is %.3g, less than one record (%s)", p.SMaxReal, p.Binding),
 	}
+	if p.Method != Paper { // its γ is no root, so s need not grow with ε
+		e.Remedies = p.coarser(r)
+	}
+	p.Reason, p.Remedies = e.Reason(), e.Remedies
+}
+
+// coarser are the least ε and the most epochs with which a sample of one record is
+// allowed.
+func (p *Plan) coarser(r Request) Remedies {
 	form, n := p.Method.form(), float64(p.copies())
 	atLeastOne := func(lo, hi float64, limit func(x float64) (closedform.Limits, error)) (float64, bool) {
 		log := func(t float64) float64 {
@@ -133,22 +140,24 @@ func (p *Plan) tooFine() string {
 		t, err := root.Find(log, math.Log(lo), math.Log(hi), 1e-10)
 		return math.Exp(t), err == nil
 	}
-	var remedies []string
+	var remedies Remedies
 	eps, ok := atLeastOne(p.Epsilon, maxEpsilon, func(eps float64) (closedform.Limits, error) {
 		return closedform.Limit(form, p.N, p.recordEpochs(), p.Theta, eps, p.Delta)
 	})
 	eps = roundUp(eps)
 	if sigma, err := closedform.Sigma(eps, p.Delta); ok && err == nil {
-		remedies = append(remedies, fmt.Sprintf("allow ε = %g, that is σ = %s", eps, up(sigma, digits)))
+		change, to := "epsilon", eps
+		if r.Sigma != 0 {
+			change, to = "sigma", roundDown(sigma) // with which its ε is not below
+		}
+		remedies.add(change, to, p.Method, fmt.Sprintf("allow ε = %g, that is σ = %s", eps, up(sigma, digits)))
 	}
 	k, ok := atLeastOne(minEpochs, p.Epochs, func(k float64) (closedform.Limits, error) {
 		return closedform.Limit(form, p.N, n*k, p.Theta, p.Epsilon, p.Delta)
 	})
 	if ok {
-		remedies = append(remedies, fmt.Sprintf("lower k to %g", roundDown(k)))
+		k = roundDown(k)
+		remedies.add("epochs", k, p.Method, fmt.Sprintf("lower k to %g", k))
 	}
-	if len(remedies) == 0 {
-		return reason
-	}
-	return reason + ": " + strings.Join(remedies, ", or ")
+	return remedies
 }

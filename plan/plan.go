@@ -80,6 +80,9 @@ type Plan struct {
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
+	// Remedies are what would do, each for itself, where the plan is not feasible.
+	Remedies Remedies `json:"remedies,omitempty"`
+
 	// PerClient is what one client's rounds cost a record, PerRecord what the rounds of
 	// all that hold it do: the same unless clients share their data. Both are nil if
 	// there is no run.

@@ -359,15 +359,15 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	}
 	noise := noiseDial(func(sigma float64) (dp.Bound, error) { return price(sigma, s, rounds) }, p.Sigma, roughly)
 	if better, err := noise.turn(ctx, p.TargetEpsilon); err == nil && better.met && better.value > p.Sigma {
-		e.Remedies = append(e.Remedies, "raise σ to "+up(better.value, digits))
+		e.Remedies.add("sigma", better.value, "", "raise σ to "+up(better.value, digits))
 	}
 	fewer := dial{
 		price: func(v float64) (dp.Bound, error) { return price(p.Sigma, s, int(v)) },
 		safe:  math.Floor, start: float64(rounds) / 2, least: 1, most: float64(rounds), slope: 0.5, tol: roughly,
 	}
 	if better, err := fewer.turn(ctx, p.TargetEpsilon); err == nil && better.met {
-		e.Remedies = append(e.Remedies, fmt.Sprintf("lower k to %s, %.0f rounds",
-			down(better.value*float64(s)/float64(p.N), 6), better.value))
+		k := down(better.value*float64(s)/float64(p.N), 6)
+		e.Remedies.add("epochs", number(k), "", fmt.Sprintf("lower k to %s, %.0f rounds", k, better.value))
 	}
 	return e.Reason()
 }

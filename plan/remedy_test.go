@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"proactivedp/dp/rdp"
+)
+
+// with returns the request with the change of a remedy made.
+func (r Request) with(t *testing.T, change Remedy) Request {
+	t.Helper()
+	r.Method = change.Method
+	switch change.Change {
+	case "sigma":
+		r.Sigma = change.To
+	case "epsilon":
+		r.Epsilon = change.To
+	case "epochs":
+		r.Epochs = change.To
+	case "rounds":
+		r.Rounds = int(change.To)
+	case "sample_size":
+		r.SampleSize = int(change.To)
+	case "method":
+	default:
+		t.Errorf("a remedy changes %q", change.Change)
+	}
+	return r
+}
+
+// Each remedy that names a field makes the plan feasible when that field alone is changed
+// as it says, by the method that it says; all of them are in the reason, too.
+func TestRemediesMakePlansFeasible(t *testing.T) {
+	changes := map[string]int{}
+	for _, r := range []Request{
+		{N: 10000, Epochs: 5, Epsilon: 1e-5},
+		{N: 10000, Epochs: 5, Sigma: 9e4},
+		{N: 10000, Epochs: 5, Epsilon: 1e-5, Method: PLD},
+		{N: 1000, Epochs: 40, Epsilon: 0.01, Sigma: 2, Method: PLD},
+		{N: 1000, SampleSize: 100, Rounds: 1000, Epsilon: 1e-7, Method: RDP},
+		{N: 1000, SampleSize: 300, Sigma: 1, Epsilon: 0.1, Method: PLD},
+		{N: 1000, SampleSize: 300, Rounds: 20, Sigma: 1.5},
+		{N: 1000, Rounds: 10_000, Sigma: 1, Epsilon: 0.1, Method: RDP},
+		{N: 60000, SampleSize: 256, Epochs: 60, Sigma: 2},
+		{N: 60000, SampleSize: 6000, Epochs: 60, Epsilon: 0.01},
+		{N: 60000, Rounds: 100, Epochs: 60, Epsilon: 1e-6, Method: RDP},
+		{N: 60000, Epochs: 1e6, Epsilon: 0.001, Clients: 7, Shared: true},
+	} {
+		p, err := Solve(t.Context(), r)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		if p.Feasible {
+			if len(p.Remedies) != 0 {
+				t.Errorf("%+v: a feasible plan has remedies %+v", r, p.Remedies)
+			}
+			continue
+		}
+		for _, remedy := range p.Remedies {
+			if remedy.Change == "" {
+				continue
+			}
+			changes[remedy.Change]++
+			again, err := Solve(t.Context(), r.with(t, remedy))
+			if err != nil || !again.Feasible {
+				t.Errorf("%+v: with %+v: %v, feasible %v: %s", r, remedy, err, err == nil && again.Feasible,
+					again.Reason)
+			}
+		}
+	}
+	for _, change := range []string{"sigma", "epsilon", "epochs", "rounds", "sample_size", "method"} {
+		if changes[change] == 0 {
+			t.Errorf("no remedy changes %s: %v", change, changes)
+		}
+	}
+}
+
+// The remedies of a calibration name the field of its target and hold to a relative 4e-3,
+// how roughly they are found.
+func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
+	target := Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5}
+	_, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil)
+	infeasible := new(Infeasible)
+	if !errors.As(err, &infeasible) || len(infeasible.Remedies) != 2 {
+		t.Fatalf("%v, want Infeasible with two remedies", err)
+	}
+	for _, remedy := range infeasible.Remedies {
+		again := target.with(quantity(remedy.Change), remedy.To)
+		again.Epsilon *= 1.004
+		if _, err := Calibrate(t.Context(), again, rdp.Accountant{}, nil); err != nil {
+			t.Errorf("%+v: with %+v: %v", target, remedy, err)
+		}
+	}
+}
