@@ -1,15 +1,16 @@
-package main
+package answer
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/gdp"
+	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
@@ -21,18 +22,30 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is how many (ε, δ) the paper's curve is made from.
 const paperGuarantees = 400
 
-// comparison asks for the trade-off curves of a release.
-type comparison struct {
-	history    plan.History
-	delta      float64 // δ of the curve f(ε, δ)
-	target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
-	alphas     []float64
-	accountant dp.Accountant // the accountant of the certified curves
+// The numbers of points that a trade-off curve may have.
+const MinCurvePoints, MaxCurvePoints = 3, 100_000
+
+// TradeoffQuestion asks for the trade-off curves of rounds.
+type TradeoffQuestion struct {
+	Events   []dp.Event `json:"events"`             // sampling: poisson, and adjacency: natural to it, if not given
+	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
+	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
+	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001]; 0: 101
+	Accuracy float64    `json:"accuracy,omitempty"` // of pld; 0: pld.DefaultAccuracy
 }
 
-// summary holds the curves and what is said of them.
-type summary struct {
-	curves tradeoff.Curves
+// Comparison is what curves are made of.
+type Comparison struct {
+	History    plan.History
+	Delta      float64 // δ of the curve f(ε, δ)
+	Target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
+	Alphas     []float64
+	Accountant dp.Accountant // the accountant of the certified curves
+}
+
+// Tradeoff holds trade-off curves and what is said of them.
+type Tradeoff struct {
+	Lines tradeoff.Curves `json:"-"`
 
 	Accountant    string         `json:"accountant"` // the accountant of ε at δ
 	Adjacency     dp.Adjacency   `json:"adjacency"`
@@ -42,14 +55,20 @@ type summary struct {
 	EpsilonUpper  float64        `json:"epsilon_upper"`
 	Mu            *float64       `json:"mu"`             // μ of G_μ; nil if that curve is left out
 	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that is left out
-	Curves        []curveSummary `json:"curves"`
-	LeftOut       []leftOut      `json:"left_out"`
+	Curves        []CurveSummary `json:"curves"`
+	LeftOut       []LeftOut      `json:"left_out"`
 	Notes         []string       `json:"notes,omitempty"` // see plan.History
 	Statement     string         `json:"statement"`
 }
 
-// curveSummary is a curve in a few numbers.
-type curveSummary struct {
+// Curves are a Tradeoff with the points of its curves.
+type Curves struct {
+	*Tradeoff
+	Lines tradeoff.Curves `json:"lines"`
+}
+
+// CurveSummary is a curve in a few numbers.
+type CurveSummary struct {
 	Name       string        `json:"name"`
 	Side       tradeoff.Side `json:"side"`
 	Accountant string        `json:"accountant"`
@@ -60,58 +79,93 @@ type curveSummary struct {
 	Alpha      float64       `json:"alpha"`    // α of the largest 1-α-β
 }
 
-// leftOut is a curve that is left out, with the reason.
-type leftOut struct {
+// LeftOut is a curve that is left out, with the reason.
+type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// curves computes the curves.
-func (c comparison) curves(ctx context.Context) (*summary, error) {
-	b, err := c.accountant.Epsilon(ctx, c.history.Events, c.delta)
+// mostPoints is how many points a curve in JSON may have.
+const mostPoints = 2001
+
+// curves answers the question.
+func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
+	accuracy, points := cmp.Or(q.Accuracy, pld.DefaultAccuracy), cmp.Or(q.Points, 101)
+	errs := []error{checkAccuracy(accuracy), checkDelta(q.Delta), CheckTarget(q.Target)}
+	if points < MinCurvePoints || points > mostPoints {
+		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [%d, %d]", points, MinCurvePoints, mostPoints))
+	}
+	events, err := complete(q.Events)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	alphas, err := tradeoff.Alphas(points)
 	if err != nil {
 		return nil, err
 	}
-	certified, err := tradeoff.Training(ctx, c.accountant, c.history.Events, profile, c.alphas)
+	c := Comparison{plan.History{Events: events}, q.Delta, q.Target, alphas, pld.Accountant{Accuracy: accuracy}}
+	t, err := c.Curves(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &summary{
+	return &Curves{t, t.Lines}, nil
+}
+
+// CheckTarget reports an ε_target, 0 if it is not given, that the paper's curve has not.
+func CheckTarget(epsilon float64) error {
+	if epsilon != 0 && !(epsilon > 0 && epsilon < 0.5) {
+		return fmt.Errorf("answer: target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", epsilon)
+	}
+	return nil
+}
+
+// Curves computes the curves. The error wraps dp.ErrNotCovered if the accountant does not
+// cover the rounds; what another curve does not cover is left out, with the reason.
+func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
+	b, err := c.Accountant.Epsilon(ctx, c.History.Events, c.Delta)
+	if err != nil {
+		return nil, err
+	}
+	certified, err := tradeoff.Training(ctx, c.Accountant, c.History.Events, profile, c.Alphas)
+	if err != nil {
+		return nil, err
+	}
+	s := &Tradeoff{
 		Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
-		Delta: c.delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
-		LeftOut: []leftOut{}, Notes: c.history.Notes,
-		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, c.history.Events...), c.history.Notes),
+		Delta: c.Delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
+		LeftOut: []LeftOut{}, Notes: c.History.Notes,
+		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, c.History.Events...), c.History.Notes),
 	}
-	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.delta}
-	name := fmt.Sprintf("f(ε = %s, δ = %s)", shownUp(b.EpsilonUpper), decimal.Exactly(c.delta))
-	s.curves = append(certified, tradeoff.Sample(
+	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.Delta}
+	name := fmt.Sprintf("f(ε = %s, δ = %s)", shown(b.EpsilonUpper), decimal.Exactly(c.Delta))
+	s.Lines = append(certified, tradeoff.Sample(
 		tradeoff.Label{
 			Name: name, Side: tradeoff.Lower, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
-		}, guarantee.At, c.alphas))
+		}, guarantee.At, c.Alphas))
 	for _, other := range []struct {
 		name string
-		add  func(*summary) error
-	}{{"gdp", func(s *summary) error { return c.addGaussian(ctx, s) }}, {"paper", c.addPaper}} {
+		add  func(*Tradeoff) error
+	}{{"gdp", func(s *Tradeoff) error { return c.addGaussian(ctx, s) }}, {"paper", c.addPaper}} {
 		if err := other.add(s); err != nil {
-			s.LeftOut = append(s.LeftOut, leftOut{other.name, oneLine(err)})
+			s.LeftOut = append(s.LeftOut, LeftOut{other.name, oneLine(err)})
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	for _, curve := range s.curves {
+	for _, curve := range s.Lines {
 		s.Curves = append(s.Curves, summarise(curve))
 	}
 	return s, nil
 }
 
 // addGaussian adds the curve of the central limit theorem, or the exact one.
-func (c comparison) addGaussian(ctx context.Context, s *summary) error {
+func (c Comparison) addGaussian(ctx context.Context, s *Tradeoff) error {
 	// Every μ > 0 that matters has its ε > 0 at so small a δ, and with it the
 	// μ that the accountant has found.
 	const delta = 1e-200
 	acc := gdp.Accountant{}
-	b, err := acc.Epsilon(ctx, c.history.Events, delta)
+	b, err := acc.Epsilon(ctx, c.History.Events, delta)
 	if err != nil {
 		return err
 	}
@@ -124,18 +178,18 @@ func (c comparison) addGaussian(ctx context.Context, s *summary) error {
 	if b.Kind == dp.Exact {
 		side = tradeoff.Exact
 	}
-	s.curves = append(s.curves, tradeoff.Sample(
-		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %s)", shownUp(mu)), Side: side, Accountant: acc.Name(),
+	s.Lines = append(s.Lines, tradeoff.Sample(
+		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %s)", shown(mu)), Side: side, Accountant: acc.Name(),
 			Adjacency: b.Adjacency, Sampling: b.Sampling},
-		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, c.alphas))
+		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, c.Alphas))
 	return nil
 }
 
 // addPaper adds the curve of the paper, for equal rounds that it covers.
-func (c comparison) addPaper(s *summary) error {
-	e, target := c.history.Events[0], c.target
+func (c Comparison) addPaper(s *Tradeoff) error {
+	e, target := c.History.Events[0], c.Target
 	switch {
-	case len(c.history.Events) > 1 || e.DatasetSize == 0:
+	case len(c.History.Events) > 1 || e.DatasetSize == 0:
 		return fmt.Errorf("it is for equal rounds of s of N records, with --sample-size and --n: %w", dp.ErrNotCovered)
 	case e.Adjacency != dp.AddOrRemove || e.Sampling != dp.Poisson:
 		return fmt.Errorf("it is for %s adjacency and %s sampling: %w", dp.AddOrRemove, dp.Poisson, dp.ErrNotCovered)
@@ -146,7 +200,7 @@ func (c comparison) addPaper(s *summary) error {
 	}
 	if target == 0 {
 		var err error
-		if target, err = closedform.Epsilon(e.NoiseMultiplier, c.delta); err != nil {
+		if target, err = closedform.Epsilon(e.NoiseMultiplier, c.Delta); err != nil {
 			return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 		}
 	}
@@ -159,25 +213,25 @@ func (c comparison) addPaper(s *summary) error {
 		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 	}
 	if float64(e.Count) < least {
-		return fmt.Errorf("for ε_target = %s it holds from T = %s rounds on, and there are %d: %w", shownUp(target),
-			shownUp(least), e.Count, dp.ErrNotCovered)
+		return fmt.Errorf("for ε_target = %s it holds from T = %s rounds on, and there are %d: %w", shown(target),
+			shown(least), e.Count, dp.ErrNotCovered)
 	}
 	guarantees, err := p.ForAllRounds(target, paperGuarantees)
 	if err != nil {
 		return err
 	}
 	if len(guarantees) == 0 {
-		return fmt.Errorf("for ε_target = %s no ε below 0.5 meets the conditions of Theorem Main: %w", shownUp(target),
+		return fmt.Errorf("for ε_target = %s no ε below 0.5 meets the conditions of Theorem Main: %w", shown(target),
 			dp.ErrNotCovered)
 	}
 	s.TargetEpsilon = target
-	s.curves = append(s.curves, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %s)", shownUp(target))),
-		guarantees.At, c.alphas))
+	s.Lines = append(s.Lines, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %s)", shown(target))),
+		guarantees.At, c.Alphas))
 	return nil
 }
 
-func summarise(c tradeoff.Curve) curveSummary {
-	s := curveSummary{
+func summarise(c tradeoff.Curve) CurveSummary {
+	s := CurveSummary{
 		Name: c.Name, Side: c.Side, Accountant: c.Accountant,
 		Adjacency: c.Adjacency, Sampling: c.Sampling, Points: len(c.Points),
 	}
@@ -189,31 +243,5 @@ func summarise(c tradeoff.Curve) curveSummary {
 	return s
 }
 
-// gain shows the largest gain on the safe side: above that of a guarantee's curve,
-// below that of one from above.
-func (c curveSummary) gain() string {
-	if c.Side == tradeoff.Upper {
-		return shownDown(c.MaxGain)
-	}
-	return shownUp(c.MaxGain)
-}
-
-func (s *summary) print(w io.Writer) error {
-	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α)\tat α\n")
-	for _, c := range s.Curves {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, c.gain(), c.Alpha)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for i, l := range s.LeftOut {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "left out: %s: %s\n", l.Name, l.Reason)
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", s.Statement)
-	return err
-}
+// shown formats v ≥ 0 in the name of a curve, not below v.
+func shown(v float64) string { return decimal.Up(v, 6) }

@@ -63,7 +63,7 @@ func (p *Plan) Verdict() string {
 			up(target, 5), up(p.Delta, 5), p.Method)
 	}
 	var costs []string
-	if tight := p.certified(); tight != nil && p.Method != PLD {
+	if tight := p.Certified(); tight != nil && p.Method != PLD {
 		costs = append(costs, fmt.Sprintf("ε ≤ %s (certified by %s)", up(tight.EpsilonUpper, 5), tight.Accountant))
 	}
 	switch p.Method.kind() {
@@ -90,9 +90,9 @@ func third(n int) string {
 	return ""
 }
 
-// certified is what the tight accountant says of the run under the plan's adjacency,
+// Certified is what the tight accountant says of the run under the plan's adjacency,
 // or nil.
-func (p *Plan) certified() *dp.Bound {
+func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
 	}

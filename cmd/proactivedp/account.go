@@ -1,22 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strings"
+	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
 	"proactivedp/dp"
-	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
-	"proactivedp/plan"
+	"proactivedp/plan/libraries"
 )
 
 func newAccount() *cobra.Command {
@@ -24,7 +24,7 @@ func newAccount() *cobra.Command {
 	var ask question
 	var out outputFlags
 	var files historyFlags
-	by := accountantFlags{name: allAccountants, accuracy: pld.DefaultAccuracy}
+	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "What rounds of DP-SGD cost: ε at a δ, or δ at an ε",
@@ -52,32 +52,25 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 			if err := errors.Join(roundsErr, ask.check(cmd), accErr, out.check()); err != nil {
 				return usage(err)
 			}
-			answers := make([]answer, len(accs))
-			var uncovered []error
-			for i, acc := range accs {
-				start := time.Now()
-				b, err := ask.put(cmd.Context(), acc, rounds.Events)
-				if cause := context.Cause(cmd.Context()); cause != nil {
-					return cause
-				}
-				// The flags' check has found what is wrong with the release itself.
-				answers[i] = newAnswer(acc, rounds, b, err)
-				answers[i].Seconds = time.Since(start).Seconds()
-				if err != nil {
-					uncovered = append(uncovered, fmt.Errorf("%s: %w", acc.Name(), err))
-				}
+			put := func(acc dp.Accountant) (dp.Bound, error) { return ask.put(cmd.Context(), acc, rounds.Events) }
+			// The flags' check has found what is wrong with the release itself.
+			answers, err := answer.AccountBy(cmd.Context(), accs, rounds, put)
+			if err != nil {
+				return err
 			}
-			if len(uncovered) == len(accs) {
-				return errors.Join(uncovered...)
+			if out.isCode() {
+				release, err := libraries.OfEvents(rounds.Events, sharpest(answers, ask).Bound)
+				return out.printCode(cmd, release, err)
 			}
 			table := func(w io.Writer) error { return printAnswers(w, answers, ask) }
-			return out.print(cmd, statements(answers), answers, table)
+			return out.print(cmd, answer.Statements(answers), answers, table)
 		},
 	}
 	release.add(cmd)
 	addEvents(cmd, &files)
-	by.add(cmd, allAccountants)
+	by.add(cmd, answer.AllAccountants)
 	out.add(cmd)
+	out.addFormat(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&ask.delta, "delta", 0, "δ in (0, 1): gives ε")
 	f.Float64Var(&ask.epsilon, "epsilon", 0, "ε, at least 0: gives δ")
@@ -110,55 +103,19 @@ func (q *question) put(ctx context.Context, acc dp.Accountant, events []dp.Event
 	return acc.Epsilon(ctx, events, q.delta)
 }
 
-// answer is what one accountant says: a bound, or the reason for none.
-type answer struct {
-	bound dp.Bound
-	dp.BoundJSON
-	Seconds   float64  `json:"seconds"`
-	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // see plan.History
-	Statement string   `json:"statement,omitempty"`
-}
-
-func newAnswer(acc dp.Accountant, rounds plan.History, b dp.Bound, err error) answer {
-	a := answer{Notes: rounds.Notes}
-	if err == nil {
-		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, rounds.Events...), rounds.Notes)
-	} else {
-		none := math.NaN()
-		a.Reason, b = oneLine(err), dp.Bound{
-			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
-			Accountant: acc.Name(), Adjacency: rounds.Events[0].Adjacency, Sampling: rounds.Events[0].Sampling,
-		}
-	}
-	a.bound, a.BoundJSON = b, b.JSON()
-	return a
-}
-
-func statements(answers []answer) string {
-	var all []string
-	for _, a := range answers {
-		if a.Reason == "" {
-			all = append(all, a.Statement)
-		}
-	}
-	return strings.Join(all, "\n\n")
-}
-
 // printAnswers writes a table, and the statement of the least guarantee or, if
 // there is none, of the only answer.
-func printAnswers(w io.Writer, answers []answer, q question) error {
+func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 	given, sought := "δ = "+decimal.Exactly(q.delta), "ε"
 	if q.forDelta {
 		given, sought = "ε = "+decimal.Exactly(q.epsilon), "δ"
 	}
-	b := answers[0].bound
+	b := answers[0].Bound
 	fmt.Fprintf(w, "%s at %s, per record: %s adjacency, %s sampling\n\n", sought, given, b.Adjacency, b.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accountant\tkind\t%s ≥\t%s\t%s ≤\tseconds\n", sought, sought, sought)
-	best := -1
-	for i, a := range answers {
-		b, lower, value, upper := a.bound, a.bound.EpsilonLower, a.bound.Epsilon, a.bound.EpsilonUpper
+	for _, a := range answers {
+		b, lower, value, upper := a.Bound, a.Bound.EpsilonLower, a.Bound.Epsilon, a.Bound.EpsilonUpper
 		if q.forDelta {
 			lower, value, upper = b.DeltaLower, b.Delta, b.DeltaUpper
 		}
@@ -172,25 +129,32 @@ func printAnswers(w io.Writer, answers []answer, q question) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.3f\n",
 			b.Accountant, kind, from, shownUp(value), shownUp(upper), a.Seconds)
-		if a.Reason == "" && (best < 0 || upper < answers[best].upper(q)) {
-			best = i
-		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, a := range answers {
 		if a.Reason != "" {
-			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.bound.Accountant, a.Reason)
+			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant, a.Reason)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", answers[best].Statement)
+	_, err := fmt.Fprintf(w, "\n%s\n", sharpest(answers, q).Statement)
 	return err
 }
 
-func (a answer) upper(q question) float64 {
+// sharpest returns the answer with the least guarantee or, if there is none, the only one.
+func sharpest(answers []answer.Accounting, q question) answer.Accounting {
+	return slices.MinFunc(answers, func(a, b answer.Accounting) int {
+		if a.Reason != b.Reason && (a.Reason == "" || b.Reason == "") {
+			return cmp.Compare(a.Reason, b.Reason) // which is empty where there is an answer
+		}
+		return cmp.Compare(upperOf(a, q), upperOf(b, q))
+	})
+}
+
+func upperOf(a answer.Accounting, q question) float64 {
 	if q.forDelta {
-		return a.bound.DeltaUpper
+		return a.Bound.DeltaUpper
 	}
-	return a.bound.EpsilonUpper
+	return a.Bound.EpsilonUpper
 }

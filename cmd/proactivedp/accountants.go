@@ -8,16 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
 	"proactivedp/dp"
-	"proactivedp/dp/closedform"
-	"proactivedp/dp/gdp"
-	"proactivedp/dp/pld"
-	"proactivedp/dp/rdp"
 	"proactivedp/internal/nearest"
 )
-
-// allAccountants is the value of --accountant that stands for all of them.
-const allAccountants = "all"
 
 // accountantFlags chooses accountants.
 type accountantFlags struct {
@@ -29,7 +23,7 @@ type accountantFlags struct {
 // add gives cmd the flags --accountant, with the names in extra allowed too,
 // and --accuracy.
 func (a *accountantFlags) add(cmd *cobra.Command, extra ...string) {
-	a.choices = append(extra, a.names()...)
+	a.choices = append(extra, answer.AccountantNames()...)
 	cmd.Flags().StringVar(&a.name, "accountant", a.name, "one of "+strings.Join(a.choices, ", "))
 	a.addAccuracy(cmd, "")
 }
@@ -51,23 +45,12 @@ func (a *accountantFlags) checkAccuracy() error {
 // all returns every accountant, the sharpest guarantee first and the one
 // without a guarantee last.
 func (a *accountantFlags) all() []dp.Accountant {
-	return []dp.Accountant{
-		pld.Accountant{Accuracy: a.accuracy}, rdp.Accountant{},
-		closedform.MomentAccountant{}, closedform.Accountant{}, gdp.Accountant{},
-	}
-}
-
-func (a *accountantFlags) names() []string {
-	var names []string
-	for _, acc := range a.all() {
-		names = append(names, acc.Name())
-	}
-	return names
+	return answer.Accountants(a.accuracy)
 }
 
 // one returns the accountant that was asked for.
 func (a *accountantFlags) one() (dp.Accountant, error) {
-	i := slices.Index(a.names(), a.name)
+	i := slices.Index(answer.AccountantNames(), a.name)
 	if i < 0 {
 		return nil, errors.Join(a.checkAccuracy(), fmt.Errorf("--accountant = %q, must be one of %s%s",
 			a.name, strings.Join(a.choices, ", "), meant(nearest.Name(a.name, a.choices))))
@@ -77,7 +60,7 @@ func (a *accountantFlags) one() (dp.Accountant, error) {
 
 // chosen returns the accountant that was asked for, or all.
 func (a *accountantFlags) chosen() ([]dp.Accountant, error) {
-	if a.name == allAccountants {
+	if a.name == answer.AllAccountants {
 		return a.all(), a.checkAccuracy()
 	}
 	acc, err := a.one()

@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
+	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/nearest"
 	"proactivedp/plan"
+	"proactivedp/plan/libraries"
 )
 
 // solvable are the quantities that calibrate solves for, by their flags.
@@ -21,7 +24,7 @@ func newCalibrate() *cobra.Command {
 	var target plan.Target
 	var out outputFlags
 	var solve string
-	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: 1e-4}
+	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: answer.CalibrationAccuracy}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
@@ -58,20 +61,22 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 			if err := errors.Join(err, target.Validate()); err != nil {
 				return usage(err)
 			}
-			c, err := plan.Calibrate(cmd.Context(), target, acc, pld.Accountant{Accuracy: max(by.accuracy, 3e-2)})
+			c, err := answer.Calibrate(cmd.Context(), answer.CalibrateQuestion{Target: target, Accountant: acc.Name(),
+				Accuracy: by.accuracy})
 			if err != nil {
 				return err
 			}
-			answer := struct {
-				*plan.Calibration
-				Statement string `json:"statement"`
-			}{c, c.Statement()}
-			return out.print(cmd, answer.Statement, answer, c.WriteText)
+			if out.isCode() {
+				release, err := libraries.OfEvents([]dp.Event{c.Event()}, c.Bound())
+				return out.printCode(cmd, release, err)
+			}
+			return out.print(cmd, c.Statement, c, c.WriteText)
 		},
 	}
 	release.add(cmd)
 	by.add(cmd)
 	out.add(cmd)
+	out.addFormat(cmd)
 	f := cmd.Flags()
 	f.StringVar(&solve, "solve", "", strings.Join(solvable, ", ")+" (default: the one that is not given)")
 	f.Float64Var(&target.Epsilon, "epsilon", 0, "ε that is allowed, in [1e-8, 1e4]")

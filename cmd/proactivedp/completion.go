@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"proactivedp/answer"
 	"proactivedp/audit"
 	"proactivedp/auto"
 	"proactivedp/data"
@@ -45,10 +46,11 @@ func completions() map[string]cobra.CompletionFunc {
 		"latency":      oneOf(durations...),
 		"speeds":       oneOf("lognormal:", "pareto:"),
 		"sample-size":  oneOf("linear:", "poly:", "list:"),
-		"accountant":   oneOf(append([]string{allAccountants}, (&accountantFlags{}).names()...)...),
+		"accountant":   oneOf(append([]string{answer.AllAccountants}, answer.AccountantNames()...)...),
 		"method": oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed),
 			string(plan.Paper)),
 		"solve":          oneOf(solvable...),
+		"format":         oneOf(formatNames()...),
 		"fault":          oneOf(faultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),

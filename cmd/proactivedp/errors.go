@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,23 +23,6 @@ func usage(err error) error {
 	}
 	return usageError{err}
 }
-
-// packages are the names with which the errors of packages begin. They tell a
-// developer where an error is from, and a user of the program nothing.
-var packages = []string{
-	"atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock", "closedform",
-	"convnet", "course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog", "libsvm",
-	"lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn", "oracle", "papertables", "picture",
-	"plan", "pld", "plots", "propose", "rdp", "report", "rng", "root", "search", "sim", "softmax", "synth",
-	"tradeoff", "train", "unpack",
-}
-
-// prefixes are names of packages at the beginning of an error, or where one error
-// holds another.
-var prefixes = regexp.MustCompile(`(?m)(^|: |\t)(?:(?:` + strings.Join(packages, "|") + `): )+`)
-
-// message returns what an error says to a user of the program.
-func message(err error) string { return prefixes.ReplaceAllString(err.Error(), "$1") }
 
 // meant returns the question whether name was meant, or "" if there is none.
 func meant(name string) string {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/internal/message"
 )
 
 // beginnings finds the names with which errors begin.
@@ -49,8 +51,8 @@ func TestPackagesOfErrorsAreKnown(t *testing.T) {
 		t.Fatalf("the errors of %d packages were found, must be at least 10", len(found))
 	}
 	for name := range found {
-		if !slices.Contains(packages, name) {
-			t.Errorf("errors begin with %q: add it to packages", name+": ")
+		if !slices.Contains(message.Packages, name) {
+			t.Errorf("errors begin with %q: add it to message.Packages", name+": ")
 		}
 	}
 }
@@ -69,7 +71,7 @@ func TestMessageHasNoNamesOfPackages(t *testing.T) {
 		{errors.New("open my-plan: no such file or directory"), "open my-plan: no such file or directory"},
 		{errors.New("the data: none"), "the data: none"},
 	} {
-		if got := message(c.err); got != c.want {
+		if got := message.Of(c.err); got != c.want {
 			t.Errorf("%q is shown as %q, want %q", c.err, got, c.want)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
+	"proactivedp/plan/libraries"
 )
 
 // eventsHelp describes the files that readEvents reads.
@@ -28,7 +29,10 @@ header of the same names. "noise_multiplier" and "count" are sigma and steps too
 What train --json and plan --json print is such a file as well: it names the seed and
 the run that its noise is from, and what else is to be known of its ε. Several files are
 put together; two releases of one run share their noise, and are refused. So are two files
-with the same rounds that name no run, unless --independent says that they are two.`
+with the same rounds that name no run, unless --independent says that they are two.
+A file may also be what other libraries keep: the state of an accountant of Opacus, as
+JSON ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of
+dp_accounting as Python prints it.`
 
 // historyFlags name files of rounds, the first release first.
 type historyFlags struct {
@@ -100,7 +104,9 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	var h plan.History
-	if bytes.HasPrefix(text, []byte("[")) || bytes.HasPrefix(text, []byte("{")) {
+	if libraries.Recognise(text) != libraries.NotRecognised {
+		h, err = libraries.Read(text, sampling, adjacency)
+	} else if bytes.HasPrefix(text, []byte("[")) || bytes.HasPrefix(text, []byte("{")) {
 		h, err = plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
 	} else {
 		h.Events, err = parseEvents(text, sampling, adjacency)
@@ -128,7 +134,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 	r.TrimLeadingSpace = true
 	rows, err := r.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("neither a JSON array of events nor CSV: %w", err)
+		return nil, fmt.Errorf("neither JSON, nor a DpEvent, nor CSV: %w", err)
 	}
 	if len(rows) < 2 {
 		return nil, errors.New("no events, must be a header and at least one row, or a JSON array")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/internal/f32"
+	"proactivedp/internal/message"
 	"proactivedp/internal/openfiles"
 )
 
@@ -74,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "proactivedp: %s\n", message(err))
+	fmt.Fprintf(stderr, "proactivedp: %s\n", message.Of(err))
 	if _, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage

@@ -6,15 +6,39 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/nearest"
+	"proactivedp/plan/libraries"
 )
 
 // outputFlags says in what form an answer is printed.
-type outputFlags struct{ json, statement bool }
+type outputFlags struct {
+	json, statement bool
+	format          string // "", "json", or one of package libraries
+}
+
+// formatNames are the values of --format.
+func formatNames() []string {
+	names := []string{jsonFormat}
+	for _, f := range libraries.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+const jsonFormat = "json"
+
+// addFormat gives cmd the flag --format.
+func (o *outputFlags) addFormat(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
+		"jax-privacy "+
+		"or flower (ready code with its caveats), latex, or json, which is --json")
+}
 
 // add gives cmd the flags --json and --statement.
 func (o *outputFlags) add(cmd *cobra.Command) {
@@ -24,17 +48,42 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 }
 
 func (o *outputFlags) check() error {
+	var errs []error
 	if o.json && o.statement {
-		return errors.New("--json and --statement contradict each other: give one (JSON has a key \"statement\")")
+		errs = append(errs, errors.New("--json and --statement contradict each other: give one (JSON has a key "+
+			"\"statement\")"))
 	}
-	return nil
+	if o.format != "" && o.statement || o.format != "" && o.format != jsonFormat && o.json {
+		errs = append(errs, errors.New("--format contradicts --json and --statement: give one"))
+	}
+	if names := formatNames(); o.format != "" && !slices.Contains(names, o.format) {
+		errs = append(errs, fmt.Errorf("--format = %q, must be one of %s%s", o.format, strings.Join(names, ", "),
+			meant(nearest.Name(o.format, names))))
+	}
+	return errors.Join(errs...)
+}
+
+// isCode reports whether code is to be printed.
+func (o *outputFlags) isCode() bool { return o.format != "" && o.format != jsonFormat }
+
+// printCode writes the release in the format asked for.
+func (o *outputFlags) printCode(cmd *cobra.Command, release libraries.Release, err error) error {
+	if err != nil {
+		return err
+	}
+	code, err := libraries.Write(libraries.Format(o.format), release)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), code.Text)
+	return err
 }
 
 // print writes an answer to stdout, in the form asked for.
 func (o *outputFlags) print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
 	w := cmd.OutOrStdout()
 	switch {
-	case o.json:
+	case o.json, o.format == jsonFormat:
 		return printJSON(w, answer)
 	case o.statement:
 		_, err := fmt.Fprintln(w, statement)
@@ -53,9 +102,6 @@ func printJSON(w io.Writer, v any) error {
 	}
 	return nil
 }
-
-// oneLine returns what err says on one line, for a table or a JSON value.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // fileFlags names the files that a table of numbers is written to.
 type fileFlags struct{ csv, png string }

@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"proactivedp/answer"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
+	"proactivedp/plan/libraries"
 	"proactivedp/plan/picture"
 )
 
@@ -68,6 +70,7 @@ used. What --method says of such rounds stands beside the filter otherwise.
 		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
   proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
   proactivedp plan --n 60000 --rounds 4000 --sample-size 64 --epsilon 1 --method pld --adjacency replace-one --json
+  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --format opacus
   proactivedp plan --n 10000 --epochs 2 --epsilon 0.1 --record rounds.json --budget 0.3
   proactivedp plan --after rounds.json --epochs 2 --sigma 8`,
 		Args: noArgs,
@@ -117,6 +120,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
 	f.files.add(cmd, "the frontier")
 	f.out.add(cmd)
+	f.out.addFormat(cmd)
 }
 
 // common fills in the defaults and reports the flags that are wrong whatever
@@ -158,27 +162,31 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if err := f.files.writable(); err != nil {
 		return err
 	}
-	answer, err := f.solve(cmd.Context())
+	solved, err := f.solve(cmd.Context())
 	if err != nil {
 		return err
 	}
-	if answer.NoFrontier != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", answer.NoFrontier)
+	if solved.NoFrontier != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", solved.NoFrontier)
 	}
-	if answer.Frontier != nil {
-		draw := func(w io.Writer) error { return picture.Frontier(w, answer.Frontier) }
-		if err := f.files.write(answer.Frontier.WriteCSV, draw); err != nil {
+	if solved.Frontier != nil {
+		draw := func(w io.Writer) error { return picture.Frontier(w, solved.Frontier) }
+		if err := f.files.write(solved.Frontier.WriteCSV, draw); err != nil {
 			return err
 		}
 	}
-	if !answer.Feasible {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", answer.Reason)
+	if !solved.Feasible {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", solved.Reason)
 	} else if err := f.legs.write(cmd, func() (plan.History, error) {
-		return f.history(cmd.Context(), answer.Plan)
+		return f.history(cmd.Context(), solved.Plan)
 	}); err != nil {
 		return err
 	}
-	return f.out.print(cmd, answer.Statement, answer, answer.print)
+	if f.out.isCode() {
+		release, err := libraries.OfPlan(solved.Plan)
+		return f.out.printCode(cmd, release, err)
+	}
+	return f.out.print(cmd, solved.Statement, solved, func(w io.Writer) error { return printPlan(w, solved) })
 }
 
 // history returns what --record writes of the plan. A filter lets less through than the
@@ -236,41 +244,17 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 	return missing
 }
 
-// planAnswer is a plan and what goes with it.
-type planAnswer struct {
-	*plan.Plan
-	Frontier   *plan.Frontier `json:"frontier,omitempty"`
-	NoFrontier string         `json:"frontier_reason,omitempty"`
-	Verdict    string         `json:"verdict"`
-	Releases   []dp.Release   `json:"releases,omitempty"`
-	Statement  string         `json:"statement"`
-}
-
-func (f *planFlags) solve(ctx context.Context) (*planAnswer, error) {
-	p, err := plan.Solve(ctx, f.req)
-	if err != nil {
-		return nil, err
-	}
-	answer := planAnswer{Plan: p, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
-	acc := pld.Accountant{Accuracy: f.by.accuracy}
-	if f.tight {
-		if err := p.Tighten(ctx, acc); err != nil {
-			return nil, err
-		}
-	}
-	answer.Verdict = p.Verdict()
+// solve asks for the plan of the flags.
+func (f *planFlags) solve(ctx context.Context) (*answer.Plan, error) {
+	q := answer.PlanQuestion{Request: f.req, Tight: f.tight, Accuracy: f.by.accuracy}
 	if f.frontier {
-		if p.Epsilon == 0 || p.Epochs == 0 {
-			answer.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
-				"frontier", p.Epsilon, p.Epochs)
-		} else if answer.Frontier, err = p.Frontier(ctx, acc, f.points); err != nil {
-			return nil, err
-		}
+		q.Points = f.points
 	}
-	return &answer, nil
+	return answer.Solve(ctx, q)
 }
 
-func (a *planAnswer) print(w io.Writer) error {
+// printPlan writes a plan, and its frontier if there is one.
+func printPlan(w io.Writer, a *answer.Plan) error {
 	if err := a.WriteText(w); err != nil || a.Frontier == nil {
 		return err
 	}

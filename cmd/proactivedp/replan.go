@@ -126,6 +126,11 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), refuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
+	if f.out.isCode() {
+		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run "+
+			"from its "+
+			"beginning", f.out.format))
+	}
 	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,

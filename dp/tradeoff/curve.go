@@ -23,21 +23,24 @@ const (
 // Label is what a curve must say of itself. Accountant, Adjacency and Sampling
 // are empty for a curve that is of no release.
 type Label struct {
-	Name       string
-	Side       Side
-	Accountant string
-	Adjacency  dp.Adjacency
-	Sampling   dp.Sampling
+	Name       string       `json:"name"`
+	Side       Side         `json:"side"`
+	Accountant string       `json:"accountant,omitempty"`
+	Adjacency  dp.Adjacency `json:"adjacency,omitempty"`
+	Sampling   dp.Sampling  `json:"sampling,omitempty"`
 }
 
 // Point is one of a curve: the type I error α and the type II error β = f(α).
-type Point struct{ Alpha, Beta float64 }
+type Point struct {
+	Alpha float64 `json:"alpha"`
+	Beta  float64 `json:"beta"`
+}
 
 // Curve is a trade-off function at some α, in increasing order. A chord of it is
 // nowhere below the function: to be safe do not read a Lower curve in between.
 type Curve struct {
 	Label
-	Points []Point
+	Points []Point `json:"points"`
 }
 
 // Sample returns f at the given α, as a curve.

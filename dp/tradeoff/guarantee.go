@@ -3,7 +3,10 @@ package tradeoff
 import "math"
 
 // Guarantee is (ε, δ)-differential privacy, ε ≥ 0 and δ in [0, 1].
-type Guarantee struct{ Epsilon, Delta float64 }
+type Guarantee struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
 
 // At returns f_{ε,δ}(α) = max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} for α in [0, 1]
 // (Dong, Roth, Su 2022, Proposition 2.5): a release has the guarantee if and

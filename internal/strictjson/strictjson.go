@@ -33,6 +33,9 @@ func Plain(err error, text []byte) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Slice: "an array",
 			reflect.Struct: "an object"}
+		if strings.HasPrefix(wrong.Value, "number") {
+			want[reflect.Int] = "a whole number below 2^63"
+		}
 		field := cmp.Or(wrong.Field, "the value")
 		return fmt.Errorf("line %d: %s is a JSON %s, must be %s", line(wrong.Offset), field, wrong.Value,
 			cmp.Or(want[wrong.Type.Kind()], "a number"))

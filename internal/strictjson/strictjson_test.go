@@ -20,6 +20,7 @@ func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		`{"b": [{"x": 1, "x": 2}]}`:           `the key "x" stands twice in one object`,
 		"{\n\n\"a\": \"one\"}":                "line 3: a is a JSON string, must be a number",
 		"{\n'a': 1}":                          "line 2 is no JSON",
+		`{"a": 1e30}`:                         "line 1: a is a JSON number 1e30, must be a whole number",
 		`{"a": 1`:                             "the JSON ends in the middle of a value",
 		`{"a": 1, "b": [{"x": 1}, {"x": 1}]}`: "",
 	} {

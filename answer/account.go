@@ -1,0 +1,139 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+)
+
+// AllAccountants is the name that stands for all of them.
+const AllAccountants = "all"
+
+// MostEvents is how many kinds of rounds a question may have.
+const MostEvents = 500
+
+// AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
+type AccountQuestion struct {
+	Events     []dp.Event `json:"events"`               // sampling: poisson, and adjacency: natural to it, if not given
+	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
+	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, in the place of delta: gives δ
+	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all", which "" is
+	Accuracy   float64    `json:"accuracy,omitempty"`   // of the intervals of pld; 0: pld.DefaultAccuracy
+}
+
+// Accounting is what one accountant says: a bound, or the reason for none.
+type Accounting struct {
+	Bound dp.Bound `json:"-"` // NaN where there is none
+	dp.BoundJSON
+	Seconds   float64  `json:"seconds"`
+	Reason    string   `json:"reason,omitempty"`
+	Notes     []string `json:"notes,omitempty"` // see plan.History
+	Statement string   `json:"statement,omitempty"`
+	Odds      *Odds    `json:"odds,omitempty"`
+}
+
+// Account answers an AccountQuestion: one answer of every accountant.
+func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
+	accuracy := cmp.Or(q.Accuracy, pld.DefaultAccuracy)
+	errs := []error{checkAccuracy(accuracy)}
+	if q.Epsilon == nil {
+		errs = append(errs, checkDelta(q.Delta))
+	} else if q.Delta != 0 {
+		errs = append(errs, fmt.Errorf("answer: delta = %v and epsilon = %v, only one may be given: the answer is "+
+			"the other",
+			q.Delta, *q.Epsilon))
+	} else if !(*q.Epsilon >= 0 && finite(*q.Epsilon)) {
+		errs = append(errs, fmt.Errorf("answer: epsilon = %v, must be finite and not negative", *q.Epsilon))
+	}
+	accs := Accountants(accuracy)
+	if name := cmp.Or(q.Accountant, AllAccountants); name != AllAccountants {
+		acc, err := accountant(name, accuracy)
+		accs, errs = []dp.Accountant{acc}, append(errs, err)
+	}
+	events, err := complete(q.Events)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	put := func(acc dp.Accountant) (dp.Bound, error) { return acc.Epsilon(ctx, events, q.Delta) }
+	if q.Epsilon != nil {
+		put = func(acc dp.Accountant) (dp.Bound, error) { return acc.Delta(ctx, events, *q.Epsilon) }
+	}
+	return AccountBy(ctx, accs, plan.History{Events: events}, put)
+}
+
+// complete returns the events with what is not given at its default.
+func complete(events []dp.Event) ([]dp.Event, error) {
+	if len(events) < 1 || len(events) > MostEvents {
+		return nil, fmt.Errorf("answer: %d events, must be from 1 to %d", len(events), MostEvents)
+	}
+	all := make([]dp.Event, len(events))
+	var errs []error
+	for i, e := range events {
+		all[i] = plan.Complete(e, dp.Poisson, "")
+		if err := all[i].Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("answer: event %d: %w", i, err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// AccountBy puts the question about the rounds to every accountant. If none covers them
+// that is the error, which wraps dp.ErrNotCovered.
+func AccountBy(
+	ctx context.Context, accs []dp.Accountant, rounds plan.History, put func(dp.Accountant) (dp.Bound, error),
+) ([]Accounting, error) {
+	all := make([]Accounting, len(accs))
+	var uncovered []error
+	for i, acc := range accs {
+		start := time.Now()
+		b, err := put(acc)
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		all[i] = newAccounting(acc, rounds, b, err)
+		all[i].Seconds = time.Since(start).Seconds()
+		if err != nil {
+			uncovered = append(uncovered, fmt.Errorf("%s: %w", acc.Name(), err))
+		}
+	}
+	if len(uncovered) == len(accs) {
+		return nil, errors.Join(uncovered...)
+	}
+	return all, nil
+}
+
+func newAccounting(acc dp.Accountant, rounds plan.History, b dp.Bound, err error) Accounting {
+	a := Accounting{Notes: rounds.Notes}
+	if err == nil {
+		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, rounds.Events...), rounds.Notes)
+		a.Odds = odds(b)
+	} else {
+		none := math.NaN()
+		a.Reason, b = oneLine(err), dp.Bound{
+			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
+			Accountant: acc.Name(), Adjacency: rounds.Events[0].Adjacency, Sampling: rounds.Events[0].Sampling,
+		}
+	}
+	a.Bound, a.BoundJSON = b, b.JSON()
+	return a
+}
+
+// Statements returns the statements of all answers that are some.
+func Statements(answers []Accounting) string {
+	var all []string
+	for _, a := range answers {
+		if a.Reason == "" {
+			all = append(all, a.Statement)
+		}
+	}
+	return strings.Join(all, "\n\n")
+}

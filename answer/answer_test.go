@@ -1,0 +1,176 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"proactivedp/dp"
+)
+
+// reply is an answer as a reader of JSON sees it.
+type reply struct {
+	Plan      map[string]any   `json:"plan"`
+	Account   []map[string]any `json:"account"`
+	Calibrate map[string]any   `json:"calibrate"`
+	Tradeoff  map[string]any   `json:"tradeoff"`
+	Error     *struct {
+		Kind     string           `json:"kind"`
+		Problems []string         `json:"problems"`
+		Remedies []map[string]any `json:"remedies"`
+	} `json:"error"`
+}
+
+func put(t *testing.T, ctx context.Context, question string) reply {
+	t.Helper()
+	var r reply
+	if err := json.Unmarshal(JSON(ctx, []byte(question)), &r); err != nil {
+		t.Fatalf("%s: %v", question, err)
+	}
+	return r
+}
+
+// Every question has its answer under its own name, and nothing else.
+func TestQuestionsHaveAnswers(t *testing.T) {
+	r := put(t, t.Context(),
+		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.29962, "tight": true, "points": 4, "code": true}}`)
+	if r.Error != nil || r.Plan["feasible"] != true || len(r.Plan["frontier"].(map[string]any)["rows"].([]any)) < 4 ||
+		len(r.Plan["code"].([]any)) != 5 {
+		t.Errorf("plan: %+v", r)
+	}
+	r = put(t, t.Context(), `{"account": {"events": [{"noise_multiplier": 1.1, "sample_rate": 0.004, "count": 10000}],
+		"delta": 1e-5}}`)
+	if len(r.Account) != 5 || r.Account[0]["accountant"] != "pld" || r.Account[0]["epsilon_upper"].(float64) > 1.8416 {
+		t.Errorf("account: %+v", r)
+	}
+	r = put(t, t.Context(), `{"account": {"events": [{"noise_multiplier": 1.1, "sample_rate": 0.004, "count": 10000}],
+		"epsilon": 2, "accountant": "rdp"}}`)
+	if len(r.Account) != 1 || r.Account[0]["delta_upper"].(float64) > 1.2e-5 {
+		t.Errorf("account for δ: %+v", r)
+	}
+	r = put(t, t.Context(), `{"calibrate": {"epsilon": 2, "delta": 1e-5, "sample_rate": 0.01, "steps": 10000}}`)
+	if sigma, _ := r.Calibrate["sigma"].(float64); sigma < 2.12 || sigma > 2.13 {
+		t.Errorf("calibrate: %+v", r)
+	}
+	r = put(t, t.Context(), `{"tradeoff": {"events": [{"noise_multiplier": 2, "sample_rate": 0.01, "count": 100}],
+		"delta": 1e-5, "points": 11, "accuracy": 0.01}}`)
+	if lines,
+		_ := r.Tradeoff["lines"].([]any); len(lines) < 3 || len(lines[0].(map[string]any)["points"].([]any)) != 11 {
+		t.Errorf("tradeoff: %+v", r)
+	}
+}
+
+// What is no question says why, and of what kind the error is.
+func TestWrongQuestionsAreTold(t *testing.T) {
+	for question, want := range map[string][2]string{
+		``:   {Wrong, "EOF"},
+		`{}`: {Wrong, "0 questions"},
+		`{"plan": {"n": 10, "epochs": 1, "epsilon": 1}, "account": {"events": []}}`: {Wrong,
+			"2 questions"},
+		`{"plan": {"n": 10000, "epoch": 5}}`: {Wrong,
+			`unknown field "epoch"`},
+		`{"plan": {"n": 10000, "epochs": 5, "n": 1}}`: {Wrong,
+			"stands twice"},
+		`{"plan": {"n": 1e30, "epochs": 5}}`: {Wrong,
+			"must be a whole number"},
+		`{"plan": {"n": 10000, "epochs": 5, "sigma": 20, "points": 1, "accuracy": 9}}`: {Wrong,
+			"points = 1"},
+		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 1, "adjacency": "replace-one"}}`: {NotCovered,
+			"must be"},
+		`{"calibrate": {"epsilon": 1e-3, "delta": 1e-9, "sigma": 0.5, "sample_rate": 0.5}}`: {Infeasible,
+			"no steps"},
+		`{"calibrate": {"epsilon": 1, "delta": 1e-9, "sigma": 1, "steps": 9, "accountant": "pdl"}}`: {Wrong,
+			"did you mean pld"},
+		`{"account": {"events": [], "delta": 2}}`: {Wrong,
+			"delta = 2"},
+		`{"account": {"events": [{"noise_multiplier": 1}], "epsilon": 1}}`: {Wrong, "event 0"},
+		`{"account": {"events": [{"noise_multiplier": 1}], "epsilon": 1, "delta": 0.1}}`: {Wrong,
+			"only one"},
+		`{"tradeoff": {"events": [{"noise_multiplier": 1}], "delta": 0.1, "points": 1e5}}`: {Wrong, "points"},
+		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 1}} x`: {Wrong,
+			"more after"},
+		`[` + strings.Repeat(`[`, 20000): {Wrong, "JSON"},
+		`"` + strings.Repeat(`x`, MaxQuestionBytes) + `"`: {Wrong,
+			"must be at most"},
+	} {
+		r := put(t, t.Context(), question)
+		if r.Error == nil || r.Error.Kind != want[0] || !strings.Contains(strings.Join(r.Error.Problems, "\n"),
+			want[1]) {
+			t.Errorf("%.90s: %+v, want %s with %q", question, r.Error, want[0], want[1])
+		}
+		if r.Error != nil && strings.HasPrefix(r.Error.Problems[0], "plan: ") {
+			t.Errorf("%.90s: the name of a package is shown: %q", question, r.Error.Problems)
+		}
+	}
+	r := put(t, t.Context(), `{"calibrate": {"epsilon": 1e-3, "delta": 1e-9, "sigma": 0.5, "sample_rate": 0.5}}`)
+	if first := r.Error.Remedies[0]; len(r.Error.Remedies) != 2 || first["change"] != "sigma" || first["to"].(float64) < 0.5 {
+		t.Errorf("remedies %+v", r.Error.Remedies)
+	}
+}
+
+// A panic is an answer, and the next question has its own.
+func TestPanicsAreAnswers(t *testing.T) {
+	a, err := recovered(func() (Answer, error) { panic("planted") })
+	if err != nil || a.Error == nil || a.Error.Kind != Fault || !strings.Contains(a.Error.Problems[0], "planted") {
+		t.Errorf("%+v, want a fault", a)
+	}
+}
+
+// A question whose time is up says so, and soon.
+func TestQuestionsEnd(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	r := put(t, ctx,
+		`{"plan": {"n": 100000000, "epochs": 500, "epsilon": 3, "method": "pld", "tight": true, "points": 1000}}`)
+	if r.Error == nil || r.Error.Kind != Ended || time.Since(start) > 5*time.Second {
+		t.Errorf("after %v: %+v, want %s", time.Since(start), r.Error, Ended)
+	}
+}
+
+// The odds are those of (ε, δ): e^ε·α + δ where that is the tighter side (Dong, Roth, Su
+// 2022, Proposition 2.5), and those of the certified ε if it is the smaller.
+func TestOdds(t *testing.T) {
+	o := odds(dp.Bound{EpsilonUpper: 0.5, DeltaUpper: 1e-5, Accountant: "x"})
+	if want := math.Exp(0.5)*0.05 + 1e-5; math.Abs(o.TruePositive-want) > 1e-12 {
+		t.Errorf("odds %v, want %v", o.TruePositive, want)
+	}
+	if odds(dp.Bound{EpsilonUpper: math.Inf(1)}) != nil {
+		t.Error("odds without a guarantee")
+	}
+	loose := put(t, t.Context(), `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5}}`).Plan["odds"].(map[string]any)
+	tight := put(t, t.Context(),
+		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5, "tight": true}}`).Plan["odds"].(map[string]any)
+	if loose["by"] != "closed-form" || tight["by"] != "pld" ||
+		!(tight["true_positive"].(float64) < loose["true_positive"].(float64)) {
+		t.Errorf("odds %v and certified %v", loose, tight)
+	}
+}
+
+// Whatever is asked, there is an answer in JSON that has exactly one field.
+func FuzzJSON(f *testing.F) {
+	for _, q := range []string{
+		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.3}}`,
+		`{"account": {"events": [{"noise_multiplier": 1}], "delta": 0.1}}`,
+		`{"calibrate": {"epsilon": 2, "delta": 1e-5, "sample_rate": 0.01, "steps": 10}}`, `{"tradeoff": null}`,
+		`{"plan":{}}`,
+	} {
+		f.Add(q)
+	}
+	f.Fuzz(func(t *testing.T, question string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var fields map[string]json.RawMessage
+		text := JSON(ctx, []byte(question))
+		if err := json.Unmarshal(text, &fields); err != nil || len(fields) != 1 {
+			t.Errorf("%q is answered by %s: %v", question, text, err)
+		}
+		if strings.Contains(string(text), fmt.Sprintf("%q", Fault)) {
+			t.Errorf("%q: %s", question, text)
+		}
+	})
+}

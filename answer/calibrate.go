@@ -1,0 +1,45 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+)
+
+// CalibrateQuestion asks for the one of σ, q and T that is not given.
+type CalibrateQuestion struct {
+	plan.Target
+	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // of the intervals of pld; 1e-4 if not given
+}
+
+// Calibration is the answer.
+type Calibration struct {
+	*plan.Calibration
+	Statement string `json:"statement"`
+}
+
+// Accuracies of a calibration: of the answer if none is asked for, and of the search for
+// where to start.
+const (
+	CalibrationAccuracy = 1e-4
+	coarse              = 3e-2
+)
+
+// Calibrate answers a CalibrateQuestion. A budget that nothing meets is a
+// *plan.Infeasible error.
+func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
+	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
+	acc, err := accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), accuracy)
+	if err := errors.Join(checkAccuracy(accuracy), err, q.Target.Validate()); err != nil {
+		return nil, err
+	}
+	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, coarse)})
+	if err != nil {
+		return nil, err
+	}
+	return &Calibration{c, c.Statement()}, nil
+}

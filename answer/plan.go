@@ -1,0 +1,81 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+	"proactivedp/plan/libraries"
+)
+
+// MaxPoints is the most sizes that a frontier may have.
+const MaxPoints = 1000
+
+// PlanQuestion asks for a plan, and for what goes with it.
+type PlanQuestion struct {
+	plan.Request
+	Tight    bool    `json:"tight,omitempty"`    // what the tight accountant pld allows instead
+	Points   int     `json:"points,omitempty"`   // about how many sizes of a frontier, in [2, MaxPoints]; 0: none
+	Accuracy float64 `json:"accuracy,omitempty"` // of the intervals of pld; 0: pld.DefaultAccuracy
+	Code     bool    `json:"code,omitempty"`     // the run in the formats of package libraries
+}
+
+// Validate reports every field outside its range.
+func (q PlanQuestion) Validate() error {
+	errs := []error{checkAccuracy(cmp.Or(q.Accuracy, pld.DefaultAccuracy))}
+	if q.Points != 0 && (q.Points < 2 || q.Points > MaxPoints) {
+		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [2, %d]", q.Points, MaxPoints))
+	}
+	return errors.Join(append(errs, q.Request.Validate())...)
+}
+
+// Plan is a plan and what goes with it.
+type Plan struct {
+	*plan.Plan
+	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
+	NoFrontier string           `json:"frontier_reason,omitempty"`
+	Verdict    string           `json:"verdict"`
+	Odds       *Odds            `json:"odds,omitempty"`
+	Releases   []dp.Release     `json:"releases,omitempty"`
+	Statement  string           `json:"statement"`
+	Code       []libraries.Code `json:"code,omitempty"`
+}
+
+// Solve answers a PlanQuestion. That nothing is feasible is an answer.
+func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	p, err := plan.Solve(ctx, q.Request)
+	if err != nil {
+		return nil, err
+	}
+	a := &Plan{Plan: p, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
+	acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, pld.DefaultAccuracy)}
+	if q.Tight {
+		if err := p.Tighten(ctx, acc); err != nil {
+			return nil, err
+		}
+	}
+	a.Verdict, a.Odds = p.Verdict(), planOdds(p)
+	if q.Points != 0 {
+		if p.Epsilon == 0 || p.Epochs == 0 {
+			a.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
+				"frontier", p.Epsilon, p.Epochs)
+		} else if a.Frontier, err = p.Frontier(ctx, acc, q.Points); err != nil {
+			return nil, err
+		}
+	}
+	if q.Code {
+		if r, err := libraries.OfPlan(p); err == nil {
+			if a.Code, err = libraries.All(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,57 @@
+from sample import DATASET_SIZE, sample_size
+
+NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
+# ---
+import secrets  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import jax_privacy  # noqa: E402
+from jax_privacy import batch_selection  # noqa: E402
+
+
+def train(params, features, labels, loss_of, step_size):
+    """Returns the trained parameters.
+
+    loss_of(params, features, labels) is the mean loss of a batch.
+    """
+    records = len(features)
+    samples = batch_selection.CyclicPoissonSampling(
+        sampling_prob=sample_size(records) / records,
+        iterations=STEPS,
+        partition_type=batch_selection.PartitionType.INDEPENDENT,
+    )
+    clipped_sum = jax_privacy.clipped_grad(
+        loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
+    )
+    deviation = NOISE_MULTIPLIER * clipped_sum.l2_norm_bound
+    key = jax.random.key(secrets.randbits(63))  # from the operating system
+
+    def noise(leaf, leaf_key):
+        return deviation * jax.random.normal(leaf_key, leaf.shape, leaf.dtype)
+
+    for chosen in samples.batch_iterator(records, rng=secrets.randbits(63)):
+        key, round_key = jax.random.split(key)
+        if len(chosen) == 0:  # a round without records releases its noise alone
+            total = jax.tree.map(jnp.zeros_like, params)
+        else:
+            total = clipped_sum(params, features[chosen], labels[chosen])
+        leaves, shape = jax.tree.flatten(total)
+        keys = jax.random.split(round_key, len(leaves))
+        update = jax.tree.unflatten(
+            shape, [leaf + noise(leaf, k) for leaf, k in zip(leaves, keys)]
+        )
+        params = jax.tree.map(lambda p, u: p - step_size * u, params, update)
+    return params
+
+
+if __name__ == "__main__":  # a linear model of drawn data: put yours in its place
+    count = DATASET_SIZE or 10_000
+    drawn = jax.random.normal(jax.random.key(0), (count, 20))
+    signs = jnp.where(drawn.sum(axis=1) > 0, 1.0, -1.0)
+
+    def logistic(params, x, y):
+        return jnp.mean(jnp.log1p(jnp.exp(-y * (x @ params))))
+
+    trained = train(jnp.zeros(20), drawn, signs, logistic, step_size=0.5 / sample_size(count))
+    print(trained)

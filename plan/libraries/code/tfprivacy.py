@@ -1,0 +1,51 @@
+from sample import DATASET_SIZE, sample_size
+
+NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
+# ---
+import dp_accounting  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+def release(rate):
+    """Returns what all rounds release at a sample rate, for dp_accounting."""
+    noised = dp_accounting.GaussianDpEvent(NOISE_MULTIPLIER)
+    sampled = dp_accounting.PoissonSampledDpEvent(rate, noised)
+    return dp_accounting.SelfComposedDpEvent(sampled, STEPS)
+
+
+def train(model, features, labels, loss_of, step_size):
+    """Trains the model in place, and returns what was released as an event.
+
+    loss_of(labels, predictions) is the mean loss of a batch, as tf.keras.losses has them.
+    """
+    import tensorflow as tf
+    import tensorflow_privacy
+
+    records = len(features)
+    rate = sample_size(records) / records
+    draws = np.random.default_rng()  # seeded by the operating system
+    query = tensorflow_privacy.GaussianSumQuery(
+        l2_norm_clip=MAX_GRAD_NORM, stddev=NOISE_MULTIPLIER * MAX_GRAD_NORM
+    )
+    state = query.initial_global_state()
+    variables = model.trainable_variables
+    for _ in range(STEPS):
+        params = query.derive_sample_params(state)
+        total = query.initial_sample_state(variables)
+        for i in np.flatnonzero(draws.random(records) < rate):
+            with tf.GradientTape() as tape:
+                loss = loss_of(labels[i : i + 1], model(features[i : i + 1], training=True))
+            total = query.accumulate_record(params, total, tape.gradient(loss, variables))
+        noised, state, _ = query.get_noised_result(total, state)
+        for variable, update in zip(variables, noised):
+            variable.assign_sub(step_size * update)
+    return release(rate)
+
+
+if __name__ == "__main__":
+    count = DATASET_SIZE or 10_000
+    accountant = dp_accounting.pld.PLDAccountant()
+    event = release(sample_size(count) / count)
+    accountant.compose(event)
+    print(event)
+    print(f"epsilon = {accountant.get_epsilon(DELTA):.6g} at delta = {DELTA}, by dp_accounting")

@@ -1,0 +1,286 @@
+package libraries
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/dp"
+)
+
+// eventName matches a text that begins with the name of an event, or of a plan.
+var eventName = regexp.MustCompile(`^(\w+\.)*\w*(DpEvent|ExecutionPlan|MFConfig)\(`)
+
+// Bounds of what is read: how deep events may be in each other, and how many rounds of
+// different kinds there may be.
+const (
+	mostNested = 100
+	mostKinds  = 100_000
+)
+
+// readDpEvent reads what Python prints of a DpEvent (repr), or the code that makes it:
+//
+//	SelfComposedDpEvent(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.1)), 1000)
+//
+// Covered are Gaussian noise, with Poisson samples or without replacement or with all
+// records, repeated and composed. The text is never run.
+func readDpEvent(text []byte) ([]dp.Event, error) {
+	p := eventParser{text: string(text)}
+	v, err := p.value(0)
+	if err != nil {
+		return nil, p.at(err)
+	}
+	if p.blank(); p.text != "" {
+		return nil, p.at(errors.New("there is more after the event"))
+	}
+	events, err := v.events(1)
+	if err != nil {
+		return nil, fmt.Errorf("libraries: %w", err)
+	}
+	if len(events) == 0 {
+		return nil, errors.New("libraries: nothing was released")
+	}
+	return events, nil
+}
+
+// pyValue is a value of Python: a number, a list, None, a word, or a call with its arguments.
+type pyValue struct {
+	name   string // of a call or a word; "" otherwise
+	call   bool
+	number float64
+	list   []pyValue // of a call: what stands in it
+	names  []string  // of a call: the names of its arguments, "" for one by its place
+	isList bool
+}
+
+// eventParser reads values off the front of text.
+type eventParser struct{ text string }
+
+func (p *eventParser) at(err error) error {
+	near := p.text
+	if len(near) > 30 {
+		near = near[:30]
+	}
+	return fmt.Errorf("libraries: at %q: %w", near, err)
+}
+
+func (p *eventParser) blank() { p.text = strings.TrimLeft(p.text, " \t\r\n") }
+
+// take takes the mark if it is next.
+func (p *eventParser) take(mark string) bool {
+	p.blank()
+	rest, ok := strings.CutPrefix(p.text, mark)
+	if ok {
+		p.text = rest
+	}
+	return ok
+}
+
+var (
+	pyName   = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*`)
+	pyNumber = regexp.MustCompile(`^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?`)
+)
+
+// value reads one value, which is inside so many others.
+func (p *eventParser) value(depth int) (pyValue, error) {
+	if depth > mostNested {
+		return pyValue{}, fmt.Errorf("more than %d events in each other", mostNested)
+	}
+	if p.take("[") {
+		list, _, err := p.values("]", depth)
+		return pyValue{list: list, isList: true}, err
+	}
+	p.blank()
+	if digits := pyNumber.FindString(p.text); digits != "" {
+		p.text = p.text[len(digits):]
+		v, err := strconv.ParseFloat(strings.ReplaceAll(digits, "_", ""), 64)
+		return pyValue{number: v}, err
+	}
+	name := pyName.FindString(p.text)
+	if name == "" {
+		return pyValue{}, errors.New("must be an event, a number or a list")
+	}
+	p.text = p.text[len(name):]
+	v := pyValue{name: name[strings.LastIndex(name, ".")+1:]}
+	if !p.take("(") {
+		return v, nil
+	}
+	v.call = true
+	var err error
+	v.list, v.names, err = p.values(")", depth)
+	return v, err
+}
+
+// values reads values with commas between them up to the closing mark, and their names.
+func (p *eventParser) values(end string, depth int) (list []pyValue, names []string, err error) {
+	for !p.take(end) {
+		if len(list) > 0 && !p.take(",") {
+			return nil, nil, fmt.Errorf("must be a comma or %q", end)
+		}
+		if p.take(end) { // a comma at the end
+			break
+		}
+		p.blank()
+		name := pyName.FindString(p.text)
+		rest := strings.TrimLeft(p.text[len(name):], " \t\r\n")
+		if after, ok := strings.CutPrefix(rest, "="); ok && name != "" {
+			p.text = after
+		} else {
+			name = ""
+		}
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, names = append(list, v), append(names, name)
+	}
+	return list, names, nil
+}
+
+// shape are the arguments of the events that are covered, in their order.
+var shape = map[string][]string{
+	"GaussianDpEvent":                  {"noise_multiplier"},
+	"PoissonSampledDpEvent":            {"sampling_probability", "event"},
+	"SampledWithoutReplacementDpEvent": {"source_dataset_size", "sample_size", "event"},
+	"SelfComposedDpEvent":              {"event", "count"},
+	"ComposedDpEvent":                  {"events"},
+	"NoOpDpEvent":                      {},
+}
+
+// arguments returns the arguments of a call by their names.
+func (v pyValue) arguments() (map[string]pyValue, error) {
+	want, known := shape[v.name]
+	switch {
+	case !v.call:
+		return nil, fmt.Errorf("%s is no event", v.text())
+	case strings.HasSuffix(v.name, "ExecutionPlan"), strings.HasSuffix(v.name, "MFConfig"):
+		return nil, fmt.Errorf("%s: plans of JAX Privacy are experimental, and their form changes: give its "+
+			"dp_event: %w",
+			v.name, dp.ErrNotCovered)
+	case !known:
+		return nil, fmt.Errorf("%s is %w: no accountant here knows it", v.name, dp.ErrNotCovered)
+	}
+	args := map[string]pyValue{}
+	for i, a := range v.list {
+		name := v.names[i]
+		if name == "" && i < len(want) {
+			name = want[i]
+		}
+		if !slices.Contains(want, name) {
+			return nil, fmt.Errorf("%s has no argument %q, number %d", v.name, name, i+1)
+		}
+		if _, twice := args[name]; twice {
+			return nil, fmt.Errorf("%s has the argument %s twice", v.name, name)
+		}
+		args[name] = a
+	}
+	for _, name := range want {
+		if _, ok := args[name]; !ok {
+			return nil, fmt.Errorf("%s has no %s", v.name, name)
+		}
+	}
+	return args, nil
+}
+
+func (v pyValue) text() string {
+	switch {
+	case v.isList:
+		return "a list"
+	case v.name != "":
+		return v.name
+	}
+	return strconv.FormatFloat(v.number, 'g', -1, 64)
+}
+
+// plain returns a number.
+func (v pyValue) plain(name string) (float64, error) {
+	if v.name != "" || v.isList {
+		return 0, fmt.Errorf("%s = %s, must be a number", name, v.text())
+	}
+	return v.number, nil
+}
+
+// count returns a whole number of at least 1.
+func (v pyValue) count(name string) (int, error) {
+	n, err := v.plain(name)
+	if err != nil {
+		return 0, err
+	}
+	return wholeNumber(name, n)
+}
+
+// events returns the rounds of an event that is repeated so often.
+func (v pyValue) events(times int) ([]dp.Event, error) {
+	args, err := v.arguments()
+	if err != nil {
+		return nil, err
+	}
+	switch v.name {
+	case "NoOpDpEvent":
+		return nil, nil
+	case "SelfComposedDpEvent":
+		count, err := args["count"].count("count")
+		if err != nil {
+			return nil, err
+		}
+		if float64(times)*float64(count) > 1<<53 {
+			return nil, fmt.Errorf("count = %d of %d, must be at most 2^53 in all", count, times)
+		}
+		return args["event"].events(times * count)
+	case "ComposedDpEvent":
+		if !args["events"].isList {
+			return nil, fmt.Errorf("events = %s, must be a list", args["events"].text())
+		}
+		var all []dp.Event
+		for _, e := range args["events"].list {
+			some, err := e.events(times)
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, some...); len(all) > mostKinds {
+				return nil, fmt.Errorf("more than %d kinds of rounds", mostKinds)
+			}
+		}
+		return all, nil
+	}
+	e, err := v.round(args)
+	e.Count = times
+	return []dp.Event{e}, err
+}
+
+// round returns one round: noise, and how its records are sampled.
+func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
+	e.Sampling = dp.Poisson
+	switch v.name {
+	case "GaussianDpEvent":
+		e.Rate = 1
+		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
+		return e, err
+	case "PoissonSampledDpEvent":
+		if e.Rate, err = args["sampling_probability"].plain("sampling_probability"); err == nil && e.Rate == 0 {
+			err = errors.New("sampling_probability = 0, must be in (0, 1]")
+		}
+	default:
+		e.Sampling = dp.FixedSize
+		var sizeErr error
+		e.DatasetSize, err = args["source_dataset_size"].count("source_dataset_size")
+		e.SampleSize, sizeErr = args["sample_size"].count("sample_size")
+		err = errors.Join(err, sizeErr)
+	}
+	if err != nil {
+		return e, err
+	}
+	sampled := args["event"]
+	if sampled.name != "GaussianDpEvent" {
+		return e, fmt.Errorf("%s of %s is %w: only of GaussianDpEvent", v.name, sampled.text(), dp.ErrNotCovered)
+	}
+	noise, err := sampled.arguments()
+	if err != nil {
+		return e, err
+	}
+	e.NoiseMultiplier, err = noise["noise_multiplier"].plain("noise_multiplier")
+	return e, err
+}

@@ -1,0 +1,114 @@
+package libraries
+
+import (
+	"fmt"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+)
+
+// writeLaTeX writes what a paper must say of a release: a paragraph, and the same as a
+// table. It needs no package of LaTeX.
+func writeLaTeX(r Release) Code {
+	e, b := r.Event, r.Bound
+	var text strings.Builder
+	text.WriteString("% What a paper must say of a privacy guarantee; as planned by ProactiveDP. No package is " +
+		"needed.\n")
+	text.WriteString("\\paragraph{Privacy.}\n")
+	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them "+
+		"to norm "+
+		"$C$, and releases their sum with Gaussian noise\nof standard deviation $\\sigma C$, $\\sigma = %s$.\n",
+		e.Count,
+		sampledAs(e), decimal.Up(e.NoiseMultiplier, 7))
+	fmt.Fprintf(&text, "For one record, in the rounds of %s, the release of every intermediate and the final\nmodel "+
+		"is "+
+		"$(\\varepsilon, \\delta)$-differentially private with $\\varepsilon %s %s$ at $\\delta = %s$,\nunder %s "+
+		"adjacency "+
+		"(%s, by the %s accountant).\n", holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
+		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
+	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
+		"looking at the data are not covered.\n\n")
+	text.WriteString("\\begin{tabular}{lll}\n\\hline\n")
+	rows := [][3]string{
+		{"target epsilon", "$\\varepsilon$", relation(b.Kind) + " " + mathNumber(decimal.Up(b.EpsilonUpper, 5))},
+		{"", "$\\delta$", mathNumber(decimal.Up(b.DeltaUpper, 5))},
+		{"noise multiplier", "$\\sigma$", decimal.Up(e.NoiseMultiplier, 7)},
+		{"sample rate", "$q$", mathNumber(decimal.Up(e.SampleRate(), 6))},
+		{"rounds", "$T$", fmt.Sprint(e.Count)},
+	}
+	if e.DatasetSize != 0 {
+		rows = append(rows, [3]string{"sample size", "$s$", fmt.Sprint(e.SampleSize)},
+			[3]string{"records", "$N$", fmt.Sprint(e.DatasetSize)})
+	}
+	if r.Holders > 1 {
+		rows = append(rows, [3]string{"clients that hold a record", "", fmt.Sprint(r.Holders)})
+	}
+	for _, row := range rows {
+		fmt.Fprintf(&text, "%s & %s & $%s$ \\\\\n", row[0], row[1], row[2])
+	}
+	fmt.Fprintf(&text, "adjacency & & %s \\\\\nsampling & & %s \\\\\naccountant & & %s (%s) \\\\\n", b.Adjacency,
+		e.Sampling,
+		b.Accountant, kindOf(b.Kind))
+	text.WriteString("\\hline\n\\end{tabular}\n")
+	return Code{Format: LaTeX, Library: "LaTeX", Tried: "compiled by no LaTeX here: its braces and dollars are counted",
+		Text: text.String()}
+}
+
+func sampledAs(e dp.Event) string {
+	rate := mathNumber(decimal.Up(e.SampleRate(), 6))
+	sizes := ""
+	if e.DatasetSize != 0 {
+		sizes = fmt.Sprintf(" ($s = %d$ of $N = %d$)", e.SampleSize, e.DatasetSize)
+	}
+	if e.Sampling == dp.FixedSize {
+		return fmt.Sprintf("draws a share $q = %s$ of the records%s,\nas many each time and without replacement", rate,
+			sizes)
+	}
+	if sizes != "" {
+		sizes = strings.TrimSuffix(sizes, ")") + " on average)"
+	}
+	return fmt.Sprintf("samples each record independently with\nprobability $q = %s$%s", rate, sizes)
+}
+
+func holdersOf(r Release) string {
+	if r.Holders > 1 {
+		return fmt.Sprintf("all %d clients that hold it", r.Holders)
+	}
+	return "all clients that hold it"
+}
+
+func relation(k dp.Kind) string {
+	if k == dp.Exact {
+		return "="
+	}
+	return "\\le"
+}
+
+func kindOf(k dp.Kind) string {
+	switch k {
+	case dp.Exact:
+		return "exact"
+	case dp.Interval:
+		return "a certified upper bound"
+	}
+	return "an upper bound"
+}
+
+// mathNumber writes a number's exponent as powers of ten.
+func mathNumber(text string) string {
+	mantissa, exponent, found := strings.Cut(text, "e")
+	if !found {
+		return text
+	}
+	exponent = strings.TrimPrefix(exponent, "+")
+	sign := ""
+	if rest, negative := strings.CutPrefix(exponent, "-"); negative {
+		sign, exponent = "-", rest
+	}
+	power := "10^{" + sign + strings.TrimLeft(exponent, "0") + "}"
+	if mantissa == "1" {
+		return power
+	}
+	return mantissa + " \\cdot " + power
+}

@@ -1,0 +1,176 @@
+package libraries
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+)
+
+// releases are releases of each kind that code is written for.
+func releases(t *testing.T) map[string]Release {
+	t.Helper()
+	all := map[string]Release{}
+	for name, r := range map[string]plan.Request{
+		"closed": {N: 60000, Epochs: 6, Epsilon: 0.15},
+		"pld":    {N: 50000, Epochs: 10, Epsilon: 3, Delta: 1e-5, Method: plan.PLD},
+		"shared": {N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
+	} {
+		p, err := plan.Solve(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[name], err = OfPlan(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := poisson(1.1, 0.004, 10000)
+	b, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all["rate"], err = OfEvents([]dp.Event{e}, b); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Code has every number of the release, says what is claimed, how it was tried, and what
+// differs: what is sampled, the adjacency, and how the step size is carried over.
+func TestCodeSaysWhatItRuns(t *testing.T) {
+	for name, r := range releases(t) {
+		for _, f := range Formats() {
+			c, err := Write(f, r)
+			if err != nil {
+				t.Fatalf("%s for %s: %v", f, name, err)
+			}
+			want := []string{"add-or-remove"}
+			if f == LaTeX {
+				want = append(want, `\varepsilon`, `\sigma`, "$T = ", r.Bound.Accountant)
+			} else {
+				want = append(want, "NOISE_MULTIPLIER = ", "STEPS = ", "Poisson", "SUM of clipped "+
+					"gradients", "Tried:", c.Library,
+					"ε ≤", "if __name__")
+			}
+			for _, w := range want {
+				if !strings.Contains(c.Text, w) {
+					t.Errorf("%s for %s has no %q", f, name, w)
+				}
+			}
+			if f != LaTeX && len(c.Caveats) < 3 {
+				t.Errorf("%s for %s: caveats %q", f, name, c.Caveats)
+			}
+			if strings.Contains(c.Text, "# ---") {
+				t.Errorf("%s for %s has a line that ends constants", f, name)
+			}
+		}
+	}
+}
+
+// Python takes all code; where there is no python3 the test says so.
+func TestCodeCompiles(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	folder := t.TempDir()
+	for name, r := range releases(t) {
+		for _, f := range Formats() {
+			if f == LaTeX {
+				continue
+			}
+			c, err := Write(f, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, name+"_"+string(f)+".py"), []byte(c.Text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.py"))
+	if err != nil || len(files) != 16 {
+		t.Fatalf("%d files, %v, want 16", len(files), err)
+	}
+	out, err := exec.Command(python, append([]string{"-W", "error", "-m", "py_compile"}, files...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("py_compile: %v\n%s", err, out)
+	}
+}
+
+// Braces and dollars of LaTeX are in pairs, and every exponent is one.
+func TestLaTeXIsBalanced(t *testing.T) {
+	for name, r := range releases(t) {
+		text := writeLaTeX(r).Text
+		if strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "$")%2 != 0 {
+			t.Errorf("%s: unbalanced:\n%s", name, text)
+		}
+		if regexp.MustCompile(`\de[-+]?\d`).MatchString(text) {
+			t.Errorf("%s: an exponent of a computer:\n%s", name, text)
+		}
+	}
+	for text, want := range map[string]string{"1e-05": "10^{-5}", "1.6667e-05": `1.6667 \cdot 10^{-5}`,
+		"2e+10": `2 \cdot 10^{10}`,
+		"0.15":  "0.15"} {
+		if got := mathNumber(text); got != want {
+			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The event that the code for TF Privacy prints is read as the release.
+func TestOwnCodeIsReadBack(t *testing.T) {
+	e := releases(t)["closed"].Event
+	text := fmt.Sprintf("SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=%v, "+
+		"event=GaussianDpEvent("+
+		"noise_multiplier=%v)), count=%d)", e.SampleRate(), e.NoiseMultiplier, e.Count)
+	h, err := Read([]byte(text), dp.Poisson, "")
+	if want := poisson(e.NoiseMultiplier, e.SampleRate(), e.Count); err != nil || !slices.Equal(h.Events,
+		[]dp.Event{want}) {
+		t.Errorf("read %+v, %v, want %+v", h.Events, err, want)
+	}
+}
+
+// What no library runs as it was planned is refused by name.
+func TestReleasesWithoutCode(t *testing.T) {
+	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
+		SampleSize:  1,
+		DatasetSize: 10, Count: 1}}
+	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+		if _, err := Write(f, fixed); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), `"fixed"`) {
+			t.Errorf("%s: %v, want that fixed sampling is not covered", f, err)
+		}
+	}
+	if c, err := Write(LaTeX, fixed); err != nil || !strings.Contains(c.Text, "without replacement") {
+		t.Errorf("LaTeX of fixed sampling: %v\n%s", err, c.Text)
+	}
+	if _, err := ParseFormat("torch"); err == nil || !strings.Contains(err.Error(), `"opacus"`) {
+		t.Errorf("a format that there is not: %v", err)
+	}
+	e := poisson(1, 0.1, 1)
+	if _, err := OfEvents([]dp.Event{e, e}, dp.Bound{}); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("rounds of two kinds: %v", err)
+	}
+	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation}); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("an approximation: %v", err)
+	}
+	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6}, {N: 10000, Epochs: 5, Epsilon: 0.5,
+		Theta: 2}} {
+		p, err := plan.Solve(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OfPlan(p); !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("%+v: %v, want no code", r, err)
+		}
+	}
+}

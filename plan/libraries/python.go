@@ -1,0 +1,174 @@
+package libraries
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+)
+
+//go:embed code/*.py
+var code embed.FS
+
+// writer writes the code for one library: its constants, then the files.
+type writer struct {
+	library string
+	tried   string
+	files   []string
+	caveats func(r Release) []string
+}
+
+// sums says how a step size is carried over to a library that divides by the batch.
+const sums = "ProactiveDP multiplies its step size η with the noised SUM of clipped gradients; "
+
+var writers = map[Format]writer{
+	Opacus: {
+		library: "Opacus 1.5.4", files: []string{"sample.py", "opacus.py"},
+		tried: "run with the public source of Opacus 1.5.4 on Debian's PyTorch 1.13.1",
+		caveats: func(r Release) []string {
+			return append([]string{
+				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate: it costs no " +
+					"more " +
+					"than planned.",
+				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
+					"of η " +
+					"times the expected batch size takes the same steps.",
+				"A process of PyTorch starts with the same seed each time, and two runs would share their noise: " +
+					"the code " +
+					"seeds from the operating system. secure_mode=True is for a release that must withstand more.",
+				"Opacus' own ε is for add-or-remove adjacency.",
+			}, shared(r)...)
+		},
+	},
+	TFPrivacy: {
+		library: "TensorFlow Privacy 0.9.0", files: []string{"sample.py", "tfprivacy.py"},
+		tried: "syntax checked, and its event run with the public source of dp_accounting 0.6.0; the training was " +
+			"read " +
+			"against the public source of TensorFlow Privacy 0.9.0 and not run",
+		caveats: func(r Release) []string {
+			return append([]string{
+				"The Keras optimizers of TF Privacy take batches of one size as they come. The code draws Poisson " +
+					"samples by " +
+					"itself and sums by GaussianSumQuery, record by record: right, and slow.",
+				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch, the " +
+					"learning " +
+					"rate is η times the sample size.",
+				"The event that it prints is for dp_accounting, and proactivedp account --events reads it.",
+			}, shared(r)...)
+		},
+	},
+	JAXPrivacy: {
+		library: "JAX Privacy 2.2.0", files: []string{"sample.py", "jaxprivacy.py"},
+		tried: "syntax checked, and read against the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
+		caveats: func(r Release) []string {
+			return append([]string{
+				"JAX Privacy's execution plans are experimental and change: the code uses its Poisson samples and " +
+					"its " +
+					"clipped gradients, and adds the noise itself.",
+				sums + "so does this code, with step_size = η.",
+				"Every size of a sample is compiled once; pad samples where that takes too long.",
+			}, shared(r)...)
+		},
+	},
+	Flower: {
+		library: "Flower 1.21 with Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
+		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.5.4 on Debian's " +
+			"PyTorch " +
+			"1.13.1, without Flower",
+		caveats: func(r Release) []string {
+			return append([]string{
+				"Flower's own wrappers for differential privacy protect a whole CLIENT, and their ε counts clients: " +
+					"they " +
+					"are not used. Here each client's rounds are private for its RECORDS, by Opacus.",
+				"A round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
+					"client. FedAvg " +
+					"waits for all, where ProactiveDP's clients may run ahead.",
+				sums + "Opacus steps along the noised mean: a learning rate of η times the expected batch size " +
+					"takes the " +
+					"same steps, and FedAvg divides their sum by the number of clients.",
+				"Opacus' own ε is for add-or-remove adjacency, and of one client.",
+			}, shared(r)...)
+		},
+	},
+}
+
+// shared says for how many clients the bound counts.
+func shared(r Release) []string {
+	if r.Holders <= 1 {
+		return nil
+	}
+	return []string{fmt.Sprintf("The code is one client's. The ε above is of a record that %d clients hold, for the "+
+		"rounds "+
+		"of all of them.", r.Holders)}
+}
+
+func (w writer) write(f Format, r Release) (Code, error) {
+	if r.Event.Sampling != dp.Poisson {
+		return Code{}, fmt.Errorf("libraries: sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
+			r.Event.Sampling, dp.Poisson, w.library, dp.ErrNotCovered)
+	}
+	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
+	var text strings.Builder
+	fmt.Fprintf(&text, "\"\"\"Private training with %s, as planned by ProactiveDP.\n\n%s\n\n", w.library,
+		wrapped(claim.Statement(claim.PerRecord, r.Bound, r.all())))
+	fmt.Fprintf(&text, "%s\n", wrapped("Tried: "+w.tried+"."))
+	for _, caveat := range c.Caveats {
+		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
+	}
+	text.WriteString("\"\"\"\n\n")
+	r.constants(&text)
+	for _, name := range w.files {
+		body, err := code.ReadFile("code/" + name)
+		if err != nil {
+			return Code{}, fmt.Errorf("libraries: %w", err)
+		}
+		// A file's imports are for a reader of it alone: the constants are defined above.
+		_, after, found := strings.Cut(string(body), "# ---\n")
+		if !found {
+			return Code{}, fmt.Errorf("libraries: %s has no line that ends its constants", name)
+		}
+		text.WriteString(after)
+	}
+	c.Text = text.String()
+	return c, nil
+}
+
+// all are the rounds that the bound is of.
+func (r Release) all() dp.Event {
+	e := r.Event
+	e.Count *= max(r.Holders, 1)
+	return e
+}
+
+// constants writes the numbers of the release.
+func (r Release) constants(w *strings.Builder) {
+	e := r.Event
+	size, records := "None", "None"
+	if e.DatasetSize != 0 {
+		size, records = fmt.Sprint(e.SampleSize), fmt.Sprint(e.DatasetSize)
+	}
+	for _, c := range []struct{ name, value, is string }{
+		{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"},
+		{"MAX_GRAD_NORM", "1.0", "C: to be chosen, not by looking at private data"},
+		{"SAMPLE_SIZE", size, "s: records of a round, on average"},
+		{"DATASET_SIZE", records, "N"},
+		{"SAMPLE_RATE", decimal.Exactly(e.SampleRate()), "q = s/N"},
+		{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
+		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
+	} {
+		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
+	}
+}
+
+// docWidth is the width of the lines of a docstring.
+const docWidth = 88
+
+func wrapped(text string) string {
+	fits := func(line string) bool { return utf8.RuneCountInString(line) <= docWidth }
+	return strings.Join(report.Wrap(text, fits), "\n")
+}

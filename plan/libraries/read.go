@@ -1,0 +1,145 @@
+package libraries
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/internal/strictjson"
+	"proactivedp/plan"
+)
+
+// Recorded says whose record a text is.
+type Recorded string
+
+// The records that are read.
+const (
+	OpacusState   Recorded = "the state of an accountant of Opacus"
+	DpEventText   Recorded = "an event of dp_accounting"
+	NotRecognised Recorded = ""
+)
+
+// Recognise says what a text looks like, by how it begins; whether it is that, Read tells.
+func Recognise(text []byte) Recorded {
+	text = bytes.TrimSpace(text)
+	switch {
+	case bytes.HasPrefix(text, []byte("[")) && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte("[")),
+		hasHistory(text):
+		return OpacusState
+	case eventName.Match(text):
+		return DpEventText
+	}
+	return NotRecognised
+}
+
+// hasHistory reports whether text is an object with a key "history", in JSON.
+func hasHistory(text []byte) bool {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return false
+	}
+	var keys map[string]json.RawMessage
+	return json.Unmarshal(text,
+		&keys) == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
+}
+
+// Read returns the rounds that a library's record is of. Where the record does not say
+// them, sampling and adjacency are those given; an empty adjacency is natural to the
+// sampling.
+// What cannot be accounted for is refused by its name, with an error that wraps
+// dp.ErrNotCovered. Text is at most plan.MaxEventsBytes long.
+func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
+	if len(text) > plan.MaxEventsBytes {
+		return plan.History{}, fmt.Errorf("libraries: %d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
+	}
+	var h plan.History
+	var err error
+	switch Recognise(text) {
+	case OpacusState:
+		h.Events, err = readOpacus(text)
+		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn: %s sampling is "+
+			"assumed",
+			sampling))
+	case DpEventText:
+		h.Events, err = readDpEvent(text)
+		h.AddNotes("read from an event of dp_accounting")
+	default:
+		return h, errors.New("libraries: neither the state of an accountant of Opacus nor an event of dp_accounting")
+	}
+	if err != nil {
+		return plan.History{}, err
+	}
+	var errs []error
+	for i, e := range h.Events {
+		h.Events[i] = plan.Complete(e, sampling, adjacency)
+		if err := h.Events[i].Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("libraries: rounds %d: %w", i, err))
+		}
+	}
+	return h, errors.Join(errs...)
+}
+
+// mechanisms are the accountants of Opacus. Their histories are the same.
+var mechanisms = []string{"rdp", "prv", "gdp"}
+
+// readOpacus reads {"history": [[σ, q, steps], …], "mechanism": "rdp"}, which state_dict()
+// of an accountant returns, or the history alone.
+func readOpacus(text []byte) ([]dp.Event, error) {
+	text = bytes.TrimSpace(text)
+	var state struct {
+		History   []json.RawMessage `json:"history"`
+		Mechanism *string           `json:"mechanism"`
+	}
+	if bytes.HasPrefix(text, []byte("[")) {
+		if err := strictjson.Decode(text, &state.History); err != nil {
+			return nil, fmt.Errorf("libraries: %w", err)
+		}
+	} else if err := strictjson.Decode(text, &state); err != nil {
+		return nil, fmt.Errorf("libraries: %w", err)
+	}
+	if m := state.Mechanism; m != nil && !slices.Contains(mechanisms, *m) {
+		return nil, fmt.Errorf("libraries: mechanism = %q, must be one of %s: %w", *m, strings.Join(mechanisms, ", "),
+			dp.ErrNotCovered)
+	}
+	if len(state.History) == 0 {
+		return nil, errors.New("libraries: history is empty: nothing was released")
+	}
+	var events []dp.Event
+	var errs []error
+	for i, row := range state.History {
+		e, err := opacusRounds(row)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("libraries: history[%d]: %w", i, err))
+			continue
+		}
+		events = append(events, e)
+	}
+	return events, errors.Join(errs...)
+}
+
+// opacusRounds reads [σ, q, steps].
+func opacusRounds(row json.RawMessage) (dp.Event, error) {
+	var numbers []float64
+	if err := strictjson.Decode(row, &numbers); err != nil {
+		return dp.Event{}, err
+	}
+	if len(numbers) != 3 {
+		return dp.Event{}, fmt.Errorf("%d numbers, must be noise multiplier, sample rate and steps", len(numbers))
+	}
+	count, err := wholeNumber("steps", numbers[2])
+	if numbers[1] == 0 {
+		err = errors.Join(errors.New("sample rate = 0, must be in (0, 1]"), err)
+	}
+	return dp.Event{NoiseMultiplier: numbers[0], Rate: numbers[1], Count: count}, err
+}
+
+// wholeNumber returns v, a count that may have been written as 100.0.
+func wholeNumber(name string, v float64) (int, error) {
+	if v != float64(int(v)) || v < 1 || v > 1<<53 {
+		return 0, fmt.Errorf("%s = %v, must be a whole number in [1, 2^53]", name, v)
+	}
+	return int(v), nil
+}

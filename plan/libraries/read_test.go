@@ -1,0 +1,141 @@
+package libraries
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+func poisson(sigma, rate float64, count int) dp.Event {
+	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, Rate: rate, Count: count}
+}
+
+// What Opacus and dp_accounting write of rounds is read as these rounds: state_dict() of
+// Opacus 1.5.4's accountants, and repr() of dp_accounting 0.6.0's events, or the code that
+// makes them.
+func TestRecordsAreRead(t *testing.T) {
+	fixed := dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1.5, SampleSize: 10,
+		DatasetSize: 1000, Count: 6}
+	for text, want := range map[string][]dp.Event{
+		`{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`:           {poisson(1.1, 0.004, 10000)},
+		`{"history": [[2, 0.5, 1], [1e0, 0.25, 3.0]], "mechanism": "prv"}`: {poisson(2, 0.5, 1), poisson(1, 0.25, 3)},
+		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 0.01, 20)},
+		"GaussianDpEvent(noise_multiplier=3.0)": {poisson(3, 1, 1)},
+		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
+			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1_000)": {poisson(1.1, 0.01, 1000)},
+		"dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(\n  1e-2, GaussianDpEvent(.5),\n), 7)": {
+			poisson(0.5, 0.01, 7)},
+		"ComposedDpEvent(events=[NoOpDpEvent(), SelfComposedDpEvent(count=2, " +
+			"event=ComposedDpEvent([GaussianDpEvent(2), " +
+			"SelfComposedDpEvent(PoissonSampledDpEvent(0.5, GaussianDpEvent(4)), 3)]))])": {
+			poisson(2, 1, 2), poisson(4, 0.5, 6)},
+		"SelfComposedDpEvent(SampledWithoutReplacementDpEvent(source_dataset_size=1000, sample_size=10, " +
+			"event=GaussianDpEvent(noise_multiplier=1.5)), 6)": {fixed},
+	} {
+		h, err := Read([]byte(text), dp.Poisson, "")
+		if err != nil || !reflect.DeepEqual(h.Events, want) {
+			t.Errorf("%s:\nread %+v, %v\nwant %+v", text, h.Events, err, want)
+		}
+		if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "read from") {
+			t.Errorf("%s: notes %q, want where it is from", text, h.Notes)
+		}
+	}
+	h, err := Read([]byte(`[[1, 0.5, 2]]`), dp.FixedSize, dp.ReplaceOne)
+	if err != nil || h.Events[0].Sampling != dp.FixedSize || h.Events[0].Adjacency != dp.ReplaceOne ||
+		!strings.Contains(h.Notes[0], "fixed sampling is assumed") {
+		t.Errorf("read %+v, %v, want what was asked for", h, err)
+	}
+}
+
+// What is not covered is refused by its name; what is damaged, with where and why.
+func TestRecordsThatAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"LaplaceDpEvent(noise_multiplier=1)": "LaplaceDpEvent is not covered",
+		"NonPrivateDpEvent()":                "NonPrivateDpEvent is not covered",
+		"ComposedDpEvent([GaussianDpEvent(1), EpsilonDeltaDpEvent(1, 1e-5)])": "EpsilonDeltaDpEvent is not covered",
+		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(1))": "PoissonSampledDpEvent of " +
+			"LaplaceDpEvent is not covered",
+		"PoissonSampledDpEvent(0.1, ComposedDpEvent([GaussianDpEvent(1)]))": "of ComposedDpEvent is not covered",
+		"SampledWithReplacementDpEvent(10, 1, GaussianDpEvent(1))": "SampledWithReplacementDpEvent is " +
+			"not covered",
+		"DPExecutionPlan(clipped_grad=f)":                           "plans of JAX Privacy are experimental",
+		"jax_privacy.BandMFConfig(iterations=3)":                    "plans of JAX Privacy are experimental",
+		`{"history": [[1, 0.1, 1]], "mechanism": "other"}`:          `mechanism = "other"`,
+		`{"history": [[1, 0.1, 1]], "mechanism": "rdp", "seed": 1}`: "seed",
+		`{"history": []}`: "nothing was released",
+		`{"history": [[1, 0.1], [1, 2, 3], [1, 0, 1], [1, 0.1, 0.5], [1, "a", 1]]}`: "history[4]",
+		`[[-1, 0.1, 5]]`:                               "noise multiplier = -1",
+		"GaussianDpEvent(sigma=1)":                     `no argument "sigma"`,
+		"GaussianDpEvent(1, noise_multiplier=2)":       "twice",
+		"GaussianDpEvent()":                            "has no noise_multiplier",
+		"GaussianDpEvent(NoOpDpEvent())":               "must be a number",
+		"GaussianDpEvent(1e999)":                       "1e999",
+		"GaussianDpEvent(1":                            "must be a comma",
+		"GaussianDpEvent(1) GaussianDpEvent(1)":        "more after",
+		"SelfComposedDpEvent(GaussianDpEvent(1), 1.5)": "count = 1.5",
+		"SelfComposedDpEvent(GaussianDpEvent(1), -2)":  "count = -2",
+		"SelfComposedDpEvent(SelfComposedDpEvent(GaussianDpEvent(1), 9e15), 9e15)": "2^53",
+		"ComposedDpEvent(GaussianDpEvent(1))":                                      "must be a list",
+		"ComposedDpEvent([])":                                                      "nothing was released",
+		"PoissonSampledDpEvent(0, GaussianDpEvent(1))":                             "must be in (0, 1]",
+		"PoissonSampledDpEvent(1.5, GaussianDpEvent(1))":                           "must be in (0, 1]",
+		"SampledWithoutReplacementDpEvent(5, 9, GaussianDpEvent(1))":               "must be in [1, N = 5]",
+		"GaussianDpEvent(__import__('os').system('true'))": "must be an event, a number or " +
+			"a list",
+		"GaussianDpEvent(os=1)": "no argument",
+		strings.Repeat("SelfComposedDpEvent(", 200) + "GaussianDpEvent(1)": "in each other",
+		"sigma,steps\n1,2": "neither",
+	} {
+		h, err := Read([]byte(text), dp.Poisson, "")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: read %+v, %v, want an error with %q", text, h.Events, err, want)
+		}
+		if err != nil && strings.Contains(want, "not covered") && !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("%.80s: %v does not wrap ErrNotCovered", text, err)
+		}
+	}
+	bomb := "ComposedDpEvent([" + strings.Repeat("GaussianDpEvent(1),", mostKinds+1) + "])"
+	if _, err := Read([]byte(bomb), dp.Poisson, ""); err == nil || !strings.Contains(err.Error(), "kinds of rounds") {
+		t.Errorf("more kinds of rounds than may be: %v", err)
+	}
+}
+
+// Rounds that are read are valid, whatever the text.
+func fuzzed(t *testing.T, text string) {
+	h, err := Read([]byte(text), dp.Poisson, "")
+	if err != nil {
+		return
+	}
+	if len(h.Events) == 0 {
+		t.Errorf("%q: no rounds and no error", text)
+	}
+	for _, e := range h.Events {
+		if e.Validate() != nil || math.IsNaN(e.SampleRate()) || e.SampleRate() <= 0 {
+			t.Errorf("%q is read as %+v", text, e)
+		}
+	}
+}
+
+func FuzzDpEvent(f *testing.F) {
+	for _, text := range []string{
+		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
+			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1000)",
+		"ComposedDpEvent(events=[GaussianDpEvent(1.0), NoOpDpEvent(),])",
+		"SampledWithoutReplacementDpEvent(10, 2, GaussianDpEvent(1_0.5e-1))", "DpEvent(", "XDpEvent([[[a.b=1",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(fuzzed)
+}
+
+func FuzzOpacusState(f *testing.F) {
+	for _, text := range []string{`{"history": [[1.1, 0.004, 100]], "mechanism": "rdp"}`, `[[1, 1, 1e3], [0, 0.5, 2]]`,
+		`[[`} {
+		f.Add(text)
+	}
+	f.Fuzz(fuzzed)
+}
