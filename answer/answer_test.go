@@ -107,7 +107,8 @@ func TestWrongQuestionsAreTold(t *testing.T) {
 		}
 	}
 	r := put(t, t.Context(), `{"calibrate": {"epsilon": 1e-3, "delta": 1e-9, "sigma": 0.5, "sample_rate": 0.5}}`)
-	if first := r.Error.Remedies[0]; len(r.Error.Remedies) != 2 || first["change"] != "sigma" || first["to"].(float64) < 0.5 {
+	first := r.Error.Remedies[0]
+	if len(r.Error.Remedies) != 2 || first["change"] != "sigma" || first["to"].(float64) < 0.5 {
 		t.Errorf("remedies %+v", r.Error.Remedies)
 	}
 }
