@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/internal/wrap"
 	"proactivedp/train"
 )
 
@@ -46,6 +47,6 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 
 // wrapped breaks text into lines of the terminal's width.
 func wrapped(text string) string {
-	return strings.Join(report.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
+	return strings.Join(wrap.Lines(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
 		"\n")
 }

@@ -47,7 +47,7 @@ type plannedRun struct {
 }
 
 // besidePlan are the keys that the output of plan has beside those of plan.Plan.
-var besidePlan = []string{"frontier", "frontier_reason", "verdict", "releases", "statement"}
+var besidePlan = []string{"frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
 // ReadSetting reads what propose --json or plan --json wrote; of proposals that of the
 // rank, from 1 on, and of a plan rank 0 alone. An unknown key of a plan or of a proposed

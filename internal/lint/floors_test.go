@@ -83,6 +83,7 @@ var sameFloor = map[[2]string]bool{
 	{"internal/report", "internal/terminal"}:     true,
 	{"internal/atomicfile", "internal/lockfile"}: true,
 	{"internal/report", "internal/bounded"}:      true,
+	{"internal/report", "internal/wrap"}:         true,
 	{"rng", "internal/only64bit"}:                true,
 	{"dp/claim", "dp/closedform"}:                true,
 	{"dp/claim", "dp/pld"}:                       true,

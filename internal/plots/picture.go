@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"proactivedp/internal/report"
+	"proactivedp/internal/wrap"
 )
 
 // Picture is a line plot in the project's one style: lines with a band around
@@ -368,7 +368,7 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 // and returns what is left above it.
 func (p Picture) drawCaption(c draw.Canvas) draw.Canvas {
 	style := captionStyle()
-	lines := report.Wrap(p.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
+	lines := wrap.Lines(p.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
 	height := vg.Length(len(lines)) * captionLeading
 	for i, text := range lines {
 		y := c.Min.Y + height - vg.Length(i)*captionLeading

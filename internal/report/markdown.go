@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"proactivedp/internal/wrap"
 )
 
 // columns is how wide the text of a Markdown page is.
@@ -40,7 +42,7 @@ func Markdown(text string) string {
 			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
 			mark = indent
 		}
-		for i, broken := range Wrap(joinMarks(line[len(mark):]), func(s string) bool {
+		for i, broken := range wrap.Lines(joinMarks(line[len(mark):]), func(s string) bool {
 			return len(indent)+utf8.RuneCountInString(s) <= columns
 		}) {
 			if i > 0 {

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/report"
+	"proactivedp/internal/wrap"
 )
 
 //go:embed code/*.py
@@ -170,5 +170,5 @@ const docWidth = 88
 
 func wrapped(text string) string {
 	fits := func(line string) bool { return utf8.RuneCountInString(line) <= docWidth }
-	return strings.Join(report.Wrap(text, fits), "\n")
+	return strings.Join(wrap.Lines(text, fits), "\n")
 }

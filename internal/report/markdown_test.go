@@ -6,15 +6,6 @@ import (
 	"testing"
 )
 
-func TestWrapKeepsEveryWord(t *testing.T) {
-	text := "one two three four\nfive " + strings.Repeat("x", 40)
-	lines := Wrap(text, func(s string) bool { return len(s) <= 10 })
-	if got, want := strings.Join(strings.Fields(strings.Join(lines, " ")), " "),
-		strings.Join(strings.Fields(text), " "); got != want {
-		t.Errorf("wrapped to %q", lines)
-	}
-}
-
 // Prose is broken at 100 columns and nothing else of a page changes; what was
 // broken stays as it is.
 func TestMarkdownIsBrokenIntoLines(t *testing.T) {

@@ -1,9 +1,10 @@
-package report
+// Package wrap breaks text into lines.
+package wrap
 
 import "strings"
 
-// Wrap breaks text at blanks into lines that fit, keeping its own line breaks.
-func Wrap(text string, fits func(string) bool) []string {
+// Lines breaks text at blanks into lines that fit, keeping its own line breaks.
+func Lines(text string, fits func(string) bool) []string {
 	var lines []string
 	for _, paragraph := range strings.Split(text, "\n") {
 		current := ""
