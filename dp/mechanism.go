@@ -219,6 +219,24 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
+// LargestRelease returns a norm that the release of a round of params coordinates, of
+// the expected size, exceeds with probability at most tail in (0, 1), whatever the records
+// are. With L = ln(2/tail) and the sample size B, by Bernstein's inequality for Poisson
+// samples, whose variance is at most s,
+//
+//	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
+//
+// each but for probability tail/2 (Boucheron, Lugosi and Massart, "Concentration
+// Inequalities", 2013, Theorems 2.10 and 5.6), and ‖U‖ ≤ C·B + ‖noise‖, but for rounding.
+func (m *Mechanism) LargestRelease(size, params int, tail float64) float64 {
+	l, records := math.Log(2/tail), float64(size)
+	if m.Sampling == Poisson {
+		records += math.Sqrt(2*records*l) + l/3
+	}
+	noise := m.NoiseMultiplier * (math.Sqrt(float64(params)) + math.Sqrt(2*l))
+	return (1 + roundingOfRelease) * m.ClipNorm * (records + noise)
+}
+
 // Ledger is what one client has released so far, in order, equal rounds
 // counted together. The zero value is an empty ledger.
 type Ledger struct {

@@ -97,11 +97,21 @@ func NewFromSecret(secret []byte) (*Root, error) {
 // NewFromOS returns a root keyed by the operating system's random source, for
 // runs whose noise must not be reproducible from a number.
 func NewFromOS() (*Root, error) {
-	var secret [MinSecret]byte
-	if _, err := crand.Read(secret[:]); err != nil {
+	secret, err := NewSecret()
+	if err != nil {
+		return nil, err
+	}
+	return NewFromSecret(secret)
+}
+
+// NewSecret returns a secret of MinSecret bytes from the operating system's random
+// source, for a root that must come back when a process is started again, and for keys.
+func NewSecret() ([]byte, error) {
+	secret := make([]byte, MinSecret)
+	if _, err := crand.Read(secret); err != nil {
 		return nil, fmt.Errorf("rng: read the system's random source: %w", err)
 	}
-	return NewFromSecret(secret[:])
+	return secret, nil
 }
 
 // hashed returns the SHA-256 of a text under a label. Labels are of one length and

@@ -467,3 +467,55 @@ func TestClientLetsGo(t *testing.T) {
 	}
 	let("another state", first, second)
 }
+
+// A run goes on without a client that was expelled: what was in stays in, nothing more is
+// taken of it, and no broadcast waits for it, also after the server was saved and restored.
+func TestARunGoesOnWithoutAnExpelledClient(t *testing.T) {
+	cfg := drawn(t, sim.AtMost(1))
+	s, err := sim.NewServer(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := cfg.Run().Rounds
+	u := make([]float32, cfg.Model.NumParams())
+	receive := func(client, round int) bool {
+		t.Helper()
+		broadcast, err := s.Receive(sim.Update{Client: client, Round: round, U: u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return broadcast
+	}
+	receive(0, 0)
+	receive(1, 0)
+	receive(2, 0)
+	receive(0, 1)
+	receive(1, 1)
+	if !s.Expel(2) || s.K() != 2 || s.Expel(2) {
+		t.Errorf("k = %d after the last that was waited for was expelled, want 2", s.K())
+	}
+	if _, err := s.Receive(sim.Update{Client: 2, Round: 1, U: u}); err == nil {
+		t.Error("an update of an expelled client is taken")
+	}
+	var saved bytes.Buffer
+	if err := s.Save(&saved); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = sim.NewServer(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restore(&saved); err != nil {
+		t.Fatal(err)
+	}
+	if s.K() != 1 || !s.Expel(2) || s.K() != 2 {
+		t.Errorf("k = %d after it was restored, want 2", s.K())
+	}
+	for round := 2; round < rounds; round++ {
+		if receive(0, round) || !receive(1, round) || s.K() != round+1 {
+			t.Fatalf("round %d: k = %d", round, s.K())
+		}
+	}
+	if !s.Done() || s.Updates() != 2*rounds+1 {
+		t.Errorf("done: %v with %d updates", s.Done(), s.Updates())
+	}
+}

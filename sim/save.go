@@ -38,7 +38,7 @@ func (s *Server) Restore(r io.Reader) error {
 		if err := state.check(s.frame.clients); err != nil {
 			return err
 		}
-		s.state = state
+		s.state, s.gone = state, nil
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 type Server struct {
 	frame frame
 	sched *schedule
+	gone  []bool // whether each client was expelled; nil: none was
 	state serverState
 }
 
@@ -64,6 +65,8 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	case len(u.U) != len(st.v):
 		return false, fmt.Errorf("sim: update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
 			len(st.v))
+	case s.expelled(u.Client):
+		return false, fmt.Errorf("sim: update of client %d, which was expelled", u.Client)
 	}
 	p := &st.clients[u.Client]
 	before := p.next
@@ -87,12 +90,36 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	}
 	st.at[before]--
 	st.at[p.next]++
-	old := st.k
-	for st.k < s.sched.rounds && st.at[st.k] == 0 {
-		st.k++
-	}
-	return st.k > old, nil
+	return st.advance(s.sched.rounds), nil
 }
+
+// advance sets k to what all clients' progress allows and reports whether it grew.
+func (s *serverState) advance(rounds int) bool {
+	old := s.k
+	for s.k < rounds && s.at[s.k] == 0 {
+		s.k++
+	}
+	return s.k > old
+}
+
+// Expel lets the run go on without a client, 0 ≤ client < n, and reports whether there is
+// a broadcast to send, as Receive does. What is in of the client stays in; its updates
+// are refused from now on, and no broadcast waits for them. Save does not say who was
+// expelled: expel them again after Restore.
+func (s *Server) Expel(client int) (broadcast bool) {
+	if s.expelled(client) {
+		return false
+	}
+	if s.gone == nil {
+		s.gone = make([]bool, len(s.state.clients))
+	}
+	s.gone[client] = true
+	s.state.at[s.state.clients[client].next]--
+	return s.state.advance(s.sched.rounds)
+}
+
+// expelled reports whether a client was expelled.
+func (s *Server) expelled(client int) bool { return s.gone != nil && s.gone[client] }
 
 // add enters a round and reports whether it is new.
 func (p *progress) add(round int32) bool {

@@ -26,7 +26,7 @@ func (s Spec) Notes() []string {
 		notes = append(notes, fmt.Sprintf("σ is the least with which ε of a record, certified, is at most %v",
 			s.TargetEpsilon))
 	}
-	if s.Runner == HogwildRunner {
+	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
 		notes = append(notes, "clients run as fast as they can: which updates a round has seen depends on how long "+
 			"computing really takes, which may depend on the data; (ε, δ) takes it to be independent of them")
 	}

@@ -6,13 +6,14 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/models"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 
 // PlannedPrivacy states what the run will guarantee, before it runs. The error is
 // context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
-	return p.report(func(acc dp.Accountant) (claim.Privacy, error) {
+	return p.report(p.Config.Roots.Names(), func(acc dp.Accountant) (claim.Privacy, error) {
 		return p.Config.PlannedPrivacy(ctx, acc, p.Delta)
 	})
 }
@@ -21,7 +22,12 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 // clients released; where sizes adapt, never more than was planned, which holds for
 // the run too. The error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
-	return p.report(func(acc dp.Accountant) (claim.Privacy, error) {
+	var events []dp.Event
+	for i := range result.Ledgers {
+		events = append(events, result.Ledgers[i].Events()...)
+	}
+	names, _ := dp.Names(events)
+	return p.report(names, func(acc dp.Accountant) (claim.Privacy, error) {
 		released, err := claim.OfLedgers(ctx, acc, result.Ledgers, !p.Config.Partition.Disjoint(), p.Delta)
 		if err != nil || p.Config.Adapt == 0 {
 			return released, err
@@ -31,14 +37,15 @@ func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (cla
 	})
 }
 
-func (p *Prepared) report(account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
+// report states what account claims of noise from roots of the names.
+func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
 	sigma := p.Config.Mechanism.NoiseMultiplier
 	for i, own := range p.Config.Own { // the least is stated
 		if i == 0 || own.NoiseMultiplier < sigma {
 			sigma = own.NoiseMultiplier
 		}
 	}
-	r, err := claim.NewReport(sigma, p.Config.Roots.Names(), account)
+	r, err := claim.NewReport(sigma, names, account)
 	r.Sum = models.Sensitivity(p.Config.Model)
 	return r, err
 }

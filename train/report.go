@@ -89,9 +89,19 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	if result == nil {
 		return nil, err
 	}
-	privacy, interrupted := p.ReleasedPrivacy(ctx, result.Result)
+	r, interrupted := p.Report(ctx, result, seconds)
 	if interrupted != nil {
 		return nil, interrupted
+	}
+	return r, err
+}
+
+// Report says what a finished run of so many seconds left. The error is
+// context.Cause(ctx).
+func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64) (*Report, error) {
+	privacy, err := p.ReleasedPrivacy(ctx, result.Result)
+	if err != nil {
+		return nil, err
 	}
 	set, accuracy := p.Test.Data, p.Judge()(result.Params)
 	least, most, theta := sizesRun(result.Ledgers)
@@ -108,8 +118,11 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 		Releases:  dp.Releases(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint())),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
 		Spec: p.Spec.stated(),
-	}, err
+	}, nil
 }
+
+// DataSHA256 returns the digest of the data set's content, computed once.
+func (p *Prepared) DataSHA256() string { return p.source.Hash() }
 
 // sizesRun returns the least and the most gradients of a client, as expected, and
 // the largest θ of any.

@@ -34,6 +34,9 @@ import (
 const (
 	VirtualRunner = "virtual"
 	HogwildRunner = "hogwild"
+	// DistributedRunner is a server and clients that are processes of their own, of
+	// package dist.
+	DistributedRunner = "distributed"
 )
 
 // Spec is one training run, as plain values: what the command line sets,
@@ -172,7 +175,7 @@ func (s Spec) parse() (parsed, error) {
 	if p.model, err = kindOf(s.Model); err != nil {
 		errs = append(errs, err)
 	}
-	if s.Runner != VirtualRunner && s.Runner != HogwildRunner {
+	if s.Runner != VirtualRunner && s.Runner != HogwildRunner && s.Runner != DistributedRunner {
 		errs = append(errs, fmt.Errorf("train: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
 	}
 	if s.Delta != 0 {
@@ -231,7 +234,7 @@ func (s Spec) Validate() error {
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
 		sim.CheckMomentum(s.Momentum))
-	if s.Runner == HogwildRunner {
+	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
 		virtual := s.config(p)
 		errs = append(errs, virtual.CheckFreeRunning())
 	}
@@ -363,8 +366,11 @@ func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer)
 
 // ready sets up the run and returns the training itself.
 func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
-	if p.Spec.Runner == HogwildRunner {
+	switch p.Spec.Runner {
+	case HogwildRunner:
 		return func(ctx context.Context) (*sim.Result, error) { return sim.Hogwild(ctx, p.Config, observe) }, nil
+	case DistributedRunner:
+		return nil, errors.New("train: a distributed run is of processes of their own, see package dist")
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
