@@ -101,7 +101,7 @@ func receiver(e ast.Expr) string {
 var (
 	inCode     = regexp.MustCompile("`([^`\n]+)`")
 	qualified  = regexp.MustCompile(`^\w+(\.[A-Za-z]\w*){1,2}$`)
-	sourceFile = regexp.MustCompile(`\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
+	sourceFile = regexp.MustCompile(`(?:\b[\w-]+\.[a-z]+/)?\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
 	// extensions are those of files that pages name; no declaration is called so.
 	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint",
 		"cff", "s"}
@@ -115,6 +115,9 @@ func unknownNames(name, text string, d declared, exists func(path string) bool) 
 	var unknown []string
 	for i, line := range strings.Split(prose, "\n") {
 		for _, file := range sourceFile.FindAllString(line, -1) {
+			if host, _, _ := strings.Cut(file, "/"); strings.Contains(host, ".") {
+				continue // a module, such as one of github.com
+			}
 			if !exists(file) && !exists(path.Join(path.Dir(name), file)) {
 				unknown = append(unknown, fmt.Sprintf("%s:%d: there is no %s", name, i+1, file))
 			}

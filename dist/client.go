@@ -1,0 +1,564 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/dist/broker"
+	"proactivedp/dist/internal/journal"
+	"proactivedp/dp"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// JoinOptions says how a client takes part in a training.
+type JoinOptions struct {
+	URL    string // the broker, such as nats://127.0.0.1:4222
+	Run    string // the run's id; "": the only one that is there
+	Client int    // the client's number, from 0
+	Dir    string // the client's folder, which holds its journal and secret
+	Key    []byte // the journal is encrypted under it; nil: it is not
+	Creds  *broker.Credentials
+	// Prepare prepares the client's part of what the server has announced: on the client's
+	// part of the run's data, or on its own (see Announcement). It may refuse. Whether the
+	// client agrees to the privacy that the run would leave it is its to say.
+	Prepare func(*Announcement) (*train.Prepared, error)
+	Log     *slog.Logger // nil: nothing is logged
+	// Watch is shown the client's round now and then; nil: nobody is.
+	Watch func(round, of int)
+
+	root    *rng.Root                                              // a test's: takes the place of the secret's
+	at      func(point)                                            // a test's: is told what happens
+	connect func(context.Context, broker.Peer) (*nats.Conn, error) // a test's: nil: by URL
+	release func(journal.Release, []float32)                       // a test's: is shown what is released
+}
+
+// The points of a client.
+const (
+	beforeJournal point = "client before it writes its journal"
+	afterJournal  point = "client after it wrote its journal"
+	beforePublish point = "client before it publishes"
+	insidePublish point = "client in the middle of publishing"
+	afterAck      point = "client after the acknowledgement"
+)
+
+var (
+	// ErrExpelled reports that the client was expelled.
+	ErrExpelled = errors.New("dist: the client was expelled")
+	// ErrSecondRelease reports that going on could release rounds a second time: the
+	// journal is a copy or an old one, or somebody else sends in the client's name.
+	ErrSecondRelease = errors.New("dist: rounds could be released twice")
+)
+
+// client is a client's process. The journal and what says so is under mu, sending is the
+// sender's; all else is of the goroutine of run.
+type client struct {
+	JoinOptions
+	log      *slog.Logger
+	about    *Announcement
+	id       uint64
+	names    names
+	prepared *train.Prepared
+	machine  *sim.Client
+	ws       *sim.Workspace
+	instance string
+	begun    time.Time
+
+	conn *nats.Conn
+	js   jetstream.JetStream
+
+	mu      sync.Mutex
+	journal *journal.Journal
+	acked   map[int]ack // releases that the stream has acknowledged, by round
+	folded  uint64      // up to which message the server has folded the stream, as it said last
+	newest  int         // the k of the newest broadcast that came whole
+	sent    int64
+	resent  int
+
+	out    *sender
+	models *mailbox
+	beats  chan struct{} // asks for a hello now
+	heard  chan answer   // answers that the loop must know
+}
+
+// ack is when a stream acknowledged a release.
+type ack struct {
+	message uint64
+	at      time.Time
+}
+
+// JoinReport is what a client says of its part.
+type JoinReport struct {
+	Run     string       `json:"run"`
+	Client  int          `json:"client"`
+	Rounds  int          `json:"rounds"`
+	Records int          `json:"records"` // N_c
+	MaxLag  int          `json:"max_lag"`
+	MeanLag float64      `json:"mean_lag"`
+	Sent    int64        `json:"bytes_sent"`
+	Resent  int          `json:"resent"`
+	Lives   int          `json:"lives"`
+	Seconds float64      `json:"seconds"` // of this life
+	Release []dp.Release `json:"releases"`
+	Privacy Statement    `json:"privacy"`
+}
+
+// Join takes part in a training to its end. It waits for a broker and a server that are not
+// up yet. When the context ends the error is context.Cause(ctx), and nothing is lost.
+func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.journal.Close()) }()
+	if err := c.connectTo(ctx); err != nil {
+		return nil, err
+	}
+	defer c.conn.Close()
+	if err := c.agree(ctx); err != nil {
+		return nil, err
+	}
+	return c.run(ctx)
+}
+
+func newClient(o JoinOptions) (*client, error) {
+	var errs []error
+	if o.Client < 0 || o.Client >= MaxClients {
+		errs = append(errs, fmt.Errorf("dist: client = %d, must be in [0, %d]", o.Client, MaxClients-1))
+	}
+	if o.Dir == "" {
+		errs = append(errs, errors.New(`dist: dir = "", must name a folder`))
+	}
+	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
+		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
+			o.Client))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.at == nil {
+		o.at = func(point) {}
+	}
+	if o.connect == nil {
+		o.connect = func(ctx context.Context, p broker.Peer) (*nats.Conn, error) { return broker.Dial(ctx, o.URL, p) }
+	}
+	instance, err := newRun()
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(o.Dir, o.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &client{JoinOptions: o, log: o.Log, journal: j, instance: instance, begun: time.Now(), acked: map[int]ack{},
+		beats: make(chan struct{}, 1), heard: make(chan answer, 1), models: newMailbox()}, nil
+}
+
+// connectTo connects to the broker.
+func (c *client) connectTo(ctx context.Context) error {
+	var err error
+	c.conn, err = c.connect(ctx, peerOf(broker.Client, c.Client, c.Creds, c.reconnected))
+	return err
+}
+
+// reconnected is called when the connection was away. What the broker acknowledged before
+// may be lost: the server's next answer says what it has.
+func (c *client) reconnected() {
+	c.mu.Lock()
+	for round, a := range c.acked {
+		a.at = time.Time{}
+		c.acked[round] = a
+	}
+	c.folded = 0
+	c.mu.Unlock()
+	c.ask()
+}
+
+// ask asks for a hello now.
+func (c *client) ask() {
+	select {
+	case c.beats <- struct{}{}:
+	default: // one is asked for
+	}
+}
+
+// agree finds the run and prepares the client's part of it.
+func (c *client) agree(ctx context.Context) error {
+	pinned := c.journal.Pinned()
+	if pinned != nil {
+		was, err := parseAnnouncement(pinned)
+		if err != nil {
+			return fmt.Errorf("the journal's run: %w", err)
+		}
+		if c.Run == "" {
+			c.Run = was.Run
+		}
+	}
+	var err error
+	if c.about, err = Find(ctx, c.conn, c.Run); err != nil {
+		return err
+	}
+	if c.Client >= c.about.Spec.Clients {
+		return fmt.Errorf("dist: client = %d, the run has %d: must be in [0, %d]", c.Client, c.about.Spec.Clients,
+			c.about.Spec.Clients-1)
+	}
+	c.names = c.about.names()
+	if c.id, err = c.about.id(); err != nil {
+		return err
+	}
+	if c.prepared, err = c.Prepare(c.about); err != nil {
+		return err
+	}
+	text, err := c.about.bytes()
+	if err != nil {
+		return err
+	}
+	if err := c.journal.Pin(text, c.about.Params); err != nil {
+		return err
+	}
+	return c.build()
+}
+
+// build makes the machine, which draws from the client's own secret.
+func (c *client) build() error {
+	root := c.root
+	if root == nil {
+		var err error
+		if root, err = rng.NewFromSecret(c.journal.Secret()); err != nil {
+			return err
+		}
+	}
+	config := *c.prepared.Config
+	config.Roots.Clients = slices.Clone(config.Roots.Clients)
+	config.Roots.Clients[c.Client] = root
+	c.prepared.Config = &config
+	var err error
+	if c.machine, err = sim.NewClient(&config, c.Client, c.models.letGo); err != nil {
+		return err
+	}
+	c.ws = sim.NewWorkspace(config.Model)
+	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(4*window),
+		jetstream.WithPublishAsyncTimeout(patience))
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	return nil
+}
+
+// run takes part until the server has all that the client released, and its ledger.
+func (c *client) run(ctx context.Context) (*JoinReport, error) {
+	first, err := c.greet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if highest := first.Highest; highest >= c.journal.Next() {
+		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: it is "+
+			"lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
+			c.journal.Next())
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer cancel(errEnded)
+	help := func(f func(context.Context) error) {
+		helpers.Go(func() {
+			if err := f(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	c.out = newSender(c)
+	stop, err := c.listen()
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	help(c.out.run)
+	help(c.keepInTouch)
+	help(c.models.fetchLong(c))
+	if err := c.resume(ctx, first); err != nil {
+		return nil, err
+	}
+	if err := c.compute(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.takeLeave(ctx); err != nil {
+		return nil, err
+	}
+	return c.report(ctx)
+}
+
+// errEnded ends the helpers of a client that has ended.
+var errEnded = errors.New("dist: the client has ended")
+
+// greet says hello until the server answers, and returns what it has.
+func (c *client) greet(ctx context.Context) (*answer, error) {
+	for {
+		a, err := c.hello(ctx, hello{First: true})
+		if err == nil {
+			return a, nil
+		}
+		if !silent(err) || ctx.Err() != nil {
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+		if err := pause(ctx, beat); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits; the error is the context's.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hello says hello, and more that h says, and returns the answer.
+func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
+	c.mu.Lock()
+	h.Life, h.Instance, h.Next, h.Newest = c.journal.Lives(), c.instance, c.journal.Next(), c.newest
+	c.mu.Unlock()
+	a := new(answer)
+	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, patience/2); err != nil {
+		return nil, err
+	}
+	switch {
+	case a.Gone:
+		return nil, fmt.Errorf("%w: client %d", ErrExpelled, c.Client)
+	case a.Error != "":
+		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client, a.Error)
+	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1:
+		return nil, fmt.Errorf("dist: the server answers %+v", *a)
+	}
+	return a, nil
+}
+
+// keepInTouch says hello now and then, and takes the answers.
+func (c *client) keepInTouch(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.beats:
+		case <-time.After(beat):
+		}
+		a, err := c.hello(ctx, hello{})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			if !silent(err) {
+				return err
+			}
+			continue
+		}
+		if err := c.learn(a); err != nil {
+			return err
+		}
+		select {
+		case <-c.heard:
+		default:
+		}
+		c.heard <- *a
+		c.models.want(a.K)
+	}
+}
+
+// learn forgets what is covered, and sends again what the server lacks.
+func (c *client) learn(a *answer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.folded = a.Processed
+	if err := c.journal.Cover(a.Covered); err != nil {
+		return err
+	}
+	for round := range c.acked {
+		if round < a.Covered {
+			delete(c.acked, round)
+		}
+	}
+	for _, r := range c.journal.Releases() {
+		if r.Round < a.Next || r.Round <= a.Highest && !slices.Contains(a.Missing, r.Round) {
+			continue
+		}
+		got, acked := c.acked[r.Round]
+		if !acked { // it is on its way
+			continue
+		}
+		age := time.Since(got.at)
+		if age > 3*beat && a.Processed >= got.message || age > patience {
+			delete(c.acked, r.Round)
+			c.resent++
+			c.out.again(r)
+		}
+	}
+	return nil
+}
+
+// resume sends again what the journal holds, and goes on behind it.
+func (c *client) resume(ctx context.Context, first *answer) error {
+	c.mu.Lock()
+	releases, next := c.journal.Releases(), c.journal.Next()
+	sizes := c.journal.Sizes()
+	c.mu.Unlock()
+	for _, r := range releases {
+		if r.Round >= first.Next {
+			c.mu.Lock()
+			c.resent++
+			c.mu.Unlock()
+		}
+		c.out.again(r)
+	}
+	if next == 0 {
+		c.models.want(first.K)
+		return nil
+	}
+	c.log.Info("going on", "round", next, "again", len(releases))
+	m := c.mechanism()
+	var ledger dp.Ledger
+	for _, s := range sizes {
+		e := m.EventOf(s.Size)
+		e.Count = s.Rounds
+		ledger.Record(e)
+	}
+	k, v := 0, c.models.initial(c.prepared.Config)
+	if first.K > 0 {
+		c.models.want(first.K)
+		got, err := c.models.wait(ctx)
+		if err != nil {
+			return err
+		}
+		k, v = got.k, got.v
+	}
+	c.saw(k)
+	return c.machine.Resume(&ledger, k, v)
+}
+
+// mechanism is the client's.
+func (c *client) mechanism() *dp.Mechanism {
+	if own := c.prepared.Config.Own; own != nil {
+		return &own[c.Client]
+	}
+	return &c.prepared.Config.Mechanism
+}
+
+// saw notes the k of a broadcast that the machine has.
+func (c *client) saw(k int) {
+	c.mu.Lock()
+	c.newest = max(c.newest, k)
+	c.mu.Unlock()
+}
+
+// compute does the rounds that are left.
+func (c *client) compute(ctx context.Context) error {
+	for !c.machine.Done() {
+		for got, ok := c.models.take(); ok || !c.machine.CanBegin(); got, ok = c.models.take() {
+			if !ok {
+				var err error
+				if got, err = c.models.wait(ctx); err != nil {
+					return err
+				}
+			}
+			if err := c.machine.Receive(got.k, got.v); err != nil {
+				return fmt.Errorf("%w: %w", ErrSecondRelease, err)
+			}
+			c.saw(got.k)
+		}
+		if err := c.round(ctx); err != nil {
+			return err
+		}
+		if c.Watch != nil {
+			c.Watch(c.machine.Round(), c.about.Rounds)
+		}
+	}
+	return nil
+}
+
+// round computes a release, writes it to the journal, and hands it to the sender.
+func (c *client) round(ctx context.Context) error {
+	u, err := c.out.vector(ctx)
+	if err != nil {
+		return err
+	}
+	c.machine.Begin()
+	r := journal.Release{Round: c.machine.Round(), Newest: c.machine.Round() - c.machine.Lag(), Size: c.machine.Size()}
+	if err := c.machine.Compute(u, c.ws); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	c.at(beforeJournal)
+	c.mu.Lock()
+	err = c.journal.Append(r, u)
+	if err == nil {
+		all := c.journal.Releases()
+		r = all[len(all)-1]
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	c.at(afterJournal)
+	if c.JoinOptions.release != nil {
+		c.JoinOptions.release(r, u)
+	}
+	c.machine.Finish(u)
+	return c.out.send(ctx, r, u)
+}
+
+// takeLeave waits until all rounds are safe with the server, and hands it the ledger.
+func (c *client) takeLeave(ctx context.Context) error {
+	c.log.Info("all rounds are released", "rounds", c.about.Rounds)
+	for covered := 0; covered < c.about.Rounds; {
+		select {
+		case a := <-c.heard:
+			covered = a.Covered
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	l := c.ledger()
+	for {
+		a, err := c.hello(ctx, hello{Ledger: l})
+		switch {
+		case err == nil && a.Farewell:
+			_, _ = c.hello(ctx, hello{Bye: true}) // the server does not wait for long if it does not hear it
+			return writeJSON(filepath.Join(c.Dir, "ledger.json"), l)
+		case err != nil && !silent(err):
+			return err
+		}
+		if err := pause(ctx, beat); err != nil {
+			return err
+		}
+	}
+}
+
+// ledger is what the client released, as it is sent.
+func (c *client) ledger() *clientLedger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &clientLedger{
+		Records: c.mechanism().DatasetSize, Noise: c.prepared.Config.Roots.Clients[c.Client].Name(),
+		Sizes: c.journal.Sizes(), Lags: c.journal.Lags(), Sent: c.sent, Resent: c.resent,
+		Seconds: time.Since(c.begun).Seconds(),
+	}
+}

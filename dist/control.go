@@ -1,0 +1,312 @@
+package dist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
+	"proactivedp/dp"
+	"proactivedp/internal/strictjson"
+)
+
+// question is a hello that waits for its answer until the stream is folded so far.
+type question struct {
+	m      *nats.Msg
+	client int
+	hello  hello
+	until  uint64
+	since  time.Time
+}
+
+// maxWaiting bounds the hellos that wait: of each client the newest is enough.
+const maxWaiting = 2 * MaxClients
+
+// reply answers a question.
+func (s *server) reply(ctx context.Context, m *nats.Msg) {
+	switch m.Subject {
+	case findSubject:
+		if strings.HasPrefix(m.Reply, "_INBOX_") {
+			s.respond(m.Reply, s.about)
+		}
+		return
+	case s.names.status():
+		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
+			s.respond(m.Reply, s.status())
+		}
+		return
+	case s.names.expel():
+		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
+			s.respond(m.Reply, s.expelAsked(m.Data))
+		}
+		return
+	}
+	token := strings.TrimPrefix(m.Subject, s.names.subject("hello")+".")
+	client, err := strconv.Atoi(token)
+	if err != nil || client < 0 || client >= len(s.clients) || strconv.Itoa(client) != token ||
+		!strings.HasPrefix(m.Reply, inbox(broker.Client, client)+".") {
+		s.record.refuse(OutOfRange)
+		return
+	}
+	q := question{m: m, client: client, since: time.Now()}
+	if err := strictjson.Decode(m.Data, &q.hello); err != nil {
+		s.respond(m.Reply, answer{Error: fmt.Sprintf("hello: %v", err)})
+		return
+	}
+	if q.hello.First && len(s.waiting) < maxWaiting {
+		// What the client must know is in the stream, perhaps, and not yet folded.
+		info, err := s.streamInfo(ctx)
+		if err != nil {
+			return // it asks again
+		}
+		if q.until = info; q.until > s.processed {
+			s.waiting = append(s.waiting, q)
+			return
+		}
+	}
+	s.hear(q)
+}
+
+// errNoStream reports that the broker is away.
+var errNoStream = errors.New("dist: the broker is away")
+
+// streamInfo returns the number of the stream's newest message.
+func (s *server) streamInfo(ctx context.Context) (uint64, error) {
+	if s.up.stream == nil {
+		return 0, errNoStream
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	info, err := s.up.stream.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	if info.State.Msgs == 0 {
+		return 0, nil
+	}
+	return info.State.LastSeq, nil
+}
+
+// answerWaiting answers the hellos that have waited for long enough.
+func (s *server) answerWaiting() {
+	left := s.waiting[:0]
+	for _, q := range s.waiting {
+		switch {
+		case s.processed >= q.until:
+			s.hear(q)
+		case time.Since(q.since) < patience: // else nobody listens any more
+			left = append(left, q)
+		}
+	}
+	s.waiting = left
+}
+
+// hear takes what a client says of itself and answers.
+func (s *server) hear(q question) {
+	h, r := q.hello, &s.record.Clients[q.client]
+	if why := r.older(h); why != "" {
+		s.respond(q.m.Reply, answer{Error: why})
+		return
+	}
+	if h.Life > r.Life {
+		r.Life, r.Instance = h.Life, h.Instance
+		if err := s.record.saveClients(); err != nil {
+			s.log.Error("the clients' file", "error", err)
+			return // the client must not go on by what a restart would not know
+		}
+		s.log.Info("a client is there", "client", q.client, "life", h.Life, "next", h.Next)
+	}
+	if r.Expelled {
+		s.respond(q.m.Reply, answer{Gone: true, Error: "it was expelled"})
+		return
+	}
+	state := &s.clients[q.client]
+	state.heard, state.newest, state.bye = time.Now(), h.Newest, h.Bye
+	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
+		Covered: s.covered[q.client], Processed: s.processed}
+	for i := a.Next; i < a.Highest && len(a.Missing) < maxMissing; i++ {
+		if !s.machine.Has(q.client, i) {
+			a.Missing = append(a.Missing, i)
+		}
+	}
+	if h.Ledger != nil {
+		if err := s.takeLedger(q.client, h.Ledger); err != nil {
+			a.Error = err.Error()
+		} else {
+			a.Farewell = true
+		}
+	}
+	s.offerAgain(h.Newest)
+	s.respond(q.m.Reply, a)
+}
+
+// highest returns the highest round of the client of which anything has come, −1 if
+// nothing has.
+func (s *server) highest(client int) int {
+	highest := s.machine.Highest(client)
+	if a := s.assemblies[client]; a != nil {
+		if about, begun := a.About(); begun {
+			highest = max(highest, about.Number)
+		}
+	}
+	return highest
+}
+
+// takeLedger keeps the ledger of a client that has ended.
+func (s *server) takeLedger(client int, l *clientLedger) error {
+	r := &s.record.Clients[client]
+	if r.Ledger != nil {
+		return nil
+	}
+	if s.covered[client] < s.about.Rounds {
+		return fmt.Errorf("a ledger before all rounds are safe: %d of %d", s.covered[client], s.about.Rounds)
+	}
+	if _, err := l.ledger(client, s.mech, s.about.Rounds); err != nil {
+		return err
+	}
+	r.Ledger = l
+	if err := s.record.saveClients(); err != nil {
+		r.Ledger = nil
+		return err
+	}
+	s.log.Info("a client has ended", "client", client)
+	return nil
+}
+
+// ledger returns what a client says that it released, which must be T rounds of the run's
+// mechanism.
+func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
+	var out dp.Ledger
+	mech := *m
+	mech.DatasetSize = l.Records
+	if err := l.Noise.Validate(); err != nil {
+		return out, err
+	}
+	if l.Noise.Simulated() && l.Noise.Run != 0 {
+		return out, fmt.Errorf("dist: client %d: noise of %v", client, l.Noise)
+	}
+	counted := 0
+	for _, stretch := range l.Sizes {
+		if stretch.Rounds < 1 || stretch.Rounds > rounds-counted {
+			return out, fmt.Errorf("dist: client %d: a ledger of more than %d rounds", client, rounds)
+		}
+		for range stretch.Rounds {
+			if want := mech.Sizes.At(counted); stretch.Size != want {
+				return out, fmt.Errorf("dist: client %d: round %d of size %d, must be %d", client, counted, stretch.Size,
+					want)
+			}
+			counted++
+		}
+		e := mech.EventOf(stretch.Size)
+		e.Count = stretch.Rounds
+		if err := e.Validate(); err != nil {
+			return out, fmt.Errorf("dist: client %d: %w", client, err)
+		}
+		out.Record(e)
+	}
+	if counted != rounds {
+		return out, fmt.Errorf("dist: client %d: a ledger of %d rounds, must be of %d", client, counted, rounds)
+	}
+	lagged := 0
+	for lag, n := range l.Lags {
+		if n < 0 || n > rounds-lagged || lag > rounds {
+			return out, fmt.Errorf("dist: client %d: %d rounds at lag %d", client, n, lag)
+		}
+		lagged += n
+	}
+	if lagged != rounds {
+		return out, fmt.Errorf("dist: client %d: lags of %d rounds, must be of %d", client, lagged, rounds)
+	}
+	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil
+}
+
+// respond sends an answer.
+func (s *server) respond(subject string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.log.Error("an answer", "error", err)
+		return
+	}
+	_ = s.conn.Publish(subject, text) // who does not hear it asks again
+}
+
+// status says how the run stands.
+func (s *server) status() *Status {
+	st := &Status{
+		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(), Params: s.about.Params,
+		Seconds: s.record.seconds(time.Since(s.begun)), Done: s.machine.Done(), Received: s.record.Received,
+		Broadcast: s.record.Broadcast, Lags: s.record.Lags, Refused: s.record.Refused,
+	}
+	for c, r := range s.record.Clients {
+		one := ClientStatus{Client: c, Next: s.machine.Next(c), Covered: s.covered[c], Newest: s.clients[c].newest,
+			Life: r.Life, Heard: -1, Expelled: r.Expelled, Ended: r.Ledger != nil, Refused: s.clients[c].refused}
+		if s.clients[c].newest >= 0 {
+			one.Heard = time.Since(s.clients[c].heard).Seconds()
+		}
+		st.Clients = append(st.Clients, one)
+	}
+	return st
+}
+
+// expelAsked expels a client that an operator names.
+func (s *server) expelAsked(text []byte) reply {
+	var e expulsion
+	if err := strictjson.Decode(text, &e); err != nil {
+		return reply{err.Error()}
+	}
+	if e.Client < 0 || e.Client >= len(s.clients) {
+		return reply{fmt.Sprintf("client = %d, must be in [0, %d]", e.Client, len(s.clients)-1)}
+	}
+	if err := s.expelClient(e.Client, "asked"); err != nil {
+		return reply{err.Error()}
+	}
+	return reply{}
+}
+
+// expelClient lets the run go on without a client, for good.
+func (s *server) expelClient(client int, why string) error {
+	r := &s.record.Clients[client]
+	if r.Expelled {
+		return nil
+	}
+	left := 0
+	for _, other := range s.record.Clients {
+		if !other.Expelled {
+			left++
+		}
+	}
+	if left == 1 {
+		return fmt.Errorf("client %d is the last one: stop the run instead", client)
+	}
+	r.Expelled = true
+	s.machine.Expel(client)
+	// What was folded before it stays: a restart must not fold it again after.
+	if err := s.save(); err != nil {
+		return err
+	}
+	s.log.Warn("a client is expelled", "client", client, "why", why)
+	return nil
+}
+
+// expelSilent expels clients that were silent for too long.
+func (s *server) expelSilent() {
+	if s.ExpelAfter == 0 {
+		return
+	}
+	for c := range s.clients {
+		r := &s.record.Clients[c]
+		if r.Expelled || r.Ledger != nil || time.Since(s.clients[c].heard) < s.ExpelAfter {
+			continue
+		}
+		if err := s.expelClient(c, "silent"); err != nil {
+			s.log.Error("a silent client", "client", c, "error", err)
+			s.clients[c].heard = time.Now()
+		}
+	}
+}

@@ -1,0 +1,288 @@
+// Package journal keeps what a client of a distributed training must not lose: its
+// secret, which run it takes part in, and every release that it has made. A release is
+// in the journal, on disk, before anybody else sees a bit of it. So a client that is
+// started again sends the same bytes again, and never computes a released round anew: the
+// same noise over other gradients would show their difference.
+//
+// A journal is a folder with one file and its lock. The file begins with a line that
+// says what it is and the version of its format; then there are records:
+//
+//	length of the payload      8 bytes, little-endian, as all numbers
+//	kind                       4 bytes
+//	CRC-32C of all of the rest 4 bytes
+//	payload
+//
+// Each opening adds a record of a new life with a random salt. Under a key the payloads
+// of the records of a life are sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes
+// of the key and the life's salt, and the number of the record in its life as the nonce.
+//
+// A record that ends before it is whole was being written when the machine stopped, and
+// nothing of it was sent: it is taken away. Any other damage is an error, and no reason
+// to go on.
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"proactivedp/dist/internal/wire"
+	"proactivedp/internal/lockfile"
+	"proactivedp/rng"
+)
+
+var (
+	// ErrDamaged reports a journal that is not as it was written. Which rounds were
+	// released is then not known for sure.
+	ErrDamaged = errors.New("journal: damaged")
+	// ErrKey reports a journal that was not written under the key given, or that was
+	// written under one where none is given.
+	ErrKey = errors.New("journal: it was not written under this key")
+)
+
+// fileName is the file in the journal's folder.
+const fileName = "journal"
+
+// MinKey is the length of the shortest key, in bytes.
+const MinKey = 16
+
+// Release says of a round what was released. Its vector is on disk.
+type Release struct {
+	Round  int
+	Newest int    // the k of the newest broadcast when the round began
+	Size   int    // the expected sample size
+	Digest uint64 // see wire.Digest
+
+	at     int64  // where its record begins
+	number uint64 // of the record in its life
+	life   *life
+}
+
+// Stretch is rounds of one sample size.
+type Stretch struct{ Size, Rounds int }
+
+// Journal is a client's journal, held by one process. Not safe for concurrent use.
+type Journal struct {
+	path   string
+	lock   *lockfile.Lock
+	file   *os.File
+	params int // the length of every vector; 0: not known yet
+	end    int64
+	master []byte // the key; nil: none
+	life   *life
+	lives  int
+
+	secret   []byte
+	pinned   []byte
+	before   history // the rounds before those in releases
+	releases []Release
+	buffer   []byte
+}
+
+// history is what is left to know of rounds that need not be sent again.
+type history struct {
+	sizes []Stretch
+	lags  []int // lags[l] is how many rounds began with k = i − l
+}
+
+func (h *history) add(r Release) {
+	if n := len(h.sizes); n > 0 && h.sizes[n-1].Size == r.Size {
+		h.sizes[n-1].Rounds++
+	} else {
+		h.sizes = append(h.sizes, Stretch{r.Size, 1})
+	}
+	for lag := r.Round - r.Newest; len(h.lags) <= lag; {
+		h.lags = append(h.lags, 0)
+	}
+	h.lags[r.Round-r.Newest]++
+}
+
+func (h *history) rounds() int {
+	n := 0
+	for _, s := range h.sizes {
+		n += s.Rounds
+	}
+	return n
+}
+
+// Open opens the journal in the folder dir, made if it is not there, under a key of
+// MinKey bytes or more, or none. Nobody else may have it open. The error wraps
+// lockfile.ErrHeld, ErrDamaged or ErrKey, or is of the file.
+func Open(dir string, key []byte) (*Journal, error) {
+	if len(key) > 0 && len(key) < MinKey {
+		return nil, fmt.Errorf("journal: a key of %d bytes, must have at least %d", len(key), MinKey)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	lock, err := lockfile.Folder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j := &Journal{path: filepath.Join(dir, fileName), lock: lock, master: key}
+	if err := j.open(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// open reads the file, and begins a new life in it.
+func (j *Journal) open() error {
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	j.file = f
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if info.Size() == 0 { // new, or made by a process that got no further
+		if j.secret, err = rng.NewSecret(); err != nil {
+			return err
+		}
+		return j.rewrite()
+	}
+	if err := j.read(info.Size()); err != nil {
+		return err
+	}
+	if j.secret == nil {
+		return fmt.Errorf("%w: %s has no secret", ErrDamaged, j.path)
+	}
+	if err := f.Truncate(j.end); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return j.begin()
+}
+
+// Close lets go of the journal.
+func (j *Journal) Close() error {
+	var errs []error
+	if j.file != nil {
+		errs = append(errs, j.file.Close())
+		j.file = nil
+	}
+	if j.lock != nil {
+		errs = append(errs, j.lock.Release())
+		j.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Secret returns the client's secret, drawn when the journal was made.
+func (j *Journal) Secret() []byte { return slices.Clone(j.secret) }
+
+// Lives returns how often the journal was opened.
+func (j *Journal) Lives() int { return j.lives }
+
+// Pinned returns what Pin wrote; nil if nothing was.
+func (j *Journal) Pinned() []byte { return slices.Clone(j.pinned) }
+
+// Next returns the first round that was not released.
+func (j *Journal) Next() int { return j.before.rounds() + len(j.releases) }
+
+// Releases returns the releases that must be sent until they are covered, in order.
+func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
+
+// Sizes returns the sample sizes of all released rounds, in order.
+func (j *Journal) Sizes() []Stretch { return slices.Clone(j.all().sizes) }
+
+// Lags returns how many of the released rounds began with k = i − l, at l.
+func (j *Journal) Lags() []int { return slices.Clone(j.all().lags) }
+
+func (j *Journal) all() history {
+	h := history{slices.Clone(j.before.sizes), slices.Clone(j.before.lags)}
+	for _, r := range j.releases {
+		h.add(r)
+	}
+	return h
+}
+
+// Pin writes down which run the journal is of, in the caller's words, and the length of
+// its vectors. It is an error if the journal is of another run already.
+func (j *Journal) Pin(run []byte, params int) error {
+	if params < 1 || params > wire.MaxParams {
+		return fmt.Errorf("journal: vectors of %d numbers, must be in [1, %d]", params, wire.MaxParams)
+	}
+	if j.pinned != nil {
+		if !slices.Equal(j.pinned, run) || j.params != params {
+			return fmt.Errorf("journal: %s is of another run: a run needs a folder of its own", filepath.Dir(j.path))
+		}
+		return nil
+	}
+	if err := j.write(pinRecord, pinPayload(run, params)); err != nil {
+		return err
+	}
+	j.pinned, j.params = slices.Clone(run), params
+	return nil
+}
+
+// Append writes a release, of the round after the last one, to disk. When it returns
+// the vector may be sent; after an error it must not, and the journal must be closed.
+func (j *Journal) Append(r Release, u []float32) error {
+	switch {
+	case j.pinned == nil:
+		return errors.New("journal: a release before Pin")
+	case len(u) != j.params:
+		return fmt.Errorf("journal: a release of %d numbers, must be of %d", len(u), j.params)
+	case r.Round != j.Next() || r.Newest < 0 || r.Newest > r.Round:
+		return fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that", r.Round,
+			r.Newest, j.Next())
+	}
+	r.at, r.number, r.life = j.end, j.life.next, j.life
+	r.Digest = wire.Digest(u)
+	if err := j.write(releaseRecord, r.payload(j.buffer[:0], u)); err != nil {
+		return err
+	}
+	j.releases = append(j.releases, r)
+	return nil
+}
+
+// Read sets u to a release's vector, the bits that were appended.
+func (j *Journal) Read(r Release, u []float32) error {
+	length := recordHead + releaseHead + 4*len(u)
+	if r.life.sealed() {
+		length += overhead
+	}
+	j.buffer = slices.Grow(j.buffer[:0], length)[:length]
+	if _, err := j.file.ReadAt(j.buffer, r.at); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	kind, payload, err := openRecord(j.buffer, r.life, r.number)
+	if err != nil {
+		return err
+	}
+	got, floats, err := parseRelease(payload, len(u))
+	if err != nil || kind != releaseRecord || got.Round != r.Round {
+		return errors.Join(fmt.Errorf("%w: round %d in %s", ErrDamaged, r.Round, j.path), err)
+	}
+	wire.Floats(u, floats)
+	if wire.Digest(u) != r.Digest {
+		return fmt.Errorf("%w: round %d in %s is not what its digest says", ErrDamaged, r.Round, j.path)
+	}
+	return nil
+}
+
+// rewriteFrom is how many bytes of what is covered make it worth writing the file anew.
+const rewriteFrom = 4 << 20
+
+// Cover says that releases of rounds below next are safe with the server and need never
+// be sent again.
+func (j *Journal) Cover(next int) error {
+	n := 0
+	for n < len(j.releases) && j.releases[n].Round < next {
+		j.before.add(j.releases[n])
+		n++
+	}
+	j.releases = slices.Delete(j.releases, 0, n)
+	live := int64(0)
+	if len(j.releases) > 0 {
+		live = j.end - j.releases[0].at
+	}
+	if n == 0 || j.end-live < max(rewriteFrom, live) {
+		return nil
+	}
+	return j.rewrite()
+}

@@ -1,0 +1,255 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"proactivedp/dist/internal/journal"
+	"proactivedp/internal/lockfile"
+	"proactivedp/rng"
+)
+
+var (
+	run = []byte(`{"run":"a"}`)
+	key = bytes.Repeat([]byte{7}, journal.MinKey)
+)
+
+func open(t *testing.T, dir string, key []byte) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(dir, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+// vector is the release of a round, of n numbers.
+func vector(round, n int) []float32 {
+	u := make([]float32, n)
+	s := rng.New(1).Stream(rng.Noise, 0, round)
+	for i := range u {
+		u[i] = float32(s.Normal())
+	}
+	return u
+}
+
+// release appends rounds up to end, at a lag of 1 after the first.
+func release(t *testing.T, j *journal.Journal, n, end int) {
+	t.Helper()
+	for i := j.Next(); i < end; i++ {
+		r := journal.Release{Round: i, Newest: max(0, i-1), Size: 10 + i/4}
+		if err := j.Append(r, vector(i, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkReleases checks that the rounds [from, end) are there, bit by bit, and counted.
+func checkReleases(t *testing.T, j *journal.Journal, n, from, end int) {
+	t.Helper()
+	all := j.Releases()
+	if len(all) != end-from || j.Next() != end {
+		t.Fatalf("%d releases up to round %d, want %d up to %d", len(all), j.Next(), end-from, end)
+	}
+	u := make([]float32, n)
+	for i, r := range all {
+		if err := j.Read(r, u); err != nil {
+			t.Fatal(err)
+		}
+		if r.Round != from+i || r.Newest != max(0, r.Round-1) || !slices.Equal(u, vector(r.Round, n)) {
+			t.Errorf("release %d is %+v, or has another vector", i, r)
+		}
+	}
+	rounds, last := 0, 0
+	for _, s := range j.Sizes() {
+		rounds, last = rounds+s.Rounds, s.Size
+	}
+	if rounds != end || end > 0 && last != 10+(end-1)/4 {
+		t.Errorf("sizes %v of %d rounds", j.Sizes(), end)
+	}
+	if lags := j.Lags(); end > 1 && !slices.Equal(lags, []int{1, end - 1}) {
+		t.Errorf("lags %v of %d rounds", lags, end)
+	}
+}
+
+// Releases are what they were in the next lives, with and without a key, before and
+// after the file is written anew.
+func TestReleasesSurvive(t *testing.T) {
+	for _, key := range [][]byte{nil, key} {
+		const n, end = 60_000, 40 // 240 kB each: more than rewriteFrom in all
+		dir := t.TempDir()
+		j := open(t, dir, key)
+		secret := j.Secret()
+		if err := j.Pin(run, n); err != nil {
+			t.Fatal(err)
+		}
+		release(t, j, n, 10)
+		for life := 1; ; life++ {
+			if j.Lives() != life {
+				t.Errorf("life %d counts %d", life, j.Lives())
+			}
+			checkReleases(t, j, n, 0, 10)
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if j = open(t, dir, key); life == 3 {
+				break
+			}
+		}
+		if err := j.Pin(run, n); err != nil {
+			t.Fatal(err)
+		}
+		release(t, j, n, end)
+		if err := j.Cover(end - 3); err != nil {
+			t.Fatal(err)
+		}
+		checkReleases(t, j, n, end-3, end)
+		release(t, j, n, end+1)
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(dir, "journal"))
+		if err != nil || info.Size() > 5*4*n || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file of 4 releases is %v, %v", info, err)
+		}
+		j = open(t, dir, key)
+		checkReleases(t, j, n, end-3, end+1)
+		if !bytes.Equal(j.Secret(), secret) || !bytes.Equal(j.Pinned(), run) || len(secret) < rng.MinSecret {
+			t.Error("another secret, or another run")
+		}
+		if err := j.Pin([]byte("b"), n); err == nil {
+			t.Error("pinned to two runs")
+		}
+		if err := j.Append(journal.Release{Round: end}, vector(end, n)); err == nil {
+			t.Error("a round was released twice")
+		}
+	}
+}
+
+// written returns the bytes of a journal with rounds of n numbers, and how long it was
+// before its last release.
+func written(t *testing.T, key []byte, n, rounds int) (whole []byte, before int) {
+	t.Helper()
+	dir := t.TempDir()
+	j := open(t, dir, key)
+	if err := j.Pin(run, n); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= rounds; i++ {
+		text, err := os.ReadFile(filepath.Join(dir, "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = len(text)
+		release(t, j, n, i)
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, before
+}
+
+// reopen opens a journal of these bytes.
+func reopen(t *testing.T, text, key []byte) (*journal.Journal, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "journal"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(dir, key)
+	if err == nil {
+		t.Cleanup(func() { j.Close() })
+	}
+	return j, err
+}
+
+// A machine that stops while a release is written leaves a part of it, or zeros in its
+// place. The round was not sent: it is released anew, and the rest is there.
+func TestACutOffReleaseWasNotMade(t *testing.T) {
+	for _, key := range [][]byte{nil, key} {
+		whole, before := written(t, key, 5, 3)
+		for end := before; end < len(whole); end++ {
+			for _, text := range [][]byte{whole[:end], append(slices.Clone(whole[:before]), make([]byte, end-before)...)} {
+				j, err := reopen(t, text, key)
+				if err != nil {
+					t.Fatalf("cut off at %d of %d, before %d: %v", end, len(whole), before, err)
+				}
+				checkReleases(t, j, 5, 0, 2)
+				release(t, j, 5, 3)
+				checkReleases(t, j, 5, 0, 3)
+			}
+		}
+	}
+}
+
+// A flipped bit never loses a release without a word: opening fails, or all releases are
+// as they were.
+func TestAFlippedBitIsNoReasonToReleaseAgain(t *testing.T) {
+	whole, _ := written(t, nil, 3, 3)
+	for i := 0; i < 8*len(whole); i += 9 { // one bit of every byte but some, all eight in turn
+		text := slices.Clone(whole)
+		text[i/8] ^= 1 << (i % 8)
+		j, err := reopen(t, text, nil)
+		switch {
+		case errors.Is(err, journal.ErrDamaged):
+		case err != nil:
+			t.Fatalf("bit %d: %v", i, err)
+		case j.Next() < 3 && i/8 < len(whole)-(16+32+12):
+			t.Fatalf("bit %d of %d: only %d rounds are left", i, 8*len(whole), j.Next())
+		}
+	}
+}
+
+func TestKeysAreAsked(t *testing.T) {
+	plain, _ := written(t, nil, 3, 2)
+	sealed, _ := written(t, key, 3, 2)
+	other := bytes.Repeat([]byte{8}, journal.MinKey)
+	for _, c := range []struct{ text, key []byte }{{plain, key}, {sealed, nil}, {sealed, other}} {
+		if _, err := reopen(t, c.text, c.key); !errors.Is(err, journal.ErrKey) {
+			t.Errorf("opened with another key: %v", err)
+		}
+	}
+	if _, err := journal.Open(t.TempDir(), key[1:]); err == nil {
+		t.Error("a short key is taken")
+	}
+	if !bytes.Contains(plain, run) || bytes.Contains(sealed, run) {
+		t.Error("a plain journal does not show the run, or a sealed one does")
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir, nil)
+	if _, err := journal.Open(dir, nil); !errors.Is(err, lockfile.ErrHeld) {
+		t.Errorf("opened twice: %v", err)
+	}
+	j.Close()
+	open(t, dir, nil)
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte("proactivedp journal 1\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		j, err := reopen(t, text, nil)
+		if err != nil {
+			return
+		}
+		u := make([]float32, 1)
+		for _, r := range j.Releases() {
+			_ = j.Read(r, u)
+		}
+		if j.Next() < len(j.Releases()) {
+			t.Error("fewer rounds than releases")
+		}
+	})
+}

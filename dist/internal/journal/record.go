@@ -1,0 +1,462 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"proactivedp/dist/internal/wire"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/rng"
+)
+
+// beginning is what every journal's file begins with; the number is raised with every
+// change of what is written.
+const beginning = "proactivedp journal 1\n"
+
+// The kinds of records.
+const (
+	lifeRecord    = 1 // how many lives there were, whether it is sealed, and the salt
+	secretRecord  = 2
+	pinRecord     = 3 // the length of the vectors, and which run it is
+	historyRecord = 4 // sizes and lags of rounds that need not be sent again
+	releaseRecord = 5 // round, k, size, digest and vector
+)
+
+const (
+	recordHead  = 16
+	releaseHead = 32
+	overhead    = 16 // of a sealed payload
+	// mostSmall bounds the payload of a record without a vector, in bytes.
+	mostSmall = 64 << 20
+)
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	le         = binary.LittleEndian
+)
+
+// life is the time from one opening of the journal to the next.
+type life struct {
+	aead cipher.AEAD // nil: the journal has no key
+	next uint64      // number of the next record
+}
+
+func (l *life) sealed() bool { return l != nil && l.aead != nil }
+
+// newLife returns the life of the salt.
+func newLife(key, salt []byte) (*life, error) {
+	if len(key) == 0 {
+		return &life{}, nil
+	}
+	own, err := hkdf.Key(sha256.New, key, salt, "proactivedp journal", 32)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	block, err := aes.NewCipher(own)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return &life{aead: aead}, nil
+}
+
+func nonce(number uint64) []byte { return le.AppendUint64(make([]byte, 4, 12), number) }
+
+// seal appends the record to dst, whose first recordHead bytes are room for its head, and
+// returns it whole. The payload is all behind the head.
+func seal(record []byte, kind uint32, l *life, number uint64) []byte {
+	le.PutUint32(record[8:], kind)
+	if l.sealed() {
+		record = l.aead.Seal(record[:recordHead], nonce(number), record[recordHead:], record[8:12])
+	}
+	le.PutUint64(record, uint64(len(record)-recordHead))
+	le.PutUint32(record[12:], sumOf(record))
+	return record
+}
+
+func sumOf(record []byte) uint32 {
+	return crc32.Update(crc32.Checksum(record[:12], castagnoli), castagnoli, record[recordHead:])
+}
+
+// openRecord returns the kind and the payload of a whole record.
+func openRecord(record []byte, l *life, number uint64) (kind uint32, payload []byte, err error) {
+	if le.Uint32(record[12:]) != sumOf(record) {
+		return 0, nil, fmt.Errorf("%w: a record's CRC is not that of its content", ErrDamaged)
+	}
+	kind, payload = le.Uint32(record[8:]), record[recordHead:]
+	if l.sealed() && kind != lifeRecord {
+		if payload, err = l.aead.Open(payload[:0], nonce(number), payload, record[8:12]); err != nil {
+			return 0, nil, fmt.Errorf("%w: record %d does not open", ErrKey, number)
+		}
+	}
+	return kind, payload, nil
+}
+
+// write adds a record to the file and flushes it to disk.
+func (j *Journal) write(kind uint32, record []byte) error {
+	if j.file == nil {
+		return os.ErrClosed
+	}
+	record = seal(record, kind, j.life, j.life.next)
+	j.buffer = record
+	if _, err := j.file.WriteAt(record, j.end); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := j.file.Sync(); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	j.end += int64(len(record))
+	j.life.next++
+	return nil
+}
+
+// begin begins a new life at the end of the file.
+func (j *Journal) begin() error {
+	record, l, err := j.birth()
+	if err != nil {
+		return err
+	}
+	j.life = &life{} // a life's own record is not sealed
+	if err := j.write(lifeRecord, record); err != nil {
+		return err
+	}
+	j.life = l
+	j.lives++
+	return nil
+}
+
+// birth returns the record of the next life, and that life.
+func (j *Journal) birth() ([]byte, *life, error) {
+	salt, err := rng.NewSecret()
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := newLife(j.master, salt)
+	if err != nil {
+		return nil, nil, err
+	}
+	record := le.AppendUint32(make([]byte, recordHead), uint32(j.lives+1))
+	record = le.AppendUint32(record, truth(l.sealed()))
+	return append(record, salt...), l, nil
+}
+
+func truth(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func pinPayload(run []byte, params int) []byte {
+	return append(le.AppendUint32(make([]byte, recordHead), uint32(params)), run...)
+}
+
+// payload appends the record of a release of u to dst, which is empty.
+func (r Release) payload(dst []byte, u []float32) []byte {
+	dst = append(slices.Grow(dst, recordHead+releaseHead+4*len(u)+overhead), make([]byte, recordHead)...)
+	for _, n := range [...]int{r.Round, r.Newest, r.Size} {
+		dst = le.AppendUint64(dst, uint64(n))
+	}
+	return wire.AppendFloats(le.AppendUint64(dst, r.Digest), u)
+}
+
+func parseRelease(payload []byte, params int) (Release, []byte, error) {
+	if len(payload) != releaseHead+4*params {
+		return Release{}, nil, fmt.Errorf("a release of %d bytes, must have %d", len(payload), releaseHead+4*params)
+	}
+	var n [3]int
+	for i := range n {
+		v := le.Uint64(payload[8*i:])
+		if v > math.MaxInt32 {
+			return Release{}, nil, fmt.Errorf("a release has the number %d", v)
+		}
+		n[i] = int(v)
+	}
+	return Release{Round: n[0], Newest: n[1], Size: n[2], Digest: le.Uint64(payload[24:])}, payload[releaseHead:], nil
+}
+
+func (h *history) payload() []byte {
+	record := le.AppendUint64(make([]byte, recordHead), uint64(len(h.sizes)))
+	for _, s := range h.sizes {
+		record = le.AppendUint64(le.AppendUint64(record, uint64(s.Size)), uint64(s.Rounds))
+	}
+	for _, n := range h.lags {
+		record = le.AppendUint64(record, uint64(n))
+	}
+	return record
+}
+
+func parseHistory(payload []byte) (history, error) {
+	var h history
+	var n []int
+	for ; len(payload) >= 8; payload = payload[8:] {
+		v := le.Uint64(payload)
+		if v > math.MaxInt32 {
+			return h, fmt.Errorf("a history has the number %d", v)
+		}
+		n = append(n, int(v))
+	}
+	if len(payload) != 0 || len(n) == 0 || n[0] > (len(n)-1)/2 {
+		return h, errors.New("a history is cut off")
+	}
+	sizes, lags := n[1:1+2*n[0]], n[1+2*n[0]:]
+	for i := 0; i < len(sizes); i += 2 {
+		h.sizes = append(h.sizes, Stretch{sizes[i], sizes[i+1]})
+	}
+	h.lags = slices.Clip(lags)
+	counted := 0
+	for _, rounds := range lags {
+		counted += rounds
+	}
+	if counted != h.rounds() {
+		return h, fmt.Errorf("a history has lags of %d rounds, must be of %d", counted, h.rounds())
+	}
+	return h, nil
+}
+
+// read reads the file of size bytes. Afterwards end is behind its last whole record.
+func (j *Journal) read(size int64) error {
+	damaged := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, j.path, fmt.Errorf(format, args...))
+	}
+	in := bufio.NewReaderSize(j.file, 1<<20)
+	head := make([]byte, len(beginning))
+	if _, err := io.ReadFull(in, head); err != nil || string(head) != beginning {
+		return damaged("it does not begin with %q", beginning)
+	}
+	j.end = int64(len(beginning))
+	for j.end < size {
+		left := size - j.end
+		if left < recordHead {
+			return nil // cut off
+		}
+		record, err := j.next(in, left)
+		if errors.Is(err, errCutOff) {
+			return nil
+		}
+		if err != nil {
+			return damaged("at byte %d: %w", j.end, err)
+		}
+		if err := j.take(record); err != nil {
+			if errors.Is(err, ErrKey) {
+				return fmt.Errorf("%w: %s", err, j.path)
+			}
+			return damaged("at byte %d: %w", j.end, err)
+		}
+		j.end += int64(len(record))
+	}
+	return nil
+}
+
+// errCutOff reports a record that ends before it is whole.
+var errCutOff = errors.New("cut off")
+
+// next reads a record, of which and of what follows there are left bytes.
+func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
+	head, err := in.Peek(recordHead)
+	if err != nil {
+		return nil, err
+	}
+	length := le.Uint64(head)
+	if length == 0 && allZero(head) { // a file that has grown, and not got its bytes
+		rest, err := io.ReadAll(in)
+		if err != nil || !allZero(rest) {
+			return nil, errors.Join(errors.New("a record of no length"), err)
+		}
+		return nil, errCutOff
+	}
+	if length > uint64(left-recordHead) {
+		// Of a record that was cut off the kind is there, or nothing: a length that is
+		// damaged would lose all that follows.
+		if kind := le.Uint32(head[8:]); kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
+			return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
+		}
+		if whole, err := io.ReadAll(in); err != nil || j.holdsRecord(whole[recordHead:]) {
+			return nil, errors.Join(errors.New("a record's length is damaged"), err)
+		}
+		return nil, errCutOff
+	}
+	n := recordHead + int(length)
+	j.buffer = slices.Grow(j.buffer[:0], n)[:n]
+	_, err = io.ReadFull(in, j.buffer)
+	return j.buffer, err
+}
+
+// holdsRecord reports whether there is a whole record somewhere in the bytes.
+func (j *Journal) holdsRecord(b []byte) bool {
+	for at := 0; at+recordHead <= len(b); at++ {
+		length, kind := le.Uint64(b[at:]), le.Uint32(b[at+8:])
+		if kind < lifeRecord || kind > releaseRecord || length > uint64(len(b)-at-recordHead) {
+			continue
+		}
+		record := b[at : at+recordHead+int(length)]
+		if le.Uint32(record[12:]) == sumOf(record) {
+			return true
+		}
+	}
+	return false
+}
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// take adds what a record says.
+func (j *Journal) take(record []byte) error {
+	number := uint64(0)
+	if j.life != nil {
+		number = j.life.next
+		j.life.next++
+	}
+	kind, payload, err := openRecord(record, j.life, number)
+	if err != nil {
+		return err
+	}
+	if (j.life == nil) != (kind == lifeRecord) && j.life == nil {
+		return fmt.Errorf("a record of kind %d before any life", kind)
+	}
+	switch kind {
+	case lifeRecord:
+		return j.takeLife(payload)
+	case secretRecord:
+		if len(payload) < rng.MinSecret || len(payload) > rng.MaxSecret || j.secret != nil {
+			return fmt.Errorf("a secret of %d bytes", len(payload))
+		}
+		j.secret = slices.Clone(payload)
+	case pinRecord:
+		if len(payload) < 4 || j.pinned != nil {
+			return errors.New("a second run")
+		}
+		j.params, j.pinned = int(le.Uint32(payload)), slices.Clone(payload[4:])
+		if j.params < 1 || j.params > wire.MaxParams {
+			return fmt.Errorf("vectors of %d numbers", j.params)
+		}
+	case historyRecord:
+		if len(j.before.sizes) > 0 || len(j.releases) > 0 {
+			return errors.New("a second history")
+		}
+		j.before, err = parseHistory(payload)
+		return err
+	case releaseRecord:
+		r, _, err := parseRelease(payload, j.params)
+		if err != nil {
+			return err
+		}
+		if r.Round != j.Next() || r.Newest > r.Round {
+			return fmt.Errorf("a release of round %d with k = %d, must be of round %d", r.Round, r.Newest, j.Next())
+		}
+		r.at, r.number, r.life = j.end, number, j.life
+		j.releases = append(j.releases, r)
+	default:
+		return fmt.Errorf("a record of kind %d", kind)
+	}
+	return nil
+}
+
+func (j *Journal) takeLife(payload []byte) error {
+	if len(payload) != 8+rng.MinSecret || le.Uint32(payload[4:]) > 1 {
+		return fmt.Errorf("a life of %d bytes", len(payload))
+	}
+	lives, sealed := int(le.Uint32(payload)), le.Uint32(payload[4:]) == 1
+	if sealed != (len(j.master) > 0) {
+		return ErrKey
+	}
+	if lives < j.lives || lives > math.MaxInt32 {
+		return fmt.Errorf("life %d after %d", lives, j.lives)
+	}
+	l, err := newLife(j.master, payload[8:])
+	if err != nil {
+		return err
+	}
+	j.lives, j.life = lives, l
+	return nil
+}
+
+// rewrite writes the file anew, without what need not be sent again, and goes on in it.
+func (j *Journal) rewrite() error {
+	birth, l, err := j.birth()
+	if err != nil {
+		return err
+	}
+	copied := Journal{life: l}
+	out, err := atomicfile.Create(j.path)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer out.Discard()
+	w := bufio.NewWriterSize(out, 1<<20)
+	if err := errors.Join(j.copyTo(w, birth, &copied), w.Flush()); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	old := j.file
+	j.file = nil // after a failure the journal is closed; and Windows renames over no open file
+	if err := errors.Join(old.Close(), out.Commit()); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	j.file, j.life, j.end, j.releases = f, l, copied.end, copied.releases
+	j.lives++
+	return nil
+}
+
+// copyTo writes all that the journal must keep to w, and where it is to copied.
+func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
+	put := func(kind uint32, record []byte, l *life) error {
+		record = seal(record, kind, l, copied.life.next)
+		if kind != lifeRecord {
+			copied.life.next++
+		}
+		copied.end += int64(len(record))
+		_, err := w.Write(record)
+		return err
+	}
+	if _, err := io.WriteString(w, beginning); err != nil {
+		return err
+	}
+	copied.end = int64(len(beginning))
+	if err := put(lifeRecord, birth, nil); err != nil {
+		return err
+	}
+	if err := put(secretRecord, append(make([]byte, recordHead), j.secret...), copied.life); err != nil {
+		return err
+	}
+	if j.pinned != nil {
+		if err := put(pinRecord, pinPayload(j.pinned, j.params), copied.life); err != nil {
+			return err
+		}
+	}
+	if len(j.before.sizes) > 0 {
+		if err := put(historyRecord, j.before.payload(), copied.life); err != nil {
+			return err
+		}
+	}
+	u := make([]float32, j.params)
+	for _, r := range j.releases {
+		if err := j.Read(r, u); err != nil {
+			return err
+		}
+		moved := r
+		moved.at, moved.number, moved.life = copied.end, copied.life.next, copied.life
+		if err := put(releaseRecord, r.payload(nil, u), copied.life); err != nil {
+			return err
+		}
+		copied.releases = append(copied.releases, moved)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package wire
+
+import "fmt"
+
+// Assembly puts the chunks of one vector together, in whatever order they come. The
+// zero value waits for the first.
+type Assembly struct {
+	X     []float32 // the vector; whole when Add says so
+	about Header    // of all chunks, but for the chunk's number
+	has   []bool
+	left  int
+	begun bool
+}
+
+// Reset makes the assembly wait for a first chunk, and keeps its memory.
+func (a *Assembly) Reset() { a.begun = false }
+
+// About returns what the chunks say of the vector; false before the first.
+func (a *Assembly) About() (Header, bool) { return a.about, a.begun }
+
+// Missing returns the numbers of the chunks that have not come.
+func (a *Assembly) Missing() []int {
+	var missing []int
+	for i, has := range a.has {
+		if !has {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// Add takes a message of the vector and reports whether that makes it whole. A chunk
+// that says something else of the vector than those before, or a whole vector that
+// is not what its digest says, wraps ErrMalformed; then the assembly waits for a first
+// chunk.
+func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
+	about := h
+	about.Chunk = 0
+	if !a.begun {
+		a.begin(about)
+	}
+	if about != a.about {
+		a.Reset()
+		return false, fmt.Errorf("%w: chunk %d is of another vector than those before", ErrMalformed, h.Chunk)
+	}
+	if a.has[h.Chunk] {
+		return false, nil
+	}
+	a.has[h.Chunk] = true
+	lo, hi := Span(h.Params, h.Chunk)
+	Floats(a.X[lo:hi], floats)
+	if a.left--; a.left > 0 {
+		return false, nil
+	}
+	a.Reset()
+	if Digest(a.X) != h.Digest {
+		return false, fmt.Errorf("%w: the vector is not what its digest says", ErrMalformed)
+	}
+	return true, nil
+}
+
+func (a *Assembly) begin(about Header) {
+	a.about, a.begun, a.left = about, true, Chunks(about.Params)
+	if cap(a.X) < about.Params {
+		a.X = make([]float32, about.Params)
+	}
+	a.X = a.X[:about.Params]
+	if cap(a.has) < a.left {
+		a.has = make([]bool, a.left)
+	}
+	a.has = a.has[:a.left]
+	clear(a.has)
+}

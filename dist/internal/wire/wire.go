@@ -1,0 +1,196 @@
+// Package wire is the form in which vectors travel between the server of a training
+// and its clients: messages of a header of 64 bytes and at most ChunkFloats numbers.
+// A vector that is longer is cut into chunks, each a message that says all about the
+// vector, so that chunks may come in any order, twice, or not at all. All numbers are
+// little-endian:
+//
+//	 0  4  "PDPM"
+//	 4  2  version of the format
+//	 6  2  kind: an update or a broadcast
+//	 8  8  the run
+//	16  4  the client; of a broadcast 0
+//	20  4  the round i of an update, or the k of a broadcast
+//	24  4  the k of the newest broadcast that the client had when the round began
+//	28  4  the expected sample size s_i; of a broadcast 0
+//	32  4  the vector's length
+//	36  4  the number of this chunk
+//	40  4  how many chunks there are
+//	44  4  numbers in this chunk
+//	48  8  digest of the whole vector
+//	56  4  0
+//	60  4  CRC-32C of all before and of the numbers
+//	64     the numbers, float32
+//
+// The CRC and the digest find damage, and say nothing of who sent a message: that is
+// the business of who may publish under which subject.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// Kind says what a message carries.
+type Kind uint16
+
+// The kinds.
+const (
+	Update    Kind = 1 // the noised sum U of a client's round
+	Broadcast Kind = 2 // the global model v̂_k
+)
+
+// The form of messages.
+const (
+	magic      = "PDPM"
+	version    = 1
+	HeaderSize = 64
+	// ChunkFloats is how many numbers a message has at most: with its header it is below
+	// the least limit of messages that brokers usually have, 1 MiB.
+	ChunkFloats = 128 << 10
+	// MaxMessage is the length of the longest message, in bytes.
+	MaxMessage = HeaderSize + 4*ChunkFloats
+	// MaxParams bounds the length of a vector.
+	MaxParams = 1 << 30
+)
+
+// ErrMalformed reports bytes that are no message of this format, or a damaged one.
+var ErrMalformed = errors.New("wire: malformed message")
+
+// Header is what a message says of its vector.
+type Header struct {
+	Kind   Kind
+	Run    uint64 // the run that it belongs to
+	Client int
+	Number int // the round i of an update, or the k of a broadcast
+	Newest int // the newest k that the client had when the round began
+	Size   int // the expected sample size s_i
+	Params int // the vector's length
+	Chunk  int // the number of this chunk, from 0
+	Digest uint64
+}
+
+// Chunks returns how many messages a vector of so many numbers takes; an empty one
+// takes one.
+func Chunks(params int) int { return max(1, (params+ChunkFloats-1)/ChunkFloats) }
+
+// Span returns which numbers [lo, hi) of the vector a chunk has.
+func Span(params, chunk int) (lo, hi int) {
+	return chunk * ChunkFloats, min(params, (chunk+1)*ChunkFloats)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Append appends the message of the header's chunk of x, the whole vector.
+func (h Header) Append(dst []byte, x []float32) []byte {
+	lo, hi := Span(len(x), h.Chunk)
+	at := len(dst)
+	dst = append(dst, magic...)
+	le := binary.LittleEndian
+	dst = le.AppendUint16(dst, version)
+	dst = le.AppendUint16(dst, uint16(h.Kind))
+	dst = le.AppendUint64(dst, h.Run)
+	for _, n := range [...]int{h.Client, h.Number, h.Newest, h.Size, len(x), h.Chunk, Chunks(len(x)), hi - lo} {
+		dst = le.AppendUint32(dst, uint32(n))
+	}
+	dst = le.AppendUint64(dst, h.Digest)
+	dst = append(dst, make([]byte, 8)...)
+	dst = AppendFloats(dst, x[lo:hi])
+	le.PutUint32(dst[at+60:], sum(dst[at:]))
+	return dst
+}
+
+// sum is the CRC of a message, but for the field of the CRC itself.
+func sum(message []byte) uint32 {
+	return crc32.Update(crc32.Checksum(message[:60], castagnoli), castagnoli, message[HeaderSize:])
+}
+
+// Parse reads a message and returns its header and the bytes of its numbers, which
+// alias it. The error wraps ErrMalformed.
+func Parse(message []byte) (Header, []byte, error) {
+	fail := func(format string, args ...any) (Header, []byte, error) {
+		return Header{}, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+	}
+	if len(message) < HeaderSize || len(message) > MaxMessage {
+		return fail("%d bytes, must be %d to %d", len(message), HeaderSize, MaxMessage)
+	}
+	le := binary.LittleEndian
+	if string(message[:4]) != magic {
+		return fail("it does not begin with %q", magic)
+	}
+	if v := le.Uint16(message[4:]); v != version {
+		return fail("version = %d, must be %d", v, version)
+	}
+	if got, want := le.Uint32(message[60:]), sum(message); got != want {
+		return fail("its CRC is not that of its content")
+	}
+	var n [8]int
+	for i := range n {
+		v := le.Uint32(message[16+4*i:])
+		if v > MaxParams {
+			return fail("the number at byte %d is %d, must be at most %d", 16+4*i, v, MaxParams)
+		}
+		n[i] = int(v)
+	}
+	h := Header{
+		Kind: Kind(le.Uint16(message[6:])), Run: le.Uint64(message[8:]), Client: n[0], Number: n[1], Newest: n[2],
+		Size: n[3], Params: n[4], Chunk: n[5], Digest: le.Uint64(message[48:]),
+	}
+	if h.Kind != Update && h.Kind != Broadcast {
+		return fail("kind = %d, must be %d or %d", h.Kind, Update, Broadcast)
+	}
+	if n[6] != Chunks(h.Params) || h.Chunk >= n[6] {
+		return fail("chunk %d of %d of %d numbers, must be of %d", h.Chunk, n[6], h.Params, Chunks(h.Params))
+	}
+	lo, hi := Span(h.Params, h.Chunk)
+	if n[7] != hi-lo || len(message) != HeaderSize+4*n[7] {
+		return fail("%d numbers in %d bytes, must be %d", n[7], len(message)-HeaderSize, hi-lo)
+	}
+	if le.Uint32(message[56:]) != 0 {
+		return fail("byte 56 is not 0")
+	}
+	return h, message[HeaderSize:], nil
+}
+
+// AppendFloats appends the little-endian bits of numbers.
+func AppendFloats(dst []byte, x []float32) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, 4*len(x))...)
+	for i, b := 0, dst[at:]; i < len(x); i++ {
+		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x[i]))
+	}
+	return dst
+}
+
+// Floats sets x to the numbers of 4·len(x) bytes.
+func Floats(x []float32, bytes []byte) {
+	bytes = bytes[:4*len(x)]
+	for i := range x {
+		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
+	}
+}
+
+// Digest is of a vector's bits: two sums of 32 bits, by two polynomials, that machines
+// have instructions for.
+func Digest(x []float32) uint64 {
+	var d digest
+	var room [4 << 10]byte
+	for len(x) > 0 {
+		n := min(len(x), len(room)/4)
+		d.add(AppendFloats(room[:0], x[:n]))
+		x = x[n:]
+	}
+	return d.sum()
+}
+
+// digest is a digest under way.
+type digest struct{ a, b uint32 }
+
+func (d *digest) add(bytes []byte) {
+	d.a = crc32.Update(d.a, castagnoli, bytes)
+	d.b = crc32.Update(d.b, crc32.IEEETable, bytes)
+}
+
+func (d *digest) sum() uint64 { return uint64(d.a)<<32 | uint64(d.b) }

@@ -1,0 +1,138 @@
+package wire_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"proactivedp/dist/internal/wire"
+)
+
+// vector returns n numbers, NaN and infinities among them, that differ.
+func vector(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = math.Float32frombits(uint32(i) * 2654435761) // Knuth's multiplier visits all bits
+	}
+	return x
+}
+
+// bits compares numbers by their bits: NaN is itself.
+func bits(x []float32) []uint32 {
+	out := make([]uint32, len(x))
+	for i := range x {
+		out[i] = math.Float32bits(x[i])
+	}
+	return out
+}
+
+// A vector of any length is what it was, whatever order its chunks come in, each twice.
+func TestChunksPutTogetherAreTheVector(t *testing.T) {
+	const most = wire.ChunkFloats
+	for _, n := range []int{0, 1, 68, most - 1, most, most + 1, 2*most + 7} {
+		x := vector(n)
+		h := wire.Header{Kind: wire.Update, Run: 1 << 63, Client: 2, Number: 7, Newest: 5, Size: 26}
+		h.Digest = wire.Digest(x)
+		order := make([]int, wire.Chunks(n))
+		for i := range order {
+			order[i] = len(order) - 1 - i
+		}
+		var a wire.Assembly
+		for at, chunk := range order {
+			h.Chunk = chunk
+			message := h.Append(nil, x)
+			if len(message) > wire.MaxMessage {
+				t.Fatalf("n = %d: a message of %d bytes", n, len(message))
+			}
+			got, floats, err := wire.Parse(message)
+			want := h
+			if want.Params = n; err != nil || got != want {
+				t.Fatalf("n = %d: parsed %+v, %v, want %+v", n, got, err, want)
+			}
+			for again := range 2 {
+				if n == 0 && again == 1 {
+					continue
+				}
+				whole, err := a.Add(got, floats)
+				if last := at == len(order)-1; err != nil || again == 0 && whole != last {
+					t.Fatalf("n = %d, chunk %d: whole: %v, %v", n, chunk, whole, err)
+				} else if last {
+					break
+				}
+			}
+		}
+		if !slices.Equal(bits(a.X), bits(x)) {
+			t.Errorf("n = %d: put together it is another vector", n)
+		}
+	}
+}
+
+// Any flipped bit of a message is seen.
+func TestAFlippedBitIsSeen(t *testing.T) {
+	x := vector(9)
+	message := wire.Header{Kind: wire.Broadcast, Run: 3, Number: 4, Digest: wire.Digest(x)}.Append(nil, x)
+	for i := range 8 * len(message) {
+		message[i/8] ^= 1 << (i % 8)
+		if h, _, err := wire.Parse(message); !errors.Is(err, wire.ErrMalformed) {
+			t.Errorf("with bit %d flipped it is %+v, %v", i, h, err)
+		}
+		message[i/8] ^= 1 << (i % 8)
+	}
+}
+
+// Chunks of two vectors are not mixed, and a vector that is not its digest's is none.
+func TestChunksOfOtherVectorsAreRefused(t *testing.T) {
+	x, y := vector(wire.ChunkFloats+1), vector(wire.ChunkFloats+1)
+	y[0]++
+	h := wire.Header{Kind: wire.Update, Digest: wire.Digest(x)}
+	add := func(a *wire.Assembly, h wire.Header, x []float32) (bool, error) {
+		h, floats, err := wire.Parse(h.Append(nil, x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Add(h, floats)
+	}
+	var a wire.Assembly
+	if whole, err := add(&a, h, x); whole || err != nil {
+		t.Fatal(whole, err)
+	}
+	other := h
+	other.Chunk, other.Digest = 1, wire.Digest(y)
+	if _, err := add(&a, other, y); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("a chunk of another vector: %v", err)
+	}
+	if _, begun := a.About(); begun {
+		t.Error("the vector goes on after a chunk of another")
+	}
+	if whole, err := add(&a, h, y); whole || err != nil {
+		t.Fatal(whole, err)
+	}
+	if missing := a.Missing(); !slices.Equal(missing, []int{1}) {
+		t.Errorf("missing %v, want chunk 1", missing)
+	}
+	h.Chunk = 1
+	if _, err := add(&a, h, x); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("a vector that is not its digest's: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(wire.Header{Kind: wire.Update, Run: 1, Digest: wire.Digest([]float32{1})}.Append(nil, []float32{1}))
+	f.Add([]byte("PDPM"))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		h, floats, err := wire.Parse(message)
+		if err != nil {
+			if !errors.Is(err, wire.ErrMalformed) {
+				t.Error(err)
+			}
+			return
+		}
+		x := make([]float32, h.Params)
+		lo, hi := wire.Span(h.Params, h.Chunk)
+		wire.Floats(x[lo:hi], floats)
+		if again := h.Append(nil, x); !slices.Equal(again, message) {
+			t.Errorf("%+v is written as %x, was %x", h, again, message)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package dist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/internal/journal"
+	"proactivedp/internal/strictjson"
+	"proactivedp/rng"
+)
+
+// hello is what a client says of itself, again and again.
+type hello struct {
+	Life     int    `json:"life"`     // how often its journal was opened
+	Instance string `json:"instance"` // of the process, drawn at its start
+	First    bool   `json:"first"`    // the client asks what the server has before it does anything
+	Next     int    `json:"next"`     // the first round that was not released
+	Newest   int    `json:"newest"`   // the k of its newest broadcast
+	// Ledger is what the client has released in all its rounds, said when all of them
+	// are safe with the server.
+	Ledger *clientLedger `json:"ledger,omitempty"`
+	Bye    bool          `json:"bye,omitempty"` // the client has heard that its ledger is there, and is going
+}
+
+// clientLedger is a client's ledger as it is sent.
+type clientLedger struct {
+	Records int               `json:"records"` // N_c
+	Noise   rng.Name          `json:"noise"`
+	Sizes   []journal.Stretch `json:"sizes"`
+	Lags    []int             `json:"lags"`
+	Sent    int64             `json:"bytes_sent"` // of updates, those that were sent again included
+	Resent  int               `json:"resent"`     // updates that were sent again
+	Seconds float64           `json:"seconds"`    // that its processes lived
+}
+
+// answer is what the server says to a hello.
+type answer struct {
+	Error string `json:"error,omitempty"` // why the client must stop
+	// Gone says that the client was expelled.
+	Gone      bool   `json:"gone,omitempty"`
+	K         int    `json:"k"`
+	Next      int    `json:"next"`              // the first round of the client that is not in
+	Highest   int    `json:"highest"`           // the highest round of which anything has come; -1: none
+	Missing   []int  `json:"missing,omitempty"` // the first rounds up to Highest that are not in
+	Covered   int    `json:"covered"`           // rounds below are safe with the server
+	Processed uint64 `json:"processed"`         // up to which message the stream is folded
+	Farewell  bool   `json:"farewell,omitempty"`
+}
+
+// maxMissing bounds the rounds that an answer names as missing.
+const maxMissing = 256
+
+// Status is how a run stands.
+type Status struct {
+	Run       string         `json:"run"`
+	K         int            `json:"k"`
+	Rounds    int            `json:"rounds"`
+	Updates   int            `json:"updates"`
+	Params    int            `json:"params"`
+	Seconds   float64        `json:"seconds"` // of all lives of the server
+	Done      bool           `json:"done"`
+	Received  int64          `json:"bytes_received"` // of updates
+	Broadcast int64          `json:"bytes_broadcast"`
+	Lags      []int          `json:"lags"`    // updates by i − k
+	Refused   map[string]int `json:"refused"` // messages by why they were refused
+	Clients   []ClientStatus `json:"clients"`
+}
+
+// ClientStatus is how a client stands, as the server sees it.
+type ClientStatus struct {
+	Client   int     `json:"client"`
+	Next     int     `json:"next"`    // the first round that is not in
+	Covered  int     `json:"covered"` // rounds below are on the server's disk
+	Newest   int     `json:"newest"`  // the k of its newest broadcast, as it said last
+	Life     int     `json:"life"`
+	Heard    float64 `json:"heard_seconds_ago"` // -1: never in this life of the server
+	Expelled bool    `json:"expelled"`
+	Ended    bool    `json:"ended"` // its ledger is there
+	Refused  int     `json:"refused"`
+}
+
+// expulsion asks to expel a client.
+type expulsion struct {
+	Client int `json:"client"`
+}
+
+// reply is the answer to an expulsion.
+type reply struct {
+	Error string `json:"error,omitempty"`
+}
+
+// ask sends a question and reads the answer into v.
+func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, patience time.Duration) error {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m, err := c.RequestWithContext(ctx, subject, text)
+	if err != nil {
+		return fmt.Errorf("dist: %s: %w", subject, err)
+	}
+	if len(m.Data) > maxAnswer {
+		return fmt.Errorf("dist: %s: an answer of %d bytes, must have at most %d", subject, len(m.Data), maxAnswer)
+	}
+	if err := strictjson.Decode(m.Data, v); err != nil {
+		return fmt.Errorf("dist: %s: %w", subject, err)
+	}
+	return nil
+}
+
+// silent reports an error of asking that says only that nobody answered.
+func silent(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting)
+}

@@ -1,0 +1,88 @@
+package dist
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/dist/broker"
+)
+
+// The subjects. RUN is the run's id.
+const (
+	subjectRoot = "pdp"
+	findSubject = subjectRoot + ".find"
+)
+
+// names are the subjects and streams of one run.
+type names struct{ run string }
+
+func (n names) subject(parts ...any) string {
+	text := subjectRoot + "." + n.run
+	for _, p := range parts {
+		text += "." + fmt.Sprint(p)
+	}
+	return text
+}
+
+func (n names) up(client, round, chunk int) string { return n.subject("up", client, round, chunk) }
+func (n names) down(k, chunk int) string           { return n.subject("down", k%slots, chunk) }
+func (n names) hello(client int) string            { return n.subject("hello", client) }
+func (n names) status() string                     { return n.subject("status") }
+func (n names) expel() string                      { return n.subject("expel") }
+func (n names) call() string                       { return n.subject("call") }
+func (n names) news() string                       { return n.subject("news") }
+func (n names) upStream() string                   { return "PDP_" + n.run + "_UP" }
+func (n names) downStream() string                 { return "PDP_" + n.run + "_DOWN" }
+
+// slots is how many broadcasts the stream holds: while one is written the one before is
+// whole.
+const slots = 2
+
+// direct is the subject under which a broker gives a stream's newest message of a subject.
+func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
+
+// parseUp returns which client, round and chunk a subject of updates is of.
+func (n names) parseUp(subject string) (client, round, chunk int, ok bool) {
+	rest, ok := strings.CutPrefix(subject, n.subject("up")+".")
+	parts := strings.Split(rest, ".")
+	if !ok || len(parts) != 3 {
+		return 0, 0, 0, false
+	}
+	var v [3]int
+	for i, p := range parts {
+		x, err := strconv.ParseInt(p, 10, 32)
+		if err != nil || x < 0 || strconv.FormatInt(x, 10) != p {
+			return 0, 0, 0, false
+		}
+		v[i] = int(x)
+	}
+	return v[0], v[1], v[2], true
+}
+
+// inbox is the first part of the subjects under which answers come to a user. The server
+// answers nowhere else, so that nobody can have its answers published in another's name.
+func inbox(role broker.Role, client int) string {
+	if role == broker.Client {
+		return fmt.Sprintf("_INBOX_client_%d", client)
+	}
+	return "_INBOX_" + string(role)
+}
+
+// allow is what a user may do in the run: a client may publish its own updates and ask in
+// its own name, and read its own updates and the broadcasts.
+func (n names) allow(u broker.User) broker.Permissions {
+	own := inbox(u.Role, u.Client) + ".>"
+	switch u.Role {
+	case broker.Client:
+		up := n.subject("up", u.Client, ">")
+		return broker.Permissions{
+			Publish: []string{findSubject, n.hello(u.Client), up, direct(n.upStream(), up),
+				direct(n.downStream(), n.subject("down", ">"))},
+			Subscribe: []string{own, n.subject("down", ">"), n.news(), n.call()},
+		}
+	case broker.Operator:
+		return broker.Permissions{Publish: []string{findSubject, n.status(), n.expel()}, Subscribe: []string{own}}
+	}
+	return broker.Permissions{}
+}

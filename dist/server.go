@@ -1,0 +1,427 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/dist/broker"
+	"proactivedp/dist/internal/wire"
+	"proactivedp/dp"
+	"proactivedp/internal/lockfile"
+	"proactivedp/models"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// MaxClients is how many clients a distributed run may have.
+const MaxClients = 4096
+
+// ServeOptions says what a server serves, and how.
+type ServeOptions struct {
+	Prepared *train.Prepared
+	Dir      string        // the run's folder: a server that is started again goes on from it
+	Engine   broker.Engine // StoreDir "" is a folder in Dir; Allow is set by the server
+	Creds    *broker.Credentials
+	// ExpelAfter is how long a client may be silent before it is expelled; 0: for ever.
+	ExpelAfter time.Duration
+	// SaveEvery is the time from one saved state to the next, or longer if saving takes
+	// more than a twentieth of the time; 0: two seconds.
+	SaveEvery time.Duration
+	Log       *slog.Logger // nil: nothing is logged
+	// Started is told where clients reach the broker; nil: nobody is.
+	Started func(url string)
+	// Watch is shown how the run stands, each second or so; nil: nobody is.
+	Watch func(*Status)
+
+	at      func(point)          // a test's: is told what happens
+	started func(*broker.Broker) // a test's: is shown the broker
+}
+
+// Validate reports every problem of the options.
+func (o ServeOptions) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
+	if o.Prepared == nil {
+		fail("nothing to serve")
+	} else {
+		if n := o.Prepared.Config.Clients(); n > MaxClients {
+			fail("clients = %d, must be at most %d", n, MaxClients)
+		}
+		if o.Prepared.Spec.SeedFromOS {
+			fail("a seed from the system: every client has a secret of its own, and the seed is for what all agree on")
+		}
+		if o.Prepared.Spec.Average != "" {
+			fail("average = %q, must be none", o.Prepared.Spec.Average)
+		}
+		errs = append(errs, o.Prepared.Config.CheckFreeRunning())
+	}
+	if o.Dir == "" {
+		fail(`dir = "", must name a folder`)
+	}
+	if o.ExpelAfter != 0 && o.ExpelAfter < leastSilence {
+		fail("expel after %v, must be at least %v, or 0 for never", o.ExpelAfter, leastSilence)
+	}
+	if o.SaveEvery < 0 {
+		fail("save every %v, must be at least 0", o.SaveEvery)
+	}
+	return errors.Join(errs...)
+}
+
+// leastSilence is some beats.
+const leastSilence = 5 * beat
+
+// point is a place in the code at which a test stops a process.
+type point string
+
+// The points of a server.
+const (
+	beforeApply     point = "server before it applies"
+	afterApply      point = "server after it applied"
+	afterSave       point = "server after its state is saved"
+	afterTable      point = "server after clients were told, before the purge"
+	insideBroadcast point = "server in the middle of a broadcast"
+)
+
+// Serve serves a training to its end, and reports. What is in Dir of the same run is gone
+// on from. When the context ends the state is saved and the error is context.Cause(ctx).
+func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("dist: %w", err)
+	}
+	var report *Report
+	err := lockfile.InFolder(o.Dir, func() (err error) {
+		report, err = serve(ctx, o)
+		return err
+	})
+	return report, err
+}
+
+// server is the server's process. All of its fields are of the goroutine in run.
+type server struct {
+	ServeOptions
+	log     *slog.Logger
+	about   *Announcement
+	run     uint64
+	names   names
+	machine *sim.Server
+	mech    *dp.Mechanism
+	record  *record
+
+	broker *broker.Broker
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	up     *upstream
+	again  chan struct{} // carries that the connection was lost and is there again
+	asked  chan *nats.Msg
+
+	assemblies []*assembly // by client; nil: nothing has come
+	processed  uint64      // the newest message of the stream that was folded
+	offered    int         // the k of the broadcast that was published last; -1: none is there
+	reoffer    time.Time   // when it is published again if somebody lacks it
+	clients    []peerState
+	waiting    []question // hellos that wait for the stream to be folded
+
+	saved    time.Time
+	saving   time.Duration // how long the last saving took
+	unsaved  int           // updates applied since
+	pending  int64         // bytes of them
+	covered  []int         // by client, rounds below are on disk
+	begun    time.Time
+	farewell time.Time // when all clients had said goodbye
+}
+
+// assembly is an update that has not come whole.
+type assembly struct {
+	wire.Assembly
+	first uint64 // the oldest message of it
+}
+
+// peerState is what the server knows of a client in this life.
+type peerState struct {
+	heard   time.Time
+	newest  int
+	bye     bool
+	refused int
+}
+
+func serve(ctx context.Context, o ServeOptions) (*Report, error) {
+	s, err := newServer(o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.record.close()
+	if done, err := s.record.report(); err != nil || done != nil {
+		s.log.Info("the run has ended before", "run", s.about.Run)
+		return done, err
+	}
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer s.broker.Close()
+	defer s.conn.Close()
+	return s.serve(ctx)
+}
+
+// newServer sets up a server from its folder.
+func newServer(o ServeOptions) (*server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Engine.StoreDir == "" {
+		o.Engine.StoreDir = filepath.Join(o.Dir, "broker")
+	}
+	if o.SaveEvery == 0 {
+		o.SaveEvery = 2 * time.Second
+	}
+	if o.at == nil {
+		o.at = func(point) {}
+	}
+	config := o.Prepared.Config
+	machine, err := sim.NewServer(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
+		again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
+		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),
+	}
+	if s.record, err = openRecord(o.Dir, o.Engine.Key, o.Prepared, machine); err != nil {
+		return nil, err
+	}
+	s.about = s.record.about
+	s.names = s.about.names()
+	if s.run, err = s.about.id(); err != nil {
+		return nil, err
+	}
+	for c := range s.clients {
+		s.clients[c].heard = s.begun
+		s.clients[c].newest = -1
+	}
+	s.cover()
+	return s, nil
+}
+
+// connect starts the broker and makes the run's streams.
+func (s *server) connect(ctx context.Context) error {
+	engine := s.Engine
+	engine.Allow = s.names.allow
+	var err error
+	if s.broker, err = engine.Start(); err != nil {
+		return err
+	}
+	reconnected := func() {
+		select {
+		case s.again <- struct{}{}:
+		default: // one is waiting
+		}
+	}
+	if s.conn, err = s.broker.Connect(ctx, peerOf("server", 0, s.Creds, reconnected)); err != nil {
+		s.broker.Close()
+		return err
+	}
+	if err = s.listen(ctx); err != nil {
+		s.conn.Close()
+		s.broker.Close()
+	}
+	return err
+}
+
+// listen begins to hear questions.
+func (s *server) listen(ctx context.Context) error {
+	var err error
+	if s.js, err = jetstream.New(s.conn, jetstream.WithPublishAsyncMaxPending(window),
+		jetstream.WithPublishAsyncTimeout(patience)); err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	for _, subject := range []string{findSubject, s.names.subject("hello", "*"), s.names.status(), s.names.expel()} {
+		if _, err := s.conn.ChanSubscribe(subject, s.asked); err != nil {
+			return fmt.Errorf("dist: %w", err)
+		}
+	}
+	return s.resubscribe(ctx)
+}
+
+// The sizes and times of the exchange with a broker.
+const (
+	window   = 16               // messages under way at a time
+	patience = 10 * time.Second // for an answer
+	beat     = time.Second      // from one hello to the next
+	linger   = 3 * time.Second  // after the last goodbye
+)
+
+// serve is the server's loop.
+func (s *server) serve(ctx context.Context) (*Report, error) {
+	defer s.unsubscribe()
+	tick := time.NewTicker(beat / 4)
+	defer tick.Stop()
+	s.log.Info("serving", "run", s.about.Run, "clients", len(s.clients), "rounds", s.about.Rounds, "k", s.machine.K(),
+		"url", s.broker.URL())
+	if s.Started != nil {
+		s.Started(s.broker.URL())
+	}
+	if s.started != nil {
+		s.started(s.broker)
+	}
+	for {
+		if err := s.settle(ctx); err != nil {
+			return nil, err
+		}
+		if report, err := s.ended(ctx); report != nil || err != nil {
+			return report, err
+		}
+		select {
+		case <-ctx.Done():
+			if err := s.save(); err != nil {
+				return nil, errors.Join(context.Cause(ctx), err)
+			}
+			return nil, fmt.Errorf("dist: stopped at k = %d of %d; the run goes on from %s: %w", s.machine.K(),
+				s.about.Rounds, s.Dir, context.Cause(ctx))
+		case m := <-s.up.messages:
+			s.fold(ctx, m)
+			for more := len(s.up.messages); more > 0; more-- { // then one broadcast for all
+				s.fold(ctx, <-s.up.messages)
+			}
+		case m := <-s.asked:
+			s.reply(ctx, m)
+		case <-s.again:
+			s.log.Warn("the broker was away")
+			if err := s.resubscribe(ctx); err != nil {
+				s.log.Warn("the streams cannot be made", "error", err)
+				s.retry()
+			}
+		case <-s.up.failed:
+			s.retry()
+		case <-tick.C:
+			s.expelSilent()
+			if s.Watch != nil {
+				s.Watch(s.status())
+			}
+		}
+	}
+}
+
+// retry asks for new subscriptions, a little later.
+func (s *server) retry() {
+	s.unsubscribe()
+	time.AfterFunc(beat/4, func() {
+		select {
+		case s.again <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// settle does what is due: a broadcast, saving, and answers that waited.
+func (s *server) settle(ctx context.Context) error {
+	s.broadcast(ctx)
+	pause := max(s.SaveEvery, 19*s.saving)
+	if s.unsaved > 0 && (time.Since(s.saved) >= pause || s.pending >= mostPending || s.machine.Done()) {
+		if err := s.save(); err != nil {
+			return err
+		}
+		s.purge(ctx)
+	}
+	s.answerWaiting()
+	return nil
+}
+
+// mostPending is how many bytes of updates make saving due, whatever the time.
+const mostPending = 1 << 30
+
+// save saves the state and tells clients what it covers.
+func (s *server) save() error {
+	begun := time.Now()
+	if err := s.record.save(s.machine, time.Since(s.begun)); err != nil {
+		return err
+	}
+	s.at(afterSave)
+	s.unsaved, s.pending, s.saved, s.saving = 0, 0, time.Now(), time.Since(begun)
+	s.cover()
+	if s.conn != nil {
+		_ = s.conn.Publish(s.names.call(), nil) // who does not hear it says hello a little later
+	}
+	s.at(afterTable)
+	return nil
+}
+
+// cover notes which rounds are on disk.
+func (s *server) cover() {
+	s.covered = make([]int, len(s.clients))
+	for c := range s.covered {
+		s.covered[c] = s.machine.Next(c)
+	}
+}
+
+// purge takes the messages out of the stream that the saved state covers: all that were
+// folded, but for updates that have not come whole.
+func (s *server) purge(ctx context.Context) {
+	below := s.processed + 1
+	for _, a := range s.assemblies {
+		if a == nil {
+			continue
+		}
+		if _, begun := a.About(); begun {
+			below = min(below, a.first)
+		}
+	}
+	if s.up.stream == nil || below <= 1 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := s.up.stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
+		s.log.Warn("the stream was not purged", "error", err) // the next time is soon enough
+	}
+}
+
+// apply applies a whole update.
+func (s *server) apply(h wire.Header, u []float32) error {
+	s.at(beforeApply)
+	if _, err := s.machine.Receive(sim.Update{Client: h.Client, Round: h.Number, U: u}); err != nil {
+		return err
+	}
+	s.unsaved++
+	s.pending += 4 * int64(len(u))
+	if err := s.record.applied(h, time.Since(s.begun)); err != nil {
+		return err
+	}
+	s.at(afterApply)
+	return nil
+}
+
+// ended returns the report when training is complete and every client that is left has
+// said goodbye and had the time to hear the answer.
+func (s *server) ended(ctx context.Context) (*Report, error) {
+	if !s.machine.Done() || s.unsaved > 0 {
+		return nil, nil
+	}
+	if err := models.CheckFinite(s.machine.Model()); err != nil {
+		return nil, fmt.Errorf("dist: %w", err)
+	}
+	here := false
+	for c, r := range s.record.Clients {
+		if !r.Expelled && r.Ledger == nil {
+			return nil, nil
+		}
+		here = here || !r.Expelled && !s.clients[c].bye
+	}
+	if s.farewell.IsZero() {
+		s.farewell = time.Now()
+	}
+	if here && time.Since(s.farewell) < linger && ctx.Err() == nil {
+		return nil, nil
+	}
+	return s.finish(ctx)
+}

@@ -1,0 +1,232 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/dist/internal/wire"
+	"proactivedp/models"
+
+	"math"
+
+	"proactivedp/internal/f32"
+)
+
+// upstream is the stream of updates as it comes to the server.
+type upstream struct {
+	stream   jetstream.Stream
+	messages chan jetstream.Msg
+	failed   chan struct{} // is closed when nothing comes any more
+	stop     func()
+	done     sync.WaitGroup
+}
+
+// resubscribe makes the streams, if they are not there, and begins to read the updates from
+// the beginning: a broker that lost its tail uses the numbers of messages again.
+func (s *server) resubscribe(ctx context.Context) error {
+	s.unsubscribe()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
+		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true,
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of broadcasts: %w", err)
+	}
+	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: s.names.upStream(), Subjects: []string{s.names.subject("up", ">")}, Storage: jetstream.FileStorage,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+		MaxMsgSize: wire.MaxMessage, AllowDirect: true,
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	s.offered = -1
+	for _, a := range s.assemblies {
+		if a != nil {
+			a.Reset()
+		}
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: 30 * time.Second,
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about.Params)))
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	s.processed = 0
+	s.up = &upstream{stream: stream, messages: make(chan jetstream.Msg, window), failed: make(chan struct{})}
+	s.up.read(messages)
+	return nil
+}
+
+// readAhead is how many messages are asked for at a time: few if they are long.
+func readAhead(params int) int {
+	if wire.Chunks(params) > 1 {
+		return 2 * window
+	}
+	return 500
+}
+
+// read hands messages on until stop is called or nothing comes any more.
+func (u *upstream) read(messages jetstream.MessagesContext) {
+	stopped := make(chan struct{})
+	u.stop = func() {
+		close(stopped)
+		messages.Stop()
+	}
+	u.done.Go(func() {
+		defer close(u.failed)
+		for {
+			m, err := messages.Next()
+			if errors.Is(err, jetstream.ErrNoHeartbeat) {
+				continue // it asks again by itself
+			}
+			if err != nil {
+				return
+			}
+			select {
+			case u.messages <- m:
+			case <-stopped:
+				return
+			}
+		}
+	})
+}
+
+// unsubscribe ends the reading, if there is any, and waits for its goroutine.
+func (s *server) unsubscribe() {
+	if s.up != nil && s.up.stop != nil {
+		s.up.stop()
+		s.up.done.Wait()
+	}
+	s.up = &upstream{}
+}
+
+// Refusal says why a message was refused.
+type Refusal string
+
+// The refusals. What an honest client sends is in none of them, but for TooLong with the
+// probability refusalTail in a whole run.
+const (
+	NoUpdate       Refusal = "no update"      // not of the format, damaged, or of the broker's own making
+	OtherRun       Refusal = "other run"      // an update of another run
+	OtherSubject   Refusal = "other subject"  // it says another client, round or chunk than its subject
+	OutOfRange     Refusal = "out of range"   // a client, round, size or k that the run does not have
+	OtherVector    Refusal = "other vector"   // chunks that do not make the vector that they say
+	NotFinite      Refusal = "not finite"     // NaN or an infinity
+	TooLong        Refusal = "norm too large" // longer than clipping, sampling and noise allow
+	FromExpelled   Refusal = "expelled"       // of a client that was expelled
+	AgainOtherwise Refusal = "second release" // another vector for a round that is in
+)
+
+// refusalTail is with which probability an update of a run in which all clients are honest
+// is refused for its norm.
+const refusalTail = 1e-12
+
+// fold takes a message of the stream.
+func (s *server) fold(ctx context.Context, m jetstream.Msg) {
+	meta, err := m.Metadata()
+	if err != nil {
+		s.log.Warn("a message without a number", "error", err)
+		return
+	}
+	at := meta.Sequence.Stream
+	h, refusal, err := s.take(m, at)
+	s.processed = max(s.processed, at)
+	if refusal == "" {
+		return
+	}
+	s.record.refuse(refusal)
+	client, _, _, ok := s.names.parseUp(m.Subject())
+	if ok && client < len(s.clients) {
+		s.clients[client].refused++
+	}
+	s.log.Warn("refused", "why", string(refusal), "subject", m.Subject(), "round", h.Number, "error", err)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// The place is the honest sender's again, if it was not that one.
+	if err := s.up.stream.DeleteMsg(ctx, at); err != nil {
+		s.log.Warn("what was refused was not deleted", "error", err)
+	}
+}
+
+// take adds a message to its update, which is applied if that makes it whole.
+func (s *server) take(m jetstream.Msg, at uint64) (wire.Header, Refusal, error) {
+	client, round, chunk, ok := s.names.parseUp(m.Subject())
+	if !ok {
+		return wire.Header{}, OtherSubject, nil
+	}
+	if len(m.Headers()) > 0 { // no client sends any; a broker's answers have them
+		return wire.Header{}, NoUpdate, errors.New("it has headers")
+	}
+	h, floats, err := wire.Parse(m.Data())
+	if err != nil {
+		return h, NoUpdate, err
+	}
+	s.record.Received += int64(len(m.Data()))
+	switch {
+	case h.Kind != wire.Update:
+		return h, NoUpdate, nil
+	case h.Run != s.run:
+		return h, OtherRun, nil
+	case h.Client != client || h.Number != round || h.Chunk != chunk:
+		return h, OtherSubject, nil
+	case client >= len(s.clients) || round >= s.about.Rounds || h.Params != s.about.Params ||
+		h.Size != s.mech.Sizes.At(round) || h.Newest > round:
+		return h, OutOfRange, nil
+	case s.record.Clients[client].Expelled:
+		return h, FromExpelled, nil
+	case s.machine.Has(client, round):
+		return h, "", nil
+	}
+	a := s.assemblies[client]
+	if a == nil {
+		a = new(assembly)
+		s.assemblies[client] = a
+	}
+	if about, begun := a.About(); !begun {
+		a.first = at
+	} else if about.Number != round {
+		// A client sends one update after the other. What it began before comes again,
+		// from the stream or from its journal, when the server or the client looks next.
+		a.Reset()
+		a.first = at
+	}
+	whole, err := a.Add(h, floats)
+	if err != nil {
+		return h, OtherVector, err
+	}
+	if !whole {
+		return h, "", nil
+	}
+	if refusal, err := s.judge(h, a.X); refusal != "" {
+		return h, refusal, err
+	}
+	if err := s.apply(h, a.X); err != nil {
+		return h, OutOfRange, err
+	}
+	return h, "", nil
+}
+
+// judge refuses a vector that no honest client releases.
+func (s *server) judge(h wire.Header, u []float32) (Refusal, error) {
+	if err := models.CheckFinite(u); err != nil {
+		return NotFinite, err
+	}
+	tail := refusalTail / float64(s.about.Rounds) / float64(len(s.clients))
+	most := s.mech.LargestRelease(h.Size, s.about.Params, tail)
+	if norm := math.Sqrt(f32.SumSquares(u)); !(norm <= most) {
+		return TooLong, fmt.Errorf("its norm is %.4g, must be at most %.4g", norm, most)
+	}
+	return "", nil
+}
