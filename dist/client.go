@@ -265,8 +265,8 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 		return nil, err
 	}
 	if highest := first.Highest; highest >= c.journal.Next() {
-		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: it is "+
-			"lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
+		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: "+
+			"it is lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
 			c.journal.Next())
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -198,8 +198,8 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		}
 		for range stretch.Rounds {
 			if want := mech.Sizes.At(counted); stretch.Size != want {
-				return out, fmt.Errorf("dist: client %d: round %d of size %d, must be %d", client, counted, stretch.Size,
-					want)
+				return out, fmt.Errorf("dist: client %d: round %d of size %d, must be %d", client, counted,
+					stretch.Size, want)
 			}
 			counted++
 		}
@@ -239,7 +239,8 @@ func (s *server) respond(subject string, v any) {
 // status says how the run stands.
 func (s *server) status() *Status {
 	st := &Status{
-		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(), Params: s.about.Params,
+		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(),
+		Params:  s.about.Params,
 		Seconds: s.record.seconds(time.Since(s.begun)), Done: s.machine.Done(), Received: s.record.Received,
 		Broadcast: s.record.Broadcast, Lags: s.record.Lags, Refused: s.record.Refused,
 	}

@@ -47,7 +47,8 @@ func Example() {
 		}
 	}
 	report, err := dist.Serve(ctx, dist.ServeOptions{
-		Prepared: prepared, Dir: filepath.Join(dir, "server"), Engine: broker.Engine{Listen: "127.0.0.1:0"}, Started: join,
+		Prepared: prepared, Dir: filepath.Join(dir, "server"), Engine: broker.Engine{Listen: "127.0.0.1:0"},
+		Started: join,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -71,8 +71,8 @@ func (r *clientRecord) older(h hello) string {
 	case h.Life < 1 || len(h.Instance) == 0 || len(h.Instance) > 64 || h.Next < 0 || h.Newest < 0:
 		return fmt.Sprintf("hello: life %d, round %d, k = %d of instance %q", h.Life, h.Next, h.Newest, h.Instance)
 	case h.Life < r.Life || h.Life == r.Life && h.Instance != r.Instance:
-		return fmt.Sprintf("its journal was opened %d times, another one %d times: this is a copy, or an old one. Rounds "+
-			"would be released twice", h.Life, r.Life)
+		return fmt.Sprintf("its journal was opened %d times, another one %d times: this is a copy, or an old one. "+
+			"Rounds would be released twice", h.Life, r.Life)
 	}
 	return ""
 }
@@ -91,7 +91,8 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 	r.before = r.Seconds
 	for _, c := range r.Expelled {
 		if c < 0 || c >= len(r.Clients) {
-			return nil, fmt.Errorf("dist: %s: client %d was expelled, there are %d", r.path(stateFile), c, len(r.Clients))
+			return nil, fmt.Errorf("dist: %s: client %d was expelled, there are %d", r.path(stateFile), c,
+				len(r.Clients))
 		}
 		r.Clients[c].Expelled = true
 		machine.Expel(c)
@@ -125,8 +126,8 @@ func (r *record) openRun(p *train.Prepared) error {
 		return err
 	}
 	if *want != *r.about {
-		return fmt.Errorf("dist: %s holds another run: its settings, data or program differ. Go on with the same flags, "+
-			"or take another folder", r.dir)
+		return fmt.Errorf("dist: %s holds another run: its settings, data or program differ. Go on with the same "+
+			"flags, or take another folder", r.dir)
 	}
 	return nil
 }

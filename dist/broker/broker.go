@@ -85,8 +85,8 @@ func (e Engine) checkListen() error {
 		return fmt.Errorf("broker: listen = %q: the port must be in [0, 65535]", e.Listen)
 	}
 	if e.Keyring == nil && !loopback(host) {
-		return fmt.Errorf("broker: listen = %q is beyond this machine, which takes TLS and credentials: make them with "+
-			"proactivedp keys and give --keys, or listen on 127.0.0.1", e.Listen)
+		return fmt.Errorf("broker: listen = %q is beyond this machine, which takes TLS and credentials: make them "+
+			"with proactivedp keys and give --keys, or listen on 127.0.0.1", e.Listen)
 	}
 	return nil
 }
@@ -107,7 +107,8 @@ func CheckURL(url string) error {
 		scheme, rest, found := strings.Cut(one, "://")
 		host, _, err := net.SplitHostPort(rest)
 		if !found || scheme != "nats" && scheme != "tls" || err != nil || host == "" || strings.Contains(host, "@") {
-			return fmt.Errorf("broker: URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas", url)
+			return fmt.Errorf("broker: URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas",
+				url)
 		}
 		if scheme == "nats" && !loopback(host) {
 			return fmt.Errorf("broker: URL = %q: beyond this machine it must be tls://HOST:PORT", url)
@@ -156,14 +157,16 @@ const (
 func (p Peer) options() []nats.Option {
 	return []nats.Option{
 		nats.Name(p.Name), nats.CustomInboxPrefix(p.Inbox), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true),
-		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait), nats.ReconnectBufSize(-1),
+		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
+		nats.ReconnectBufSize(-1),
 		nats.Timeout(dialTimeout), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			if p.Reconnected != nil {
 				p.Reconnected()
 			}
 		}),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // what is refused is seen where it is asked for
+		// What is refused is seen where it is asked for.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
 

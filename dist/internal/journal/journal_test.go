@@ -179,7 +179,8 @@ func TestACutOffReleaseWasNotMade(t *testing.T) {
 	for _, key := range [][]byte{nil, key} {
 		whole, before := written(t, key, 5, 3)
 		for end := before; end < len(whole); end++ {
-			for _, text := range [][]byte{whole[:end], append(slices.Clone(whole[:before]), make([]byte, end-before)...)} {
+			zeros := append(slices.Clone(whole[:before]), make([]byte, end-before)...)
+			for _, text := range [][]byte{whole[:end], zeros} {
 				j, err := reopen(t, text, key)
 				if err != nil {
 					t.Fatalf("cut off at %d of %d, before %d: %v", end, len(whole), before, err)

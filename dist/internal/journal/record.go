@@ -283,7 +283,8 @@ func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 	if length > uint64(left-recordHead) {
 		// Of a record that was cut off the kind is there, or nothing: a length that is
 		// damaged would lose all that follows.
-		if kind := le.Uint32(head[8:]); kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
+		kind := le.Uint32(head[8:])
+		if kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
 			return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
 		}
 		if whole, err := io.ReadAll(in); err != nil || j.holdsRecord(whole[recordHead:]) {
