@@ -15,8 +15,8 @@ import (
 func TestNoHonestReleaseIsLonger(t *testing.T) {
 	const rounds, params, n = 2000, 5, 400
 	for _, sampling := range []dp.Sampling{dp.Poisson, dp.FixedSize} {
-		m := dp.Mechanism{Sampling: sampling, Adjacency: dp.NaturalAdjacency(sampling), ClipNorm: 0.5, NoiseMultiplier: 2,
-			DatasetSize: n, Sizes: dp.ConstantSizes(20)}
+		m := dp.Mechanism{Sampling: sampling, Adjacency: dp.NaturalAdjacency(sampling), ClipNorm: 0.5,
+			NoiseMultiplier: 2, DatasetSize: n, Sizes: dp.ConstantSizes(20)}
 		var scratch dp.SampleScratch
 		u, longest := make([]float32, params), 0.0
 		for i := range rounds {
