@@ -11,6 +11,10 @@ LOADTIME    ?= 10m
 TORTURE     ?= 20m
 # What an emulator runs in some seconds: what seeds mean, rounding, closed forms, parsers, files.
 ARM64        = ./internal/decimal ./internal/atomicfile ./data/libsvm
+# Of the commands' tests those of which the program itself does several things at a time: it
+# listens to signals, trains in a crew or by hogwild, runs grids. What else their scripts run
+# concurrently is in packages whose own tests are raced.
+RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
@@ -44,7 +48,9 @@ explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race -short ./sim/... ./audit/... ./train ./papertables ./experiments/... ./data/fetch/... ./cmd/proactivedp
+	$(GO) test -race -short ./sim/... ./audit/... ./train ./papertables ./experiments/... ./data/fetch/... ./internal/report
+	$(GO) test -race -short ./propose -run '^TestInfeasible$$'
+	$(GO) test -race -short ./cmd/proactivedp -run '$(RACED)'
 
 load: ## Load the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v

@@ -35,6 +35,9 @@ type cell struct {
 	// what it has done to go on from.
 	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	check func(json.RawMessage) error // reports whether a result read from the store is whole
+	// alone says that the result depends on how long things really take, so that nothing
+	// else is computed at the same time. It is kept as others are, but not repeatable.
+	alone bool
 }
 
 // costOf returns what a run of the spec takes with so many evaluations and workers.
@@ -165,11 +168,14 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	if err != nil {
 		return err
 	}
-	var small, large []int // those that fit side by side, and the others
+	var small, large, alone []int // those that fit side by side, those that do not, and those that must not
 	for _, i := range todo {
-		if b.costs[i].Memory <= budget/int64(workers) {
+		switch {
+		case cells[i].alone:
+			alone = append(alone, i)
+		case b.costs[i].Memory <= budget/int64(workers):
 			small = append(small, i)
-		} else {
+		default:
 			large = append(large, i)
 		}
 	}
@@ -178,6 +184,9 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	if err == nil {
 		parallel := int(max(budget/largest, 1))
 		err = b.run(ctx, large, parallel, budget/int64(parallel), workers/parallel)
+	}
+	if err == nil {
+		err = b.run(ctx, alone, 1, budget, workers)
 	}
 	b.bar.Close()
 	if err != nil {

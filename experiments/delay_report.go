@@ -33,7 +33,8 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	notes := "All times are simulated. Accuracies: " + spreadText(r.Spec.Seeds) + ".\n" + r.contest.goalText() +
+	notes := "All times are " + measuredText(t) + ". Accuracies: " + spreadText(r.Spec.Seeds) + ".\n" +
+		r.contest.goalText() +
 		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a " +
 		"client's last round ended."
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/plots"
+	"proactivedp/internal/timeline"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -173,27 +173,6 @@ func TestWindowOfASynchronousRun(t *testing.T) {
 	}
 }
 
-// On a timeline a client that has done all its rounds waits for nothing; one that
-// gave its last round up does.
-func TestTimelineOfFinishedClients(t *testing.T) {
-	w := window{Rounds: []windowRound{
-		{Client: 0, Round: 0, To: 1e6, Arrives: 2e6},
-		{Client: 1, Round: 0, To: 3e6, Aborted: true},
-		{Client: 2, Round: 0, To: 5e6, Arrives: 9e6},
-	}}
-	var line plots.Timeline
-	addWindow(&line, w, 2, 2, 1)
-	var waits []plots.Stretch
-	for _, s := range line.Stretches {
-		if s.Colour == waitColour {
-			waits = append(waits, s)
-		}
-	}
-	if want := []plots.Stretch{{Row: 0, From: 3, To: 9, Colour: waitColour}}; !slices.Equal(waits, want) {
-		t.Errorf("waiting: %v, want %v", waits, want)
-	}
-}
-
 // A picture says what of its setting the paper does not assume, what befalls
 // messages, and which rows judge.
 func TestCaptionsSayWhatIsUnusual(t *testing.T) {
@@ -266,7 +245,7 @@ func TestWindowOfClientsThatReturn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range w.Broadcasts {
-		returned := slices.ContainsFunc(w.Away, func(a windowAway) bool {
+		returned := slices.ContainsFunc(w.Away, func(a timeline.Away) bool {
 			return a.Client == b.Client && a.To > b.Arrives-sim.Time(latency) && a.To <= b.Arrives
 		})
 		if !returned && b.Arrives-b.Sent != sim.Time(latency) {
@@ -375,3 +354,71 @@ func checkFigureFolder(t *testing.T, dir string) {
 		}
 	}
 }
+
+// On a real clock a comparison measures what the virtual one foretells: all that is drawn
+// is waited for, the first look is at the same model, Υ holds, and no update is lost. It is
+// marked as what no other run repeats, and finished runs of either runner are kept apart.
+func TestDelaysOnARealClock(t *testing.T) {
+	spec := DefaultDelaySpec("", "synth-drawn")
+	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Clients = 120, "6", 3
+	spec.Delays, spec.Seeds = []string{"1", "unlimited"}, 1
+	source := train.NewSource(drawn())
+	foretold, err := spec.Compare(t.Context(), source, DelayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Train.Runner = train.HogwildRunner
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "time scale = 0 with runner hogwild") {
+		t.Errorf("without a clock: %v", err)
+	}
+	spec.Train.TimeScale, spec.Train.Speeds = 10, "1,1,0.5"
+	dir := t.TempDir()
+	o := DelayOptions{Out: dir, Workers: 2}
+	r, err := spec.Compare(t.Context(), source, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range r.Delays {
+		virtual := foretold.Delays[i]
+		t.Logf("%s: %v s foretold, %v s measured with a slow client, lag %v and %v", s.Name, virtual.Seconds, s.Seconds,
+			virtual.MeanLag, s.MeanLag)
+		if s.Seconds < virtual.Seconds-1e-3 || s.Name != virtual.Name || s.Diverged > 0 || len(s.IdleBy) != 3 {
+			t.Errorf("%+v, foretold %+v", s, virtual)
+		}
+		if tau, err := strconv.Atoi(s.Delay); err == nil && s.MaxLag > tau {
+			t.Errorf("%s: a client was %d ahead", s.Name, s.MaxLag)
+		}
+		run := r.contest.runs[i][0]
+		if run.Accuracy[0] != foretold.contest.runs[i][0].Accuracy[0] || !slices.IsSorted(run.At) {
+			t.Errorf("%s: first look %v, foretold %v; looks at %v", s.Name, run.Accuracy[0],
+				foretold.contest.runs[i][0].Accuracy[0], run.At)
+		}
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Real clock, each second of which really takes 10 s", "All times are measured",
+		"Another run of the seed gives another model"} {
+		if !strings.Contains(oneLine(text.String()), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "time", tableFile))
+	if err != nil || !strings.Contains(string(table), "real_clock_seconds") || strings.Contains(string(table),
+		"virtual") {
+		t.Errorf("error %v, table %.200s", err, table)
+	}
+	var m Manifest
+	if err := manifest.Read(filepath.Join(dir, "timeline", manifest.File), &m); err != nil || m.Computed != 6 {
+		t.Errorf("error %v, %d cells computed, must be 3 runs and the 3 windows", err, m.Computed)
+	}
+	again, err := spec.Compare(t.Context(), source, o)
+	if err != nil || again.Delays[1].Seconds != r.Delays[1].Seconds {
+		t.Errorf("error %v, %v s when asked again, must be the %v s kept", err, again.Delays[1].Seconds,
+			r.Delays[1].Seconds)
+	}
+}
+
+// oneLine returns a text on one line, wherever its lines were broken.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"proactivedp/internal/timeline"
 	"proactivedp/train"
 )
 
@@ -39,12 +40,12 @@ func windowCells(all []contender, f *frame) []cell {
 
 // windowOutcome returns the figure that the results of windowCells make.
 func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
-	var windows []window
-	table := [][]string{{"delay", "client", "round", "lag", "aborted", "begins_virtual_seconds", "ends_virtual_seconds",
-		"update_arrives_virtual_seconds"}}
+	var windows []timeline.Window
+	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
+		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
 	for i, text := range results {
-		w, err := decode[window](text)
+		w, err := decode[timeline.Window](text)
 		if err != nil {
 			return nil, err
 		}

@@ -114,9 +114,21 @@ func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }
 
-// timingText says how long things take on the virtual clock, and what befalls them.
+// measuredText says where the times of a spec's runs are from.
+func measuredText(s train.Spec) string {
+	if s.Runner == train.HogwildRunner {
+		return fmt.Sprintf("measured, in seconds of a clock of which each really takes %g s", s.TimeScale)
+	}
+	return "simulated"
+}
+
+// timingText says how long things take on the clock, and what befalls them.
 func timingText(s train.Spec) string {
-	text := fmt.Sprintf("Simulated time: a round takes s × %s", s.Compute)
+	text := "Simulated time"
+	if s.Runner == train.HogwildRunner {
+		text = fmt.Sprintf("Real clock, each second of which really takes %g s", s.TimeScale)
+	}
+	text += fmt.Sprintf(": a round takes s × %s", s.Compute)
 	if s.Speeds != "" {
 		text += fmt.Sprintf(" over the client's speed (%s)", s.Speeds)
 	}

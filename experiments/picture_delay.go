@@ -81,10 +81,14 @@ func (c *contest) axisNames() []string {
 // timePoints is at how many points of time a curve is drawn.
 const timePoints = 300
 
-// timeOutcome draws accuracy against time on the virtual clock.
+// timeOutcome draws accuracy against time on the clock.
 func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
-	p := heading(f, c, "accuracy against simulated time, "+c.noiseText())
-	p.XLabel, p.YLabel = "time on the virtual clock (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
+	timed := "simulated time"
+	if c.all[0].spec.Runner == train.HogwildRunner {
+		timed = clockLabel(c.all[0].spec)
+	}
+	p := heading(f, c, "accuracy against "+timed+", "+c.noiseText())
+	p.XLabel, p.YLabel = clockLabel(c.all[0].spec)+" (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
 	p.Rows = c.rows()
 	for i, m := range c.all {
 		l := plots.Line{Name: m.name, Emphasise: i == 0}

@@ -134,7 +134,8 @@ func (c *contest) config() contestConfig {
 // records returns rows of CSV for every run, with more columns of the contest's
 // own; the header first.
 func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *timed) [][]string) [][]string {
-	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"}, columns...)}
+	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"},
+		clockColumns(c.all[0].spec, columns)...)}
 	for i, m := range c.all {
 		for seed := range c.runs[i] {
 			own := []string{f.data().Name, m.spec.Model, m.name, m.spec.Delay, decimal.Exactly(m.spec.NoiseMultiplier),

@@ -12,7 +12,7 @@ import (
 	"proactivedp/train"
 )
 
-// timedSpec is a run on the virtual clock, watched as it goes.
+// timedSpec is a run on a clock, virtual or real, watched as it goes.
 type timedSpec struct {
 	Kind  string     `json:"kind"`
 	Train train.Spec `json:"train"`
@@ -26,8 +26,8 @@ type timedSpec struct {
 type timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
-	Clock     sim.Time      `json:"clock"`     // virtual time at the end
-	At        []sim.Time    `json:"at"`        // virtual time of each look
+	Clock     sim.Time      `json:"clock"`     // time at the end
+	At        []sim.Time    `json:"at"`        // time of each look
 	Accuracy  []float64     `json:"accuracy"`
 	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are then 0
 	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
@@ -42,11 +42,25 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 		spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
 		code:    spec.CodeVersion(),
 		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, looks+1, workers) },
+		alone:   spec.Runner == train.HogwildRunner,
+		cost: func(workers int) (train.Cost, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return train.Cost{}, err
+			}
+			c := p.Cost(looks+1, workers)
+			if spec.Runner == train.HogwildRunner {
+				c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all are judged at the end
+			}
+			return c, nil
+		},
 		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
+			}
+			if spec.Runner == train.HogwildRunner {
+				return runOnRealClock(ctx, p, looks, progress)
 			}
 			return runTimed(ctx, p, perf, looks, progress)
 		},

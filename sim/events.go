@@ -17,7 +17,7 @@ func (v *Virtual) happen(e event) error {
 		}
 		st := &v.stations[e.client]
 		st.end(v.now)
-		v.staleness.add(c.state.lag, 1)
+		v.staleness.Add(c.state.lag, 1)
 		round := c.Finish(u.X).Round
 		if v.cfg.Adapt != 0 {
 			c.Took(v.now - st.began)

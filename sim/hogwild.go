@@ -224,7 +224,7 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 		if err := h.compute(ctx, c, u); err != nil {
 			return err
 		}
-		n.staleness.add(c.state.lag, 1)
+		n.staleness.Add(c.state.lag, 1)
 		if err := poll(); err != nil {
 			return err
 		}

@@ -90,7 +90,8 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 // of them had lag l.
 type Staleness []int
 
-func (s *Staleness) add(lag, rounds int) {
+// Add counts more rounds of a lag.
+func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)
 	}
@@ -100,7 +101,7 @@ func (s *Staleness) add(lag, rounds int) {
 // merge adds the counts of o.
 func (s *Staleness) merge(o Staleness) {
 	for lag, rounds := range o {
-		s.add(lag, rounds)
+		s.Add(lag, rounds)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestRecordAgreesWithTheResult(t *testing.T) {
 		counts[h.Kind]++
 		switch h.Kind {
 		case RoundBegins:
-			staleness.add(h.Lag, 1)
+			staleness.Add(h.Lag, 1)
 			began[h.Client] = h.At
 			if h.Size != 8 {
 				t.Errorf("client %d, round %d: size %d, want 8", h.Client, h.Number, h.Size)

@@ -58,7 +58,7 @@ func (p *Prepared) computing(perf sim.Perf) int {
 // judge.
 func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	m, batch := p.Config.Model, p.Config.LargestSample()
-	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner)
+	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner && p.Spec.TimeScale == 0)
 	if p.Test.Data.Images == nil {
 		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
 	}

@@ -27,8 +27,14 @@ func (s Spec) Notes() []string {
 			s.TargetEpsilon))
 	}
 	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
-		notes = append(notes, "clients run as fast as they can: which updates a round has seen depends on how long "+
-			"computing really takes, which may depend on the data; (ε, δ) takes it to be independent of them")
+		free := "clients run as fast as they can"
+		if s.TimeScale > 0 {
+			free = fmt.Sprintf("clients run on a real clock, a second of the durations drawn being %g long",
+				s.TimeScale)
+		}
+		notes = append(notes, free+": which updates a round has seen depends on how long computing really takes, "+
+			"which may depend on the data; (ε, δ) takes it to be independent of them. Another run of the seed gives "+
+			"another model, with the same samples and noise")
 	}
 	return notes
 }

@@ -30,7 +30,7 @@ type Report struct {
 	Theta        float64      `json:"theta"`   // s_max/s̄ of what was run, ≥ 1, the largest of any client
 	MaxLag       int          `json:"max_lag"` // the largest i − k that a client computed with
 	MeanLag      float64      `json:"mean_lag"`
-	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the virtual clock
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds of the clock, virtual or real; 0: none
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	ParamsNorm   float64      `json:"params_norm"`
@@ -184,9 +184,12 @@ training loop   %.3f s (%.4g client rounds per second)
 	return r.Privacy.WriteText(w)
 }
 
-// simulated says how long the run took on the virtual clock, if it had one.
+// simulated says how long the run took on its clock, if it had one.
 func (r *Report) simulated() string {
-	if r.Spec.Runner != VirtualRunner {
+	switch {
+	case r.Spec.TimeScale > 0:
+		return fmt.Sprintf("time            %.4g s of a real clock, each %g s long\n", r.VirtualTime, r.Spec.TimeScale)
+	case r.Spec.Runner != VirtualRunner:
 		return ""
 	}
 	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)

@@ -28,6 +28,7 @@ import (
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
+	"proactivedp/sim/realclock"
 )
 
 // The runners by name.
@@ -60,6 +61,9 @@ type Spec struct {
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
+	// TimeScale is of the hogwild runner, which with it is on a real clock, see
+	// realclock.Options; 0: clients run as fast as they can.
+	TimeScale float64 `json:"time_scale,omitempty"`
 	// The next fields are what only the virtual clock can do. The hashes are those
 	// of a trace's file, see Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
@@ -234,7 +238,13 @@ func (s Spec) Validate() error {
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
 		sim.CheckMomentum(s.Momentum))
-	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
+	switch {
+	case s.Runner == HogwildRunner:
+		errs = append(errs, s.checkHogwild(s.config(p)))
+	case s.TimeScale != 0:
+		errs = append(errs, fmt.Errorf("train: time scale = %v, must be 0 but with runner %s: no other waits for the "+
+			"durations drawn", s.TimeScale, HogwildRunner))
+	case s.Runner == DistributedRunner:
 		virtual := s.config(p)
 		errs = append(errs, virtual.CheckFreeRunning())
 	}
@@ -261,6 +271,14 @@ func (s Spec) Validate() error {
 	}
 	m := s.mechanism(p, math.MaxInt32)
 	return errors.Join(append(errs, m.Validate(1))...)
+}
+
+// checkHogwild reports what goroutines cannot do, free-running or on a real clock.
+func (s Spec) checkHogwild(cfg sim.Config) error {
+	if s.TimeScale == 0 {
+		return cfg.CheckFreeRunning()
+	}
+	return errors.Join(realclock.Check(&cfg), realclock.CheckScale(s.TimeScale))
 }
 
 // inputs returns what the model is shown.
@@ -368,7 +386,12 @@ func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer)
 func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
 	switch p.Spec.Runner {
 	case HogwildRunner:
-		return func(ctx context.Context) (*sim.Result, error) { return sim.Hogwild(ctx, p.Config, observe) }, nil
+		return func(ctx context.Context) (*sim.Result, error) {
+			if p.Spec.TimeScale > 0 {
+				return realclock.Run(ctx, p.Config, realclock.Options{Scale: p.Spec.TimeScale, Observe: observe})
+			}
+			return sim.Hogwild(ctx, p.Config, observe)
+		}, nil
 	case DistributedRunner:
 		return nil, errors.New("train: a distributed run is of processes of their own, see package dist")
 	}

@@ -32,6 +32,10 @@ setting for the model and the data, with compute times that have stragglers. Pri
 does not depend on the delay, and is that of one training by itself: those of one seed
 share their noise, and no ε covers them together.
 
+With --runner hogwild the same durations are drawn and really waited for, by one
+goroutine per client: times, staleness and idle time are then measured, on a clock of
+which a second takes --time-scale seconds (default 20), and no other run has the same.
+
 --out writes pictures (accuracy against time and against the delay, staleness, idle
 time, the first rounds as a timeline), each in a folder with its data and a manifest,
 and keeps finished runs there: an interrupted command goes on from them. Without
@@ -47,6 +51,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 				return err
 			}
 			spec.Train = flags.spec
+			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
+				spec.Train.TimeScale = experiments.UsualTimeScale
+			}
 			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers)}
 			if cmd.Flags().Changed("out") && o.Out == "" {
 				errs = append(errs, errors.New(`--out = "", must name a folder`))
@@ -85,8 +92,8 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 	where.addWithin(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
 	f := cmd.Flags()
-	for _, name := range []string{"delay", "seed", "runner"} {
-		f.Lookup(name).Hidden = true // other flags list delays and count seeds, and only one runner has a clock
+	for _, name := range []string{"delay", "seed"} {
+		f.Lookup(name).Hidden = true // other flags list delays and count seeds
 	}
 	f.StringSliceVar(&spec.Delays, "delays", spec.Delays,
 		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+

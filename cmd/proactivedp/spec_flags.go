@@ -82,6 +82,9 @@ var specFlags = []specFlag{
 			"client,duration)"},
 	{"latency", settingFlags, func(s *train.Spec) any { return &s.Latency },
 		"virtual time of one message, likewise"},
+	{"time-scale", settingFlags, func(s *train.Spec) any { return &s.TimeScale },
+		"hogwild on a real clock: really wait for --compute-time, --speeds and --latency, a second of them for this " +
+			"many, in (0, 1e6] (default 0: rounds take the time they take)"},
 	{"speeds", settingFlags, func(s *train.Spec) any { return &s.Speeds },
 		"speeds of the clients in [0.001, 1000], as 1,1,0.5 (a speed of 0.5 takes twice the " +
 			"time), or drawn, for a time's factor of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or " +

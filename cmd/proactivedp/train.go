@@ -165,10 +165,10 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}
-	if s.Runner == train.HogwildRunner {
+	if s.Runner == train.HogwildRunner && s.TimeScale == 0 {
 		for _, name := range []string{"compute-time", "latency"} {
 			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s is of the virtual clock, hogwild must go without", name))
+				errs = append(errs, fmt.Errorf("--%s is of a clock, hogwild has one only with --time-scale", name))
 			}
 		}
 	}

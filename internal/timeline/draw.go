@@ -1,0 +1,99 @@
+package timeline
+
+import (
+	"fmt"
+	"image/color"
+
+	"proactivedp/internal/plots"
+	"proactivedp/sim"
+)
+
+// These are the colours of a timeline.
+var (
+	lagColours      = plots.Palette[:5]
+	waitColour      = color.Gray{228}
+	awayColour      = color.Gray{120}
+	abortedColour   = color.RGBA{150, 90, 90, 255}
+	serverColour    = color.Gray{200}
+	updateColour    = color.NRGBA{0, 0, 0, 150}
+	broadcastColour = color.NRGBA{200, 0, 0, 150}
+)
+
+// Add draws a window, of so many clients and rounds of each, with the server in
+// the row top and client c in the row top - 1 - c. A client that has done these
+// rounds is not shown to wait. It returns the number of the last colour of a lag
+// in use.
+func Add(t *plots.Timeline, w Window, top float64, clients, rounds int) (most int) {
+	ms := func(at sim.Time) float64 { return float64(at) / 1e6 }
+	row := func(client int) float64 { return top - 1 - float64(client) }
+	free, done := make([]sim.Time, clients), make([]int, clients)
+	end := sim.Time(0)
+	for _, r := range w.Rounds {
+		if r.Client >= clients {
+			end = max(end, r.To, r.Arrives)
+			continue
+		}
+		if r.From > free[r.Client] {
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(free[r.Client]),
+				To: ms(r.From), Colour: waitColour})
+		}
+		free[r.Client] = r.To
+		if !r.Aborted {
+			done[r.Client]++
+		}
+		lag := min(r.Lag, len(lagColours)-1)
+		most = max(most, lag)
+		colour := color.Color(lagColours[lag])
+		if r.Aborted {
+			colour = abortedColour
+		}
+		if r.Arrives > 0 {
+			t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{row(r.Client), top}, From: ms(r.To),
+				To: ms(r.Arrives), Colour: updateColour})
+		}
+		end = max(end, r.To, r.Arrives)
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(r.From), To: ms(r.To),
+			Colour: colour})
+	}
+	for _, b := range w.Broadcasts {
+		if b.Client >= clients {
+			continue
+		}
+		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{top, row(b.Client)}, From: ms(b.Sent),
+			To: ms(b.Arrives), Colour: broadcastColour})
+	}
+	t.Stretches = append(t.Stretches, plots.Stretch{Row: top, From: 0, To: ms(end), Colour: serverColour})
+	for client := range clients {
+		if done[client] < rounds && free[client] < end {
+			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(client), From: ms(free[client]), To: ms(end),
+				Colour: waitColour})
+		}
+	}
+	for _, a := range w.Away {
+		if a.Client >= clients {
+			continue
+		}
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(a.Client), From: ms(a.From), To: ms(a.To),
+			Colour: awayColour})
+	}
+	return most
+}
+
+// Key returns what the colours mean, up to the last colour of a lag in use, and whether
+// clients are away.
+func Key(most int, away bool) []plots.KeyEntry {
+	var key []plots.KeyEntry
+	for lag := range most + 1 {
+		name := fmt.Sprintf("computes, i − k = %d", lag)
+		if lag == len(lagColours)-1 && most == lag {
+			name += " or more"
+		}
+		key = append(key, plots.KeyEntry{Name: name, Colour: lagColours[lag]})
+	}
+	key = append(key, plots.KeyEntry{Name: "waits for a broadcast", Colour: waitColour})
+	if away {
+		key = append(key, plots.KeyEntry{Name: "is away", Colour: awayColour},
+			plots.KeyEntry{Name: "gave a round up", Colour: abortedColour})
+	}
+	return key
+}

@@ -1,0 +1,125 @@
+// Package timeline keeps when what happened in the first rounds of a run, and draws it.
+package timeline
+
+import "proactivedp/sim"
+
+// Kept bounds how far a window follows a client that is ahead: for so many
+// times the rounds that it waits for.
+const Kept = 4
+
+// Window is what happened until the updates of a client's first rounds were in,
+// for all clients.
+type Window struct {
+	Rounds     []Round     `json:"rounds"` // rounds in the order of their ends
+	Away       []Away      `json:"away,omitempty"`
+	Broadcasts []Broadcast `json:"broadcasts"`
+}
+
+// Round is a round of a client.
+type Round struct {
+	Client  int      `json:"client"`
+	Round   int      `json:"round"`
+	Lag     int      `json:"lag"` // i − k, how far behind the round was
+	Aborted bool     `json:"aborted,omitempty"`
+	Open    bool     `json:"open,omitempty"` // whether it is still under way when the window ends
+	From    sim.Time `json:"from"`
+	To      sim.Time `json:"to"`
+	Arrives sim.Time `json:"arrives"` // when its update first came to the server; 0 if it did not
+}
+
+// Away is a client's absence.
+type Away struct {
+	Client int      `json:"client"`
+	From   sim.Time `json:"from"`
+	To     sim.Time `json:"to"`
+}
+
+// Broadcast is a broadcast on its way to one client.
+type Broadcast struct {
+	Client  int      `json:"client"`
+	K       int      `json:"k"`
+	Sent    sim.Time `json:"sent"`
+	Arrives sim.Time `json:"arrives"`
+}
+
+// Recorder makes a window of what it is shown.
+type Recorder struct {
+	Window
+	shown   int // how many rounds of each client
+	began   []sim.Happening
+	under   []bool // whether a client is in a round
+	away    []bool
+	left    []sim.Time
+	index   map[[2]int]int      // index of a round in Rounds, by client and round
+	sent    map[[2]int]sim.Time // when broadcasts were sent, by client or AllClients and k
+	missing int                 // how many updates are still to come
+	now     sim.Time
+}
+
+// NewRecorder returns a recorder of so many rounds of each of the clients.
+func NewRecorder(rounds, clients int) *Recorder {
+	return &Recorder{
+		shown: rounds, began: make([]sim.Happening, clients), under: make([]bool, clients),
+		away: make([]bool, clients), left: make([]sim.Time, clients), index: map[[2]int]int{},
+		sent: map[[2]int]sim.Time{}, missing: rounds * clients,
+	}
+}
+
+// Record enters what happens.
+func (r *Recorder) Record(h sim.Happening) {
+	r.now = h.At
+	switch h.Kind {
+	case sim.RoundBegins:
+		r.began[h.Client], r.under[h.Client] = h, true
+	case sim.RoundEnds, sim.RoundAborted:
+		r.under[h.Client] = false
+		if h.Number >= Kept*r.shown {
+			return
+		}
+		aborted := h.Kind == sim.RoundAborted
+		if !aborted {
+			r.index[[2]int{h.Client, h.Number}] = len(r.Rounds)
+		}
+		r.Rounds = append(r.Rounds, Round{h.Client, h.Number, r.began[h.Client].Lag, aborted, false,
+			r.began[h.Client].At, h.At, 0})
+	case sim.UpdateArrives:
+		i, ours := r.index[[2]int{h.Client, h.Number}]
+		if ours && r.Rounds[i].Arrives == 0 {
+			r.Rounds[i].Arrives = h.At
+			if h.Number < r.shown {
+				r.missing--
+			}
+		}
+	case sim.BroadcastSent:
+		r.sent[[2]int{h.Client, h.Number}] = h.At
+	case sim.BroadcastArrives:
+		at, alone := r.sent[[2]int{h.Client, h.Number}]
+		if !alone {
+			at = r.sent[[2]int{sim.AllClients, h.Number}]
+		}
+		r.Broadcasts = append(r.Broadcasts, Broadcast{h.Client, h.Number, at, h.At})
+	case sim.ClientLeaves:
+		r.left[h.Client], r.away[h.Client] = h.At, true
+	case sim.ClientReturns:
+		r.away[h.Client] = false
+		r.Away = append(r.Away, Away{h.Client, r.left[h.Client], h.At})
+	}
+}
+
+// End returns the window, with what is under way when it ends.
+func (r *Recorder) End() *Window {
+	for client, at := range r.left {
+		if r.away[client] {
+			r.Away = append(r.Away, Away{client, at, r.now})
+		}
+	}
+	for client, h := range r.began {
+		if r.under[client] && h.Number < Kept*r.shown {
+			r.Rounds = append(r.Rounds, Round{client, h.Number, h.Lag, false, true, h.At, r.now, 0})
+		}
+	}
+	return &r.Window
+}
+
+// Done reports whether the window is whole: the updates of the first rounds are in.
+func (r *Recorder) Done() bool { return r.missing == 0 }

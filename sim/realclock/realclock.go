@@ -1,0 +1,317 @@
+// Package realclock runs asynchronous DP-SGD on a real clock: every client is a goroutine
+// and the server is one that reads a channel, as in the paper, and the durations that the
+// virtual clock draws for rounds and messages are really waited for. What stragglers cost
+// is so measured, where package sim foretells it.
+//
+//	result, err := realclock.Run(ctx, cfg, realclock.Options{Scale: 20})
+//	...
+//	foretold, err := virtual.Run(ctx)
+//	fmt.Println(result.Clock, foretold.Clock)
+//
+// Like sim.Hogwild it gives another model each time; the sampling and the noise of each
+// (client, round) are those of the seed.
+package realclock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+	"github.com/sourcegraph/conc/pool"
+
+	"proactivedp/models"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/sim/clock"
+)
+
+// Options says how a run keeps its clock, and who is shown the run. Each function may be
+// nil.
+type Options struct {
+	Scale   float64      // how many real seconds a second of the clock takes, in (0, 1e6]
+	Observe sim.Observer // is shown every broadcast, by the server's goroutine
+	// Record is shown what happens, as sim.Virtual.Record tells it, by one goroutine at a time.
+	Record func(sim.Happening)
+	// Look is shown the server's model after each update, by the server's goroutine, which
+	// waits for it, maybe while Record is called: v is to be neither kept nor changed.
+	Look func(updates int, at sim.Time, v []float32)
+}
+
+// maxScale bounds Options.Scale.
+const maxScale = 1e6
+
+// CheckScale reports a scale outside its range.
+func CheckScale(scale float64) error {
+	if !(scale > 0 && scale <= maxScale) {
+		return fmt.Errorf("realclock: time scale = %v, must be in (0, %g]", scale, float64(maxScale))
+	}
+	return nil
+}
+
+// Check reports every part of the configuration that only the virtual clock has: what is
+// begun on a real clock is never given up. Speeds are not among them.
+func Check(cfg *sim.Config) error {
+	of := *cfg
+	of.Speeds = clock.Speeds{}
+	return of.CheckFreeRunning()
+}
+
+// Run trains until all rounds are done. Result.Clock is when the last update came, in the
+// clock's time, and Busy how long each client was in rounds: until its gradient was
+// computed and its duration was over, whichever took longer.
+//
+// Who owns what. A release belongs to its client until it is posted, then to the message,
+// then to the server. A broadcast is one copy that all clients read and nobody writes.
+// The post is one goroutine: it has the messages on their way in a queue and hands each
+// over when its time has come, so that nobody waits for their own messages and they
+// overtake each other as on the virtual clock. It never waits for the server, which may be
+// waiting for it. A client has a workspace, of which there is one for each processor,
+// during Compute alone.
+//
+// All goroutines end before Run returns: when training is complete, when the context is
+// cancelled, or when one of them fails or panics, which cancels the others.
+func Run(ctx context.Context, cfg *sim.Config, o Options) (*sim.Result, error) {
+	if err := errors.Join(cfg.Validate(), CheckScale(o.Scale), Check(cfg)); err != nil {
+		return nil, err
+	}
+	server, err := sim.NewServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		Options: o, cfg: cfg, server: server, slower: cfg.Speeds.Factors(cfg.Clients(), cfg.Roots.Run),
+		updates: make(chan sim.Update, cfg.Clients()), out: make(chan message, cfg.Clients()),
+		ended:      make(chan struct{}),
+		workspaces: make(chan *sim.Workspace, min(cfg.Clients(), runtime.GOMAXPROCS(0))),
+	}
+	for range cap(r.workspaces) {
+		r.workspaces <- sim.NewWorkspace(cfg.Model)
+	}
+	for id := range cfg.Clients() {
+		c, err := sim.NewClient(cfg, id, nil)
+		if err != nil {
+			return nil, err
+		}
+		r.nodes = append(r.nodes, &node{Client: c, mailbox: make(chan broadcast, 1)})
+	}
+	return r.run(ctx)
+}
+
+// run is a run under way.
+type run struct {
+	Options
+	cfg        *sim.Config
+	slower     []float64 // the factor on each client's compute time; nil: 1
+	server     *sim.Server
+	nodes      []*node
+	workspaces chan *sim.Workspace // carries workspaces to clients that compute
+	updates    chan sim.Update     // carries updates from the post to the server
+	out        chan message        // carries messages to the post
+	ended      chan struct{}       // is closed when the server is done
+	begun      time.Time
+	mu         sync.Mutex // holds the time still while what happens is recorded
+	clock      sim.Time   // when the last update came, written by the server
+	draws      rng.Stream // draws how long broadcasts travel, for the server
+}
+
+// node is a client with what its goroutine alone writes.
+type node struct {
+	*sim.Client
+	mailbox   chan broadcast // carries broadcasts from the post, the newest only
+	staleness sim.Staleness
+	busy      sim.Time
+	draws     rng.Stream // draws how long its rounds and messages take
+}
+
+// broadcast is v̂_k at a client.
+type broadcast struct {
+	k int
+	v *sim.Vector
+}
+
+// run starts the goroutines and waits for them.
+func (r *run) run(ctx context.Context) (*sim.Result, error) {
+	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
+	begin := func(who string, f func(context.Context) error) {
+		goroutines.Go(func(ctx context.Context) (err error) {
+			if p := panics.Try(func() { err = f(ctx) }); p != nil {
+				return fmt.Errorf("realclock: %s: %w", who, p.AsError())
+			}
+			return err
+		})
+	}
+	r.begun = time.Now()
+	begin("post", r.runPost)
+	for _, n := range r.nodes {
+		begin(fmt.Sprintf("client %d", n.ID()), func(ctx context.Context) error { return r.runClient(ctx, n) })
+	}
+	begin("server", r.runServer)
+	if err := goroutines.Wait(); err != nil {
+		return nil, err
+	}
+	return r.result()
+}
+
+// result returns what the run leaves.
+func (r *run) result() (*sim.Result, error) {
+	if err := models.CheckFinite(r.server.Model()); err != nil {
+		return nil, fmt.Errorf("realclock: %w", err)
+	}
+	out := &sim.Result{Params: r.server.Model(), Run: r.cfg.Run(), Updates: r.server.Updates(), Clock: r.clock,
+		Absent: make([]sim.Time, len(r.nodes))}
+	for _, n := range r.nodes {
+		out.Ledgers = append(out.Ledgers, n.Ledger())
+		out.Busy = append(out.Busy, n.busy)
+		for lag, rounds := range n.staleness {
+			out.Staleness.Add(lag, rounds)
+		}
+	}
+	out.MaxLag = out.Staleness.Max()
+	return out, nil
+}
+
+// runClient does the rounds of a client.
+func (r *run) runClient(ctx context.Context, n *node) error {
+	for !n.Done() {
+		if err := r.read(ctx, n); err != nil {
+			return err
+		}
+		u, err := r.round(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := r.poll(n); err != nil {
+			return err
+		}
+		update := n.Finish(u)
+		if err := r.post(ctx, &r.cfg.Timing.Uplink, rng.UplinkTime, message{client: update.Client, number: update.Round,
+			update: update.U}, &n.draws); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gives the client the broadcasts that have come, and those that it must wait for.
+func (r *run) read(ctx context.Context, n *node) error {
+	if err := r.poll(n); err != nil {
+		return err
+	}
+	for !n.CanBegin() {
+		select {
+		case b := <-n.mailbox:
+			if err := n.Receive(b.k, b.v); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return stopped(ctx)
+		}
+	}
+	return nil
+}
+
+// poll gives the client the broadcast in its mailbox, if there is one.
+func (r *run) poll(n *node) error {
+	select {
+	case b := <-n.mailbox:
+		return n.Receive(b.k, b.v)
+	default:
+		return nil
+	}
+}
+
+// round begins the client's next round and returns its release, when the round is over.
+func (r *run) round(ctx context.Context, n *node) ([]float32, error) {
+	n.Begin()
+	began := r.note(sim.Happening{Kind: sim.RoundBegins, Client: n.ID(), Number: n.Round(), Size: n.Size(),
+		Lag: n.Lag()})
+	n.staleness.Add(n.Lag(), 1)
+	u := make([]float32, r.cfg.Model.NumParams())
+	if err := r.compute(ctx, n, u); err != nil {
+		return nil, err
+	}
+	scale := float64(n.Size())
+	if r.slower != nil {
+		scale *= r.slower[n.ID()]
+	}
+	took := r.cfg.Timing.Compute.At(r.cfg.Roots.Run, rng.ComputeTime, n.ID(), n.Round(), scale, &n.draws)
+	ends, err := later(began, took)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.waitUntil(ctx, ends); err != nil {
+		return nil, err
+	}
+	n.busy += r.note(sim.Happening{Kind: sim.RoundEnds, Client: n.ID(), Number: n.Round()}) - began
+	return u, nil
+}
+
+// compute computes the client's round in a free workspace.
+func (r *run) compute(ctx context.Context, n *node, u []float32) error {
+	select {
+	case ws := <-r.workspaces:
+		err := n.Compute(u, ws)
+		r.workspaces <- ws
+		return err
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}
+
+// runServer applies the updates that come.
+func (r *run) runServer(ctx context.Context) error {
+	defer close(r.ended)
+	gradients := 0 // of each client, which the newest broadcast holds at least
+	for k := 0; !r.server.Done(); {
+		var u sim.Update
+		select {
+		case u = <-r.updates:
+		case <-ctx.Done():
+			return stopped(ctx)
+		}
+		r.clock = r.note(sim.Happening{Kind: sim.UpdateArrives, Client: u.Client, Number: u.Round})
+		complete, err := r.server.Receive(u)
+		if err != nil {
+			return err
+		}
+		if r.Look != nil {
+			r.Look(r.server.Updates(), r.clock, r.server.Model())
+		}
+		if !complete {
+			continue
+		}
+		for ; k < r.server.K(); k++ {
+			gradients += r.cfg.Mechanism.Sizes.At(k)
+		}
+		if err := r.broadcast(ctx, gradients); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// broadcast sends the server's model to all clients, one copy.
+func (r *run) broadcast(ctx context.Context, gradients int) error {
+	v := &sim.Vector{X: append([]float32(nil), r.server.Model()...)}
+	k := r.server.K()
+	if r.Observe != nil {
+		r.Observe(sim.Broadcast{K: k, GradComps: gradients, At: r.clock, V: v.X})
+	}
+	r.note(sim.Happening{Kind: sim.BroadcastSent, Client: sim.AllClients, Number: k, Down: true})
+	for id := range r.nodes {
+		m := message{client: id, number: k, broadcast: v}
+		if err := r.post(ctx, &r.cfg.Timing.Downlink, rng.DownlinkTime, m, &r.draws); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errStopped is why a goroutine ends early; the cause is the context's.
+var errStopped = errors.New("realclock: stopped")
+
+func stopped(ctx context.Context) error { return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)) }
