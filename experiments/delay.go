@@ -59,6 +59,10 @@ func (s DelaySpec) Validate() error {
 		}
 		seen[delay] = true
 	}
+	if s.Train.Runner == train.DistributedRunner {
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q: delays are compared in one process",
+			s.Train.Runner, train.VirtualRunner, train.HogwildRunner))
+	}
 	if s.Train.Runner == train.HogwildRunner && s.Train.TimeScale == 0 {
 		errs = append(errs, fmt.Errorf("experiments: time scale = 0 with runner %s, must be above 0: without a clock "+
 			"there are no times to compare", s.Train.Runner))

@@ -13,8 +13,8 @@ var Packages = []string{
 	"answer", "atomicfile", "audit", "auto", "checkout", "checkpoint", "cifar10", "claim", "clock",
 	"closedform", "convnet", "course", "cpu", "data", "dp", "experiments", "f32", "fetch", "gdp", "hog",
 	"libraries", "libsvm", "lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn",
-	"oracle", "papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "report", "rng",
-	"root", "search", "sim", "softmax", "synth", "tradeoff", "train", "unpack", "web",
+	"oracle", "papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
+	"rng", "root", "search", "sim", "softmax", "synth", "tradeoff", "train", "unpack", "web",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error
