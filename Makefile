@@ -111,6 +111,7 @@ scale: ## Measure cost against clients and model size, and write results/scale (
 
 results: build ## Make the committed figures and tables anew, from the real data only (some two hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
+	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
 	$(BIN) tables --out results/tables

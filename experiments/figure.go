@@ -19,6 +19,9 @@ type Figure struct {
 	Data  string // the data set it needs
 	Title string // what it shows, in a line
 	Long  bool   // whether it takes long at full size, so that it is made only if named
+	// Fixed says that the figure says itself which runners it has, so that it is made with no
+	// other.
+	Fixed bool
 
 	cells  func(ctx context.Context, f *frame) ([]cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
@@ -44,7 +47,7 @@ func Figures() []Figure {
 // delayFigures returns the laboratory's figures, in the order of the index.
 func (l laboratory) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
-		l.stragglerFigure("-stragglers-without-noise", l.without)}
+		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}
 	if train.IsNetwork(l.with.Model) {
 		return all // the other figures are about the protocol, whatever it trains
 	}

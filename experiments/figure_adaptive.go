@@ -17,7 +17,7 @@ var adaptiveDelays = []string{"0", "1", "16"}
 // adaptiveFigure compares sample sizes that adapt to the clients' speeds with
 // constant ones.
 func (l laboratory) adaptiveFigure() Figure {
-	return l.contestFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
+	fig := l.contestFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
 		func(f *frame) []contender {
 			spec := l.with
 			spec.Speeds = unequalSpeeds
@@ -26,6 +26,8 @@ func (l laboratory) adaptiveFigure() Figure {
 			return append(all, l.delays(f, spec, adaptiveDelays)...)
 		},
 		adaptiveOutcome)
+	fig.Fixed = true // only the virtual clock has sizes that adapt
+	return fig
 }
 
 func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {

@@ -58,6 +58,7 @@ func (b budgetPlan) cells(ctx context.Context, f *frame) ([]cell, error) {
 
 // price says what a training costs, before it is run.
 func (f *frame) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
+	spec = f.by(spec)
 	p, err := f.source.Prepare(spec)
 	if err != nil {
 		return priced{}, fmt.Errorf("%s: %w", series, err)

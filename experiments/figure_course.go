@@ -43,7 +43,7 @@ func (s setting) courseFigures() []Figure {
 // courseFigure shows how the loop goes for clients of unequal budgets and targets.
 func (s setting) courseFigure(suffix, strategy string) Figure {
 	return Figure{
-		Name: s.train.Data + "-course" + suffix, Data: s.train.Data, Long: true,
+		Name: s.train.Data + "-course" + suffix, Data: s.train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.train.Data),
 		cells: func(_ context.Context, f *frame) ([]cell, error) {

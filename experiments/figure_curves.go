@@ -58,6 +58,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 	specs := func(f *frame) []member {
 		out := slices.Clone(members)
 		for i := range out {
+			out[i].spec = f.by(out[i].spec)
 			out[i].spec.GradComps = f.gradComps(s.paper.GradComps)
 		}
 		return out

@@ -76,7 +76,7 @@ func equalRows(all []priced) [][]string {
 		mean, sd := spread.Of(p.accuracy)
 		rows = append(rows, []string{p.Series, strconv.Itoa(p.Train.Clients), p.Train.SampleSize,
 			strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Down(p.Train.NoiseMultiplier, 4),
-			strconv.Itoa(p.gradients), fmt.Sprintf("%.4f ± %.4f", mean, sd),
+			strconv.Itoa(p.gradients), spread.Text(mean, sd, len(p.accuracy)),
 			epsilonAtMost(p.Privacy.Certified.PerRecord.EpsilonUpper)})
 	}
 	return rows

@@ -86,7 +86,7 @@ func (s setting) utilityFigure() Figure {
 func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
 	for _, clip := range s.clips {
 		for seed := range f.seeds {
-			train := s.withoutNoise()
+			train := f.by(s.withoutNoise())
 			train.Clip, train.Seed = clip, uint64(seed+1)
 			train.GradComps = f.gradComps(s.wstar) / train.Clients
 			out = append(out, UtilitySpec{Train: train, Sigmas: s.sigmas, Draws: f.draws(s.draws)})

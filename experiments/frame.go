@@ -24,6 +24,10 @@ type frame struct {
 	source *train.Source
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
+	// runner is that of the trainings, "" being the virtual one, and timeScale that of runs on
+	// a real clock.
+	runner    string
+	timeScale float64
 
 	choose Chooser             // nil: figures that need it are refused
 	chosen map[Wish]train.Spec // what was chosen, as cells and pictures both ask
@@ -65,5 +69,24 @@ func (f *frame) banner() string {
 	if f.scale < 1 {
 		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))
 	}
+	if f.runner == train.HogwildRunner {
+		parts = append(parts, "RUNNER hogwild: another run of this command gives another result")
+	}
 	return strings.Join(parts, "; ")
+}
+
+// by returns the spec with the frame's runner, free-running.
+func (f *frame) by(spec train.Spec) train.Spec {
+	if f.runner != "" {
+		spec.Runner = f.runner
+	}
+	return spec
+}
+
+// byClock returns the spec with the frame's runner, on a real clock if it is hogwild.
+func (f *frame) byClock(spec train.Spec) train.Spec {
+	if spec = f.by(spec); spec.Runner == train.HogwildRunner {
+		spec.TimeScale = f.timeScale
+	}
+	return spec
 }

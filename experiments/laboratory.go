@@ -15,6 +15,9 @@ type laboratory struct {
 	with, without train.Spec // the spec of the runs with noise, and of those without
 	gradComps     int        // K, the gradients of one client
 	looks         int        // how often each run is looked at
+	// realPart is which part of K is run on a real clock, and realScale how many seconds a
+	// second of it takes: rounds are then so long that timers tell them apart.
+	realPart, realScale float64
 }
 
 // Runs are looked at so often: judging a network takes time.
@@ -55,9 +58,10 @@ func laboratories() []laboratory {
 // laboratory returns the setting's laboratory.
 func (s setting) laboratory() laboratory {
 	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps,
-		looks: looksOf(s.train.Model)}
+		looks: looksOf(s.train.Model), realPart: 0.4, realScale: 50}
 	if train.IsNetwork(s.train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
+		l.realPart, l.realScale = networkPart/4, 40
 	}
 	l.with, l.without = withStragglers(l.with), withStragglers(l.without)
 	return l
@@ -73,7 +77,7 @@ var (
 // part of K that the frame runs.
 func (l laboratory) delays(f *frame, spec train.Spec, delays []string) []contender {
 	spec.GradComps = f.gradComps(l.gradComps)
-	return delayContenders(spec, delays)
+	return delayContenders(f.byClock(spec), delays)
 }
 
 // delayContenders returns a contender for every delay, the synchronous one first.

@@ -22,16 +22,22 @@ import (
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/lockfile"
+	"proactivedp/sim/realclock"
 	"proactivedp/train"
 )
 
 // MakeOptions says how figures are made.
 type MakeOptions struct {
-	Out      string  // folder for the figures, one folder each
-	Seeds    int     // how many seeds, from 1 on; in [1, maxSeeds]
-	Scale    float64 // which part of K is run, in (0, 1]
-	Workers  int     // how many cells are computed at the same time, if the memory allows
-	Progress io.Writer
+	Out     string  // folder for the figures, one folder each
+	Seeds   int     // how many seeds, from 1 on; in [1, maxSeeds]
+	Scale   float64 // which part of K is run, in (0, 1]
+	Workers int     // how many cells are computed at the same time, if the memory allows
+	// Runner is what trains: "" or train.VirtualRunner, or train.HogwildRunner, whose results
+	// are kept but not repeatable. Delays are then compared on a real clock, of which a second
+	// takes TimeScale.
+	Runner    string
+	TimeScale float64
+	Progress  io.Writer
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
 	Command func(figure string, synthetic bool) string
@@ -56,13 +62,17 @@ func (o MakeOptions) Trials() TrialOptions {
 
 // Manifest is how a figure was made, beside the figure.
 type Manifest struct {
-	Figure  string        `json:"figure"`
-	Title   string        `json:"title"`
-	Command string        `json:"command"`
-	Config  any           `json:"config"`
-	Seeds   int           `json:"seeds"` // seeds 1 to this one were run
-	Scale   float64       `json:"scale"` // which part of K was run
-	Data    manifest.Data `json:"data"`
+	Figure  string  `json:"figure"`
+	Title   string  `json:"title"`
+	Command string  `json:"command"`
+	Config  any     `json:"config"`
+	Seeds   int     `json:"seeds"` // seeds 1 to this one were run
+	Scale   float64 `json:"scale"` // which part of K was run
+	// Runner and TimeScale are those of MakeOptions; "" and 0: the virtual runner, or what the
+	// figure says itself. What hogwild has made no other run repeats.
+	Runner    string        `json:"runner,omitempty"`
+	TimeScale float64       `json:"time_scale,omitempty"`
+	Data      manifest.Data `json:"data"`
 	manifest.Origin
 	Files  []string `json:"files"`
 	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
@@ -82,11 +92,22 @@ func (o MakeOptions) command(figure string, synthetic bool) string {
 // maxSeeds bounds the seeds of a figure.
 const maxSeeds = 10_000
 
+// hogwild reports whether the trainings are by goroutines.
+func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
+
 // Validate reports every option outside its range.
 func (o MakeOptions) Validate() error {
 	var errs []error
 	if o.Out == "" {
 		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
+	}
+	switch o.Runner {
+	case "", train.VirtualRunner:
+	case train.HogwildRunner:
+		errs = append(errs, realclock.CheckScale(o.TimeScale))
+	default:
+		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
+			train.HogwildRunner))
 	}
 	return errors.Join(append(errs, CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
 }
@@ -126,6 +147,10 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	var cells []cell
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
+		if fig.Fixed && o.hogwild() {
+			return fmt.Errorf("experiments: figure = %q with runner %s, must be without: it says itself which "+
+				"runners it has", fig.Name, o.Runner)
+		}
 		f := frames[fig.Data]
 		if f == nil {
 			d, err := o.Load(ctx, fig.Data)
@@ -133,6 +158,9 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 				return err
 			}
 			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale, choose: o.Choose, loop: o.Loop}
+			if o.hogwild() {
+				f.runner, f.timeScale = o.Runner, o.TimeScale
+			}
 			frames[fig.Data] = f
 		}
 		more, err := fig.cells(ctx, f)
@@ -216,7 +244,7 @@ func write(dir string, picture func(io.Writer) error, table [][]string, m any) e
 func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
-		Seeds: f.seeds, Scale: f.scale,
+		Seeds: f.seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
 		Data: dataOf(f.source), Origin: origin,
 		Files: []string{pictureFile, tableFile, manifest.File},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -97,10 +98,7 @@ func (c *contest) rows() [][]string {
 }
 
 func (s Standing) row(seeds int) []string {
-	accuracy := fmt.Sprintf("%.4f", s.Accuracy)
-	if seeds > 1 {
-		accuracy += fmt.Sprintf(" ± %.4f", s.AccuracySD)
-	}
+	accuracy := spread.Text(s.Accuracy, s.AccuracySD, seeds)
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
 	}

@@ -83,6 +83,9 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := report.WriteNotes(w, r.Spec.Train.Notes()); err != nil {
+		return err
+	}
 	for _, u := range r.Lines {
 		if u.Accuracy <= r.Majority {
 			if _, err := fmt.Fprintf(w, "WARNING: C = %g: %s\n", u.Clip, train.MajorityWarning); err != nil {

@@ -21,6 +21,9 @@ func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) str
 	if o.Scale < 1 {
 		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
+	if o.Runner == train.HogwildRunner {
+		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
+	}
 	if synthetic {
 		text += " --allow-stand-in"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ const quickScale = 0.05
 
 func newFigures() *cobra.Command {
 	var where dataFlags
-	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0)}
+	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
+		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
 	var list, quick, standIn bool
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
@@ -38,6 +40,10 @@ figures of logistic regression are made.
 The settings are the paper's, but the step size of networks is searched on held-out
 records (see search). Networks take long at full size: --scale runs a part of it and
 says so on the plot.
+
+With --runner hogwild goroutines train, as in the paper: delays are then compared on a
+real clock, and what is made is kept but not repeatable, as plot and manifest say. The
+figures *-runners hold both runners side by side.
 
 An interrupted command keeps its finished runs below --out, and those under way as far
 as they are, and goes on from there.`,
@@ -70,6 +76,13 @@ as they are, and goes on from there.`,
 			if err := errors.Join(o.Validate(), checkWorkers(o.Workers)); err != nil {
 				return usage(err)
 			}
+			if o.Runner != train.HogwildRunner {
+				if cmd.Flags().Changed("time-scale") {
+					return usage(errors.New("--time-scale is of a real clock, give --runner hogwild with it"))
+				}
+			} else if len(args) == 0 {
+				figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
+			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
 			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
 				return choose(ctx, source, w, o)
@@ -101,6 +114,10 @@ as they are, and goes on from there.`,
 	countVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.Float64Var(&o.Scale, "scale", o.Scale,
 		"run this part of the gradient computations, in (0, 1], stamped on the plots")
+	f.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
+		"another result)")
+	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock takes "+
+		"on which delays are compared, in (0, 1e6]")
 	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	f.BoolVar(&list, "list", false, "list the figures and stop")
 	f.BoolVar(&standIn, "allow-stand-in", false,

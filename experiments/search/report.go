@@ -21,6 +21,7 @@ type Report struct {
 	GradComps     int       `json:"grad_computations"` // per client, of a whole training
 	Seeds         int       `json:"seeds"`
 	Rankings      []Ranking `json:"rankings"` // in the order of the spec's noise multipliers
+	Notes         []string  `json:"notes,omitempty"`
 	PrivacyReason string    `json:"privacy_reason"`
 	Command       string    `json:"command"` // that makes the search again
 }
@@ -71,7 +72,7 @@ func (s Spec) report(all []found, source *train.Source, o Options) (*Report, err
 	r := Report{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: s.Train.Holdout, MajorityShare: share, GradComps: all[0].spec.GradComps,
-		Seeds: s.Seeds, PrivacyReason: privacyReason, Command: o.command(s),
+		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
 	}
 	for _, sigma := range s.Sigmas {
 		ranked := best(all, sigma)
@@ -130,6 +131,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		if more := len(ranking.Candidates) - shownCandidates; more > 0 {
 			fmt.Fprintf(&text, "  and %d more\n", more)
 		}
+	}
+	if len(r.Notes) > 0 {
+		fmt.Fprintln(&text)
+	}
+	if err := report.WriteNotes(&text, r.Notes); err != nil {
+		return err
 	}
 	fmt.Fprintf(&text, "\nprivacy: none; %s\n", r.PrivacyReason)
 	_, err := io.WriteString(w, text.String())

@@ -165,6 +165,9 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, manifest.File, made),
 	})
+	for _, note := range s.Train.Notes() {
+		p.Text("Note: %s.", note)
+	}
 	for _, sigma := range s.Sigmas {
 		if sigma == 0 {
 			p.Section("Without noise")

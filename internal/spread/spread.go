@@ -1,7 +1,11 @@
 // Package spread tells how far apart equal runs with different seeds end.
 package spread
 
-import "gonum.org/v1/gonum/stat"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // Of returns the mean and the standard deviation of x, which has at least one value; the
 // deviation of one is 0.
@@ -10,4 +14,13 @@ func Of(x []float64) (mean, sd float64) {
 		return x[0], 0
 	}
 	return stat.MeanStdDev(x, nil)
+}
+
+// Text writes the mean and the standard deviation of so many values, to four decimals; of
+// one there is no deviation.
+func Text(mean, sd float64, n int) string {
+	if n == 1 {
+		return fmt.Sprintf("%.4f", mean)
+	}
+	return fmt.Sprintf("%.4f ± %.4f", mean, sd)
 }

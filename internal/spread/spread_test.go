@@ -12,3 +12,9 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestText(t *testing.T) {
+	if one, two := Text(0.5, 0, 1), Text(0.5, 0.012345, 2); one != "0.5000" || two != "0.5000 ± 0.0123" {
+		t.Errorf("%q and %q", one, two)
+	}
+}

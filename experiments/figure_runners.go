@@ -1,0 +1,169 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
+	"proactivedp/train"
+)
+
+// runnersFigure holds the paper's own runner, goroutines on a real clock, beside the
+// virtual clock, which foretells how long it takes.
+func (l laboratory) runnersFigure() Figure {
+	n := len(timedDelays)
+	contenders := func(f *frame) []contender {
+		spec := l.with
+		spec.GradComps = f.gradComps(scaled(l.paper.GradComps, l.realPart))
+		all := delayContenders(spec, timedDelays)
+		spec.Runner, spec.TimeScale = train.HogwildRunner, l.realScale
+		return append(all, delayContenders(spec, timedDelays)...)
+	}
+	return Figure{
+		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
+		Title: fmt.Sprintf("Both runners: what the virtual clock foretells of a real one, %s on %s",
+			train.ModelTitle(l.with.Model), l.with.Data),
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
+			return contestCells(contenders(f), f.seeds, l.looks, f.source), nil
+		},
+		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+			c, err := decodeContest(contenders(f), results)
+			if err != nil {
+				return nil, err
+			}
+			return runnersOutcome(ctx, f, [2]*contest{c.part(0, n), c.part(n, 2*n)})
+		},
+	}
+}
+
+// ends returns when the last update of the run was applied.
+func (t *timed) ends() float64 { return clockSeconds(t.At[len(t.At)-1]) }
+
+// What is compared of a run: accuracy at the end, time, staleness and idle time.
+const (
+	comparedAccuracy = iota
+	comparedTime
+	comparedLag
+	comparedIdle
+	comparisons
+)
+
+// compared returns the numbers of a run that are compared.
+func (t *timed) compared() [comparisons]float64 {
+	lag, _ := t.lag()
+	return [comparisons]float64{t.Accuracy[len(t.Accuracy)-1], t.ends(), lag, t.idle()}
+}
+
+// runnersConfig is what a manifest says of both runners.
+type runnersConfig struct {
+	Virtual contestConfig `json:"virtual"`
+	Hogwild contestConfig `json:"hogwild"`
+	// By which part of the time foretold a run took another one, over all delays and seeds.
+	MedianOff  float64 `json:"median_off"`
+	LargestOff float64 `json:"largest_off"`
+}
+
+// runnersOutcome draws accuracy, time and staleness over the delays, of the virtual runner
+// and of hogwild on a real clock.
+func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, error) {
+	virtual, real := both[0], both[1]
+	spec := real.all[0].spec
+	p := heading(f, virtual, "both runners, "+virtual.noiseText())
+	p.XLabel, p.YLabel, p.XNames = delayLabel, accuracyLabel(spec)+" at the end", virtual.axisNames()
+	p.Below = []plots.Picture{
+		{YLabel: "time of the run (s)", XNames: p.XNames}, {YLabel: "mean of i − k", XNames: p.XNames},
+	}
+	panels := []*plots.Picture{&p, &p.Below[0], &p.Below[1]}
+	for runner, name := range []string{"virtual", "hogwild"} {
+		for i, panel := range panels {
+			l := plots.Line{Name: name, Points: true, Colour: plots.Palette[runner]}
+			if i > 0 {
+				l.Name = ""
+			}
+			panel.Lines = append(panel.Lines, l)
+		}
+	}
+	p.Rows = [][]string{{"virtual, hogwild", "accuracy at the end", "", "time: foretold, measured", "off by",
+		"mean of i − k", "idle"}}
+	table := [][]string{{"data", "model", "delay", "seed", "virtual_test_accuracy", "hogwild_test_accuracy",
+		"foretold_seconds", "measured_seconds", "virtual_mean_lag", "hogwild_mean_lag", "virtual_idle", "hogwild_idle",
+		"off"}}
+	var off []float64
+	for i, m := range virtual.all {
+		var of [2][comparisons][]float64 // by seed
+		var here []float64
+		for s := range f.seeds {
+			row := []string{f.data().Name, spec.Model, m.spec.Delay, strconv.Itoa(s + 1)}
+			pair := [2][comparisons]float64{virtual.runs[i][s].compared(), real.runs[i][s].compared()}
+			for what := range comparisons {
+				for runner := range both {
+					of[runner][what] = append(of[runner][what], pair[runner][what])
+					row = append(row, report.Number(pair[runner][what]))
+				}
+			}
+			by := pair[1][comparedTime]/pair[0][comparedTime] - 1
+			here = append(here, by)
+			table = append(table, append(row, report.Number(by)))
+		}
+		row := []string{m.name}
+		for what := range comparisons {
+			var texts []string
+			for runner := range both {
+				mean, sd := spread.Of(of[runner][what])
+				texts = append(texts, comparedText(what, mean, sd, f.seeds))
+				if what < len(panels) {
+					addMean(&panels[what].Lines[runner], float64(i), of[runner][what], 0)
+				}
+			}
+			switch what {
+			case comparedAccuracy:
+				row = append(row, texts...)
+			case comparedTime:
+				row = append(row, strings.Join(texts, ", "), report.Percent(median(here)))
+			default:
+				row = append(row, strings.Join(texts, ", "))
+			}
+		}
+		p.Rows = append(p.Rows, row)
+		for _, by := range here {
+			off = append(off, math.Abs(by))
+		}
+	}
+	accuracyAxis(&p)
+	var err error
+	if p.Caption, err = virtual.caption(ctx, f); err != nil {
+		return nil, err
+	}
+	p.Caption += fmt.Sprintf("\nhogwild: a goroutine for each client, of the same seeds. %s, as drawn on the virtual "+
+		"clock, and that is really waited for. Time: until the last update is in. Over all delays and %s the virtual "+
+		"clock is off by %s (median; at most %s). hogwild's results are of this one run: no other has the same.",
+		timingText(spec), seedsText(f.seeds), report.Percent(median(off)), report.Percent(slices.Max(off)))
+	return &outcome{picture: p, table: table,
+		config: runnersConfig{virtual.config(), real.config(), median(off), slices.Max(off)}}, nil
+}
+
+// comparedText writes a number that is compared, of so many seeds.
+func comparedText(what int, mean, sd float64, seeds int) string {
+	switch what {
+	case comparedAccuracy:
+		return spread.Text(mean, sd, seeds)
+	case comparedTime:
+		return fmt.Sprintf("%.3g s", mean)
+	case comparedLag:
+		return fmt.Sprintf("%.3g", mean)
+	}
+	return report.Share(mean)
+}
+
+// median returns the middle of x, of an even number the mean of the two in the middle.
+func median(x []float64) float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}

@@ -1,0 +1,181 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// rateClients are the numbers of clients whose updates are counted.
+var rateClients = []int{1, 2, 5, 20, 100}
+
+// So many updates are counted, about: a second and more of them.
+const (
+	rateUpdates        = 400_000
+	networkRateUpdates = 100
+)
+
+// rateSpec is a training whose speed is measured, on one machine.
+type rateSpec struct {
+	Kind    string     `json:"kind"`
+	Train   train.Spec `json:"train"`
+	Data    string     `json:"data_sha256"`
+	Cores   int        `json:"cores"`
+	Machine string     `json:"machine"`
+}
+
+// rate is how fast a training went.
+type rate struct {
+	Updates int     `json:"updates"`
+	Seconds float64 `json:"seconds"`
+}
+
+// rateCell measures updates a second on so many cores: nothing else is to run beside it.
+func rateCell(spec train.Spec, cores int, source *train.Source) cell {
+	return cell{
+		spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
+		code:    spec.CodeVersion(),
+		kernels: spec.Kernels(),
+		alone:   true,
+		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, 0, max(workers, cores)) },
+		run: func(ctx context.Context, _ sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return nil, err
+			}
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+			begun := time.Now()
+			r, err := p.Run(ctx, sim.Perf{Workers: cores}, nil)
+			if err != nil {
+				return nil, err
+			}
+			return rate{r.Updates, time.Since(begun).Seconds()}, nil
+		},
+		check: func(text json.RawMessage) error {
+			r, err := decode[rate](text)
+			if err == nil && !(r.Updates > 0 && r.Seconds > 0) {
+				err = fmt.Errorf("experiments: finished cell: %d updates in %v s", r.Updates, r.Seconds)
+			}
+			return err
+		},
+	}
+}
+
+// rated is a line of the figure: a runner on so many cores.
+type rated struct {
+	runner string
+	cores  int
+}
+
+// rateds returns both runners on 1, 2, 4, … cores, as many as there are.
+func rateds() []rated {
+	var all []rated
+	for _, runner := range []string{train.VirtualRunner, train.HogwildRunner} {
+		for cores := 1; cores <= runtime.NumCPU(); cores *= 2 {
+			all = append(all, rated{runner, cores})
+		}
+	}
+	return all
+}
+
+// rateTraining returns the training of so many clients, of about equally many updates.
+func (l laboratory) rateTraining(f *frame, of rated, clients int) (train.Spec, error) {
+	spec := l.setting.train
+	size, err := strconv.Atoi(spec.SampleSize)
+	if err != nil {
+		return spec, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
+	}
+	updates := rateUpdates
+	if train.IsNetwork(spec.Model) {
+		updates = networkRateUpdates
+	}
+	spec.Clients, spec.Runner = clients, of.runner
+	spec.GradComps = max(scaled(updates, f.scale)/clients, 1) * size
+	return spec, nil
+}
+
+// throughputFigure shows updates a second against clients and cores, free-running.
+func (l laboratory) throughputFigure() Figure {
+	return Figure{
+		Name: l.name() + "-throughput", Data: l.with.Data, Long: true, Fixed: true,
+		Title: fmt.Sprintf("Updates a second against clients and cores, %s on %s", train.ModelTitle(l.with.Model),
+			l.with.Data),
+		cells: func(_ context.Context, f *frame) ([]cell, error) {
+			var cells []cell
+			for _, of := range rateds() {
+				for _, clients := range rateClients {
+					spec, err := l.rateTraining(f, of, clients)
+					if err != nil {
+						return nil, err
+					}
+					for seed := range f.seeds {
+						spec.Seed = uint64(seed + 1)
+						cells = append(cells, rateCell(spec, of.cores, f.source))
+					}
+				}
+			}
+			return cells, nil
+		},
+		finish: func(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+			return l.throughputOutcome(f, results)
+		},
+	}
+}
+
+func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*outcome, error) {
+	p := plots.Picture{
+		Title:  fmt.Sprintf("%s, %s: updates a second", f.data().Name, train.ModelTitle(l.with.Model)),
+		XLabel: "clients", YLabel: "updates a second", Banner: f.banner(), Rows: [][]string{{"updates a second"}},
+	}
+	for _, clients := range rateClients {
+		p.XNames = append(p.XNames, strconv.Itoa(clients))
+		p.Rows[0] = append(p.Rows[0], decimal.Many(clients, "client"))
+	}
+	table := [][]string{{"data", "model", "runner", "cores", "clients", "seed", "updates", "seconds",
+		"updates_per_second"}}
+	var config []train.Spec
+	for _, of := range rateds() {
+		line := plots.Line{Name: fmt.Sprintf("%s, %s", of.runner, decimal.Many(of.cores, "core")), Points: true}
+		row := []string{line.Name}
+		for i, clients := range rateClients {
+			var rates []float64
+			for seed := range f.seeds {
+				r, err := decode[rate](results[seed])
+				if err != nil {
+					return nil, err
+				}
+				rates = append(rates, float64(r.Updates)/r.Seconds)
+				table = append(table, []string{f.data().Name, l.with.Model, of.runner, strconv.Itoa(of.cores),
+					strconv.Itoa(clients), strconv.Itoa(seed + 1), strconv.Itoa(r.Updates), report.Number(r.Seconds),
+					report.Number(rates[seed])})
+			}
+			results = results[f.seeds:]
+			addMean(&line, float64(i), rates, 0)
+			mean, _ := spread.Of(rates)
+			p.YMax = max(p.YMax, 1.1*mean)
+			row = append(row, report.Fixed(mean, 0))
+			spec, err := l.rateTraining(f, of, clients)
+			if err != nil {
+				return nil, err
+			}
+			config = append(config, spec)
+		}
+		p.Lines, p.Rows = append(p.Lines, line), append(p.Rows, row)
+	}
+	p.Caption = fmt.Sprintf("Training alone, of about as many updates for each number of clients, which share the "+
+		"records: s = %s, at most %s behind; %s. virtual: the event loop, which computes networks' rounds on all "+
+		"cores; hogwild: a goroutine for each client, which waits for nothing. On %s. No other run has the same.",
+		config[0].SampleSize, roundsText(config[0].Delay), spreadText(f.seeds), cpu.Describe())
+	return &outcome{picture: p, table: table, config: config}, nil
+}
