@@ -28,8 +28,9 @@ type Dataset struct {
 	Name     string
 	Features int // number of columns of a row
 	Classes  int
-	Label    []int32 // the class of each row, in [0, Classes)
-	Start    []int   // where each row starts in Index and Value: len(Label)+1 offsets
+	Columns  []string // names of the columns, where what was read has them; nil: it has none
+	Label    []int32  // the class of each row, in [0, Classes)
+	Start    []int    // where each row starts in Index and Value: len(Label)+1 offsets
 	Index    []int32
 	Value    []float32
 

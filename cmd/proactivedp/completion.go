@@ -74,6 +74,10 @@ func completions() map[string]cobra.CompletionFunc {
 		"resend":         oneOf(),
 		"rounds":         oneOf(),
 		"churn":          oneOf(),
+		"label-column":   oneOf(),
+		"label-map":      oneOf(),
+		"normalise":      orFile("bounds:"),
+		"test":           files(),
 	}
 }
 

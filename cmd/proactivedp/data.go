@@ -18,6 +18,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
+	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
@@ -36,6 +37,7 @@ const standInSeed = 1
 type dataFlags struct {
 	dir    string
 	memory memoryFlag
+	own    ownFlags
 }
 
 // addWithin gives cmd the flags --data-dir and --memory.
@@ -107,16 +109,16 @@ func publishedNames() []string {
 func allDataNames() []string { return slices.Concat(publishedNames(), synth.Names()) }
 
 // obtain returns a data set: a published one by name, a synthetic one by name, or
-// a LIBSVM file by path, of as many features; 0: as many as it has.
-func obtain(ctx context.Context, name string, features int, l fetch.Locator) (*data.Dataset, error) {
-	d, err := found(ctx, name, features, l)
+// a file by path, of as many features; 0: as many as it has.
+func obtain(ctx context.Context, name string, features int, own ownFlags, l fetch.Locator) (*data.Dataset, error) {
+	d, err := found(ctx, name, features, own, l)
 	if errors.Is(err, memory.ErrTooLittle) {
 		err = fmt.Errorf("data set %s: %w", name, err)
 	}
 	return d, err
 }
 
-func found(ctx context.Context, name string, features int, l fetch.Locator) (*data.Dataset, error) {
+func found(ctx context.Context, name string, features int, own ownFlags, l fetch.Locator) (*data.Dataset, error) {
 	for _, p := range catalogue() {
 		if p.name == name {
 			return p.load(ctx, l)
@@ -125,7 +127,7 @@ func found(ctx context.Context, name string, features int, l fetch.Locator) (*da
 	if synth.Is(name) {
 		return standIn(name, l.Memory)
 	}
-	return libsvm.ParseFileWithin(name, features, l.Memory)
+	return own.read(name, features, l.Memory)
 }
 
 // standIn draws a synthetic data set, if it fits the memory.
@@ -146,7 +148,7 @@ func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	if err != nil {
 		return nil, err
 	}
-	return obtain(cmd.Context(), name, 0, l)
+	return obtain(cmd.Context(), name, 0, f.own, l)
 }
 
 // loadFor is load for a training by the spec. What that takes from the records beyond
@@ -162,7 +164,10 @@ func (f *dataFlags) loadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	if err != nil {
 		return nil, err
 	}
-	d, err := obtain(cmd.Context(), name, spec.Features, l)
+	if err := f.own.check(cmd, name); err != nil {
+		return nil, usage(err)
+	}
+	d, err := obtain(cmd.Context(), name, spec.Features, f.own, l)
 	if err == nil {
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
 		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
@@ -184,7 +189,7 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 	if d.Synthetic {
 		return ""
 	}
-	if s.Features == 0 && ownFile(s.Data) {
+	if s.Features == 0 && ownFile(s.Data) && !table.Is(s.Data) {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
 	switch {
@@ -214,7 +219,7 @@ func checkData(name string) error {
 		return synth.Check(name)
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file%s", name,
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV%s", name,
 			strings.Join(allDataNames(), ", "), meant(nearest.Name(name, allDataNames())))
 	}
 	return nil
@@ -284,7 +289,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 		return err
 	}
 	for _, name := range names {
-		d, err := obtain(cmd.Context(), name, 0, l)
+		d, err := obtain(cmd.Context(), name, 0, ownFlags{}, l)
 		if err == nil {
 			err = describe(cmd.OutOrStdout(), d)
 		}

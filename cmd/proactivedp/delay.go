@@ -90,6 +90,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 		},
 	}
 	where.addWithin(cmd)
+	where.own.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
 	f := cmd.Flags()
 	for _, name := range []string{"delay", "seed"} {

@@ -105,6 +105,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 		},
 	}
 	where.addWithin(cmd)
+	where.own.add(cmd)
 	flags.add(cmd, settingFlags, endFlags)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models,

@@ -126,6 +126,7 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 		},
 	}
 	where.addWithin(cmd)
+	where.own.add(cmd)
 	keep.add(cmd)
 	from.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
@@ -159,9 +160,7 @@ func trainAndReport(
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
-	if s.InputScale == 0 && cmd.Flags().Changed("input-scale") {
-		errs = append(errs, errors.New("--input-scale = 0, must be in [1e-6, 1e6]"))
-	}
+	errs = append(errs, checkInputScale(cmd, s))
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}
@@ -179,6 +178,14 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
 	}
 	return usage(errors.Join(errs...))
+}
+
+// checkInputScale refuses the value that stands for none in a spec.
+func checkInputScale(cmd *cobra.Command, s train.Spec) error {
+	if s.InputScale == 0 && cmd.Flags().Changed("input-scale") {
+		return errors.New("--input-scale = 0, must be in [1e-6, 1e6]")
+	}
+	return nil
 }
 
 // checkTarget reports what is wrong with a target epsilon that was given.

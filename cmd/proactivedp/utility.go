@@ -83,6 +83,7 @@ but for the step size of networks, as those of train.`,
 		},
 	}
 	where.addWithin(cmd)
+	where.own.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags)
 	f := cmd.Flags()
 	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")

@@ -1,4 +1,4 @@
-// Package libsvm reads and writes two-class data sets in the text format of
+// Package libsvm reads and writes data sets in the text format of
 // LIBSVM (C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
 // machines", ACM TIST 2(3), 2011), and knows where to find the ones used here.
 //
@@ -14,7 +14,8 @@
 // skipped. Indices are decimal, from 1, and increase along a line. Values are
 // finite decimal numbers, rounded once to the nearest float32; a value that is
 // zero then is checked and counts for the width, but is not stored. Labels are
-// two of a kind: 0 and 1, -1 and 1, or 1 and 2, perhaps written as +1 or 1.0.
+// two of a kind: 0 and 1, -1 and 1, or 1 and 2, perhaps written as +1 or 1.0; or
+// those of Options, of any number of classes.
 package libsvm
 
 import (
@@ -93,16 +94,85 @@ func ParseFileWithin(path string, features int, limit int64) (*data.Dataset, err
 	return parse(filepath.Base(path), path, f, features, limit)
 }
 
-func parse(name, file string, r io.Reader, features int, limit int64) (*data.Dataset, error) {
-	if features < 0 || features > MaxIndex {
-		return nil, fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", file, features, MaxIndex)
+// Options say how files are read.
+type Options struct {
+	Features int // as of ParseFile
+	// Labels says which classes there are, of any number; nil: two, as the package comment
+	// has it.
+	Labels *data.Labels
+	// Test is the path of a second file, whose rows are the test set; "": there is none, and
+	// the set counts as published as one.
+	Test   string
+	Memory int64 // as the limit of ParseFileWithin
+}
+
+// ParseFiles is ParseFile with options.
+func ParseFiles(path string, o Options) (*data.Dataset, error) {
+	if err := checkFeatures(path, o.Features); err != nil {
+		return nil, err
 	}
+	p := newParser(filepath.Base(path), path, o.Features, memory.Given(o.Memory))
+	if p.given = o.Labels; p.given != nil {
+		p.set.Classes = len(p.given.Names())
+	}
+	for _, file := range []string{path, o.Test} {
+		if file == "" {
+			continue
+		}
+		p.file, p.line = file, 0
+		before := p.set.Len()
+		p.set.Train = before
+		if err := p.parseFile(); err != nil {
+			return nil, err
+		}
+		if p.set.Len() == before {
+			return nil, &ParseError{File: file, Msg: "no rows"}
+		}
+	}
+	p.file = path
+	return p.finish()
+}
+
+// parseFile reads the file that the parser is at.
+func (p *parser) parseFile() error {
+	f, err := os.Open(p.file)
+	if err != nil {
+		return fmt.Errorf("libsvm: %w", err)
+	}
+	defer f.Close()
+	in, err := unpacked(p.file, f)
+	if err != nil {
+		return err
+	}
+	return p.rows(in)
+}
+
+func checkFeatures(file string, features int) error {
+	if features < 0 || features > MaxIndex {
+		return fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", file, features, MaxIndex)
+	}
+	return nil
+}
+
+// unpacked returns the text of a file.
+func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
 	in, err := unpack.Reader(r)
 	if err != nil {
 		if named, ok := errors.AsType[*fs.PathError](err); ok {
 			err = named.Err // the file is named below
 		}
 		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
+	}
+	return in, nil
+}
+
+func parse(name, file string, r io.Reader, features int, limit int64) (*data.Dataset, error) {
+	if err := checkFeatures(file, features); err != nil {
+		return nil, err
+	}
+	in, err := unpacked(file, r)
+	if err != nil {
+		return nil, err
 	}
 	return newParser(name, file, features, memory.Given(limit)).parse(in)
 }
@@ -115,8 +185,9 @@ type parser struct {
 	maxSize  int
 	width    int // largest index seen
 	set      *data.Dataset
-	labels   []int32 // labels found so far, in order of appearance, at most two
-	spill    []byte  // holds a line that is longer than the reader's buffer
+	labels   []int32 // labels found so far, in order of appearance, at most two; not used where they are given
+	given    *data.Labels
+	spill    []byte // holds a line that is longer than the reader's buffer
 	limit    memory.Limit
 	left     int64 // bytes of the limit that the rows may take
 }
@@ -143,18 +214,27 @@ func (p *parser) fault(i int, format string, args ...any) error {
 	return &ParseError{p.file, p.line, i + 1, fmt.Sprintf(format, args...)}
 }
 
+// parse reads a file that is a data set by itself.
 func (p *parser) parse(in *bufio.Reader) (*data.Dataset, error) {
+	if err := p.rows(in); err != nil {
+		return nil, err
+	}
+	return p.finish()
+}
+
+// rows reads the rows of a file.
+func (p *parser) rows(in *bufio.Reader) error {
 	for {
 		p.line++
 		line, end := p.read(in)
 		if end != nil && end != io.EOF {
-			return nil, end
+			return end
 		}
 		if err := p.row(line); err != nil {
-			return nil, err
+			return err
 		}
 		if end == io.EOF {
-			return p.finish()
+			return nil
 		}
 	}
 }
@@ -253,10 +333,18 @@ func field(line []byte, i int) (start, end int) {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
 
-const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2"
+const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, unless it is said which there are"
 
 // label stores a row's label as it is written; finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
+	if p.given != nil {
+		class, ok := p.given.Class(string(text))
+		if !ok {
+			return p.fault(at, "label %.40q: must be one of those that were given: %v", text, p.given)
+		}
+		p.set.Label = append(p.set.Label, class)
+		return nil
+	}
 	v, ok := smallInteger(text)
 	if !ok || v < -1 || v > 2 {
 		if bytes.IndexByte(text, ':') >= 0 {
@@ -359,16 +447,19 @@ func (p *parser) finish() (*data.Dataset, error) {
 	whole := func(format string, args ...any) error {
 		return &ParseError{File: p.file, Msg: fmt.Sprintf(format, args...)}
 	}
-	switch len(p.labels) {
-	case 0:
+	switch n := len(p.labels); {
+	case d.Len() == 0:
 		return nil, whole("no rows")
-	case 1:
+	case p.given == nil && n == 1:
 		return nil, whole("all %d rows have label %d: %s", d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {
 		if d.Features = p.width; p.width == 0 {
 			return nil, whole("no entries, so the number of features is not known")
 		}
+	}
+	if p.given != nil {
+		return d, nil
 	}
 	larger := max(p.labels[0], p.labels[1])
 	for i, l := range d.Label {

@@ -1,0 +1,124 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxClasses bounds the classes of data sets that are read from files.
+const MaxClasses = 10_000
+
+// Labels says which class each label of a file stands for. It is public: given by whoever
+// reads the file, and not found in it. Labels that are numbers are compared as numbers, so
+// that 1, +1 and 1.0 are one label.
+type Labels struct {
+	class map[string]int32
+	names []string // of each class, the first label that stands for it
+}
+
+// ParseLabels reads a list, divided by commas, of LABEL=CLASS, with classes that are whole
+// numbers from 0 on, none left out, or of labels alone, the first of which is class 0; there
+// FIRST..LAST is all whole numbers from one to the other. Several labels may stand for one
+// class. At least two classes, at most MaxClasses.
+func ParseLabels(text string) (*Labels, error) {
+	l := &Labels{class: map[string]int32{}}
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("data: label map: "+format, args...)) }
+	named := map[int32]string{}
+	numbered, alone := 0, 0
+	most := int32(-1)
+	add := func(label string, class int32) {
+		key := canonical(label)
+		if key == "" {
+			fail("a label is empty")
+			return
+		}
+		if _, twice := l.class[key]; twice {
+			fail("label %q stands there twice", label)
+			return
+		}
+		if _, known := named[class]; !known {
+			named[class] = label
+		}
+		l.class[key], most = class, max(most, class)
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		label, class, isPair := strings.Cut(part, "=")
+		if isPair {
+			numbered++
+			n, err := strconv.Atoi(strings.TrimSpace(class))
+			if err != nil || n < 0 || n >= MaxClasses {
+				fail("class %q of label %q, must be a whole number in [0, %d]", class, label, MaxClasses-1)
+				continue
+			}
+			add(strings.TrimSpace(label), int32(n))
+			continue
+		}
+		alone++
+		first, last, isRange := strings.Cut(part, "..")
+		from, err := strconv.Atoi(strings.TrimSpace(first))
+		to, err2 := strconv.Atoi(strings.TrimSpace(last))
+		if !isRange {
+			add(strings.TrimSpace(part), most+1)
+			continue
+		}
+		if err != nil || err2 != nil || from > to || to-from >= MaxClasses {
+			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them", part, MaxClasses)
+			continue
+		}
+		for n := from; n <= to; n++ {
+			add(strconv.Itoa(n), most+1)
+		}
+	}
+	if numbered > 0 && alone > 0 {
+		fail("labels with a class and labels alone, must be one or the other")
+	}
+	if len(errs) == 0 && (most < 1 || most >= MaxClasses) {
+		fail("%d classes, must be from 2 to %d", most+1, MaxClasses)
+	}
+	if len(errs) == 0 {
+		for class := range most + 1 {
+			name, ok := named[class]
+			if !ok {
+				fail("class %d has no label", class)
+			}
+			l.names = append(l.names, name)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// canonical returns a label so that equal numbers are equal texts.
+func canonical(label string) string {
+	label = strings.TrimSpace(label)
+	if v, err := strconv.ParseFloat(label, 64); err == nil && v == v {
+		if v == 0 {
+			v = 0 // of which there are two
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return label
+}
+
+// Class returns the class of a label; false if it is none.
+func (l *Labels) Class(label string) (int32, bool) {
+	class, ok := l.class[canonical(label)]
+	return class, ok
+}
+
+// Names returns, by class, the first label that was given for it.
+func (l *Labels) Names() []string { return slices.Clone(l.names) }
+
+// String says in words which labels there are.
+func (l *Labels) String() string {
+	if len(l.names) > 8 {
+		return fmt.Sprintf("%s, %s, … (%d classes)", l.names[0], l.names[1], len(l.names))
+	}
+	return strings.Join(l.names, ", ")
+}

@@ -1,0 +1,64 @@
+package data
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseLabels(t *testing.T) {
+	for text, want := range map[string]struct {
+		names []string
+		of    map[string]int32
+	}{
+		"ham,spam":             {[]string{"ham", "spam"}, map[string]int32{"ham": 0, " spam ": 1}},
+		"no=0, yes=1":          {[]string{"no", "yes"}, map[string]int32{"no": 0, "yes": 1}},
+		"-1,1":                 {[]string{"-1", "1"}, map[string]int32{"-1.0": 0, "+1": 1}},
+		"1..3":                 {[]string{"1", "2", "3"}, map[string]int32{"1": 0, "2": 1, "3.0": 2}},
+		"1=1,2=0,3=1":          {[]string{"2", "1"}, map[string]int32{"1": 1, "2": 0, "3": 1}},
+		"0,1..2":               {[]string{"0", "1", "2"}, map[string]int32{"-0": 0, "2": 2}},
+		"benign=0,malignant=1": {[]string{"benign", "malignant"}, map[string]int32{"malignant": 1}},
+	} {
+		l, err := ParseLabels(text)
+		if err != nil || !reflect.DeepEqual(l.Names(), want.names) {
+			t.Errorf("%q: %v, %v", text, l, err)
+			continue
+		}
+		for label, class := range want.of {
+			if got, ok := l.Class(label); !ok || got != class {
+				t.Errorf("%q: label %q is of class %d (%v), must be of %d", text, label, got, ok, class)
+			}
+		}
+		if _, ok := l.Class("other"); ok {
+			t.Errorf("%q has a label that was not given", text)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "a label is empty", "a": "1 classes, must be from 2", "a,a": "stands there twice", "1,1.0": "stands there twice",
+		"a=0,b": "must be one or the other", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
+		"a=0,b=-1": `class "-1"`, "3..1": "FIRST..LAST", "1..": "FIRST..LAST", "0..99999999999": "FIRST..LAST",
+	} {
+		if _, err := ParseLabels(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
+	}
+}
+
+// Whatever a label map says, what is read of it has as many names as classes, each of which
+// its own name stands for.
+func FuzzParseLabels(f *testing.F) {
+	for _, text := range []string{"ham,spam", "no=0,yes=1", "1..3", "0,1..2", "=,=", "1=1,2=0,3=1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := ParseLabels(text)
+		if err != nil {
+			return
+		}
+		for class, name := range l.Names() {
+			if got, ok := l.Class(name); !ok || int(got) != class {
+				t.Fatalf("%q: %q is of class %d, must be of %d", text, name, got, class)
+			}
+		}
+	})
+}

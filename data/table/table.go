@@ -1,0 +1,275 @@
+// Package table reads data sets of numbers in columns: CSV with a header.
+//
+//	d, err := table.ParseFile("my.csv", table.Options{Label: "class", Labels: labels})
+//
+// The first line names the columns, each by a name of its own. One of them has the labels,
+// the others finite decimal numbers, rounded once to the nearest float32; they are the
+// features in the order of the file. Fields are divided by commas, or in a file named
+// .tsv by tabs, may be in double quotes, and end with their line; blanks around them are
+// left out. Lines end in \n or \r\n; empty lines are skipped. A field that is empty, as of
+// a value that is missing, is an error: what takes its place is not decided here.
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/internal/memory"
+	"proactivedp/internal/nearest"
+	"proactivedp/internal/unpack"
+)
+
+// Limits of what is read, so that a damaged file cannot take all memory.
+const (
+	MaxLine    = 16 << 20 // bytes of the longest line
+	MaxColumns = 1 << 20
+)
+
+// Options say how a file is read.
+type Options struct {
+	Label  string       // name of the column of the labels
+	Labels *data.Labels // which labels there are, and of which class
+	// Features is the number of features that there must be; 0: any.
+	Features int
+	// Test is the path of a second file with the same header, whose rows are the test set; "":
+	// there is none, and the set counts as published as one.
+	Test   string
+	Memory int64 // bytes that the process may take; 0: as much as it has
+	// Unlabelled allows files without the column of the labels: all rows are of class 0 then,
+	// which says nothing.
+	Unlabelled bool
+}
+
+// Is reports whether a path is that of a table, by the end of its name: .csv or .tsv,
+// perhaps compressed (.gz, .bz2).
+func Is(path string) bool {
+	end := kind(path)
+	return end == ".csv" || end == ".tsv"
+}
+
+func kind(path string) string {
+	path = strings.ToLower(path)
+	for _, packed := range []string{".gz", ".bz2"} {
+		path = strings.TrimSuffix(path, packed)
+	}
+	return filepath.Ext(path)
+}
+
+// ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the
+// file and its line.
+func ParseFile(path string, o Options) (*data.Dataset, error) {
+	p := &parser{Options: o, limit: memory.Given(o.Memory)}
+	p.left = p.limit.Left()
+	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
+	if o.Labels == nil {
+		return nil, errors.New("table: labels are missing, must be given: which there are is public, and not found in the " +
+			"data")
+	}
+	p.set.Classes = len(o.Labels.Names())
+	for _, file := range []string{path, o.Test} {
+		if file == "" {
+			continue
+		}
+		p.file, p.line, p.comma = file, 0, ','
+		if kind(file) == ".tsv" {
+			p.comma = '\t'
+		}
+		before := p.set.Len()
+		p.set.Train = before
+		if err := p.parseFile(); err != nil {
+			return nil, err
+		}
+		if p.set.Len() == before {
+			return nil, p.fault("no rows below the header")
+		}
+	}
+	return p.set.WithDense(p.set.Features, p.value), nil
+}
+
+type parser struct {
+	Options
+	file   string
+	line   int
+	comma  rune
+	header []string // of the first file
+	label  int      // the column of the labels; -1: there is none
+	set    *data.Dataset
+	value  []float32
+	fields []string
+	spill  []byte
+	limit  memory.Limit
+	left   int64
+}
+
+func (p *parser) fault(format string, args ...any) error {
+	where := p.file
+	if p.line > 0 {
+		where += ":" + strconv.Itoa(p.line)
+	}
+	return fmt.Errorf("table: %s: "+format, append([]any{where}, args...)...)
+}
+
+func (p *parser) parseFile() error {
+	f, err := os.Open(p.file)
+	if err != nil {
+		return fmt.Errorf("table: %w", err)
+	}
+	defer f.Close()
+	in, err := unpack.Reader(f)
+	if err != nil {
+		return fmt.Errorf("table: read %s: %w", p.file, err)
+	}
+	seen := false
+	for {
+		p.line++
+		line, end := p.read(in)
+		if end != nil && end != io.EOF {
+			return end
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := p.split(line); err != nil {
+				return err
+			}
+			take := p.row
+			if !seen {
+				take, seen = p.names, true
+			}
+			if err := take(); err != nil {
+				return err
+			}
+		}
+		if end == io.EOF {
+			if !seen {
+				p.line = 0
+				return p.fault("no header: the first line must name the columns")
+			}
+			p.line = 0
+			return nil
+		}
+	}
+}
+
+// read returns the next line, without its end; io.EOF comes with the last.
+func (p *parser) read(in *bufio.Reader) ([]byte, error) {
+	p.spill = p.spill[:0]
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(p.spill)+len(part) > MaxLine {
+			return nil, p.fault("a line of more than %d bytes", MaxLine)
+		}
+		p.spill = append(p.spill, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("table: read %s: line %d: %w", p.file, p.line, err)
+		}
+		return bytes.TrimRight(p.spill, "\r\n"), err
+	}
+}
+
+// split sets the fields of a line.
+func (p *parser) split(line []byte) error {
+	p.fields = p.fields[:0]
+	if bytes.IndexByte(line, '"') < 0 {
+		for field := range strings.SplitSeq(string(line), string(p.comma)) {
+			p.fields = append(p.fields, strings.TrimSpace(field))
+		}
+	} else {
+		r := csv.NewReader(bytes.NewReader(line))
+		r.Comma, r.TrimLeadingSpace = p.comma, true
+		fields, err := r.Read()
+		if err != nil {
+			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+				err = bad.Err
+			}
+			return p.fault("%w (a field in quotes ends with its line)", err)
+		}
+		for _, field := range fields {
+			p.fields = append(p.fields, strings.TrimSpace(field))
+		}
+	}
+	if len(p.fields) > MaxColumns {
+		return p.fault("%d columns, must be at most %d", len(p.fields), MaxColumns)
+	}
+	return nil
+}
+
+// names takes the header.
+func (p *parser) names() error {
+	p.fields[0] = strings.TrimPrefix(p.fields[0], "\ufeff") // as spreadsheets begin a file
+	if p.header != nil {
+		if !slices.Equal(p.fields, p.header) {
+			return p.fault("the header is %.200q, must be that of the first file, %.200q", p.fields, p.header)
+		}
+		return nil
+	}
+	p.header = slices.Clone(p.fields)
+	seen := map[string]bool{}
+	var errs []error
+	for i, name := range p.header {
+		if name == "" || seen[name] {
+			errs = append(errs, p.fault("column %d is named %q, must have a name of its own", i+1, name))
+		}
+		seen[name] = true
+	}
+	p.label = slices.Index(p.header, p.Label)
+	p.set.Columns = slices.Clone(p.header)
+	if p.label >= 0 {
+		p.set.Columns = slices.Delete(p.set.Columns, p.label, p.label+1)
+	} else if !p.Unlabelled {
+		hint := ""
+		if like := nearest.Name(p.Label, p.header); like != "" {
+			hint = fmt.Sprintf(": did you mean %q?", like)
+		}
+		errs = append(errs, p.fault("no column %q of labels among %.200q%s", p.Label, p.header, hint))
+	}
+	if p.set.Features = len(p.set.Columns); p.set.Features == 0 {
+		errs = append(errs, p.fault("no column but that of the labels"))
+	}
+	if p.Features != 0 && p.set.Features != p.Features {
+		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
+	}
+	return errors.Join(errs...)
+}
+
+// row takes a row.
+func (p *parser) row() error {
+	if len(p.fields) != len(p.header) {
+		return p.fault("%d fields, must be the %d of the header", len(p.fields), len(p.header))
+	}
+	class := int32(0)
+	for i, field := range p.fields {
+		if i == p.label {
+			var ok bool
+			if class, ok = p.Labels.Class(field); !ok {
+				return p.fault("label %.40q, must be one of those that were given: %v", field, p.Labels)
+			}
+			continue
+		}
+		v, err := strconv.ParseFloat(field, 32)
+		if err != nil || v-v != 0 || math.Abs(v) > math.MaxFloat32 || strings.ContainsAny(field, "xX_") {
+			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32", p.header[i], field)
+		}
+		p.value = append(p.value, float32(v))
+	}
+	p.set.Label = append(p.set.Label, class)
+	// A slice that grows is there twice, the second time longer by a quarter.
+	need := int64(4*len(p.value)+4*len(p.set.Label)) * 9 / 4
+	if need > p.left {
+		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
+			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
+	}
+	return nil
+}

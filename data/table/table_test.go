@@ -1,0 +1,158 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+)
+
+// written returns the path of a file with the text.
+func written(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func labels(t testing.TB, text string) *data.Labels {
+	t.Helper()
+	l, err := data.ParseLabels(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+const irises = "length, width,species\n5.1,3.5,setosa\n7,3.2,\"versicolor\"\n\n6.3,-3e-1,virginica\r\n"
+
+func TestParseFile(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(irises)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"i.csv": irises, "i.csv.gz": packed.String(), "bom.csv": "\ufeff" + irises,
+		"i.TSV": strings.ReplaceAll(irises, ",", "\t"),
+	} {
+		if !Is(name) {
+			t.Errorf("%s is no table", name)
+		}
+		o := Options{Label: "species", Labels: labels(t, "setosa,versicolor,virginica"), Features: 2}
+		d, err := ParseFile(written(t, name, text), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"length", "width"}; !reflect.DeepEqual(d.Columns, want) || d.Classes != 3 || d.Train != 0 {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if !reflect.DeepEqual(d.Label, []int32{0, 1, 2}) ||
+			!reflect.DeepEqual(d.Value, []float32{5.1, 3.5, 7, 3.2, 6.3, -0.3}) {
+			t.Errorf("%s: labels %v, values %v", name, d.Label, d.Value)
+		}
+	}
+}
+
+// A second file with the same header is the test set.
+func TestTestFile(t *testing.T) {
+	o := Options{Label: "y", Labels: labels(t, "0,1"), Test: written(t, "test.csv", "x,y\n3,1\n")}
+	d, err := ParseFile(written(t, "train.csv", "x,y\n1,0\n2,1\n"), o)
+	if err != nil || d.Len() != 3 || d.Train != 2 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for text, want := range map[string]string{
+		"y,x\n3,1\n": "must be that of the first file", "x,y\n": "no rows below the header", "": "no header",
+	} {
+		o.Test = written(t, "other.csv", text)
+		if _, err := ParseFile(written(t, "train.csv", "x,y\n1,0\n2,1\n"), o); err == nil ||
+			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "other.csv") {
+			t.Errorf("%q: %v, must say %q of other.csv", text, err, want)
+		}
+	}
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"x,y\n1,2\n":                             `:2: label "2", must be one of those that were given: 0, 1`,
+		"x,y\n1,0\n,1\n":                         `:3: column "x": "", must be a finite decimal number`,
+		"x,y\nred,0\n":                           `column "x": "red"`,
+		"x,y\nNaN,0\n":                           `column "x": "NaN"`,
+		"x,y\n1e39,0\n":                          `column "x": "1e39"`,
+		"x,y\n0x10,0\n":                          `column "x": "0x10"`,
+		"x,y\n1,0,3\n":                           ":2: 3 fields, must be the 2 of the header",
+		"x,x,y\n1,2,0\n":                         `:1: column 2 is named "x", must have a name of its own`,
+		"x,,y\n1,2,0\n":                          `:1: column 2 is named "", must have a name of its own`,
+		"x,Y\n1,0\n":                             `no column "y" of labels among ["x" "Y"]`,
+		"y\n1\n":                                 "no column but that of the labels",
+		"":                                       "no header",
+		"x,y\n":                                  "no rows below the header",
+		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes ends with its line",
+		"x,y\n1," + strings.Repeat("0", MaxLine): "a line of more than",
+	} {
+		_, err := ParseFile(written(t, "f.csv", text), Options{Label: "y", Labels: labels(t, "0,1")})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "f.csv") {
+			t.Errorf("%.40q: %v, must say %q of f.csv", text, err, want)
+		}
+	}
+	path := written(t, "f.csv", "x,y\n1,0\n")
+	if _, err := ParseFile(path, Options{Label: "y"}); err == nil ||
+		!strings.Contains(err.Error(), "labels are missing") {
+		t.Errorf("without labels: %v", err)
+	}
+	if _, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Features: 3}); err == nil ||
+		!strings.Contains(err.Error(), "1 features, must be the 3") {
+		t.Errorf("other features: %v", err)
+	}
+	if _, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Memory: 1}); err == nil {
+		t.Error("one byte of memory is enough")
+	}
+}
+
+// Rows without labels are of class 0, and with a column of them of its classes.
+func TestUnlabelled(t *testing.T) {
+	o := Options{Label: "y", Labels: labels(t, "a,b"), Unlabelled: true}
+	d, err := ParseFile(written(t, "f.csv", "x,z\n1,2\n"), o)
+	if err != nil || d.Features != 2 || d.Label[0] != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err = ParseFile(written(t, "f.csv", "x,y\n1,b\n"), o); err != nil || d.Features != 1 || d.Label[0] != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// Whatever a file holds, what is read of it is a valid data set, or an error.
+func FuzzParseFile(f *testing.F) {
+	for _, text := range []string{irises, "x,species\n1,setosa\n", "species\n", "\ufeffx,species\n\"1\",setosa", "\"",
+		","} {
+		f.Add([]byte(text))
+	}
+	l := labels(f, "setosa,versicolor,virginica")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(dir, "f.csv")
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d, err := ParseFile(path, Options{Label: "species", Labels: l})
+		if err != nil {
+			return
+		}
+		if err := d.Validate(); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+	})
+}
