@@ -63,6 +63,8 @@ type Client struct {
 type Task struct {
 	// Spec is the training: model, data, who holds which records, records held out, seed.
 	// The noise, and the parts of the seed, are the loop's: NoiseMultiplier and Run are 0.
+	// With SeedFromOS the samples and the noise of each stage come from a secret of its own,
+	// and the seed splits, deals and draws the default model alone.
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
@@ -101,6 +103,7 @@ func (t Task) Validate() error {
 		fail("strategy = %q, must be one of %v", t.Strategy, Strategies())
 	}
 	s := t.Spec
+	s.SeedFromOS = false // noise has roots of its own then, and the rest is the seed's
 	if s.NoiseMultiplier != 0 || s.Run != 0 {
 		fail("sigma = %v and run = %d must not be given: the loop finds the noise and numbers the releases",
 			s.NoiseMultiplier, s.Run)

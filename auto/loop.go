@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,9 @@ import (
 type loop struct {
 	*Journal
 	accounts []*ledger
+	// newRoot makes the secret of a stage and returns its public name, for tasks whose
+	// randomness is the operating system's; nil: no stage of such a task can be decided.
+	newRoot func() (string, error)
 }
 
 // newLoop returns the loop that goes on from a journal, whose stages it charges again.
@@ -22,7 +26,7 @@ func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loop{j, ledgers}, nil
+	return &loop{Journal: j, accounts: ledgers}, nil
 }
 
 // entry is the task under way.
@@ -118,6 +122,14 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 	run := l.nextRun()
 	for i := range s.Parts {
 		s.Parts[i].Run = run + uint64(i)
+	}
+	if e.Spec.SeedFromOS {
+		if l.newRoot == nil {
+			return nil, nil, errors.New("auto: a stage needs a secret root, there is nobody to make it")
+		}
+		if s.Root, err = l.newRoot(); err != nil {
+			return nil, nil, err
+		}
 	}
 	number := len(l.Stages)
 	for _, o := range offers {

@@ -181,7 +181,9 @@ func (d *driver) privacy(ctx context.Context) (Privacy, error) {
 		}
 		statements = append(statements, who+" "+l.statement(b))
 	}
-	p.Simulation = rng.New(d.Seed).Name().Simulated()
+	p.Simulation = slices.ContainsFunc(d.Stages, func(s Stage) bool {
+		return rng.Name{Root: s.root(d.Seed)}.Simulated()
+	})
 	p.Statement = strings.Join(append(statements, HeldOutNote), "\n\n")
 	return p, nil
 }
@@ -266,7 +268,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	if p.Simulation {
 		fmt.Fprintf(&b, "%-16snoise is of a numbered seed: a simulation, nothing is protected\n", "")
 	}
-	fmt.Fprintf(&b, "%-16s%s, sha256 %s\n\n%s\n", "model", r.Model, r.Params, p.Statement)
+	averaged := ""
+	if a := r.Config.Spec.Average; a != "" {
+		averaged = ", averaged (" + a + ")"
+	}
+	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", r.Model, averaged, r.Params, p.Statement)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

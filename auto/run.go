@@ -74,6 +74,7 @@ func run(ctx context.Context, t Task, o Options) (*Report, error) {
 		return nil, err
 	}
 	d := driver{loop: l, Options: o}
+	l.newRoot = func() (string, error) { return newSecret(o.Dir) }
 	if err := d.drive(ctx); err != nil {
 		return nil, err
 	}
@@ -174,6 +175,11 @@ func (d *driver) drive(ctx context.Context) error {
 	if err := d.load(); err != nil {
 		return err
 	}
+	if d.pending() == nil {
+		if err := forgetSecret(d.Dir); err != nil {
+			return err
+		}
+	}
 	for {
 		s := d.pending()
 		if s == nil && d.entry().End == "" {
@@ -222,6 +228,9 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	if err := d.write(d.Dir); err != nil {
+		return err
+	}
+	if err := forgetSecret(d.Dir); err != nil {
 		return err
 	}
 	d.params = params

@@ -20,6 +20,9 @@ type Stage struct {
 	Rounds     int          `json:"rounds"` // of each client that takes part
 	Eta0       float64      `json:"eta0"`
 	Parts      []train.Part `json:"parts"`
+	// Root names in public what its samples and noise are from: a secret of the folder, which
+	// is gone when the stage is trained; absent: the seed.
+	Root string `json:"noise_root,omitempty"`
 	// Params is the SHA-256 of the global model at its end, and HeldOut its accuracy by
 	// client; both are absent until it is trained.
 	Params  string    `json:"params_sha256,omitempty"`
@@ -38,6 +41,15 @@ func (s *Stage) validate(t Task) error {
 	if s.SampleSize < 1 || s.SampleSize > math.MaxInt32 || s.Rounds < 1 || s.Rounds > dp.MaxRounds {
 		fail("sample size = %d in %d rounds, must be at least 1, in at least one and at most %d", s.SampleSize,
 			s.Rounds, dp.MaxRounds)
+	}
+	if s.Root != "" {
+		name := rng.Name{Root: s.Root}
+		if err := name.Validate(); err != nil || name.Simulated() {
+			fail("noise root = %q, must be the public name of a secret (%v)", s.Root, err)
+		}
+	}
+	if t.Spec.SeedFromOS != (s.Root != "") {
+		fail("noise root = %q, must be that of a secret where randomness is the operating system's, and there alone", s.Root)
 	}
 	last := -1
 	for _, p := range s.Parts {
@@ -70,9 +82,18 @@ func (s *Stage) validate(t Task) error {
 // Spec returns the training that the stage is, for [train.Source.PrepareLeg].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
+	spec.SeedFromOS = false // the world is the seed's, and what is secret has a root of its own
 	spec.Clip, spec.Eta0 = s.Clip, s.Eta0
 	spec.SampleSize, spec.GradComps = strconv.Itoa(s.SampleSize), s.SampleSize*s.Rounds
 	return spec
+}
+
+// root names the root of the stage's noise.
+func (s *Stage) root(seed uint64) string {
+	if s.Root != "" {
+		return s.Root
+	}
+	return rng.New(seed).Name().Root
 }
 
 // computed is how many gradients all its clients compute, as expected.
@@ -82,13 +103,13 @@ func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Parts) }
 // part's noise: none if no client of the account takes part.
 func (s *Stage) events(a Account, seed uint64) []dp.Event {
 	var all []dp.Event
-	root := rng.New(seed)
+	root := s.root(seed)
 	for i, p := range s.Parts {
 		if !a.has(p.Client) {
 			continue
 		}
 		e := a.leg(p.NoiseMultiplier, s.SampleSize, s.Rounds, 1)
-		e.Noise = dp.Noise{Name: root.ForRun(p.Run).Name(), Client: i}
+		e.Noise = dp.Noise{Name: rng.Name{Root: root, Run: p.Run}, Client: i}
 		all = append(all, e)
 	}
 	return all

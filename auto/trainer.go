@@ -69,7 +69,14 @@ const checkpointFile = "stage.checkpoint"
 
 func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]float32, error) {
 	task := t.task
-	p, err := t.source.PrepareLeg(s.Spec(task), train.Leg{Initial: initial, Parts: s.Parts})
+	leg := train.Leg{Initial: initial, Parts: s.Parts}
+	var err error
+	if s.Root != "" {
+		if leg.Root, err = readSecret(t.dir, s.Root); err != nil {
+			return nil, err
+		}
+	}
+	p, err := t.source.PrepareLeg(s.Spec(task), leg)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +109,7 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	if err := s.check(accountsOf(task, public), task.Spec.Seed, r.Result); err != nil {
 		return nil, err
 	}
-	return r.Params, keep.Forget()
+	return r.Model(), keep.Forget()
 }
 
 func (t *trainer) HeldOut(params []float32) ([]float64, error) {

@@ -1,15 +1,17 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"proactivedp/data/synth"
 	"proactivedp/experiments"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
-	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -21,7 +23,7 @@ type Probe struct {
 	Same   bool       // whether these are the data of the task
 	Of     string     // what they are, in words
 	Graph  Graph      // for strategy Paper
-	Perf   sim.Perf
+	Trials experiments.TrialOptions
 }
 
 // Graph is which points of the paper's utility graph are looked at.
@@ -42,6 +44,7 @@ const (
 // synthetic ones, which seed draws.
 func NewProbe(source *train.Source, t Task, name string, public bool, seed uint64) (Probe, error) {
 	p := Probe{Source: source, Spec: t.Spec, Same: true}
+	p.Spec.SeedFromOS = false // what is looked at is public
 	switch {
 	case name == ProbeOwn || name == "" && public:
 		p.Of = t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"
@@ -88,16 +91,25 @@ const bearable = 0.9
 func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	plain := p.Spec
 	plain.GradComps = p.Graph.GradComps
-	spec := experiments.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
-	if err := spec.Validate(); err != nil {
-		return nil, err
+	var specs []experiments.UtilitySpec
+	for _, clip := range p.Graph.Clips {
+		plain.Clip = clip
+		spec := experiments.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+		if err := spec.Validate(); err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
 	}
-	r, err := spec.Graph(ctx, p.Source, p.Graph.Clips, p.Perf, nil)
+	o, err := p.trials(float64(len(specs)), plain)
 	if err != nil {
 		return nil, err
 	}
+	lines, _, err := experiments.Utilities(ctx, p.Source, specs, o)
+	if err != nil {
+		return nil, fmt.Errorf("auto: %w", err)
+	}
 	var points []Point
-	for _, line := range r.Lines {
+	for _, line := range lines {
 		for _, at := range line.Points {
 			accuracy := at.MeanAccuracy
 			if at.Fraction >= bearable {
@@ -152,22 +164,21 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if q.Task.Strategy == Tight && !train.IsNetwork(p.Spec.Model) {
 		clips = ladderClips
 	}
-	var best Point
+	var starts []Point
 	for _, clip := range clips {
 		// The sum of a round's clipped gradients is at most C·s long for each client, so this
 		// is the step size at which all rounds together move the model by 1 at most.
 		unit := 1 / (clip * float64(q.SampleSize*q.Rounds*p.Spec.Clients))
-		var start Point
 		for _, far := range distances {
-			at, err := p.judge(ctx, scale, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(far * unit)})
-			if err != nil {
-				return nil, err
-			}
-			if start.Sigma == 0 || at.Accuracy > start.Accuracy {
-				start = at
-			}
+			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(far * unit)})
 		}
-		at, err := p.climb(ctx, scale, start)
+	}
+	if err := p.judge(ctx, scale, starts); err != nil {
+		return nil, err
+	}
+	var best Point
+	for ofClip := range slices.Chunk(starts, len(distances)) {
+		at, err := p.climb(ctx, scale, mostAccurate(ofClip))
 		if err != nil {
 			return nil, err
 		}
@@ -180,10 +191,11 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 		return points, nil
 	}
 	for range rungs {
-		at, err := p.judge(ctx, scale, Point{Clip: best.Clip, Sigma: rung * best.Sigma, Eta0: best.Eta0})
-		if err == nil {
-			at, err = p.climb(ctx, scale, at)
+		next := []Point{{Clip: best.Clip, Sigma: rung * best.Sigma, Eta0: best.Eta0}}
+		if err := p.judge(ctx, scale, next); err != nil {
+			return nil, err
 		}
+		at, err := p.climb(ctx, scale, next[0])
 		if err != nil {
 			return nil, err
 		}
@@ -217,16 +229,15 @@ func (p Probe) climb(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	for _, factor := range []float64{2, 0.5} {
 		moved := false
 		for range climbs {
-			at := best
-			at.Eta0 *= factor
-			at, err := p.judge(ctx, scaled, at)
-			if err != nil {
+			next := []Point{best}
+			next[0].Eta0 *= factor
+			if err := p.judge(ctx, scaled, next); err != nil {
 				return best, err
 			}
-			if !(at.Accuracy > best.Accuracy) {
+			if !(next[0].Accuracy > best.Accuracy) {
 				break
 			}
-			best, moved = at, true
+			best, moved = next[0], true
 		}
 		if moved {
 			break
@@ -235,37 +246,52 @@ func (p Probe) climb(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	return best, nil
 }
 
-// judge returns the point with its accuracy, the mean over the seeds.
-func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), at Point) (Point, error) {
-	sum := 0.0
-	for seed := range uint64(probeSeeds) {
-		spec, err := scaled(at, seed)
-		if err != nil {
-			return at, err
-		}
-		a, err := p.accuracy(ctx, spec)
-		if err != nil {
-			return at, err
-		}
-		sum += a
-	}
-	at.Accuracy = sum / probeSeeds
-	return at, nil
+// mostAccurate returns the first of the most accurate points.
+func mostAccurate(points []Point) Point {
+	return slices.MaxFunc(points, func(a, b Point) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
 }
 
-// accuracy trains the spec and returns its accuracy on the records held out; 0 if it
-// diverged.
-func (p Probe) accuracy(ctx context.Context, spec train.Spec) (float64, error) {
-	run, err := p.Source.Prepare(spec)
+// judge enters the accuracies of the points on the records held out, each the mean over the
+// seeds: 0 for a training that diverged, as such a step size is not taken.
+func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), points []Point) error {
+	var specs []train.Spec
+	for _, at := range points {
+		for seed := range uint64(probeSeeds) {
+			spec, err := scaled(at, seed)
+			if err != nil {
+				return err
+			}
+			specs = append(specs, spec)
+		}
+	}
+	o, err := p.trials(float64(len(specs)), specs[0])
 	if err != nil {
-		return 0, err
+		return err
 	}
-	r, err := run.Run(ctx, p.Perf, nil)
-	if cause := context.Cause(ctx); cause != nil {
-		return 0, fmt.Errorf("auto: %w", cause)
-	}
+	found, _, err := experiments.Trials(ctx, p.Source, specs, o)
 	if err != nil {
-		return 0, nil // a step size at which training diverges is not taken
+		return fmt.Errorf("auto: %w", err)
 	}
-	return run.Judge()(r.Params), nil
+	for i := range points {
+		sum := 0.0
+		for _, t := range found[i*probeSeeds : (i+1)*probeSeeds] {
+			sum += t.Accuracy
+		}
+		points[i].Accuracy = sum / probeSeeds
+	}
+	return nil
+}
+
+// trials says how so many trainings are run that are like one: with progress if they take
+// long.
+func (p Probe) trials(number float64, like train.Spec) (experiments.TrialOptions, error) {
+	o := p.Trials
+	run, err := p.Source.Prepare(like)
+	if err != nil {
+		return o, err
+	}
+	if number*run.Work() < report.LongRun {
+		o.Progress = nil
+	}
+	return o, nil
 }

@@ -16,6 +16,9 @@ import (
 type Leg struct {
 	Initial []float32 // the global model that the leg before ended with; nil: the default one
 	Parts   []Part    // at least one, in increasing order of clients
+	// Root draws the samples, noise and dropout of those that take part; nil: that of the
+	// spec's seed. Split, deal, default model and virtual clock are the seed's in any case.
+	Root *rng.Root
 }
 
 // Part is a client's part in a leg. Its noise multiplier, and its release, are its own.
@@ -32,6 +35,7 @@ type Part struct {
 type legID struct {
 	Parts   []Part `json:"parts"`
 	Initial string `json:"initial_sha256,omitempty"` // absent: the default global model
+	Root    string `json:"root,omitempty"`           // its public name; absent: that of the seed
 }
 
 // PrepareLeg is Prepare for a leg: with the spec's seed, sizes, clipping norm and step
@@ -65,13 +69,20 @@ func (s *Source) PrepareLeg(spec Spec, leg Leg) (*Prepared, error) {
 		own := config.Mechanism
 		own.NoiseMultiplier, own.DatasetSize = part.NoiseMultiplier, rows.Len()
 		config.Rows, config.Own = append(config.Rows, rows), append(config.Own, own)
-		roots.Clients = append(roots.Clients, config.Roots.Clients[part.Client].ForRun(part.Run))
+		root := config.Roots.Clients[part.Client]
+		if leg.Root != nil {
+			root = leg.Root
+		}
+		roots.Clients = append(roots.Clients, root.ForRun(part.Run))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	config.Roots = roots
 	p.leg = &legID{Parts: leg.Parts}
+	if leg.Root != nil {
+		p.leg.Root = leg.Root.Name().Root
+	}
 	if leg.Initial != nil {
 		p.leg.Initial = (&sim.Result{Params: leg.Initial}).ParamsSHA256()
 	}
@@ -85,6 +96,11 @@ func (s *Source) PrepareLeg(spec Spec, leg Leg) (*Prepared, error) {
 func (l Leg) check(spec Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: leg: "+format, args...)) }
+	if l.Root != nil {
+		if err := l.Root.Check(); err != nil {
+			fail("%w", err)
+		}
+	}
 	if len(l.Parts) == 0 {
 		fail("nobody takes part, at least one client must")
 	}

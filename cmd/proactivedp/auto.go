@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -77,9 +78,10 @@ the records that it uses, fixed before the first release, and nothing is release
 beyond ε: the statement is of the whole budget, however little is spent. With
 --partition replicate every record is every client's, and pays for all rounds.
 
---dir keeps the ledgers. Interrupted anywhere, the same command goes on to the same
-bits; another task on the same data draws on what is left. Held-out records, by which
-clients judge, are not protected. The exit status is 0 if every client is satisfied.`,
+--dir keeps the ledgers, and finished probes. Interrupted anywhere, the same command goes
+on to the same bits; another task on the same data draws on what is left. Held-out
+records, by which clients judge, are not protected. The exit status is 0 if every client
+is satisfied.`,
 		Example: `  proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run
   proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
   proactivedp auto --strategy paper --epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
@@ -90,7 +92,8 @@ clients judge, are not protected. The exit status is 0 if every client is satisf
 			if f.dir == "" {
 				errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
 			}
-			errs = append(errs, checkData(task.Spec.Data), checkWorkers(perf.Workers))
+			errs = append(errs, checkInputScale(cmd, task.Spec), checkData(task.Spec.Data),
+				checkWorkers(perf.Workers))
 			if err := errors.Join(errs...); err != nil {
 				return usage(err)
 			}
@@ -115,7 +118,9 @@ clients judge, are not protected. The exit status is 0 if every client is satisf
 			if err != nil {
 				return usage(err)
 			}
-			probe.Graph, probe.Perf = graph, perf
+			probe.Graph = graph
+			probe.Trials = experiments.TrialOptions{Folder: filepath.Join(f.dir, ".cells"), Workers: perf.Workers,
+				Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			r, err := auto.Run(cmd.Context(), task, auto.Options{
 				Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
 				Open: func(context.Context) (auto.Trainer, error) {
@@ -135,7 +140,15 @@ clients judge, are not protected. The exit status is 0 if every client is satisf
 		},
 	}
 	where.add(cmd)
-	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "split", "holdout", "seed")
+	where.own.add(cmd)
+	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split", "momentum",
+		"average", "holdout", "seed", "seed-from-os")
+	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os " +
+		"of all randomness; a whole number of at least 0"
+	cmd.Flags().Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
+		"release, not a simulation; a stage under way keeps its secret in --dir"
+	cmd.Flags().Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
+		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
 	clients := cmd.Flags().Lookup("clients")
 	clients.DefValue = "" // not that of a training
 	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"

@@ -168,7 +168,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	if err != nil {
 		return c, err
 	}
-	probe.Graph, probe.Perf = graphFor(r.Train, len(wishes)), perf
+	probe.Graph, probe.Trials.Workers = graphFor(r.Train, len(wishes)), perf.Workers
 	report, err := auto.Run(ctx, task, auto.Options{
 		Dir: dir, Public: public, Utility: probe.Utility,
 		Open: func(context.Context) (auto.Trainer, error) {

@@ -123,13 +123,13 @@ func (b *Bar) Clear() {
 	}
 }
 
-// longRun is the work, of some ten seconds, from which a run shows its progress.
-const longRun = 1e12
+// LongRun is the work, of some ten seconds, from which a run shows its progress.
+const LongRun = 1e12
 
 // LongBar returns a function that shows which part of a long run is done, and one
 // that ends the showing. The first is nil if the run is not long or w is nil.
 func LongBar(w io.Writer, what string, work float64) (show func(part float64), finish func()) {
-	if w == nil || work < longRun {
+	if w == nil || work < LongRun {
 		return nil, func() {}
 	}
 	bar := NewBar(w, what, int64(work))

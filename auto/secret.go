@@ -1,0 +1,92 @@
+package auto
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/rng"
+)
+
+// secretFile holds the secret of the stage under way, in a folder where randomness is the
+// operating system's: a stage that was charged and then interrupted gives the same bits
+// from it, and is not released twice. It is gone as soon as the stage is trained.
+const secretFile = "stage.secret"
+
+// newSecret draws a secret into the folder, for its owner's eyes alone, and returns the
+// public name of the root that it makes.
+func newSecret(dir string) (string, error) {
+	secret, err := rng.NewSecret()
+	if err != nil {
+		return "", err
+	}
+	root, err := rng.NewFromSecret(secret)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, secretFile)
+	// One of a stage that was never charged is in nobody's ledger. What is written takes the
+	// mode of the file that it replaces.
+	if err := forgetSecret(dir); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("auto: secret of a stage: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return "", fmt.Errorf("auto: secret of a stage: %w", err)
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, hex.EncodeToString(secret))
+		return err
+	}); err != nil {
+		return "", err
+	}
+	return root.Name().Root, nil
+}
+
+// maxSecretFile bounds the file, in bytes.
+const maxSecretFile = 4 * rng.MinSecret
+
+// readSecret returns the root of the folder's secret, which must be of that public name.
+func readSecret(dir, name string) (*rng.Root, error) {
+	path := filepath.Join(dir, secretFile)
+	text, err := bounded.File(path, maxSecretFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("auto: %s is missing: the stage under way is charged with noise from it, and no other noise "+
+			"may take its place; bring it back", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("auto: secret of a stage: %w", err)
+	}
+	var secret [rng.MinSecret]byte
+	if n, err := hex.Decode(secret[:], bytes.TrimSpace(text)); err != nil || n != len(secret) {
+		return nil, fmt.Errorf("auto: %s is damaged: it must hold %d bytes in hexadecimal", path, len(secret))
+	}
+	root, err := rng.NewFromSecret(secret[:])
+	if err != nil {
+		return nil, err
+	}
+	if got := root.Name().Root; got != name {
+		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s", path, got,
+			name)
+	}
+	return root, nil
+}
+
+// forgetSecret removes the folder's secret, if there is one.
+func forgetSecret(dir string) error {
+	err := os.Remove(filepath.Join(dir, secretFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("auto: secret of a stage: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package auto
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/internal/bounded"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// secretTask is of two stages whose noise is the operating system's, on drawn rows.
+func secretTask(t *testing.T) (Task, *train.Source, Options) {
+	t.Helper()
+	task := taskOf(Tight, data.Replicate, Client{Epsilon: 2, Accuracy: 1})
+	task.Spec.SeedFromOS, task.Spec.Average = true, "tail:0.5"
+	source := train.NewSource(synth.OneHot(rng.New(3), 1200))
+	public, err := PublicOf(source, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: t.TempDir(), Public: public}
+	o.Utility = func(ctx context.Context, q Question) (Outlook, error) {
+		out, err := linear(ctx, q)
+		out.Same = false // nothing is refused for its target
+		return out, err
+	}
+	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil }
+	return task, source, o
+}
+
+var errStopped = errors.New("planted interrupt")
+
+// stopped is a trainer that is interrupted before it trains the last of so many stages.
+type stopped struct {
+	Trainer
+	left *int
+	look func(Stage)
+}
+
+func (s stopped) Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error) {
+	s.look(stage)
+	if *s.left--; *s.left == 0 {
+		return nil, errStopped
+	}
+	return s.Trainer.Train(ctx, stage, initial)
+}
+
+// While a stage is under way its secret is in the folder for the owner alone, and in no
+// journal; a loop that was interrupted goes on from it to the same bits, whoever finishes
+// it, and then it is gone. Every stage has another.
+func TestSecretOfAStage(t *testing.T) {
+	task, source, o := secretTask(t)
+	seen := map[string]bool{}
+	left := 2
+	open := o.Open
+	o.Open = func(ctx context.Context) (Trainer, error) {
+		trainer, err := open(ctx)
+		return stopped{trainer, &left, func(s Stage) {
+			path := filepath.Join(o.Dir, secretFile)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+				t.Errorf("the secret has mode %v (%v), must be for its owner alone", info.Mode(), err)
+			}
+			journal, err := os.ReadFile(filepath.Join(o.Dir, journalFile))
+			if err != nil || bytes.Contains(journal, bytes.TrimSpace(text)) {
+				t.Errorf("the journal holds the secret (%v)", err)
+			}
+			if !strings.HasPrefix(s.Root, "secret:") || seen[s.Root] {
+				t.Errorf("noise of %q, must be of a secret of its own", s.Root)
+			}
+			seen[s.Root] = true
+		}}, err
+	}
+	if _, err := Run(t.Context(), task, o); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	// Twice from what is in the folder now: the stage under way has the same bits, and what is
+	// under way after it other ones.
+	var models []string
+	for range 2 {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(o.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		again := o
+		again.Dir = dir
+		again.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, dir, sim.Perf{}, nil), nil }
+		r, err := Run(t.Context(), task, again)
+		if err != nil || len(r.Stages) < 3 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if r.Privacy.Simulation || strings.Contains(r.Privacy.Statement, "seed 1") {
+			t.Errorf("said to be a simulation: %s", r.Privacy.Statement)
+		}
+		models = append(models, r.Stages[1].Params, r.Params)
+		if _, err := os.Stat(filepath.Join(dir, secretFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the secret of the last stage is still there (%v)", err)
+		}
+	}
+	if models[0] != models[2] || models[1] == models[3] {
+		t.Errorf("models %v: the stage that was under way must be the same, what came after it must not", models)
+	}
+}
+
+// A stage whose secret is lost, damaged or another's is not trained: other noise would be a
+// second release.
+func TestLostSecretIsRefused(t *testing.T) {
+	task, _, o := secretTask(t)
+	left := 1
+	open := o.Open
+	o.Open = func(ctx context.Context) (Trainer, error) {
+		trainer, err := open(ctx)
+		return stopped{trainer, &left, func(Stage) {}}, err
+	}
+	if _, err := Run(t.Context(), task, o); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	o.Open = open
+	path := filepath.Join(o.Dir, secretFile)
+	for _, c := range []struct{ text, want string }{
+		{"", "stage.secret is damaged"},
+		{"zz", "stage.secret is damaged"},
+		{strings.Repeat("ab", rng.MinSecret), "the stage under way is charged with noise of secret:"},
+		{strings.Repeat("ab", 1000), bounded.ErrTooLarge.Error()},
+		{"gone", "stage.secret is missing"},
+	} {
+		err := os.WriteFile(path, []byte(c.text), 0o600)
+		if c.text == "gone" {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), task, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, must say %q", c.text, err, c.want)
+		}
+	}
+	j, err := readJournal(o.Dir)
+	if err != nil || len(j.Stages) != 1 {
+		t.Errorf("%+v: the stage must be charged once (%v)", j, err)
+	}
+}
+
+// A task of a seed and one of the operating system's randomness draw on one ledger, and
+// the statement says that some of what was released is a simulation.
+func TestSecretAndSeedShareALedger(t *testing.T) {
+	dir := t.TempDir()
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})
+	f := &fake{clients: 1, judge: func(int) float64 { return 0.9 }}
+	for i, fromOS := range []bool{false, true} {
+		task.Spec.SeedFromOS = fromOS
+		r, err := Run(t.Context(), task, optionsOf(dir, task, 3000, f))
+		if err != nil || len(r.Privacy.Accounts[0].Releases) != i+1 || !r.Privacy.Simulation {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+}
