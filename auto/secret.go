@@ -61,8 +61,8 @@ func readSecret(dir, name string) (*rng.Root, error) {
 	path := filepath.Join(dir, secretFile)
 	text, err := bounded.File(path, maxSecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("auto: %s is missing: the stage under way is charged with noise from it, and no other noise "+
-			"may take its place; bring it back", path)
+		return nil, fmt.Errorf("auto: %s is missing: the stage under way is charged with noise from it, and no other "+
+			"noise may take its place; bring it back", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auto: secret of a stage: %w", err)
@@ -76,8 +76,8 @@ func readSecret(dir, name string) (*rng.Root, error) {
 		return nil, err
 	}
 	if got := root.Name().Root; got != name {
-		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s", path, got,
-			name)
+		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s", path,
+			got, name)
 	}
 	return root, nil
 }

@@ -98,7 +98,9 @@ func TestSecretOfAStage(t *testing.T) {
 		}
 		again := o
 		again.Dir = dir
-		again.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, dir, sim.Perf{}, nil), nil }
+		again.Open = func(context.Context) (Trainer, error) {
+			return NewTrainer(source, task, dir, sim.Perf{}, nil), nil
+		}
 		r, err := Run(t.Context(), task, again)
 		if err != nil || len(r.Stages) < 3 {
 			t.Fatalf("%+v, %v", r, err)

@@ -49,7 +49,8 @@ func (s *Stage) validate(t Task) error {
 		}
 	}
 	if t.Spec.SeedFromOS != (s.Root != "") {
-		fail("noise root = %q, must be that of a secret where randomness is the operating system's, and there alone", s.Root)
+		fail("noise root = %q, must be that of a secret where randomness is the operating system's, and there alone",
+			s.Root)
 	}
 	last := -1
 	for _, p := range s.Parts {

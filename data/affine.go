@@ -33,12 +33,12 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	var errs []error
 	for j := range m.Scale {
 		if m.Low != nil && m.Shift[j] == 0 && !(m.Low[j] <= 0 && m.High[j] >= 0) {
-			errs = append(errs, fmt.Errorf("data: column %d: bounds [%v, %v], must hold 0 where nothing is shifted", j+1,
-				m.Low[j], m.High[j]))
+			errs = append(errs, fmt.Errorf("data: column %d: bounds [%v, %v], must hold 0 where nothing is shifted",
+				j+1, m.Low[j], m.High[j]))
 		}
 		if !(math.Abs(m.Shift[j]) <= math.MaxFloat32) || !(m.Scale[j] != 0 && math.Abs(m.Scale[j]) <= math.MaxFloat32) {
-			errs = append(errs, fmt.Errorf("data: column %d: shift = %v, scale = %v, must be finite, the scale not 0", j+1,
-				m.Shift[j], m.Scale[j]))
+			errs = append(errs, fmt.Errorf("data: column %d: shift = %v, scale = %v, must be finite, the scale not 0",
+				j+1, m.Shift[j], m.Scale[j]))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

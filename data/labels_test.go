@@ -34,7 +34,8 @@ func TestParseLabels(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "a label is empty", "a": "1 classes, must be from 2", "a,a": "stands there twice", "1,1.0": "stands there twice",
+		"": "a label is empty", "a": "1 classes, must be from 2", "a,a": "stands there twice",
+		"1,1.0": "stands there twice",
 		"a=0,b": "must be one or the other", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
 		"a=0,b=-1": `class "-1"`, "3..1": "FIRST..LAST", "1..": "FIRST..LAST", "0..99999999999": "FIRST..LAST",
 	} {

@@ -17,6 +17,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/rng"
 	"proactivedp/train"
 )
 
@@ -54,6 +55,36 @@ func Checks() []Case {
 			0.1},
 		{"MNIST, LeNet", one(train.LeNet, "mnist"), []float64{0.1, 1}, []float64{1}, []float64{12, 48}, 500, 0.025},
 	}
+}
+
+// FreshChecks draws cases by a seed: settings that nothing here was chosen by, of other
+// seeds, numbers of clients, budgets, rounds, noise, walks and clipping norms than those of
+// [Checks]. What these are drawn from is fixed here, before any was trained.
+func FreshChecks(seed uint64) []Case {
+	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
+	between := func(low, high float64) float64 { return digits(low*math.Pow(high/low, draw.Float64()), 3) }
+	var all []Case
+	for _, of := range Checks() {
+		cases, settings, most, longest := 3, 2, 8, 3000.0
+		if train.IsNetwork(of.Base.Model) {
+			cases, settings, most, longest = 4, 1, 2, 700
+		}
+		for range cases {
+			c := of
+			c.Base.Seed, c.Base.Clients = 2+uint64(draw.IntN(1000)), 1+draw.IntN(most)
+			c.Epsilon = []float64{between(0.6*slices.Min(of.Epsilon), 1.5*slices.Max(of.Epsilon))}
+			c.Noise, c.Walks = nil, nil
+			for range settings {
+				c.Noise, c.Walks = append(c.Noise, between(0.8, 5)), append(c.Walks, between(2, 60))
+			}
+			c.Rounds = int(between(200, longest))
+			if !train.IsNetwork(of.Base.Model) {
+				c.Clip = between(0.07, 0.8)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // Checked is a setting with what was predicted and what came of it.
@@ -101,7 +132,7 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o expe
 				return nil, s.tooPrivate(ctx, epsilon)
 			}
 			for _, walk := range c.Walks {
-				all = append(all, s.candidate(l, stride{c.Clip, walk}))
+				all = append(all, s.candidate(l, stride{c.Clip, walk}, s.plain()))
 				out = append(out, Checked{Case: c.Name, Epsilon: epsilon})
 			}
 		}
@@ -252,14 +283,19 @@ func (r *CheckReport) rows() [][]string {
 
 // picture draws predicted against real accuracy, with the intervals.
 func (r *CheckReport) picture(seeds int) plots.Picture {
+	low, high := math.Inf(1), 0.0
+	for _, c := range r.Checked {
+		low, high = min(low, c.Epsilon), max(high, c.Epsilon)
+	}
 	p := plots.Picture{
 		Title:  "Predicted against real test accuracy, before and after training",
 		XLabel: "test accuracy of one training", YLabel: "predicted by proxies",
 		YMin: 0.2, YMax: 1, Rows: r.rows(),
-		Caption: fmt.Sprintf("Every setting is within its ε, from 0.05 to 3, certified. Proxies: %d matched seeds, "+
+		Caption: fmt.Sprintf("Every setting is within its ε, from %s to %s, certified. Proxies: %d matched seeds, "+
 			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
-			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors "+
-			"are medians of |predicted − real|, ranks Spearman's.", seeds, report.Share(coverage), shortPart),
+			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are "+
+			"medians of |predicted − real|, ranks Spearman's.", decimal.Exactly(low), decimal.Exactly(high),
+			seeds, report.Share(coverage), shortPart),
 	}
 	for _, s := range r.Scores[:len(r.Scores)-1] {
 		l := plots.Line{Name: s.Case, Scatter: true}
@@ -280,8 +316,8 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 // table is every setting, the header first.
 func (r *CheckReport) table() [][]string {
 	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy",
-		"predicted_accuracy", "predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph",
-		"short_run"}}
+		"predicted_accuracy",
+		"predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph", "short_run"}}
 	for _, c := range r.Checked {
 		size, _ := strconv.Atoi(c.Setting.SampleSize)
 		rows = append(rows, []string{c.Case, decimal.Exactly(c.Epsilon), c.Setting.SampleSize,

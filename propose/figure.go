@@ -81,11 +81,12 @@ func (r *Report) picture() plots.Picture {
 // table is the proposals and the frontier, the header first.
 func (r *Report) table() [][]string {
 	rows := [][]string{{"rank", "epsilon", "predicted_accuracy", "predicted_low", "predicted_high", "gradients",
-		"sample_size", "grad_computations", "sigma", "clip", "eta0"}}
+		"sample_size", "grad_computations", "sigma", "clip", "eta0", "schedule", "average", "features", "input_scale"}}
 	add := func(rank string, epsilon float64, p Prediction, gradients int, s train.Spec) {
 		rows = append(rows, []string{rank, decimal.Exactly(epsilon), report.Number(p.Accuracy), report.Number(p.Low),
 			report.Number(p.High), strconv.Itoa(gradients), s.SampleSize, strconv.Itoa(s.GradComps),
-			decimal.Exactly(s.NoiseMultiplier), report.Number(s.Clip), report.Number(s.Eta0)})
+			decimal.Exactly(s.NoiseMultiplier), report.Number(s.Clip), report.Number(s.Eta0),
+			s.Schedule, s.Average, s.FeatureMap, report.Number(max(s.InputScale, 0))})
 	}
 	for _, p := range r.Proposals {
 		add(strconv.Itoa(p.Rank), r.TargetEpsilon, p.Prediction, p.Gradients, p.Setting)

@@ -34,7 +34,7 @@ func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidat
 		if eps < MinEpsilon || eps > MaxEpsilon {
 			continue
 		}
-		there, err := s.like(ctx, eps, best)
+		there, err := s.at(ctx, eps, best)
 		if err != nil {
 			return nil, err
 		}
@@ -52,9 +52,9 @@ func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidat
 	return points, nil
 }
 
-// like returns settings like a candidate for another ε, the best stride for each noise
+// at returns settings like a candidate for another ε, the best stride for each noise
 // multiplier that is tried; none if the ε is too small for any.
-func (s *searcher) like(ctx context.Context, epsilon float64, c *candidate) ([]*candidate, error) {
+func (s *searcher) at(ctx context.Context, epsilon float64, c *candidate) ([]*candidate, error) {
 	var kinds []kind
 	for _, noise := range triedNoise {
 		kinds = append(kinds, kind{c.outlay.kind.rounds, noise})
@@ -70,9 +70,9 @@ func (s *searcher) like(ctx context.Context, epsilon float64, c *candidate) ([]*
 	for _, l := range laid {
 		var tried []*candidate
 		for _, st := range c.stride.near() {
-			tried = append(tried, s.candidate(l, st))
+			tried = append(tried, s.candidate(l, st, c.variant))
 		}
-		if tried, err = s.rung(ctx, tried, 1, coarseness, 1); err != nil {
+		if tried, err = s.rung(ctx, tried, s.few(), coarseness, 1); err != nil {
 			return nil, err
 		}
 		out = append(out, tried...)
@@ -108,7 +108,7 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 			return false
 		}
 		var there []*candidate
-		if there, err = s.like(ctx, at(leastStep+i), found[0]); err != nil || len(there) == 0 {
+		if there, err = s.at(ctx, at(leastStep+i), found[0]); err != nil || len(there) == 0 {
 			return false
 		}
 		accuracy := slices.MinFunc(there, byAccuracy).accuracy

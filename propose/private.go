@@ -63,7 +63,7 @@ func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.candidate(outlay{l.size, l.rounds, sigma, l.kind}, best)
+	c := s.candidate(outlay{l.size, l.rounds, sigma, l.kind}, best, s.plain())
 	c.fraction, c.accuracy, c.each = 1, accuracy, []float64{accuracy}
 	r, err := s.report(ctx, s.Epsilon, []*candidate{c}, nil)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *searcher) selectPrivately(ctx context.Context, l outlay) (stride, float
 	best, found := math.Inf(-1), stride{}
 	for number := range selection.Draw(stream) {
 		st := strides[stream.IntN(len(strides))]
-		accuracy, err := s.trial(ctx, s.candidate(l, st).spec, uint64(number))
+		accuracy, err := s.trial(ctx, s.candidate(l, st, s.plain()).spec, uint64(number))
 		if err != nil {
 			return stride{}, 0, err
 		}

@@ -31,7 +31,8 @@ import (
 type Request struct {
 	// Base is what every setting takes as given: model, data, clients, partition,
 	// permissible delay, δ, seed. Sample size, gradient computations, noise multiplier
-	// and steps are decided here, and so is the clipping norm.
+	// and steps are decided here, and so is the clipping norm; the average, a network's
+	// input scale and features of images are, where it has none.
 	Base train.Spec `json:"base"`
 	// Epsilon is the target epsilon of a record over all clients that hold it, in
 	// [MinEpsilon, MaxEpsilon]; 0: the least that TargetAccuracy needs.
@@ -55,7 +56,11 @@ const (
 
 // DefaultRequest asks for what the base can be at ε.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
-	return Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000}, Seeds: 5, Count: 5}
+	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
+	if train.IsNetwork(base.Model) {
+		r.Seeds = 5
+	}
+	return r
 }
 
 // Validate reports every field of r outside its range.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,6 +13,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -139,18 +141,19 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
 		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tgradients\tmessages\ttime\t\n")
+	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\t"+
+		"time\t\n")
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy, p.Low,
-			p.High, upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
+		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
+			p.Low, p.High, upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
-			p.Gradients, p.Updates, report.Duration(p.Seconds))
+			beside(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\nstep size %s: %s; accuracies within %s of each other are ranked by gradients\n", "η₀(1−t/K)",
-		"schedule "+best.Setting.Schedule, report.Number(rankStep))
+	fmt.Fprintf(&text, "\nsteps: %s; accuracies within %s of each other are ranked by gradients\n",
+		r.stepsText(), report.Number(rankStep))
 	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ "+
 		"by %.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
 	if p := r.Probe.Private; p != nil {
@@ -185,6 +188,41 @@ func (r *Report) WriteText(w io.Writer) error {
 	_, err := io.WriteString(w, text.String())
 	return err
 }
+
+// beside says of a setting how its steps fall, and what else costs neither privacy nor
+// gradients: averages, features, scaled inputs.
+func beside(s train.Spec) string {
+	what := s.Schedule
+	for _, part := range []string{s.Average, s.FeatureMap} {
+		if part != "" {
+			what += " " + part
+		}
+	}
+	if s.InputScale != 0 {
+		what += " ×" + report.Number(s.InputScale)
+	}
+	return what
+}
+
+// stepsText explains the schedules of the proposals.
+func (r *Report) stepsText() string {
+	explained := map[sim.Decay]string{
+		sim.ZeroDecay: "zero η₀(1−t/K)", sim.CosineDecay: "cosine η₀(1+cos(πt/K))/2", sim.NoDecay: "constant η₀",
+	}
+	var texts []string
+	for _, p := range r.Proposals {
+		if text := explained[sim.Decay(p.Setting.Schedule)]; !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+		if p.Setting.Average != "" && !slices.Contains(texts, tailText) {
+			texts = append(texts, tailText)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// tailText explains an average.
+const tailText = "tail:F: the mean of the broadcasts of the last part F of the rounds is the model"
 
 func upper(c claim.Claim) string {
 	if c.EpsilonUpper == nil {

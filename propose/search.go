@@ -1,13 +1,16 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/experiments"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -22,19 +25,21 @@ type searcher struct {
 	Request
 	Options
 	base    train.Spec
-	records int     // of a client
-	copies  int     // how many clients hold a record
-	params  int     // of the model, on the probed data
-	delta   float64 // δ of a record
-	tested  int     // rows of the test set of the data
-	holdout int     // rows of the probed data that a proxy is judged by
+	records int            // of a client
+	copies  int            // how many clients hold a record
+	params  map[string]int // of the model, on the probed data, by the features that it is shown
+	delta   float64        // δ of a record
+	tested  int            // rows of the test set of the data
+	holdout int            // rows of the probed data that a proxy is judged by
 
 	trials   map[train.Spec]experiments.Trial // what was found, by the proxy's spec
 	computed int                              // of these, those that had to be run
+	work     float64                          // of all of these, as train.Prepared.Work counts it
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
-	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]experiments.Trial{}}
+	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]experiments.Trial{},
+		params: map[string]int{}}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
 	p, err := o.Data.Prepare(s.base)
@@ -50,16 +55,29 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := max(heldOut, r.Seeds+1)
+	parts := s.folds()
 	if s.holdout = rows.Len() / parts; s.holdout < 1 {
 		return nil, fmt.Errorf("propose: %s has %d training rows, must be at least %d", o.Probe.Data().Name, rows.Len(),
 			parts)
 	}
-	if p, err = o.Probe.Prepare(s.probeOf(s.base, 0)); err != nil {
-		return nil, err
+	for _, v := range s.views() {
+		shown := s.base
+		shown.FeatureMap = v.features
+		if p, err = o.Probe.Prepare(s.probeOf(shown, 0)); err != nil {
+			return nil, err
+		}
+		s.params[v.features] = p.Config.Model.NumParams()
 	}
-	s.params = p.Config.Model.NumParams()
 	return s, nil
+}
+
+// folds returns how many parts of the training rows there are, each of which a proxy can
+// hold out.
+func (s *searcher) folds() int {
+	if s.Probing == Private {
+		return heldOut // the trials of a selection share the rows that judge
+	}
+	return max(heldOut, s.Seeds+1)
 }
 
 // checkBase reports what a proposal cannot take as given.
@@ -81,13 +99,20 @@ func checkBase(b train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// leastFinalists is how many settings have all their proxies, however few are shown.
-const leastFinalists = 8
+// leastFinalists is how many settings have all their proxies, however few are shown,
+// scouted is how many strides are tried on all outlays, and refined of how many good
+// settings others like them are tried.
+const (
+	leastFinalists = 8
+	scouted        = 6
+	refined        = 3
+)
 
 // search returns the best settings at ε in the order in which they are proposed, by
 // successive halving. Strides are scouted on one outlay, as what is good for one is good
-// for the others; then the good ones are tried on all. Those that are known to be good
-// join them where all have all seeds.
+// for the others; then the good ones are tried on all; then variants of the best, and
+// strides between those tried. Those that are known to be good join them where all have
+// all seeds.
 func (s *searcher) search(ctx context.Context, epsilon float64, known []*candidate) ([]*candidate, error) {
 	laid, err := s.outlays(ctx, epsilon, s.kinds())
 	if err != nil {
@@ -95,34 +120,70 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 	}
 	scout := laid[len(laid)/2]
 	var all []*candidate
-	for _, st := range s.strides() {
-		all = append(all, s.candidate(scout, st))
+	for _, v := range s.views() {
+		for _, st := range s.strides() {
+			all = append(all, s.candidate(scout, st, v))
+		}
 	}
 	finalists := max(s.Count, leastFinalists)
-	if all, err = s.rung(ctx, all, 1, coarseness, len(all)/4); err != nil {
+	if all, err = s.rung(ctx, all, s.few(), coarseness, scouted); err != nil {
 		return nil, err
 	}
 	var crossed []*candidate
 	for _, c := range all {
 		for _, l := range laid {
-			crossed = append(crossed, s.candidate(l, c.stride))
+			crossed = append(crossed, s.candidate(l, c.stride, c.variant))
 		}
 	}
-	if crossed, err = s.rung(ctx, crossed, 1, coarseness, 2*finalists); err != nil {
+	if crossed, err = s.rung(ctx, crossed, s.few(), coarseness, 2*finalists); err != nil {
 		return nil, err
 	}
-	for _, c := range known {
-		if !slices.ContainsFunc(crossed, func(o *candidate) bool { return o.spec == c.spec }) {
-			crossed = append(crossed, c)
-		}
+	crossed = merged(crossed, s.like(crossed[:min(refined, len(crossed))]))
+	if crossed, err = s.rung(ctx, crossed, s.few(), coarseness, 2*finalists); err != nil {
+		return nil, err
 	}
+	crossed = merged(crossed, known)
 	for _, coarse := range []float64{coarseness, 1} {
 		if crossed, err = s.rung(ctx, crossed, s.Seeds, coarse, finalists); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(crossed, byRank)
-	return crossed, nil
+	return ranked(crossed), nil
+}
+
+// few is with how many seeds the first rungs try.
+func (s *searcher) few() int {
+	if train.IsNetwork(s.base.Model) {
+		return 1
+	}
+	return 2
+}
+
+// like returns other variants of the candidates, with their stride and a longer one, and
+// strides a little shorter and longer.
+func (s *searcher) like(all []*candidate) []*candidate {
+	var out []*candidate
+	for _, c := range all {
+		for _, st := range []stride{c.stride.times(math.Sqrt2 / 2), c.stride.times(math.Sqrt2)} {
+			out = append(out, s.candidate(c.outlay, st, c.variant))
+		}
+		for _, v := range c.variant.others(s.base) {
+			for _, st := range []stride{c.stride, c.stride.times(math.Sqrt2)} {
+				out = append(out, s.candidate(c.outlay, st, v))
+			}
+		}
+	}
+	return out
+}
+
+// merged returns the candidates of both lists, each setting once.
+func merged(all, more []*candidate) []*candidate {
+	for _, c := range more {
+		if !slices.ContainsFunc(all, func(o *candidate) bool { return o.spec == c.spec }) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // rung tries the candidates with so many seeds and keeps the best.
@@ -133,7 +194,29 @@ func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse
 		return nil, err
 	}
 	slices.SortStableFunc(all, byAccuracy)
-	return all[:min(max(keep, 1), len(all))], nil
+	keep = min(max(keep, 1), len(all))
+	return append(slices.Clip(all[:keep]), frugal(all[:keep], all[keep:])...), nil
+}
+
+// Of candidates that are not among the best those stay, too, that are less than worthwhile
+// below and take fewer gradients than all that are better, and of these at most mostFrugal:
+// what seems a little less accurate with few seeds may be as accurate with all.
+const (
+	worthwhile = 3 * rankStep
+	mostFrugal = 4
+)
+
+// frugal returns those of the rest; both lists have the most accurate first.
+func frugal(best, rest []*candidate) []*candidate {
+	byGradients := func(a, b *candidate) int { return cmp.Compare(a.gradients(), b.gradients()) }
+	least := slices.MinFunc(best, byGradients).gradients()
+	var out []*candidate
+	for _, c := range rest {
+		if c.accuracy > best[0].accuracy-worthwhile && len(out) < mostFrugal && c.gradients() < least {
+			out, least = append(out, c), c.gradients()
+		}
+	}
+	return out
 }
 
 // try runs the proxies of the candidates with so many seeds.
@@ -160,22 +243,24 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		return err
 	}
 	for i, c := range all {
-		c.each = make([]float64, seeds)
-		for j, t := range trials[i*seeds : (i+1)*seeds] {
-			c.each[j] = t.Accuracy
-		}
-		c.accuracy = mean(c.each)
+		c.enter(trials[i*seeds : (i+1)*seeds])
 	}
 	return nil
 }
 
-// longWork is the work, of some ten seconds, from which trainings show their progress.
-const longWork = 1e12
+// enter sets what the proxies found.
+func (c *candidate) enter(trials []experiments.Trial) {
+	c.each = make([]float64, len(trials))
+	for i, t := range trials {
+		c.each[i] = t.Accuracy
+	}
+	c.accuracy = mean(c.each)
+}
 
 // run returns the trials of the specs, each run once, of so much work at the most.
 func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]experiments.Trial, error) {
 	o := s.Options.Trials
-	if work < longWork {
+	if work < report.LongRun {
 		o.Progress = nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(specs), func(spec train.Spec) bool {
@@ -188,6 +273,13 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 	}
 	s.computed += computed
 	for i, t := range found {
+		if _, known := s.trials[missing[i]]; !known {
+			p, err := s.Probe.Prepare(missing[i])
+			if err != nil {
+				return nil, err
+			}
+			s.work += p.Work()
+		}
 		s.trials[missing[i]] = t
 	}
 	out := make([]experiments.Trial, len(specs))
@@ -214,7 +306,7 @@ func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	if s.published() {
 		spec.Seed += uint64(number)
 	} else {
-		spec.Fold = number + 1
+		spec.Fold = number%s.folds() + 1
 	}
 	return spec
 }

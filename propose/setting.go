@@ -3,8 +3,10 @@ package propose
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
+	"proactivedp/sim"
 	"proactivedp/train"
 )
 
@@ -38,7 +40,70 @@ func (s *searcher) strides() []stride {
 
 // near returns the strides like this one, to be tried for another budget.
 func (s stride) near() []stride {
-	return []stride{s, {s.clip, s.walk / 2}, {s.clip, 2 * s.walk}}
+	return []stride{s, s.times(0.5), s.times(2)}
+}
+
+// times returns the stride with so many times the walk.
+func (s stride) times(factor float64) stride { return stride{s.clip, factor * s.walk} }
+
+// variant is what a setting has that costs neither privacy nor gradients.
+type variant struct {
+	features string // see train.Spec.FeatureMap
+	scale    float64
+	schedule sim.Decay
+	average  string
+}
+
+// plain returns the variant that all search begins with.
+func (s *searcher) plain() variant {
+	return variant{s.base.FeatureMap, s.base.InputScale, sim.ZeroDecay, s.base.Average}
+}
+
+// triedFeatures take the place of pixels in softmax regression, where none are given.
+var triedFeatures = []string{"hog:4:8", "hog:4:9"}
+
+// triedScales are those of a network's inputs, where none is given: its activations
+// saturate, and it learns from smaller ones with less noise.
+var triedScales = []float64{0.5, 0.35}
+
+// triedAverages are tried where none is given. With a step size that falls to 0 they are
+// insurance against one that is too large, with a constant one they take its place.
+var triedAverages = []string{"tail:0.5", "tail:0.25"}
+
+// views returns what may be shown to the model, each of which has its own steps.
+func (s *searcher) views() []variant {
+	all := []variant{s.plain()}
+	if s.base.Model == train.Softmax && s.base.FeatureMap == "" && s.Probe.Data().Images != nil {
+		for _, features := range triedFeatures {
+			v := s.plain()
+			v.features = features
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// others returns the variants that are tried of a good setting, for the same view.
+func (v variant) others(base train.Spec) []variant {
+	var all []variant
+	add := func(change func(*variant)) {
+		other := v
+		change(&other)
+		all = append(all, other)
+	}
+	add(func(o *variant) { o.schedule = sim.CosineDecay })
+	if base.Average == "" {
+		for _, average := range triedAverages {
+			add(func(o *variant) { o.average = average })
+		}
+		add(func(o *variant) { o.schedule, o.average = sim.NoDecay, triedAverages[0] })
+	}
+	if train.IsNetwork(base.Model) && base.InputScale == 0 {
+		for _, scale := range triedScales {
+			add(func(o *variant) { o.scale = scale })
+		}
+	}
+	return all
 }
 
 // candidate is a setting with what its proxies found.
@@ -46,19 +111,21 @@ type candidate struct {
 	spec     train.Spec // the setting at full size, on the data
 	outlay   outlay
 	stride   stride
+	variant  variant
 	fraction float64   // f of the last proxies
 	each     []float64 // accuracies of the last proxies, one a seed
 	accuracy float64   // their mean
 }
 
-// candidate returns the setting of an outlay and a stride. Its step size has three
-// digits.
-func (s *searcher) candidate(l outlay, st stride) *candidate {
+// candidate returns the setting of an outlay, a stride and a variant. Its step size has
+// three digits.
+func (s *searcher) candidate(l outlay, st stride, v variant) *candidate {
 	spec := l.of(s.base)
-	spec.Clip = st.clip
+	spec.Clip, spec.FeatureMap, spec.InputScale = st.clip, v.features, v.scale
+	spec.Schedule, spec.Average = string(v.schedule), v.average
 	rounds := float64(l.rounds * s.base.Clients)
-	spec.Eta0 = digits(st.walk/(st.clip*l.sigma*math.Sqrt(rounds*float64(s.params)/3)), 3)
-	return &candidate{spec: spec, outlay: l, stride: st}
+	spec.Eta0 = digits(st.walk/(st.clip*l.sigma*math.Sqrt(rounds*float64(s.params[v.features])/3)), 3)
+	return &candidate{spec: spec, outlay: l, stride: st, variant: v}
 }
 
 // gradients returns how many gradients all clients compute.
@@ -77,14 +144,21 @@ func digits(v float64, n int) float64 {
 func byAccuracy(a, b *candidate) int { return cmp.Compare(b.accuracy, a.accuracy) }
 
 // rankStep is the difference in accuracy that is not worth more gradients.
-const rankStep = 0.001
+const rankStep = 0.002
 
-// byRank orders candidates as they are proposed: by accuracy in steps of rankStep, of
-// equal ones the fewest gradients first.
-func byRank(a, b *candidate) int {
-	return cmp.Or(
-		cmp.Compare(math.Round(b.accuracy/rankStep), math.Round(a.accuracy/rankStep)),
-		cmp.Compare(a.gradients(), b.gradients()),
-		byAccuracy(a, b),
-	)
+// ranked returns the candidates as they are proposed: of those within rankStep of the most
+// accurate the fewest gradients first, and then what is left in the same way.
+func ranked(all []*candidate) []*candidate {
+	left := slices.SortedStableFunc(slices.Values(all), byAccuracy)
+	for from := 0; from < len(left); {
+		n := slices.IndexFunc(left[from:], func(c *candidate) bool { return c.accuracy < left[from].accuracy-rankStep })
+		if n < 0 {
+			n = len(left) - from
+		}
+		slices.SortStableFunc(left[from:from+n], func(a, b *candidate) int {
+			return cmp.Compare(a.gradients(), b.gradients())
+		})
+		from += n
+	}
+	return left
 }

@@ -49,13 +49,13 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	given := outlay{size: run.Max, rounds: run.Rounds, sigma: c.Sigma}
 	var all []*candidate
 	for _, st := range s.strides() {
-		all = append(all, s.candidate(given, st))
+		all = append(all, s.candidate(given, st, s.plain()))
 	}
 	for _, rung := range []struct {
 		seeds  int
 		coarse float64
 		keep   int
-	}{{1, coarseness, len(all) / 3}, {r.Seeds, coarseness, 3}, {r.Seeds, 1, 1}} {
+	}{{s.few(), coarseness, len(all) / 3}, {r.Seeds, coarseness, 3}, {r.Seeds, 1, 1}} {
 		if all, err = s.rung(ctx, all, rung.seeds, rung.coarse, rung.keep); err != nil {
 			return none, err
 		}

@@ -141,12 +141,12 @@ is satisfied.`,
 	}
 	where.add(cmd)
 	where.own.add(cmd)
-	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split", "momentum",
-		"average", "holdout", "seed", "seed-from-os")
-	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os " +
-		"of all randomness; a whole number of at least 0"
-	cmd.Flags().Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
-		"release, not a simulation; a stage under way keeps its secret in --dir"
+	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
+		"momentum", "average", "holdout", "seed", "seed-from-os")
+	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
+		"--seed-from-os of all randomness; a whole number of at least 0"
+	cmd.Flags().Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for " +
+		"a release, not a simulation; a stage under way keeps its secret in --dir"
 	cmd.Flags().Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
 		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
 	clients := cmd.Flags().Lookup("clients")

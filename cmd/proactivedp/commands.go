@@ -64,7 +64,7 @@ func trainCommand(s train.Spec) string {
 }
 
 // proposeCommand makes proposals again.
-func proposeCommand(r propose.Request, probe string) string {
+func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(experiments.PaperTrainSpec(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", r.Base.Data, r.Base.Model)
 	if r.Epsilon != 0 {
@@ -79,6 +79,9 @@ func proposeCommand(r propose.Request, probe string) string {
 	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
 	if probe != "" {
 		text += " --probe " + probe
+	}
+	if against != 0 {
+		text += fmt.Sprintf(" --against-grid %v", against)
 	}
 	return text + flagsText(r.Base, usual.Base, "model", "data")
 }

@@ -32,12 +32,12 @@ var ownFlagNames = []string{"label-column", "label-map", "normalise", "test"}
 func (o *ownFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
-	f.StringVar(&o.labelMap, "label-map", "", "which labels a file of yours has, and of which class: LABEL=CLASS,… with "+
-		"classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them (default for a LIBSVM file: "+
-		"-1 and 1, 0 and 1, or 1 and 2)")
-	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are public, "+
-		"and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with the header "+
-		"column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
+	f.StringVar(&o.labelMap, "label-map", "", "which labels a file of yours has, and of which class: LABEL=CLASS,… "+
+		"with classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them (default for a "+
+		"LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
+	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
+		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
+		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
 	f.StringVar(&o.test, "test", "", "a second `file`, whose rows are the test set; all of --data is trained on then")
 }
 
@@ -63,8 +63,8 @@ func (o *ownFlags) check(cmd *cobra.Command, name string) error {
 			o.labelColumn, name))
 	}
 	if isTable && o.labelMap == "" {
-		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has: that is public, and "+
-			"not found in the data"))
+		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has: that is public, "+
+			"and not found in the data"))
 	}
 	if o.test != "" && table.Is(o.test) != isTable {
 		errs = append(errs, fmt.Errorf("--test = %s, must be of the kind of %s", o.test, name))
@@ -116,7 +116,8 @@ func (o *ownFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Features: features,
 			Test: o.test, Memory: limit})
 	} else {
-		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test, Memory: limit})
+		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
+			Memory: limit})
 	}
 	if err != nil || o.normalise == "" {
 		return d, err
@@ -241,9 +242,9 @@ func readConstants(text string, d *data.Dataset) (data.Affine, error) {
 			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d", line, row[0], d.Features))
 		case m.known[j]:
 			errs = append(errs, fmt.Errorf("line %d: column %q stands there twice", line, row[0]))
-		case errA != nil || errB != nil || math.IsInf(a-b, 0) || a-b != a-b || bounds && !(b > a) || !bounds && !(b > 0):
-			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation above 0", line,
-				row[1], row[2]))
+		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
+			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation above "+
+				"0", line, row[1], row[2]))
 		case bounds:
 			m.bound(j, a, b)
 		default:

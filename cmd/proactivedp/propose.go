@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -33,6 +34,8 @@ func newPropose() *cobra.Command {
 	r := propose.DefaultRequest(flags.spec, 0)
 	var probe, out string
 	var asJSON, check bool
+	var fresh uint64
+	var against float64
 	workers := runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "propose",
@@ -57,7 +60,9 @@ half of the target epsilon; one setting is proposed.
 manifest, and keeps finished proxies, from which an interrupted command goes on. The exit
 status is 1 if no setting is predicted to do what is asked.
 
---check makes the figure of how well predictions did: every setting is trained.`,
+--check makes the figure of how well predictions did: every setting is trained.
+--against-grid makes that of how good the first proposal is: it is held against the best
+of a grid of whole trainings that takes so many times the arithmetic.`,
 		Example: `  proactivedp propose --data phishing --epsilon 0.15
   proactivedp propose --data mnist --clients 1 --epsilon 0.105 --out out/propose-mnist
   proactivedp propose --data mushrooms --target-accuracy 0.98
@@ -66,18 +71,32 @@ status is 1 if no setting is predicted to do what is asked.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
 				o := experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
-				return checkPredictions(cmd, &where, out, r.Seeds, o, asJSON)
+				cases := checked{cases: propose.Checks(), seeds: checkSeeds}
+				if cmd.Flags().Changed("seeds") {
+					cases.seeds = r.Seeds
+				}
+				if cmd.Flags().Changed("fresh") {
+					cases.cases, cases.flag = propose.FreshChecks(fresh), fmt.Sprintf(" --fresh %d", fresh)
+				}
+				return checkPredictions(cmd, &where, out, cases, o, asJSON)
+			}
+			if cmd.Flags().Changed("fresh") {
+				return usage(errors.New("--fresh is for --check, which is not given"))
 			}
 			if err := flags.fill(cmd, experiments.PaperTrainSpec); err != nil {
 				return err
 			}
 			r.Base = flags.spec
+			if !cmd.Flags().Changed("seeds") {
+				r.Seeds = propose.DefaultRequest(r.Base, 0).Seeds
+			}
 			o := propose.Options{Perf: sim.Perf{Workers: workers}}
 			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			if out != "" {
 				o.Trials.Folder = filepath.Join(out, ".cells")
 			}
-			zeros := refuseZeros(cmd, allowed{"epsilon", epsilonRange()}, allowed{"target-accuracy", "in (0, 1)"})
+			zeros := refuseZeros(cmd, allowed{"epsilon", epsilonRange()}, allowed{"target-accuracy", "in (0, 1)"},
+				allowed{"against-grid", "in [1, 1000]"})
 			probed, probing, err := probeFor(r.Base.Data, probe)
 			o.Probing = probing
 			wrong := distinct([]error{zeros, r.Validate(), o.Validate(r), err})
@@ -101,9 +120,14 @@ status is 1 if no setting is predicted to do what is asked.
 				}
 				o.Probe = train.NewSource(p)
 			}
-			var answer *propose.Report
+			var answer answered
 			search := func() (err error) {
-				answer, err = propose.Propose(cmd.Context(), r, o)
+				if cmd.Flags().Changed("against-grid") {
+					answer, err = propose.AgainstGrid(cmd.Context(), r, o, propose.DefaultGrid(r), against,
+						gridTestSeeds)
+				} else {
+					answer, err = propose.Propose(cmd.Context(), r, o)
+				}
 				return err
 			}
 			if out == "" {
@@ -119,7 +143,7 @@ status is 1 if no setting is predicted to do what is asked.
 				if o.Probe != o.Data {
 					sources = append(sources, o.Probe)
 				}
-				if err := answer.Write(out, proposeCommand(r, probe), sources, time.Since(start)); err != nil {
+				if err := answer.Write(out, proposeCommand(r, probe, against), sources, time.Since(start)); err != nil {
 					return err
 				}
 			}
@@ -130,6 +154,7 @@ status is 1 if no setting is predicted to do what is asked.
 		},
 	}
 	where.add(cmd)
+	where.own.add(cmd)
 	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
 		"delta", "seed")
 	most.add(cmd)
@@ -141,22 +166,47 @@ status is 1 if no setting is predicted to do what is asked.
 		"(default: own for named sets, synthetic for a file)")
 	f.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
 		"the number of clients")
-	countVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100]")
+	countVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks and of "+
+		"--check: 5)")
 	countVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100]")
 	f.StringVar(&out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	countVar(f, &workers, "workers", workers, "proxies at the same time, at least 1; never changes the result")
 	f.BoolVar(&check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
 		"data sets against trainings of them")
+	f.Uint64Var(&fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
+		"interval was chosen by")
+	f.Float64Var(&against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so many "+
+		"`times` the arithmetic, in [1, 1000]")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
+// answered is what a search for settings comes to.
+type answered interface {
+	Write(dir, command string, sources []*train.Source, took time.Duration) error
+	WriteText(w io.Writer) error
+}
+
+// gridTestSeeds is how often a proposal and the best of a grid are trained on the test set.
+const gridTestSeeds = 20
+
+// checkSeeds is how many matched seeds predictions are checked with.
+const checkSeeds = 5
+
+// checked says which predictions are held against trainings.
+type checked struct {
+	cases []propose.Case
+	seeds int
+	flag  string // that asks for the cases, after a blank; "" for the usual ones
+}
+
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
-func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, seeds int, o experiments.TrialOptions,
+func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, asked checked, o experiments.TrialOptions,
 	asJSON bool) error {
 	if err := refuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
-		"split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count"); err != nil {
+		"split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
+		"against-grid"); err != nil {
 		return usage(err)
 	}
 	start := time.Now()
@@ -164,7 +214,7 @@ func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, seeds in
 	var sources []*train.Source
 	work := func() error {
 		known := map[string]*train.Source{}
-		for _, c := range propose.Checks() {
+		for _, c := range asked.cases {
 			source := known[c.Base.Data]
 			if source == nil {
 				d, err := where.load(cmd, c.Base.Data)
@@ -175,7 +225,7 @@ func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, seeds in
 				known[c.Base.Data] = source
 				sources = append(sources, source)
 			}
-			checked, err := c.Check(cmd.Context(), source, seeds, o)
+			checked, err := c.Check(cmd.Context(), source, asked.seeds, o)
 			if err != nil {
 				return err
 			}
@@ -195,8 +245,8 @@ func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, seeds in
 	}
 	r := propose.NewCheckReport(all)
 	if out != "" {
-		command := "proactivedp propose --check --seeds " + strconv.Itoa(seeds)
-		if err := r.Write(out, command, propose.Checks(), sources, seeds, time.Since(start)); err != nil {
+		command := "proactivedp propose --check" + asked.flag + " --seeds " + strconv.Itoa(asked.seeds)
+		if err := r.Write(out, command, asked.cases, sources, asked.seeds, time.Since(start)); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,8 @@ var specFlags = []specFlag{
 	{"model", pointFlags, func(s *train.Spec) any { return &s.Model },
 		strings.Join(train.ModelNames(), ", ")},
 	{"data", settingFlags, func(s *train.Spec) any { return &s.Data },
-		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, or .csv with --label-column " +
-			"and --label-map"},
+		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, or .csv with " +
+			"--label-column and --label-map"},
 	{"clients", settingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
 	{"grad-computations", settingFlags, func(s *train.Spec) any { return &s.GradComps },

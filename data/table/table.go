@@ -73,8 +73,8 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	p.left = p.limit.Left()
 	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
 	if o.Labels == nil {
-		return nil, errors.New("table: labels are missing, must be given: which there are is public, and not found in the " +
-			"data")
+		return nil, errors.New("table: labels are missing, must be given: which there are is public, and not found " +
+			"in the data")
 	}
 	p.set.Classes = len(o.Labels.Names())
 	for _, file := range []string{path, o.Test} {
@@ -260,7 +260,8 @@ func (p *parser) row() error {
 		}
 		v, err := strconv.ParseFloat(field, 32)
 		if err != nil || v-v != 0 || math.Abs(v) > math.MaxFloat32 || strings.ContainsAny(field, "xX_") {
-			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32", p.header[i], field)
+			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32", p.header[i],
+				field)
 		}
 		p.value = append(p.value, float32(v))
 	}

@@ -1,0 +1,79 @@
+package propose
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// A grid is of all combinations, takes the times of the arithmetic that were asked for, and
+// its best is the most accurate of them; both winners are judged by seeds of their own.
+func TestAgainstGrid(t *testing.T) {
+	r, o := request(), options(2)
+	r.Rounds = []int{60}
+	g := DefaultGrid(r)
+	g.Walks = []float64{6, 24}
+	report, err := AgainstGrid(t.Context(), r, o, g, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := len(g.Rounds) * len(g.Noise) * len(g.Clips) * len(g.Walks) * len(g.Schedules) * len(g.Averages)
+	if report.Settings != want {
+		t.Errorf("%d settings, must be %d", report.Settings, want)
+	}
+	if report.Times < 2 {
+		t.Errorf("%v times the arithmetic, must be at least 2", report.Times)
+	}
+	mean := 0.0
+	for i, c := range report.all {
+		if c.accuracy > report.Best.HeldOut || len(c.each) != report.Seeds {
+			t.Errorf("setting %d has %v on held-out rows with %d seeds, the best %v with %d", i, c.accuracy,
+				len(c.each), report.Best.HeldOut, report.Seeds)
+		}
+	}
+	for i := range report.Best.Test {
+		mean += (report.Best.Test[i] - report.Proposed.Test[i]) / 3
+	}
+	if math.Abs(mean-report.Regret) > 1e-12 || !(report.RegretSE >= 0) || len(report.Proposed.Test) != 3 {
+		t.Errorf("regret %v ± %v, must be %v", report.Regret, report.RegretSE, mean)
+	}
+	if rows := report.table(); len(rows) != 1+report.Settings+6 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// What a grid cannot be is said at once.
+func TestAgainstGridSaysAll(t *testing.T) {
+	r, o := request(), options(1)
+	r.Epsilon, r.TargetAccuracy, o.Probing, r.Seeds = 0, 0.9, Other, 1
+	_, err := AgainstGrid(t.Context(), r, o, DefaultGrid(r), 0.5, 1)
+	for _, want := range []string{"grid of 0.5 times", "1 test seeds", "may be looked at itself", "seeds = 1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// A fresh check has settings of its own, drawn by its seed alone, all of which are within
+// their ranges, and at least forty.
+func TestFreshChecks(t *testing.T) {
+	settings := 0
+	for seed := range uint64(20) {
+		cases := FreshChecks(seed)
+		settings = 0
+		for i, c := range cases {
+			if again := FreshChecks(seed)[i]; again.Base != c.Base || again.Epsilon[0] != c.Epsilon[0] {
+				t.Fatalf("seed %d draws another case", seed)
+			}
+			settings += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
+			r := DefaultRequest(c.Base, c.Epsilon[0])
+			r.Rounds = []int{c.Rounds}
+			if err := r.Validate(); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if settings < 40 {
+		t.Errorf("%d settings, must be at least 40", settings)
+	}
+}
