@@ -21,7 +21,7 @@ func request() Request {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "drawn", 2
 	r := DefaultRequest(base, 0.5)
-	r.Rounds, r.Seeds, r.Count = []int{60, 200}, 3, 2
+	r.Rounds, r.Seeds, r.Count = []int{60}, 3, 2
 	return r
 }
 
@@ -85,7 +85,7 @@ func TestSettingsAreWithinTheBudget(t *testing.T) {
 	for i, p := range report.Proposals {
 		within(p.Setting, r.Epsilon)
 		if p.Rank != i+1 || p.Updates != p.Rounds*r.Base.Clients || p.Gradients != p.Setting.GradComps*r.Base.Clients ||
-			p.GradComps != p.Setting.GradComps || p.Seconds <= 0 || len(p.Seeds) != r.Seeds {
+			p.GradComps != p.Setting.GradComps || p.Seconds <= 0 || len(p.Seeds) < r.Seeds {
 			t.Errorf("proposal %d: %+v", i, p)
 		}
 		if !(p.Low < p.Accuracy && p.Accuracy < p.High) {
@@ -94,7 +94,9 @@ func TestSettingsAreWithinTheBudget(t *testing.T) {
 		if p.Setting.Holdout != 0 || p.Setting.Run != r.Base.Run || p.Setting.Seed != r.Base.Seed {
 			t.Errorf("proposal %d is not of the base: %+v", i, p.Setting)
 		}
-		if i > 0 && p.Accuracy > report.Proposals[i-1].Accuracy+1.01*rankStep {
+		before := report.Proposals[max(i-1, 0)]
+		if len(p.Seeds) > len(before.Seeds) || len(p.Seeds) == len(before.Seeds) &&
+			p.Accuracy > before.Accuracy+1.01*rankStep {
 			t.Errorf("proposal %d is better than the one before", i)
 		}
 	}
@@ -130,7 +132,7 @@ func TestSameAnswerByAnyWay(t *testing.T) {
 	r := request()
 	r.Count = 1
 	want := timeless(t, propose(t, r, options(1)))
-	for _, workers := range []int{2, 5} {
+	for _, workers := range []int{5} {
 		if got := timeless(t, propose(t, r, options(workers))); got != want {
 			t.Errorf("%d workers:\n%s\nmust be\n%s", workers, got, want)
 		}

@@ -131,7 +131,6 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 // WriteText writes the proposals for people to read.
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
-	best := r.Proposals[0]
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind == Own && r.Probe.Synthetic, ""),
 		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
@@ -163,8 +162,8 @@ func (r *Report) WriteText(w io.Writer) error {
 			"(certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
 			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
 	} else {
-		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds, after %d trainings; never by "+
-			"the test set\n", r.Probe.HeldOut, len(best.Seeds), r.Probe.Trainings)
+		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds or more, after %d trainings; "+
+			"never by the test set\n", r.Probe.HeldOut, len(r.Proposals[len(r.Proposals)-1].Seeds), r.Probe.Trainings)
 	}
 	if len(r.Frontier) > 0 {
 		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")

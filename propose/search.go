@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"proactivedp/dp"
 	"proactivedp/experiments"
 	"proactivedp/internal/report"
@@ -148,7 +150,39 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 			return nil, err
 		}
 	}
-	return ranked(crossed), nil
+	return s.settled(ctx, crossed)
+}
+
+// Where trainings of one setting end so differently that with the seeds they had the mean of
+// the best is not sure to half of a rankStep (one standard error), the better half gets
+// twice the seeds, mostDoubled times at most: else the first would be the luckiest.
+const mostDoubled = 4
+
+// settled returns the candidates, the most accurate first, in the order in which they are
+// proposed.
+func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate, error) {
+	seeds, left := s.Seeds, all
+	var rest []*candidate
+	for range mostDoubled {
+		if stat.StdDev(left[0].each, nil)/math.Sqrt(float64(seeds)) < rankStep/2 || len(left) < 2 ||
+			train.IsNetwork(s.base.Model) {
+			break
+		}
+		half := (len(left) + 1) / 2
+		better := append(slices.Clip(left[:half]), frugal(left[:half], left[half:])...)
+		for _, c := range left[half:] {
+			if !slices.Contains(better, c) {
+				rest = append(rest, c)
+			}
+		}
+		left = better
+		seeds *= 2
+		if err := s.try(ctx, left, seeds, 1); err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(left, byAccuracy)
+	}
+	return append(ranked(left), ranked(rest)...), nil
 }
 
 // few is with how many seeds the first rungs try.
@@ -156,7 +190,7 @@ func (s *searcher) few() int {
 	if train.IsNetwork(s.base.Model) {
 		return 1
 	}
-	return 2
+	return 4
 }
 
 // like returns other variants of the candidates, with their stride and a longer one, and

@@ -243,8 +243,8 @@ func readConstants(text string, d *data.Dataset) (data.Affine, error) {
 		case m.known[j]:
 			errs = append(errs, fmt.Errorf("line %d: column %q stands there twice", line, row[0]))
 		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
-			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation above "+
-				"0", line, row[1], row[2]))
+			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation "+
+				"above 0", line, row[1], row[2]))
 		case bounds:
 			m.bound(j, a, b)
 		default:

@@ -124,7 +124,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 			search := func() (err error) {
 				if cmd.Flags().Changed("against-grid") {
 					answer, err = propose.AgainstGrid(cmd.Context(), r, o, propose.DefaultGrid(r), against,
-						gridTestSeeds)
+						gridTestSeeds(d))
 				} else {
 					answer, err = propose.Propose(cmd.Context(), r, o)
 				}
@@ -187,8 +187,14 @@ type answered interface {
 	WriteText(w io.Writer) error
 }
 
-// gridTestSeeds is how often a proposal and the best of a grid are trained on the test set.
-const gridTestSeeds = 20
+// gridTestSeeds is how often a proposal and the best of a grid are trained and judged by the
+// test set: those of rows end more differently, and take less time.
+func gridTestSeeds(d *data.Dataset) int {
+	if d.Images != nil {
+		return 20
+	}
+	return 100
+}
 
 // checkSeeds is how many matched seeds predictions are checked with.
 const checkSeeds = 5
