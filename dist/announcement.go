@@ -83,7 +83,7 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 		return nil, fmt.Errorf("dist: the server speaks protocol %d, this program %d", a.Protocol, protocol)
 	}
 	_, err := a.id()
-	errs := []error{err, a.Spec.Validate()}
+	errs := []error{err, a.Spec.Validate(), checkClock(a.Spec)}
 	if a.Code != a.Spec.CodeVersion() {
 		errs = append(errs, fmt.Errorf("dist: the server's program computes by version %d, this one by %d", a.Code,
 			a.Spec.CodeVersion()))
@@ -96,6 +96,16 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// checkClock reports times on the virtual clock, which a distributed run has not: they
+// could name files.
+func checkClock(s train.Spec) error {
+	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
+		return fmt.Errorf("dist: compute time = %q and latency = %q are of the virtual clock, must be left out", s.Compute,
+			s.Latency)
+	}
+	return nil
 }
 
 // bytes returns the announcement as it is sent and pinned.

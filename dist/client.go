@@ -337,7 +337,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	h.Life, h.Instance, h.Next, h.Newest = c.journal.Lives(), c.instance, c.journal.Next(), c.newest
 	c.mu.Unlock()
 	a := new(answer)
-	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, patience/2); err != nil {
+	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, 3*beat); err != nil {
 		return nil, err
 	}
 	switch {
@@ -419,19 +419,21 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	releases, next := c.journal.Releases(), c.journal.Next()
 	sizes := c.journal.Sizes()
 	c.mu.Unlock()
+	lacking := 0
 	for _, r := range releases {
 		if r.Round >= first.Next {
-			c.mu.Lock()
-			c.resent++
-			c.mu.Unlock()
+			lacking++
 		}
 		c.out.again(r)
 	}
+	c.mu.Lock()
+	c.resent += lacking
+	c.mu.Unlock()
 	if next == 0 {
 		c.models.want(first.K)
 		return nil
 	}
-	c.log.Info("going on", "round", next, "again", len(releases))
+	c.log.Info("going on", "round", next, "lacking", lacking)
 	m := c.mechanism()
 	var ledger dp.Ledger
 	for _, s := range sizes {

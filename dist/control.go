@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -241,8 +243,8 @@ func (s *server) status() *Status {
 	st := &Status{
 		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(),
 		Params:  s.about.Params,
-		Seconds: s.record.seconds(time.Since(s.begun)), Done: s.machine.Done(), Received: s.record.Received,
-		Broadcast: s.record.Broadcast, Lags: s.record.Lags, Refused: s.record.Refused,
+		Seconds: s.record.seconds(s.trained), Done: s.machine.Done(), Received: s.record.Received,
+		Broadcast: s.record.Broadcast, Lags: slices.Clone(s.record.Lags), Refused: maps.Clone(s.record.Refused),
 	}
 	for c, r := range s.record.Clients {
 		one := ClientStatus{Client: c, Next: s.machine.Next(c), Covered: s.covered[c], Newest: s.clients[c].newest,

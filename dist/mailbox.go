@@ -301,7 +301,7 @@ func findAll(ctx context.Context, c *nats.Conn) ([]*Announcement, error) {
 		return nil, nil // the connection is away: the next question is later
 	}
 	found := map[string]*Announcement{}
-	wait := 2 * beat
+	wait := beat
 	for {
 		once, cancel := context.WithTimeout(ctx, wait)
 		m, err := sub.NextMsgWithContext(once)

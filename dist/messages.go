@@ -62,7 +62,7 @@ type Status struct {
 	Rounds    int            `json:"rounds"`
 	Updates   int            `json:"updates"`
 	Params    int            `json:"params"`
-	Seconds   float64        `json:"seconds"` // of all lives of the server
+	Seconds   float64        `json:"seconds"` // from the first update to the last, of each life of the server
 	Done      bool           `json:"done"`
 	Received  int64          `json:"bytes_received"` // of updates
 	Broadcast int64          `json:"bytes_broadcast"`

@@ -245,7 +245,7 @@ func (r *record) applied(h wire.Header, life time.Duration) error {
 		r.seconds(life)))
 }
 
-// seconds returns how long the run has lived, this life included.
+// seconds returns how long updates have come, in this life and those before.
 func (r *record) seconds(life time.Duration) float64 { return r.before + life.Seconds() }
 
 func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }

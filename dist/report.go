@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
@@ -48,7 +47,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 		}
 		result.Ledgers = append(result.Ledgers, ledger)
 	}
-	report, err := s.Prepared.Report(ctx, result, s.record.seconds(time.Since(s.begun)))
+	report, err := s.Prepared.Report(ctx, result, s.record.seconds(s.trained))
 	if err != nil {
 		return nil, err
 	}

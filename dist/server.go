@@ -61,7 +61,7 @@ func (o ServeOptions) Validate() error {
 		if o.Prepared.Spec.Average != "" {
 			fail("average = %q, must be none", o.Prepared.Spec.Average)
 		}
-		errs = append(errs, o.Prepared.Config.CheckFreeRunning())
+		errs = append(errs, o.Prepared.Config.CheckFreeRunning(), checkClock(o.Prepared.Spec))
 	}
 	if o.Dir == "" {
 		fail(`dir = "", must name a folder`)
@@ -138,6 +138,8 @@ type server struct {
 	pending  int64         // bytes of them
 	covered  []int         // by client, rounds below are on disk
 	begun    time.Time
+	first    time.Time // when the first update of this life came
+	trained  time.Duration
 	farewell time.Time // when all clients had said goodbye
 }
 
@@ -343,7 +345,7 @@ const mostPending = 1 << 30
 // save saves the state and tells clients what it covers.
 func (s *server) save() error {
 	begun := time.Now()
-	if err := s.record.save(s.machine, time.Since(s.begun)); err != nil {
+	if err := s.record.save(s.machine, s.trained); err != nil {
 		return err
 	}
 	s.at(afterSave)
@@ -389,12 +391,16 @@ func (s *server) purge(ctx context.Context) {
 // apply applies a whole update.
 func (s *server) apply(h wire.Header, u []float32) error {
 	s.at(beforeApply)
+	if s.first.IsZero() {
+		s.first = time.Now()
+	}
 	if _, err := s.machine.Receive(sim.Update{Client: h.Client, Round: h.Number, U: u}); err != nil {
 		return err
 	}
 	s.unsaved++
 	s.pending += 4 * int64(len(u))
-	if err := s.record.applied(h, time.Since(s.begun)); err != nil {
+	s.trained = time.Since(s.first)
+	if err := s.record.applied(h, s.trained); err != nil {
 		return err
 	}
 	s.at(afterApply)

@@ -20,7 +20,7 @@ type Statement = claim.Report
 
 // Planned states what all rounds of the run would cost one client's records, before it
 // joins.
-func Planned(ctx context.Context, p *train.Prepared, client int) (Statement, error) {
+func Planned(ctx context.Context, p *train.Prepared) (Statement, error) {
 	m := &p.Config.Mechanism
 	return state(ctx, p, m.Events(p.Config.Run().Rounds), nil)
 }
@@ -58,9 +58,9 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 func (r *JoinReport) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `client          %d of run %s
 rounds          %d of %s, at most %d behind, %.4g on average
-sent            %s, %s sent again, in %s of the journal
+sent            %s, %s sent again, %s of the journal
 `, r.Client, r.Run, r.Rounds, decimal.Many(r.Records, "record"), r.MaxLag, r.MeanLag, bytesText(r.Sent),
-		decimal.Many(r.Resent, "update"), decimal.Many(r.Lives, "life"))
+		decimal.Many(r.Resent, "update"), decimal.Many(r.Lives, "opening"))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ const helpWidth = 88
 var commandGroups = []*cobra.Group{
 	{ID: "privacy", Title: "What privacy costs:"},
 	{ID: "training", Title: "What training keeps:"},
+	{ID: "machines", Title: "Several machines:"},
 	{ID: "paper", Title: "The paper:"},
 	{ID: "program", Title: "Data and program:"},
 }
@@ -31,6 +32,8 @@ func groupCommands(root *cobra.Command) {
 			c.GroupID = "privacy"
 		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
+		case "join", "status", "expel", "keys":
+			c.GroupID = "machines"
 		case "figures", "tables":
 			c.GroupID = "paper"
 		default:
@@ -54,6 +57,9 @@ var flagGroups = []struct {
 	{"Privacy", []string{"sigma", "clip", "delta", "sampling", "draws"}},
 	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
 	{"The virtual clock", []string{"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn"}},
+	{"Several machines", []string{
+		"listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
+	}},
 	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
 }
 

@@ -21,6 +21,7 @@ func newTrain() *cobra.Command {
 	var trace traceFlag
 	var keep keepFlags
 	var from planFileFlags
+	var serve serveFlags
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -52,7 +53,12 @@ updates (else every half minute, or as much less often as writing takes more tha
 twentieth of the time) and when it is interrupted. --resume goes on from the file,
 which says all about the run but where its data are (--data-dir, --data), to the same
 bits as if it had never stopped, and goes on keeping it there. A finished run leaves
-a checkpoint that gives its report again. Only --runner virtual keeps checkpoints.`,
+a checkpoint that gives its report again. Only --runner virtual keeps checkpoints.
+
+--listen HOST:PORT, or --broker URL, makes it the server of a training over several
+processes, which keeps its state in the folder --dir: clients take part by proactivedp
+join, and each has randomness of its own. The same command goes on after an interrupt.
+Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
@@ -61,7 +67,8 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
   proactivedp train --model lenet --data mnist --dry-run
   proactivedp train --grad-computations 2600 --trace run.json
   proactivedp train --model alexnet --checkpoint run.checkpoint
-  proactivedp train --resume run.checkpoint`,
+  proactivedp train --resume run.checkpoint
+  proactivedp train --clients 3 --listen 127.0.0.1:4222 --dir server`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path,
@@ -73,6 +80,9 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 			}
 			if err := flags.fill(cmd, from.usual); err != nil {
 				return err
+			}
+			if serve.asked() {
+				spec.Runner = train.DistributedRunner
 			}
 			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec),
 				checkTarget(cmd, *spec)), perf.Workers); err != nil {
@@ -122,12 +132,16 @@ a checkpoint that gives its report again. Only --runner virtual keeps checkpoint
 			if err := p.Fits(perf, int64(where.memory)); err != nil {
 				return err
 			}
+			if serve.asked() {
+				return serve.run(cmd, p, asJSON)
+			}
 			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, asJSON)
 		},
 	}
 	where.addWithin(cmd)
 	where.own.add(cmd)
 	keep.add(cmd)
+	serve.add(cmd)
 	from.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
 	trace.add(cmd)
@@ -164,7 +178,7 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}
-	if s.Runner == train.HogwildRunner && s.TimeScale == 0 {
+	if s.Runner != train.VirtualRunner && s.TimeScale == 0 {
 		for _, name := range []string{"compute-time", "latency"} {
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s is of a clock, hogwild has one only with --time-scale", name))

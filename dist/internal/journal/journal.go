@@ -143,6 +143,7 @@ func (j *Journal) open() error {
 		if j.secret, err = rng.NewSecret(); err != nil {
 			return err
 		}
+		j.lives = 1
 		return j.rewrite()
 	}
 	if err := j.read(info.Size()); err != nil {

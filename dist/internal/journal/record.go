@@ -127,7 +127,7 @@ func (j *Journal) write(kind uint32, record []byte) error {
 
 // begin begins a new life at the end of the file.
 func (j *Journal) begin() error {
-	record, l, err := j.birth()
+	record, l, err := j.birth(j.lives + 1)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-// birth returns the record of the next life, and that life.
-func (j *Journal) birth() ([]byte, *life, error) {
+// birth returns the record of a life of a new salt, and that life.
+func (j *Journal) birth(number int) ([]byte, *life, error) {
 	salt, err := rng.NewSecret()
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func (j *Journal) birth() ([]byte, *life, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	record := le.AppendUint32(make([]byte, recordHead), uint32(j.lives+1))
+	record := le.AppendUint32(make([]byte, recordHead), uint32(number))
 	record = le.AppendUint32(record, truth(l.sealed()))
 	return append(record, salt...), l, nil
 }
@@ -388,7 +388,7 @@ func (j *Journal) takeLife(payload []byte) error {
 
 // rewrite writes the file anew, without what need not be sent again, and goes on in it.
 func (j *Journal) rewrite() error {
-	birth, l, err := j.birth()
+	birth, l, err := j.birth(j.lives)
 	if err != nil {
 		return err
 	}
@@ -412,7 +412,6 @@ func (j *Journal) rewrite() error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	j.file, j.life, j.end, j.releases = f, l, copied.end, copied.releases
-	j.lives++
 	return nil
 }
 

@@ -1,0 +1,95 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
+	"proactivedp/internal/report"
+)
+
+// Operator asks the server of a run. One that is done with must be closed.
+type Operator struct {
+	conn  *nats.Conn
+	names names
+}
+
+// Operate connects to a broker as the operator of the run of that id, or for "" of the only
+// one. It waits for a server that is not up yet.
+func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
+	c, err := broker.Dial(ctx, url, peerOf(broker.Operator, 0, creds, nil))
+	if err != nil {
+		return nil, err
+	}
+	a, err := Find(ctx, c, run)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &Operator{c, a.names()}, nil
+}
+
+// Close ends the connection.
+func (o *Operator) Close() { o.conn.Close() }
+
+// Status asks how the run stands.
+func (o *Operator) Status(ctx context.Context) (*Status, error) {
+	s := new(Status)
+	return s, ask(ctx, o.conn, o.names.status(), struct{}{}, s, patience)
+}
+
+// Expel lets the run go on without a client, for good.
+func (o *Operator) Expel(ctx context.Context, client int) error {
+	var r reply
+	if err := ask(ctx, o.conn, o.names.expel(), expulsion{client}, &r, patience); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return fmt.Errorf("dist: expel: %s", r.Error)
+	}
+	return nil
+}
+
+// WriteText writes the status for people to read.
+func (s *Status) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates, %s of them, %s of broadcasts, %s\n", s.Run,
+		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast), report.Duration(s.Seconds)); err != nil {
+		return err
+	}
+	if len(s.Refused) > 0 {
+		if _, err := fmt.Fprintf(w, "refused: %s\n", refusedText(s.Refused)); err != nil {
+			return err
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(t, "client\tround\ton disk\tnewest k\theard\tlife\trefused\t")
+	errs := []error{err}
+	for _, c := range s.Clients {
+		_, err := fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", c.Client, c.Next, c.Covered, max(c.Newest, 0),
+			c.heard(), c.Life, c.Refused, c.state())
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, t.Flush())...)
+}
+
+func (c *ClientStatus) heard() string {
+	if c.Heard < 0 {
+		return "never"
+	}
+	return fmt.Sprintf("%.1f s ago", c.Heard)
+}
+
+func (c *ClientStatus) state() string {
+	switch {
+	case c.Expelled:
+		return "expelled"
+	case c.Ended:
+		return "has ended"
+	}
+	return ""
+}
