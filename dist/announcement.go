@@ -102,8 +102,8 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 // could name files.
 func checkClock(s train.Spec) error {
 	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
-		return fmt.Errorf("dist: compute time = %q and latency = %q are of the virtual clock, must be left out", s.Compute,
-			s.Latency)
+		return fmt.Errorf("dist: compute time = %q and latency = %q are of the virtual clock, must be left out",
+			s.Compute, s.Latency)
 	}
 	return nil
 }

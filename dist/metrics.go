@@ -131,6 +131,6 @@ func (s *Status) writeLags(w io.Writer, head func(name, kind, help string)) {
 		}
 	}
 	fmt.Fprintf(w, "proactivedp_staleness_rounds_bucket{run=%q,le=\"+Inf\"} %d\n", s.Run, below)
-	fmt.Fprintf(w, "proactivedp_staleness_rounds_sum{run=%q} %d\nproactivedp_staleness_rounds_count{run=%q} %d\n", s.Run,
-		sum, s.Run, below)
+	fmt.Fprintf(w, "proactivedp_staleness_rounds_sum{run=%q} %d\nproactivedp_staleness_rounds_count{run=%q} %d\n",
+		s.Run, sum, s.Run, below)
 }

@@ -58,7 +58,8 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 // WriteText writes the status for people to read.
 func (s *Status) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates, %s of them, %s of broadcasts, %s\n", s.Run,
-		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast), report.Duration(s.Seconds)); err != nil {
+		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),
+		report.Duration(s.Seconds)); err != nil {
 		return err
 	}
 	if len(s.Refused) > 0 {

@@ -324,7 +324,8 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 	}{
 		{20, 120, []point{beforeJournal, afterJournal, beforePublish, afterAck},
 			[]point{beforeApply, afterApply, afterSave, afterTable, insideBroadcast}},
-		{300_000, 24, []point{insidePublish, beforePublish, afterAck}, []point{insideBroadcast, afterApply, afterTable}},
+		{300_000, 24, []point{insidePublish, beforePublish, afterAck},
+			[]point{insideBroadcast, afterApply, afterTable}},
 	} {
 		f := newFleet(t, smallSpec(c.rounds), c.features, time.Minute)
 		faults := map[string][]task{}
@@ -482,7 +483,8 @@ func TestAnOldJournalIsRefused(t *testing.T) {
 		f := newFleet(t, smallSpec(400), 0, 30*time.Second)
 		f.keep("server", task{Role: "server", Dir: f.serverDir(), URL: f.url})
 		for c := range 2 {
-			f.keep(fmt.Sprintf("client %d", c), task{Role: "client", Client: c, Dir: f.clientDir(c), URL: "nats://" + f.url})
+			other := task{Role: "client", Client: c, Dir: f.clientDir(c), URL: "nats://" + f.url}
+			f.keep(fmt.Sprintf("client %d", c), other)
 		}
 		victim := task{Role: "client", Client: 2, Dir: f.clientDir(2), URL: "nats://" + f.url, Spec: f.spec,
 			Fault: afterAck, Hits: 20}

@@ -27,6 +27,7 @@ const (
 	appliedFile = "applied.csv"  // which update was applied when, in order
 	clientsFile = "clients.json" // the clients' lives, and ledgers of those that have ended
 	reportFile  = "report.json"  // the report of a run that has ended
+	addressFile = "address"      // where clients reach the broker
 )
 
 // stateFormat is the form of the server's state.
@@ -195,6 +196,18 @@ func (r *record) readClients() error {
 		return fmt.Errorf("dist: %s is of %d clients, must be of %d", r.path(clientsFile), len(all), len(r.Clients))
 	}
 	r.Clients = all
+	return nil
+}
+
+// writeAddress writes down where clients reach the broker.
+func (r *record) writeAddress(url string) error {
+	err := atomicfile.Write(r.path(addressFile), func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, url)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
 	return nil
 }
 

@@ -270,6 +270,9 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 	defer tick.Stop()
 	s.log.Info("serving", "run", s.about.Run, "clients", len(s.clients), "rounds", s.about.Rounds, "k", s.machine.K(),
 		"url", s.broker.URL())
+	if err := s.record.writeAddress(s.broker.URL()); err != nil {
+		return nil, err
+	}
 	if s.Started != nil {
 		s.Started(s.broker.URL())
 	}

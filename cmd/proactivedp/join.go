@@ -79,10 +79,10 @@ would cost more is not joined.`,
 	f.StringVar(&j.options.Dir, "dir", "", "`folder` of this client's secret and journal, made if it is not there")
 	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
-	f.StringVar(&j.records, "records", "", "LIBSVM `file` of this client's own records (default: its part of the run's data "+
-		"set)")
-	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in [1e-8, "+
-		"1e4] (default: any)")
+	f.StringVar(&j.records, "records", "", "LIBSVM `file` of this client's own records (default: its part of the "+
+		"run's data set)")
+	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in "+
+		"[1e-8, 1e4] (default: any)")
 	f.BoolVar(&j.json, "json", false, "print JSON")
 	j.brokerFlags.add(cmd)
 	j.where.addWithin(cmd)
@@ -150,8 +150,8 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 	if j.data != "" {
 		name = j.data
 	} else if !slices.Contains(publishedNames(), name) && !synth.Is(name) {
-		return nil, fmt.Errorf("the run's data set is the server's own file %q: name it as it is found here by --data, or this "+
-			"client's own records by --records", name)
+		return nil, fmt.Errorf("the run's data set is the server's own file %q: name it as it is found here by "+
+			"--data, or this client's own records by --records", name)
 	}
 	if err := checkData(name); err != nil {
 		return nil, err

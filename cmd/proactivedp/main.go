@@ -16,14 +16,10 @@ import (
 
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
-	"proactivedp/internal/openfiles"
+	_ "proactivedp/internal/openfiles" // looks before anything is opened
 )
 
 func main() {
-	if err := openfiles.Check(); err != nil {
-		fmt.Fprintf(os.Stderr, "proactivedp: %v\n", err)
-		os.Exit(exitFailure)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		// The first signal asks, and what has not ended by itself soon is ended: a
@@ -132,7 +128,8 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.Flags().BoolVar(&version, "version", false,
 		"print version, revision, Go and kernels, as the command version does")
 	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(),
-		newJoin(), newStatus(), newExpel(), newKeys(), newUtility(), newSearch(), newPropose(), newAuto(), newAudit(), newFigures(), newData(), newVersion(),
+		newJoin(), newStatus(), newExpel(), newKeys(), newUtility(), newSearch(), newPropose(), newAuto(), newAudit(),
+		newFigures(), newData(), newVersion(),
 		newMan())
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)

@@ -26,8 +26,8 @@ type brokerFlags struct {
 func (b *brokerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&b.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
-	f.StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: encrypted, or "+
-		"sealed against change where they hold nothing secret")
+	f.StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: "+
+		"encrypted, or sealed against change where they hold nothing secret")
 	b.addLog(cmd)
 }
 
@@ -52,8 +52,8 @@ func (b *brokerFlags) read(cmd *cobra.Command) error {
 		if b.key, err = bounded.File(b.keyFile, maxKey); err != nil {
 			errs = append(errs, fmt.Errorf("--key: %w", err))
 		} else if len(b.key) < broker.MinKey {
-			errs = append(errs, fmt.Errorf("--key: %s has %d bytes, must have %d to %d", b.keyFile, len(b.key), broker.MinKey,
-				maxKey))
+			errs = append(errs, fmt.Errorf("--key: %s has %d bytes, must have %d to %d", b.keyFile, len(b.key),
+				broker.MinKey, maxKey))
 		}
 	}
 	return usage(errors.Join(errs...))
@@ -79,13 +79,13 @@ func (s *serveFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.listen, "listen", "", "serve a training over several processes, with a broker that listens at "+
 		"`HOST:PORT`")
 	f.StringVar(&s.dir, "dir", "", "`folder` of the run that is served; it is gone on from")
-	f.StringVar(&s.url, "broker", "", "serve at the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, in the place "+
-		"of --listen")
+	f.StringVar(&s.url, "broker", "", "serve at the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, in "+
+		"the place of --listen")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
-	f.StringVar(&s.sync, "sync", "always", "when the broker's messages are on disk: always before they are acknowledged, or "+
-		"after at most this `time`, such as 2m")
-	f.StringVar(&s.expelAfter, "expel-after", "", "expel a client that was silent for this `time`, at least 5s (default: "+
-		"never)")
+	f.StringVar(&s.sync, "sync", "always", "when the broker's messages are on disk: always before they are "+
+		"acknowledged, or after at most this `time`, such as 2m")
+	f.StringVar(&s.expelAfter, "expel-after", "", "expel a client that was silent for this `time`, at least 5s "+
+		"(default: never)")
 	f.StringVar(&s.scrape, "metrics", "", "show metrics in the format of Prometheus at http://`HOST:PORT`/metrics, on "+
 		"loopback")
 	s.brokerFlags.add(cmd)
@@ -301,14 +301,12 @@ certificate and the public keys of its users, for the server's machine alone; an
 credentials client-0.creds and so on, operator.creds and worker.creds, each for the
 machine of its user alone. A client's credentials let it send its own updates and ask
 in its own name, and read the broadcasts, and nothing else. Nothing is overwritten.`,
-		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys
-  proactivedp train --clients 3 --listen 0.0.0.0:4222 --keys keys --dir server
-  proactivedp join tls://server.example.org:4222 --client 0 --creds client-0.creds --dir client`,
-		Args: noArgs,
+		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys`,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var errs []error
 			if len(hosts) == 0 {
-				errs = append(errs, errors.New("--host is missing: the names or addresses by which the broker is reached"))
+				errs = append(errs, errors.New("--host is missing: the names or addresses of the broker"))
 			}
 			if dir == "" {
 				errs = append(errs, errors.New("--dir is missing: the folder for the keys"))
@@ -322,8 +320,8 @@ in its own name, and read the broadcasts, and nothing else. Nothing is overwritt
 			if err := broker.MakeKeys(dir, clients, hosts); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in %s\n",
-				clients, dir)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in "+
+				"%s\n", clients, dir)
 			return err
 		},
 	}

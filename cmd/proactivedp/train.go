@@ -72,7 +72,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path,
-				keep.resume))); err != nil {
+				keep.resume)), serve.check(cmd)); err != nil {
 				return err
 			}
 			if keep.resume != "" {

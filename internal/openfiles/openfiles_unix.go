@@ -1,10 +1,13 @@
 //go:build unix
 
-// Package openfiles knows how many files a process must be able to hold open.
+// Package openfiles ends a program that may not open as many files as it must be able to
+// hold open, as it begins: Go's runtime does not survive without. Packages that open files
+// as they are initialized must come after it. So it rests on what is initialized before all
+// that knows files; of packages that are ready, Go takes the first by path.
 package openfiles
 
 import (
-	"fmt"
+	"strconv"
 	"syscall"
 )
 
@@ -13,11 +16,14 @@ import (
 // outputs and their locks.
 const minOpenFiles = 32
 
-// Check reports that the process may open too few files to work.
-func Check() error {
+func init() {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < minOpenFiles {
-		return fmt.Errorf("the limit of open files is %d, must be at least %d: see ulimit -n", limit.Cur, minOpenFiles)
+	// Package os raises the limit to the most that it may be.
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Max >= minOpenFiles {
+		return
 	}
-	return nil
+	text := "proactivedp: the limit of open files is " + strconv.FormatUint(uint64(limit.Max), 10) +
+		", must be at least " + strconv.Itoa(minOpenFiles) + ": see ulimit -n\n"
+	_, _ = syscall.Write(syscall.Stderr, []byte(text)) // there is nobody else to tell
+	syscall.Exit(1)
 }
