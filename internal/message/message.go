@@ -11,10 +11,11 @@ import (
 // where an error is from, and a user of the program nothing.
 var Packages = []string{
 	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10", "claim", "clock",
-	"closedform", "convnet", "course", "cpu", "data", "dist", "dp", "experiments", "f32", "fetch", "gdp", "hog", "journal",
-	"libraries", "libsvm", "lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn",
-	"oracle", "papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
-	"rng", "root", "search", "sim", "softmax", "synth", "tradeoff", "train", "unpack", "web", "wire",
+	"closedform", "convnet", "course", "cpu", "data", "dist", "dp", "experiments", "f32", "fetch", "gdp",
+	"hog", "journal", "libraries", "libsvm", "lockfile", "logreg", "manifest", "memory", "mnist", "models",
+	"nn", "oracle", "papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock",
+	"report", "rng", "root", "search", "sim", "softmax", "synth", "tradeoff", "train", "unpack", "web",
+	"wire",
 }
 
 // prefixes are names of packages at the beginning of an error, or where one error
