@@ -79,6 +79,7 @@ type DelayOptions struct {
 	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
+	Drawing  Drawing // how the pictures are drawn
 	// Command returns what makes the comparison again, for the manifests; nil:
 	// nothing is said of that.
 	Command func(DelaySpec) string
@@ -209,9 +210,9 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
 			Scale: f.scale,
-			Data:  dataOf(f.source), Origin: origin, Files: []string{pictureFile, tableFile, manifest.File},
+			Data:  dataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.files(),
 		}
-		if err := write(filepath.Join(o.Out, picture.name), made.picture.WritePNG, made.table, m); err != nil {
+		if err := o.Drawing.write(filepath.Join(o.Out, picture.name), made.picture, made.table, m); err != nil {
 			return err
 		}
 	}

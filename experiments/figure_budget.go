@@ -116,41 +116,49 @@ func budgetTable(f *frame, all []priced) [][]string {
 // budgetCaption says how settings were chosen and judged.
 func budgetCaption(f *frame, all []priced) string {
 	p := all[0].Privacy
-	return fmt.Sprintf("Mean and one standard deviation over %d seeds%s; accuracy on the test set. Chosen: σ is the "+
+	return fmt.Sprintf("Of each %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
 		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
 		"does not cover it.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
-		"Numbered seeds: a simulation, no release.", f.seeds, f.note(), p.Certified.PerClient.Accountant, p.Adjacency,
+		"Numbered seeds: a simulation, no release.", spreadText(f.seeds), f.note(), p.Certified.PerClient.Accountant,
+		p.Adjacency,
 		p.Sampling)
 }
 
 // budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that
 // the paper states really need.
 func (s setting) budgetFigure() Figure {
-	plan := budgetPlan(s.overBudgets)
+	return s.pricedFigure("-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
+		func(f *frame, all []priced, p *plots.Picture) {
+			p.Title = f.data().Name + ": what accuracy a budget buys"
+			p.XLabel = "certified ε of a record"
+			lines := linesOver(all, (*priced).epsilon)
+			p.Lines = append(lines, s.statedLines(lines)...)
+			if len(s.stated()) > 0 {
+				p.Rows = s.needs(lines)
+				p.Caption += " The table reads off the lines, between points by log ε, what an accuracy that the " +
+					"paper states needs; \"–\": none of these budgets is enough."
+			}
+		})
+}
+
+// pricedFigure returns a figure of trainings with what they cost, drawn over something of
+// them on a logarithmic axis.
+func (s setting) pricedFigure(kind, title string, plan budgetPlan,
+	draw func(f *frame, all []priced, p *plots.Picture)) Figure {
 	return Figure{
-		Name: s.train.Data + "-budget", Data: s.train.Data, Long: true,
-		Title: fmt.Sprintf("Accuracy over the certified ε, step sizes chosen for each budget, on %s", s.train.Data),
+		Name: s.train.Data + kind, Data: s.train.Data, Long: true,
+		Title: fmt.Sprintf("%s, on %s", title, s.train.Data),
 		cells: plan.cells,
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all, err := plan.results(ctx, f, results)
 			if err != nil {
 				return nil, err
 			}
-			lines := linesOver(all, (*priced).epsilon)
-			picture := plots.Picture{
-				Title:  f.data().Name + ": what accuracy a budget buys",
-				XLabel: "certified ε of a record", YLabel: "test accuracy (fraction)", LogarithmicX: true,
-				Banner:  f.banner(),
-				Caption: budgetCaption(f, all),
-				Lines:   append(lines, s.statedLines(lines)...),
-			}
-			if len(s.stated()) > 0 {
-				picture.Rows = s.needs(lines)
-				picture.Caption += " The table reads off the lines, between points by log ε, what an accuracy that " +
-					"the paper states needs; \"–\": none of these budgets is enough."
-			}
+			picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
+				Caption: budgetCaption(f, all)}
+			draw(f, all, &picture)
 			accuracyAxis(&picture)
 			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil
 		},

@@ -19,6 +19,7 @@ import (
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
+	legend    string     // what the legend says of it after its certified ε
 	spec      train.Spec // the runs' spec but for the seed
 	stated    float64    // the ε that the paper states for its N; 0: none
 	reference bool       // whether it is the run without noise, drawn as a reference
@@ -31,7 +32,8 @@ func (s setting) sampleSizeFigure() Figure {
 	for _, size := range s.sizes {
 		spec := s.train
 		spec.SampleSize = strconv.Itoa(size)
-		members = append(members, member{name: fmt.Sprintf("s = %d", size), spec: spec,
+		name := fmt.Sprintf("s = %d", size)
+		members = append(members, member{name: name, legend: name, spec: spec,
 			stated: s.paper.Basic.Epsilon.Value()})
 	}
 	return s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.train.NoiseMultiplier), members)
@@ -46,7 +48,9 @@ func (s setting) epsilonFigure() Figure {
 		spec := s.train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 		members = append(members, member{
-			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
+			name: fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
+			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4),
+				b.Size),
 			spec:   spec,
 			stated: b.Epsilon.Value(),
 		})
@@ -86,6 +90,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 				"certified_epsilon_per_client", "certified_epsilon_per_record",
 				fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
 			var lines []plots.Line
+			var ends []string
 			var config []train.Spec
 			var privacy []claim.Report
 			for i, m := range all {
@@ -118,21 +123,30 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 							statedText(m.stated)})
 					}
 				}
-				lines = append(lines, averageCurves(m, curves))
+				line := averageCurves(m, curves)
+				if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
+					line.Name = fmt.Sprintf("ε ≤ %s: %s", decimal.Up(*e, 3), m.legend)
+				}
+				lines, ends = append(lines, line), append(ends, finalAccuracy(curves))
 				config = append(config, m.spec)
 			}
+			picture := plots.Picture{
+				Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
+					train.ModelTitle(s.train.Model)),
+				XLabel:  "gradient computations per client",
+				YLabel:  "test accuracy (fraction)",
+				Caption: s.curveCaption(f, all, privacy),
+				Rows:    privacyRows(all, privacy, ends),
+				Banner:  f.banner(), Lines: lines,
+				YMin: s.yMin, YMax: s.yMax,
+			}
+			picture.AddCloseUp()
+			if err := addChance(&picture, f, all[0].spec); err != nil {
+				return nil, err
+			}
 			return &outcome{
-				picture: plots.Picture{
-					Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
-						train.ModelTitle(s.train.Model)),
-					XLabel:  "gradient computations per client",
-					YLabel:  "test accuracy (fraction)",
-					Caption: s.curveCaption(f, all, privacy),
-					Rows:    privacyRows(all, privacy),
-					Banner:  f.banner(), Lines: lines,
-					YMin: s.yMin, YMax: s.yMax,
-				},
-				table: table,
+				picture: picture,
+				table:   table,
 				config: struct {
 					Train   []train.Spec   `json:"train"`
 					Privacy []claim.Report `json:"privacy"`
@@ -141,6 +155,16 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}, nil
 		},
 	}
+}
+
+// finalAccuracy returns the mean accuracy at the end with its spread over seeds.
+func finalAccuracy(curves []*curve) string {
+	var ends []float64
+	for _, c := range curves {
+		ends = append(ends, c.Accuracy[len(c.Accuracy)-1])
+	}
+	mean, sd := spread.Of(ends)
+	return spread.Text(mean, sd, len(ends))
 }
 
 // averageCurves returns the mean over seeds with a band of one standard deviation.
@@ -181,23 +205,24 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 	}
 	report := privacy[0]
 	step += s.foundBy()
-	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, Υ: at most %s behind, partition %s; mean and "+
-		"one standard deviation over %s%s.\n",
+	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, at most %s behind, partition %s; "+
+		"%s%s.\n",
 		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition,
-		seedsText(f.seeds), f.note()) +
+		spreadText(f.seeds), f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
 			"rounds, and per record, which all %d clients hold. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. "+
 			"Numbered seeds: a simulation, no release. ",
 			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients,
-			report.Certified.PerClient.Accountant) + stated
+			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
-// privacyRows returns a table of every member's ε, the header first.
-func privacyRows(all []member, privacy []claim.Report) [][]string {
-	rows := [][]string{{"", "T", "certified: per client", "per record", "closed form: per client", "per record"}}
+// privacyRows returns a table of every member's accuracy at the end and ε, the header first.
+func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string {
+	rows := [][]string{{"", "accuracy at the end", "T", "certified: per client", "per record",
+		"closed form: per client", "per record"}}
 	for i, m := range all {
-		row := []string{m.name, strconv.Itoa(privacy[i].PerClient.Rounds)}
+		row := []string{m.name, ends[i], strconv.Itoa(privacy[i].PerClient.Rounds)}
 		certified := privacy[i].Certified
 		for _, e := range []*float64{
 			certified.PerClient.EpsilonUpper, certified.PerRecord.EpsilonUpper,

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -14,26 +13,13 @@ import (
 // equalFigure shows, at the certified ε of the paper's plan, the accuracy of other
 // plans against the gradients that each computes.
 func (s setting) equalFigure() Figure {
-	plan := budgetPlan(s.atEqualEpsilon)
-	return Figure{
-		Name: s.train.Data + "-equal-epsilon", Data: s.train.Data, Long: true,
-		Title: fmt.Sprintf("Accuracy and gradients of plans of the same certified ε, on %s", s.train.Data),
-		cells: plan.cells,
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			all, err := plan.results(ctx, f, results)
-			if err != nil {
-				return nil, err
-			}
-			picture := plots.Picture{
-				Title:  f.data().Name + ": accuracy at equal certified ε",
-				XLabel: "gradients computed, of all clients", YLabel: "test accuracy (fraction)", LogarithmicX: true,
-				Lines: linesOver(all, func(p *priced) float64 { return float64(p.gradients) }),
-				Rows:  equalRows(all), Banner: f.banner(), Caption: budgetCaption(f, all),
-			}
-			accuracyAxis(&picture)
-			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil
-		},
-	}
+	return s.pricedFigure("-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
+		func(f *frame, all []priced, p *plots.Picture) {
+			p.Title = f.data().Name + ": accuracy at equal certified ε"
+			p.XLabel = "gradients computed, of all clients"
+			p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.gradients) })
+			p.Rows = equalRows(all)
+		})
 }
 
 // atEqualEpsilon returns a training of each approach at the ε of the paper's plan.

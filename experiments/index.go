@@ -78,7 +78,7 @@ func writeIndex(dir string) error {
 			}
 			if _, err := fmt.Fprintf(w,
 				"| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
-				m.Figure, m.Title, source, m.Command, pictureFile, tableFile, manifest.File); err != nil {
+				m.Figure, m.Title, source, m.Command, m.Files[0], tableFile, manifest.File); err != nil {
 				return err
 			}
 		}

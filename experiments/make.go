@@ -10,17 +10,14 @@ package experiments
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"proactivedp/data"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim/realclock"
 	"proactivedp/train"
@@ -37,6 +34,7 @@ type MakeOptions struct {
 	// takes TimeScale.
 	Runner    string
 	TimeScale float64
+	Drawing   Drawing // how the pictures are drawn
 	Progress  io.Writer
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
@@ -74,8 +72,9 @@ type Manifest struct {
 	TimeScale float64       `json:"time_scale,omitempty"`
 	Data      manifest.Data `json:"data"`
 	manifest.Origin
-	Files  []string `json:"files"`
-	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
+	Drawing Drawing  `json:"drawing,omitzero"`
+	Files   []string `json:"files"`           // the first is a picture
+	SHA256  string   `json:"manifest_sha256"` // see manifest.Write
 }
 
 // dataOf returns what a manifest says of a source.
@@ -109,7 +108,7 @@ func (o MakeOptions) Validate() error {
 		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
 			train.HogwildRunner))
 	}
-	return errors.Join(append(errs, CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
+	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
 }
 
 // CheckSeeds reports a number of seeds outside its range.
@@ -186,7 +185,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		if err := write(filepath.Join(o.Out, fig.Name), out.picture.WritePNG, out.table,
+		if err := o.Drawing.write(filepath.Join(o.Out, fig.Name), out.picture, out.table,
 			figureManifest(fig, f, o, out.config, origin)); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
@@ -225,20 +224,7 @@ func WriteFigure(dir string, picture func(io.Writer) error, table [][]string, m 
 		m.Data = append(m.Data, dataOf(source))
 	}
 	m.Origin, m.Files = manifest.NewOrigin(0, 0, took), []string{pictureFile, tableFile, manifest.File}
-	return write(dir, picture, table, m)
-}
-
-func write(dir string, picture func(io.Writer) error, table [][]string, m any) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("experiments: %w", err)
-	}
-	return atomicfile.WriteSet([]atomicfile.Output{
-		{Path: filepath.Join(dir, pictureFile), Write: picture},
-		{Path: filepath.Join(dir, tableFile),
-			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }},
-	}, atomicfile.Output{
-		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
-	})
+	return write(dir, map[string]func(io.Writer) error{pictureFile: picture}, table, m)
 }
 
 func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
@@ -246,6 +232,6 @@ func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin mani
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
 		Seeds: f.seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
 		Data: dataOf(f.source), Origin: origin,
-		Files: []string{pictureFile, tableFile, manifest.File},
+		Drawing: o.Drawing, Files: o.Drawing.files(),
 	}
 }

@@ -60,7 +60,7 @@ func accuracyAxis(p *plots.Picture) {
 }
 
 // delayLabel is the label of an axis of permissible delays.
-const delayLabel = "permissible delay Υ: rounds behind, at most"
+const delayLabel = "permissible delay: rounds behind, at most"
 
 // accuracyLabel names the accuracy of an axis.
 func accuracyLabel(s train.Spec) string {

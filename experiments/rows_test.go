@@ -29,22 +29,22 @@ func TestPrivacyRows(t *testing.T) {
 		}
 		privacy = append(privacy, planned)
 	}
-	rows := privacyRows(all, privacy)
-	if got := strings.Join(rows[1], " "); got != "m0 50 – – – –" {
+	rows := privacyRows(all, privacy, []string{"0.5", "0.6", "0.7"})
+	if got := strings.Join(rows[1], " "); got != "m0 0.5 50 – – – –" {
 		t.Errorf("without noise: %s", got)
 	}
-	if got := rows[3]; !strings.HasPrefix(got[2], "ε ≤ ") || got[4] != report.NotCovered ||
-		got[5] != report.NotCovered {
+	if got := rows[3]; !strings.HasPrefix(got[3], "ε ≤ ") || got[5] != report.NotCovered ||
+		got[6] != report.NotCovered {
 		t.Errorf("fixed sampling: %s", got)
 	}
 	want := []*float64{
 		privacy[1].Certified.PerClient.EpsilonUpper, privacy[1].Certified.PerRecord.EpsilonUpper,
 		privacy[1].PerClient.EpsilonUpper, privacy[1].PerRecord.EpsilonUpper,
 	}
-	for i, cell := range rows[2][2:] {
+	for i, cell := range rows[2][3:] {
 		got, err := strconv.ParseFloat(strings.TrimPrefix(cell, "ε ≤ "), 64)
 		if err != nil || got < *want[i] || got > *want[i]*1.002 {
-			t.Errorf("%s: %s for %v", rows[0][2+i], cell, *want[i])
+			t.Errorf("%s: %s for %v", rows[0][3+i], cell, *want[i])
 		}
 	}
 }

@@ -24,6 +24,7 @@ func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) str
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
 	}
+	text += drawingText(o.Drawing)
 	if synthetic {
 		text += " --allow-stand-in"
 	}

@@ -14,6 +14,7 @@ import (
 	"proactivedp/data/hog"
 	"proactivedp/dp"
 	"proactivedp/experiments"
+	"proactivedp/internal/plots"
 	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -50,7 +51,9 @@ func completions() map[string]cobra.CompletionFunc {
 		"method": oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed),
 			string(plan.Paper)),
 		"solve":          oneOf(solvable...),
-		"format":         oneOf(formatNames()...),
+		"format":         formats,
+		"font":           oneOf(plots.Fonts...),
+		"width":          oneOf("3.25in", "8.5cm"),
 		"fault":          oneOf(faultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
@@ -208,4 +211,12 @@ func faultNames() []string {
 		names = append(names, string(f))
 	}
 	return names
+}
+
+// formats offers what pictures are written as, or code.
+func formats(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Flags().Lookup("bare") != nil {
+		return listOf(plots.Formats...)(cmd, args, typed)
+	}
+	return oneOf(formatNames()...)(cmd, args, typed)
 }

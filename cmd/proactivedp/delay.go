@@ -16,6 +16,7 @@ func newDelay() *cobra.Command {
 	spec := experiments.DefaultDelaySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
+	drawing := newDrawingFlags()
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delay",
@@ -54,7 +55,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
 				spec.Train.TimeScale = experiments.UsualTimeScale
 			}
-			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers)}
+			var err error
+			o.Drawing, err = drawing.drawing()
+			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
 			if cmd.Flags().Changed("out") && o.Out == "" {
 				errs = append(errs, errors.New(`--out = "", must name a folder`))
 			}
@@ -101,6 +104,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			"'0,\"clients:1,1,1,1,8\"'")
 	countVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
+	drawing.add(f)
 	countVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -29,6 +29,7 @@ func newFigures() *cobra.Command {
 	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
 		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
 	var list, quick, standIn bool
+	drawing := newDrawingFlags()
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
@@ -50,7 +51,8 @@ as they are, and goes on from there.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
-  proactivedp figures --out out --seeds 5`,
+  proactivedp figures --out out --seeds 5
+  proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif`,
 		ValidArgsFunction: arguments(figureNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list && len(args) == 0 {
@@ -73,7 +75,8 @@ as they are, and goes on from there.`,
 				}
 				o.Scale = quickScale
 			}
-			if err := errors.Join(o.Validate(), checkWorkers(o.Workers)); err != nil {
+			o.Drawing, err = drawing.drawing()
+			if err := errors.Join(err, o.Validate(), checkWorkers(o.Workers)); err != nil {
 				return usage(err)
 			}
 			if o.Runner != train.HogwildRunner {
@@ -118,6 +121,7 @@ as they are, and goes on from there.`,
 		"another result)")
 	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock takes "+
 		"on which delays are compared, in (0, 1e6]")
+	drawing.add(f)
 	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	f.BoolVar(&list, "list", false, "list the figures and stop")
 	f.BoolVar(&standIn, "allow-stand-in", false,

@@ -5,18 +5,15 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"proactivedp/internal/wrap"
 )
@@ -39,8 +36,10 @@ type Picture struct {
 	Key            []KeyEntry     // entries of the legend after those of the lines
 
 	// Below are plots under this one, which makes the picture higher: of them the axis of y,
-	// the lines and the marks are drawn. All have one axis of x, of which this one says the kind.
+	// the lines and the marks are drawn. All have one axis of x, of which this one says the kind,
+	// but for those with OwnX, whose axis is that of their own lines.
 	Below []Picture
+	OwnX  bool
 }
 
 // KeyEntry is what the legend says of marks of a colour.
@@ -74,103 +73,139 @@ var Palette = []color.RGBA{
 	{213, 94, 0, 255}, {86, 180, 233, 255}, {120, 110, 30, 255},
 }
 
+// Lengths and sizes of the usual style.
 const (
-	pictureWidth  = 19 * vg.Centimeter
-	pictureHeight = 13.5 * vg.Centimeter
-	belowHeight   = 5 * vg.Centimeter // of each plot below the first
-	pictureMargin = 0.4 * vg.Centimeter
-	pictureDPI    = 150
-	captionSize   = vg.Length(8)
-	// captionLeading is from one line of the caption or the table to the next.
-	captionLeading = 1.35 * captionSize
+	plotHeight  = 13.5 * vg.Centimeter // of the first plot with its title and caption
+	barePlot    = 10.5 * vg.Centimeter // of the first plot alone
+	belowHeight = 5 * vg.Centimeter    // of each plot below the first
+	margin      = 0.4 * vg.Centimeter  // around all; a bare picture has a quarter of it
+	narrowPlot  = 0.75                 // of the width, the height of the first plot of a narrow picture
+	narrowBelow = 0.6                  // likewise of each plot below it
+	captionSize = vg.Length(8)
+	leading     = 1.35 // from one line of text to the next, in sizes
 )
 
-// sans returns the one typeface of the pictures in a size and a colour.
-func sans(size vg.Length, c color.Color) text.Style {
-	return text.Style{
-		Color: c, Handler: plot.DefaultTextHandler,
-		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
-	}
+// layout is a picture ready to be drawn.
+type layout struct {
+	Picture
+	Style
+	legend plot.Legend
+	plots  [][]*plot.Plot // a row each
 }
 
-// WritePNG draws the picture.
-func (p Picture) WritePNG(w io.Writer) error {
-	legend := plot.NewLegend()
-	legend.TextStyle = styled(legend.TextStyle, 9)
-	legend.Top, legend.Left = true, true
-	legend.Padding = 3
-	legend.ThumbnailWidth = 0.8 * vg.Centimeter
-	plts, err := p.plots(&legend)
-	if err != nil {
-		return err
+// layout prepares the picture in a style.
+func (p Picture) layout(s Style) (*layout, error) {
+	l := &layout{Picture: p.shown(s), Style: s, legend: plot.NewLegend()}
+	l.legend.TextStyle = s.styled(l.legend.TextStyle, 9)
+	l.legend.Top, l.legend.Left = true, true
+	l.legend.Padding = s.points(3)
+	l.legend.ThumbnailWidth = s.points(1.1 * vg.Centimeter)
+	var err error
+	if l.plots, err = l.rows(); err != nil {
+		return nil, err
 	}
 	for _, k := range p.Key {
-		legend.Add(k.Name, swatch{k.Colour})
+		l.legend.Add(k.Name, swatch{k.Colour})
 	}
-
-	height := pictureHeight + p.tableHeight() + vg.Length(len(p.Below))*belowHeight
-	img := vgimg.NewWith(vgimg.UseWH(pictureWidth, height), vgimg.UseDPI(pictureDPI),
-		vgimg.UseBackgroundColor(color.White))
-	canvas := draw.Crop(draw.New(img), pictureMargin, -pictureMargin, pictureMargin, -pictureMargin)
-	canvas = drawLine(canvas, sans(12, color.Black), p.Title)
-	canvas = drawLine(canvas, sans(10, color.RGBA{200, 0, 0, 255}), p.Banner)
-	canvas = p.drawTable(canvas)
-	canvas = p.drawCaption(canvas)
-	side := legend.Rectangle(canvas).Size().X + 0.5*vg.Centimeter
-	legend.Draw(draw.Crop(canvas, canvas.Size().X-side+0.4*vg.Centimeter, 0, 0, -0.2*vg.Centimeter))
-	canvas = draw.Crop(canvas, 0, -side, 0, 0)
-	if len(plts) == 1 {
-		plts[0][0].Draw(canvas)
-	} else {
-		tiles := draw.Tiles{Rows: len(plts), Cols: 1, PadY: 0.3 * vg.Centimeter}
-		for i, row := range plot.Align(plts, tiles, canvas) {
-			plts[i][0].Draw(row[0])
-		}
-	}
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(w); err != nil {
-		return fmt.Errorf("plots: write PNG: %w", err)
-	}
-	return nil
+	return l, nil
 }
 
-// plots returns the plot and those below it, a row each, and enters their lines in the legend.
-func (p Picture) plots(legend *plot.Legend) ([][]*plot.Plot, error) {
-	first, err := p.plot(legend)
+// legendHeight is what the legend takes below the plot, if it stands there.
+func (l *layout) legendHeight() vg.Length {
+	if !l.narrow() {
+		return 0
+	}
+	return l.legend.Rectangle(draw.Canvas{}).Size().Y + l.points(0.3*vg.Centimeter)
+}
+
+// height is that of the whole picture.
+func (l *layout) height() vg.Length {
+	below := vg.Length(len(l.Below))
+	if l.narrow() {
+		return l.width()*(narrowPlot+narrowBelow*below) + l.tableHeight() + l.legendHeight()
+	}
+	first := vg.Length(plotHeight)
+	if l.Bare {
+		first = barePlot
+	}
+	return l.of(first+below*belowHeight) + l.tableHeight() + l.legendHeight()
+}
+
+// draw draws the picture.
+func (l *layout) draw(c draw.Canvas) {
+	around := vg.Length(margin)
+	if l.Bare {
+		around /= 4
+	}
+	canvas := draw.Crop(c, around, -around, around, -around)
+	canvas = l.drawLine(canvas, l.text(12, color.Black), l.Title)
+	canvas = l.drawLine(canvas, l.text(10, color.RGBA{200, 0, 0, 255}), l.Banner)
+	canvas = l.drawTable(canvas)
+	canvas = l.drawCaption(canvas)
+	if below := l.legendHeight(); below > 0 {
+		l.legend.Draw(draw.Crop(canvas, 0, 0, 0, below-canvas.Size().Y))
+		canvas = draw.Crop(canvas, 0, 0, below, 0)
+	} else {
+		side := l.legend.Rectangle(canvas).Size().X + 0.5*vg.Centimeter
+		l.legend.Draw(draw.Crop(canvas, canvas.Size().X-side+0.4*vg.Centimeter, 0, 0, -0.2*vg.Centimeter))
+		canvas = draw.Crop(canvas, 0, -side, 0, 0)
+	}
+	if len(l.plots) == 1 {
+		l.plots[0][0].Draw(canvas)
+		return
+	}
+	tiles := draw.Tiles{Rows: len(l.plots), Cols: 1, PadY: 0.3 * vg.Centimeter}
+	for i, row := range plot.Align(l.plots, tiles, canvas) {
+		l.plots[i][0].Draw(row[0])
+	}
+}
+
+// rows returns the plot and those below it, a row each, and enters their lines in the
+// legend.
+func (l *layout) rows() ([][]*plot.Plot, error) {
+	first, err := l.Picture.plot(l.Style, &l.legend)
 	if err != nil {
 		return nil, err
 	}
 	rows := [][]*plot.Plot{{first}}
-	for i, below := range p.Below {
-		below.LogarithmicX = p.Logarithmic || p.LogarithmicX
-		if i == len(p.Below)-1 {
-			below.XLabel, first.X.Label.Text = p.XLabel, ""
+	for i, below := range l.Below {
+		below.LogarithmicX = l.Logarithmic || l.LogarithmicX
+		if i == len(l.Below)-1 {
+			below.XLabel, first.X.Label.Text = l.XLabel, ""
 		}
-		plt, err := below.plot(legend)
+		plt, err := below.plot(l.Style, &l.legend)
 		if err != nil {
 			return nil, err
 		}
-		first.X.Min, first.X.Max = min(first.X.Min, plt.X.Min), max(first.X.Max, plt.X.Max)
+		if !below.OwnX {
+			first.X.Min, first.X.Max = min(first.X.Min, plt.X.Min), max(first.X.Max, plt.X.Max)
+		}
 		rows = append(rows, []*plot.Plot{plt})
 	}
-	for _, row := range rows {
-		row[0].X.Min, row[0].X.Max = first.X.Min, first.X.Max
+	for i, row := range rows {
+		if i == 0 || !l.Below[i-1].OwnX {
+			row[0].X.Min, row[0].X.Max = first.X.Min, first.X.Max
+		}
 	}
 	return rows, nil
 }
 
 // plot returns the axes with the lines and marks, and enters the lines in the legend.
-func (p Picture) plot(legend *plot.Legend) (*plot.Plot, error) {
+func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	plt := plot.New()
 	plt.X.Label.Text, plt.Y.Label.Text = p.XLabel, p.YLabel
 	plt.Y.Min, plt.Y.Max = p.YMin, p.YMax
 	for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
-		axis.Label.TextStyle = styled(axis.Label.TextStyle, 10)
-		axis.Tick.Label = styled(axis.Tick.Label, 9)
+		axis.Label.TextStyle = s.styled(axis.Label.TextStyle, 10)
+		axis.Tick.Label = s.styled(axis.Tick.Label, 9)
 		axis.LineStyle.Width = 0.6
 		axis.Tick.LineStyle.Width = 0.6
 	}
 	plt.X.Label.Padding, plt.Y.Label.Padding = 4, 4
 	plt.X.Tick.Marker, plt.Y.Tick.Marker = ticks{6}, ticks{5}
+	if s.narrow() {
+		plt.X.Tick.Marker = ticks{3}
+	}
 	if p.Logarithmic || p.LogarithmicX {
 		plt.X.Scale, plt.X.Tick.Marker = plot.LogScale{}, decades{}
 	}
@@ -185,48 +220,19 @@ func (p Picture) plot(legend *plot.Legend) (*plot.Plot, error) {
 	plt.Add(grid)
 
 	plt.Add(p.Marks...)
+	var curves []plot.Plotter // above all bands, which would hide them
 	for i, l := range p.Lines {
-		col := Palette[i%len(Palette)]
-		if l.Emphasise {
-			col = color.RGBA{40, 40, 40, 255}
-		}
-		if l.Colour != (color.RGBA{}) {
-			col = l.Colour
-		}
-		band, curve, err := l.plotters(col)
+		drawn, err := l.draw(i, s.stroke())
 		if err != nil {
 			return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)
 		}
-		if l.Scatter {
-			marks, err := l.scatter(col)
-			if err != nil {
-				return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)
-			}
-			plt.Add(marks...)
-			if l.Name != "" {
-				legend.Add(l.Name, swatch{col})
-			}
-			continue
-		}
-		plt.Add(band, curve)
-		key := []plot.Thumbnailer{curve}
-		if l.Points {
-			marks := &plotter.Scatter{XYs: curve.XYs, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
-				Shape: glyph(i)}}
-			plt.Add(marks)
-			if len(l.X) == 1 {
-				bar, err := l.bar(col)
-				if err != nil {
-					return nil, err
-				}
-				plt.Add(bar)
-				key = []plot.Thumbnailer{marks}
-			}
-		}
+		plt.Add(drawn.band...)
+		curves = append(curves, drawn.curve...)
 		if l.Name != "" {
-			legend.Add(l.Name, key...)
+			legend.Add(s.name(l.Name), drawn.key...)
 		}
 	}
+	plt.Add(curves...)
 	return plt, nil
 }
 
@@ -243,27 +249,6 @@ func nameTicks(axis *plot.Axis, names []string) {
 	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
 }
 
-// glyph returns the mark of a line: another shape where colours come again.
-func glyph(line int) draw.GlyphDrawer {
-	if line >= len(Palette) {
-		return draw.PyramidGlyph{}
-	}
-	return draw.CircleGlyph{}
-}
-
-// bar returns the band of a line of one point, which has no width to be seen by.
-func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
-	bar, err := plotter.NewYErrorBars(struct {
-		plotter.XYs
-		plotter.YErrors
-	}{plotter.XYs{{X: l.X[0], Y: l.Y[0]}}, plotter.YErrors{{Low: l.Y[0] - l.Lo[0], High: l.Hi[0] - l.Y[0]}}})
-	if err != nil {
-		return nil, fmt.Errorf("plots: bar of %s: %w", l.Name, err)
-	}
-	bar.Color = col
-	return bar, nil
-}
-
 // swatch is a patch of colour in the legend.
 type swatch struct{ colour color.Color }
 
@@ -272,61 +257,9 @@ func (s swatch) Thumbnail(c *draw.Canvas) {
 	c.FillPolygon(s.colour, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
 
-func styled(s text.Style, size vg.Length) text.Style {
-	s.Font = sans(size, s.Color).Font
-	return s
-}
-
-// plotters returns the band and the curve of a line.
-func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) {
-	n := len(l.X)
-	outline := make(plotter.XYs, 0, 2*n)
-	points := make(plotter.XYs, n)
-	for i := range n {
-		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Hi[i]})
-		points[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
-	}
-	for i := n - 1; i >= 0; i-- {
-		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Lo[i]})
-	}
-	band, err := plotter.NewPolygon(outline)
-	if err != nil {
-		return nil, nil, err
-	}
-	band.Color = color.NRGBA{col.R, col.G, col.B, 45}
-	band.LineStyle.Width = 0
-	curve, err := plotter.NewLine(points)
-	if err != nil {
-		return nil, nil, err
-	}
-	curve.Color = col
-	curve.Width = 1.4
-	if l.Emphasise {
-		curve.Dashes = []vg.Length{4, 3}
-	}
-	return band, curve, nil
-}
-
-// scatter returns the bars and the points of a line that is none.
-func (l Line) scatter(col color.RGBA) ([]plot.Plotter, error) {
-	var marks []plot.Plotter
-	points := make(plotter.XYs, len(l.X))
-	for i, x := range l.X {
-		bar, err := plotter.NewLine(plotter.XYs{{X: x, Y: l.Lo[i]}, {X: x, Y: l.Hi[i]}})
-		if err != nil {
-			return nil, err
-		}
-		bar.Color, bar.Width = color.NRGBA{col.R, col.G, col.B, 110}, 1
-		marks = append(marks, bar)
-		points[i] = plotter.XY{X: x, Y: l.Y[i]}
-	}
-	return append(marks, &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
-		Shape: draw.CircleGlyph{}}}), nil
-}
-
 // drawLine writes a line of text across the top, if there is any, and returns
 // what is left below it.
-func drawLine(c draw.Canvas, style text.Style, s string) draw.Canvas {
+func (l *layout) drawLine(c draw.Canvas, style text.Style, s string) draw.Canvas {
 	if s == "" {
 		return c
 	}
@@ -366,46 +299,50 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 
 // drawCaption writes the caption along the bottom, broken into lines that fit,
 // and returns what is left above it.
-func (p Picture) drawCaption(c draw.Canvas) draw.Canvas {
-	style := captionStyle()
-	lines := wrap.Lines(p.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
-	height := vg.Length(len(lines)) * captionLeading
+func (l *layout) drawCaption(c draw.Canvas) draw.Canvas {
+	style := l.captionStyle()
+	lines := wrap.Lines(l.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
+	if len(lines) == 0 || l.Caption == "" {
+		return c
+	}
+	leading := leading * style.Font.Size
+	height := vg.Length(len(lines)) * leading
 	for i, text := range lines {
-		y := c.Min.Y + height - vg.Length(i)*captionLeading
+		y := c.Min.Y + height - vg.Length(i)*leading
 		c.FillText(style, vg.Point{X: c.Min.X, Y: y}, text)
 	}
 	return draw.Crop(c, 0, 0, height+0.3*vg.Centimeter, 0)
 }
 
 // drawTable writes the rows along the bottom and returns what is left above.
-func (p Picture) drawTable(c draw.Canvas) draw.Canvas {
-	if len(p.Rows) == 0 {
+func (l *layout) drawTable(c draw.Canvas) draw.Canvas {
+	if len(l.Rows) == 0 {
 		return c
 	}
-	style := captionStyle()
+	style := l.captionStyle()
 	x := c.Min.X
-	for column := range p.Rows[0] {
+	for column := range l.Rows[0] {
 		width := vg.Length(0)
-		for i, row := range p.Rows {
-			y := c.Min.Y + vg.Length(len(p.Rows)-i)*captionLeading
+		for i, row := range l.Rows {
+			y := c.Min.Y + vg.Length(len(l.Rows)-i)*leading*style.Font.Size
 			c.FillText(style, vg.Point{X: x, Y: y}, row[column])
 			width = max(width, style.Width(row[column]))
 		}
-		x += width + 0.5*vg.Centimeter
+		x += width + l.points(0.5*vg.Centimeter)
 	}
-	return draw.Crop(c, 0, 0, p.tableHeight(), 0)
+	return draw.Crop(c, 0, 0, l.tableHeight(), 0)
 }
 
 // tableHeight is what the table takes, with a gap above it.
-func (p Picture) tableHeight() vg.Length {
-	if len(p.Rows) == 0 {
+func (l *layout) tableHeight() vg.Length {
+	if len(l.Rows) == 0 {
 		return 0
 	}
-	return (vg.Length(len(p.Rows)) + 0.5) * captionLeading
+	return (vg.Length(len(l.Rows)) + 0.5) * leading * l.points(captionSize)
 }
 
-func captionStyle() text.Style {
-	style := sans(captionSize, color.Gray{60})
+func (l *layout) captionStyle() text.Style {
+	style := l.text(captionSize, color.Gray{60})
 	style.XAlign, style.YAlign = draw.XLeft, draw.YTop
 	return style
 }

@@ -18,7 +18,7 @@ type Shares [][]float64
 // Plot implements plot.Plotter.
 func (s Shares) Plot(c draw.Canvas, plt *plot.Plot) {
 	trX, trY := plt.Transforms(&c)
-	style := sans(8, color.Black)
+	style := (Style{}).text(8, color.Black)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	for x, column := range s {
 		for y, part := range column {

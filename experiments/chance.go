@@ -1,0 +1,35 @@
+package experiments
+
+import (
+	"image/color"
+	"slices"
+
+	"proactivedp/internal/plots"
+	"proactivedp/train"
+)
+
+// nearChance is how far above the accuracy of guessing a line is near it.
+const nearChance = 0.1
+
+// chanceColour is that of the line of guessing.
+var chanceColour = color.RGBA{150, 150, 150, 255}
+
+// addChance adds the accuracy of guessing the majority class as a line, where another one
+// ends near it or below.
+func addChance(p *plots.Picture, f *frame, spec train.Spec) error {
+	ready, err := f.source.Prepare(spec)
+	if err != nil {
+		return err
+	}
+	share := ready.Test.MajorityShare()
+	if !slices.ContainsFunc(p.Lines, func(l plots.Line) bool { return l.Y[len(l.Y)-1] < share+nearChance }) {
+		return nil
+	}
+	chance := plots.Line{Name: "guessing the\nmajority class", Emphasise: true, Colour: chanceColour}
+	x := p.Lines[0].X
+	for _, at := range []float64{x[0], x[len(x)-1]} {
+		chance.Add(at, share, share, share)
+	}
+	p.Lines = append(p.Lines, chance)
+	return nil
+}

@@ -1,0 +1,145 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Lines are told apart without their colours, too: by dashes and by marks.
+var (
+	dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {12, 3}, {4, 2, 1, 2, 1, 2}, {1, 3}}
+	glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{},
+		draw.CrossGlyph{}, draw.RingGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}}
+	// reference are the dashes of a line that is one.
+	reference = []vg.Length{4, 3}
+)
+
+// fewPoints is how many points a line may have that are all marked, and someMarks how many
+// are marked of one that has more.
+const (
+	fewPoints = 15
+	someMarks = 6
+)
+
+// drawn is a line in pieces.
+type drawn struct {
+	band, curve []plot.Plotter
+	key         []plot.Thumbnailer // its entry in the legend
+}
+
+// draw returns line number i of a plot, its strokes times a factor.
+func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
+	col := Palette[i%len(Palette)]
+	if l.Emphasise {
+		col = color.RGBA{40, 40, 40, 255}
+	}
+	if l.Colour != (color.RGBA{}) {
+		col = l.Colour
+	}
+	if l.Scatter {
+		marks, err := l.scatter(col)
+		return drawn{curve: marks, key: []plot.Thumbnailer{swatch{col}}}, err
+	}
+	band, curve, err := l.plotters(col)
+	if err != nil {
+		return drawn{}, err
+	}
+	curve.Width *= stroke
+	dash := reference
+	if !l.Emphasise {
+		dash = dashes[i%len(dashes)]
+	}
+	for _, d := range dash {
+		curve.Dashes = append(curve.Dashes, d*stroke)
+	}
+	d := drawn{band: []plot.Plotter{band}, curve: []plot.Plotter{curve}, key: []plot.Thumbnailer{curve}}
+	if l.Emphasise && !l.Points {
+		return d, nil
+	}
+	marks := &plotter.Scatter{XYs: l.marked(curve.XYs, i), GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.4 * stroke,
+		Shape: glyphs[i%len(glyphs)]}}
+	d.curve, d.key = append(d.curve, marks), append(d.key, marks)
+	if len(l.X) == 1 {
+		bar, err := l.bar(col)
+		if err != nil {
+			return drawn{}, err
+		}
+		d.curve, d.key = append(d.curve, bar), []plot.Thumbnailer{marks}
+	}
+	return d, nil
+}
+
+// marked returns the points that are marked: all if they mean something or are few, or
+// else some, at other places for each line, so that marks of lines that coincide do not.
+func (l Line) marked(points plotter.XYs, i int) plotter.XYs {
+	if l.Points || len(points) <= fewPoints {
+		return points
+	}
+	every := max(len(points)/someMarks, 1)
+	var some plotter.XYs
+	for at := (i*every/len(Palette) + every/2) % every; at < len(points); at += every {
+		some = append(some, points[at])
+	}
+	return some
+}
+
+// plotters returns the band and the curve of a line.
+func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) {
+	n := len(l.X)
+	outline := make(plotter.XYs, 0, 2*n)
+	points := make(plotter.XYs, n)
+	for i := range n {
+		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Hi[i]})
+		points[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
+	}
+	for i := n - 1; i >= 0; i-- {
+		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Lo[i]})
+	}
+	band, err := plotter.NewPolygon(outline)
+	if err != nil {
+		return nil, nil, err
+	}
+	band.Color = color.NRGBA{col.R, col.G, col.B, 45}
+	band.LineStyle.Width = 0
+	curve, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, nil, err
+	}
+	curve.Color = col
+	curve.Width = 1.4
+	return band, curve, nil
+}
+
+// bar returns the band of a line of one point, which has no width to be seen by.
+func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
+	bar, err := plotter.NewYErrorBars(struct {
+		plotter.XYs
+		plotter.YErrors
+	}{plotter.XYs{{X: l.X[0], Y: l.Y[0]}}, plotter.YErrors{{Low: l.Y[0] - l.Lo[0], High: l.Hi[0] - l.Y[0]}}})
+	if err != nil {
+		return nil, err
+	}
+	bar.Color = col
+	return bar, nil
+}
+
+// scatter returns the bars and the points of a line that is none.
+func (l Line) scatter(col color.RGBA) ([]plot.Plotter, error) {
+	var marks []plot.Plotter
+	points := make(plotter.XYs, len(l.X))
+	for i, x := range l.X {
+		bar, err := plotter.NewLine(plotter.XYs{{X: x, Y: l.Lo[i]}, {X: x, Y: l.Hi[i]}})
+		if err != nil {
+			return nil, err
+		}
+		bar.Color, bar.Width = color.NRGBA{col.R, col.G, col.B, 110}, 1
+		marks = append(marks, bar)
+		points[i] = plotter.XY{X: x, Y: l.Y[i]}
+	}
+	return append(marks, &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.2,
+		Shape: draw.CircleGlyph{}}}), nil
+}

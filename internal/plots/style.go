@@ -1,0 +1,196 @@
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Style is how a picture is drawn. The zero value is the style of the program's own pages.
+type Style struct {
+	Bare  bool    // without title, caption and table, which a paper sets itself; a warning stays
+	Width float64 // in inches, in [MinWidth, MaxWidth]; 0: UsualWidth
+	Font  string  // one of Fonts; "": the first
+	Size  float64 // of the axes' labels, in points, in [MinSize, MaxSize]; 0: 10
+	DPI   int     // dots an inch of PNG, in [MinDPI, MaxDPI]; 0: 150
+}
+
+// Bounds of a Style.
+const (
+	UsualWidth         = 19 / 2.54
+	MinWidth, MaxWidth = 2, 40
+	MinSize, MaxSize   = 4, 40
+	MinDPI, MaxDPI     = 20, 1200
+)
+
+// Fonts are the typefaces that pictures may have, and Formats what they may be written as.
+var (
+	Fonts   = []string{"sans", "serif", "mono"}
+	Formats = []string{"png", "svg", "pdf"}
+)
+
+// The usual style.
+const (
+	usualSize = 10
+	usualDPI  = 150
+)
+
+// CheckFormat reports a format that no picture has.
+func CheckFormat(format string) error {
+	if !slices.Contains(Formats, format) {
+		return fmt.Errorf("plots: format = %q, must be of %s", format, strings.Join(Formats, ", "))
+	}
+	return nil
+}
+
+// Validate reports every field outside its range.
+func (s Style) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plots: "+format, args...)) }
+	if s.Width != 0 && !(s.Width >= MinWidth && s.Width <= MaxWidth) {
+		fail("width = %v inches, must be in [%d, %d]", s.Width, MinWidth, MaxWidth)
+	}
+	if s.Font != "" && !slices.Contains(Fonts, s.Font) {
+		fail("font = %q, must be of %s", s.Font, strings.Join(Fonts, ", "))
+	}
+	if s.Size != 0 && !(s.Size >= MinSize && s.Size <= MaxSize) {
+		fail("font size = %v points, must be in [%d, %d]", s.Size, MinSize, MaxSize)
+	}
+	if s.DPI != 0 && (s.DPI < MinDPI || s.DPI > MaxDPI) {
+		fail("dpi = %d, must be in [%d, %d]", s.DPI, MinDPI, MaxDPI)
+	}
+	return errors.Join(errs...)
+}
+
+// width returns the width of the whole picture.
+func (s Style) width() vg.Length {
+	if s.Width == 0 {
+		return UsualWidth * vg.Inch
+	}
+	return vg.Length(s.Width) * vg.Inch
+}
+
+// narrow reports whether the legend stands below the plot and not beside it.
+func (s Style) narrow() bool { return s.width() < 5*vg.Inch }
+
+// name returns what the legend calls a line: on one line where there is the room.
+func (s Style) name(of string) string {
+	if s.narrow() {
+		return strings.ReplaceAll(of, "\n", " ")
+	}
+	return of
+}
+
+// stroke returns by what strokes are thinner than usual.
+func (s Style) stroke() vg.Length {
+	return vg.Length(math.Sqrt(min(1, float64(s.width()/(UsualWidth*vg.Inch)))))
+}
+
+// points returns a size in the proportion that it has to the axes' labels at 10.
+func (s Style) points(usual vg.Length) vg.Length {
+	if s.Size == 0 {
+		return usual
+	}
+	return usual * vg.Length(s.Size/usualSize)
+}
+
+// of returns a length in the proportion that it has to the usual width.
+func (s Style) of(usual vg.Length) vg.Length { return usual * (s.width() / (UsualWidth * vg.Inch)) }
+
+// text returns the style's typeface in a usual size and a colour.
+func (s Style) text(usual vg.Length, c color.Color) text.Style {
+	variants := map[string]font.Variant{"serif": "Serif", "mono": "Mono"}
+	variant, ok := variants[s.Font]
+	if !ok {
+		variant = "Sans"
+	}
+	return text.Style{
+		Color: c, Handler: plot.DefaultTextHandler,
+		Font: font.Font{Typeface: "Liberation", Variant: variant, Size: s.points(usual)},
+	}
+}
+
+// styled returns another style of text in the style's typeface and a usual size.
+func (s Style) styled(t text.Style, usual vg.Length) text.Style {
+	t.Font = s.text(usual, t.Color).Font
+	return t
+}
+
+// pdfDates are the times in a PDF at which it was made, by which two of one picture would
+// differ.
+var pdfDates = regexp.MustCompile(`\(D:\d{14}[^)]*\)`)
+
+// Write draws the picture in a format, of Formats, and a style. Equal pictures have equal
+// bytes. PDF holds its typeface, SVG names it.
+func (p Picture) Write(w io.Writer, format string, s Style) error {
+	if err := errors.Join(CheckFormat(format), s.Validate()); err != nil {
+		return err
+	}
+	l, err := p.layout(s)
+	if err != nil {
+		return err
+	}
+	width, height := s.width(), l.height()
+	switch format {
+	case "svg":
+		c := vgsvg.New(width, height)
+		l.draw(draw.New(c))
+		_, err = c.WriteTo(w)
+	case "pdf":
+		c := vgpdf.New(width, height)
+		l.draw(draw.New(c))
+		var made bytes.Buffer
+		if _, err = c.WriteTo(&made); err == nil {
+			_, err = w.Write(pdfDates.ReplaceAllFunc(made.Bytes(), func(date []byte) []byte {
+				return append([]byte("(D:20000101000000"), date[len("(D:20000101000000"):]...)
+			}))
+		}
+	default:
+		dpi := s.DPI
+		if dpi == 0 {
+			dpi = usualDPI
+		}
+		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
+		l.draw(draw.New(c))
+		_, err = (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
+	}
+	if err != nil {
+		return fmt.Errorf("plots: write %s: %w", format, err)
+	}
+	return nil
+}
+
+// WritePNG draws the picture in the program's own style.
+func (p Picture) WritePNG(w io.Writer) error { return p.Write(w, "png", Style{}) }
+
+// shown returns of the picture what the style has.
+func (p Picture) shown(s Style) Picture {
+	if s.Bare {
+		p.Title, p.Caption, p.Rows = "", "", nil
+	}
+	return p
+}
+
+// ParseInches reads a length such as 3.25in, 8.5cm or 240pt in inches.
+func ParseInches(text string) (float64, error) {
+	l, err := vg.ParseLength(text)
+	if err != nil || math.IsNaN(float64(l)) || !strings.ContainsAny(text, "ncm") {
+		return 0, fmt.Errorf("plots: width = %q, must be a length such as 3.25in, 8.5cm or 85mm", text)
+	}
+	return l.Points() / vg.Inch.Points(), nil
+}
