@@ -10,9 +10,11 @@ import (
 // Affine is a public map of rows, column by column: x becomes (x − Shift)·Scale. Its
 // constants are given, never found in the data, of which they would tell.
 type Affine struct {
-	Shift, Scale []float64
+	Shift []float64 `json:"shift"`
+	Scale []float64 `json:"scale"`
 	// Low and High bound the values of each column before they are mapped; nil: nothing does.
-	Low, High []float64
+	Low  []float64 `json:"low,omitempty"`
+	High []float64 `json:"high,omitempty"`
 }
 
 // Dense reports whether mapped rows are dense: where a Shift is not 0 no entry stays 0.

@@ -29,6 +29,7 @@ type Dataset struct {
 	Features int // number of columns of a row
 	Classes  int
 	Columns  []string // names of the columns, where what was read has them; nil: it has none
+	Names    []string // names of the classes, likewise
 	Label    []int32  // the class of each row, in [0, Classes)
 	Start    []int    // where each row starts in Index and Value: len(Label)+1 offsets
 	Index    []int32

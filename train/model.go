@@ -18,7 +18,7 @@ import (
 
 // The models by name.
 const (
-	Ridge     = "logreg"       // logistic regression with the ridge penalty λ = 1/N
+	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty
 	Softmax   = "softmax"      // softmax regression of any number of classes, which the paper does not have
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
@@ -33,33 +33,33 @@ const (
 type modelKind struct {
 	name, title string
 	network     bool
-	// make returns the model for clients that hold n records of d each. It
+	// make returns the model with penalty λ for clients whose records are like those of d. It
 	// fails if the model cannot be trained on such data.
-	make func(d *data.Dataset, n int) (models.Model, error)
+	make func(d *data.Dataset, lambda float64) (models.Model, error)
 }
 
 // modelKinds lists the models in the order of the help text.
 var modelKinds = []modelKind{
-	{Ridge, "ridge logistic regression", false, func(d *data.Dataset, n int) (models.Model, error) {
+	{Ridge, "ridge logistic regression", false, func(d *data.Dataset, lambda float64) (models.Model, error) {
 		if err := checkSparse(Ridge, d); err != nil {
 			return nil, err
 		}
-		return logreg.NewRidge(d.Features, 1/float64(n))
+		return logreg.NewRidge(d.Features, lambda)
 	}},
-	{Plain, "plain logistic regression", false, func(d *data.Dataset, _ int) (models.Model, error) {
+	{Plain, "plain logistic regression", false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		if err := checkSparse(Plain, d); err != nil {
 			return nil, err
 		}
 		return logreg.NewPlain(d.Features)
 	}},
-	{Softmax, "softmax regression", false, func(d *data.Dataset, _ int) (models.Model, error) {
+	{Softmax, "softmax regression", false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		return softmax.New(d.Features, d.Classes)
 	}},
 	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
 	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
 	{AlexNet, "AlexNet", true, network(alexnet.New)},
 	{AlexNetDropout, "AlexNet with dropout", true, network(alexnet.NewDropout)},
-	{ConvNet, "small convolutional network", true, func(d *data.Dataset, _ int) (models.Model, error) {
+	{ConvNet, "small convolutional network", true, func(d *data.Dataset, _ float64) (models.Model, error) {
 		p := d.Images
 		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {
 			return nil, mismatch(ConvNet, "images of sides that are multiples of 4", d)
@@ -77,8 +77,8 @@ func checkSparse(model string, d *data.Dataset) error {
 }
 
 // network makes a neural network for images of its shape and classes.
-func network(build func() *models.Network) func(*data.Dataset, int) (models.Model, error) {
-	return func(d *data.Dataset, _ int) (models.Model, error) {
+func network(build func() *models.Network) func(*data.Dataset, float64) (models.Model, error) {
+	return func(d *data.Dataset, _ float64) (models.Model, error) {
 		m := build()
 		in, classes := m.Net().Input(), m.Net().Classes()
 		if p := d.Images; p == nil || p.Channels != in.Channels || p.Height != in.Height || p.Width != in.Width ||

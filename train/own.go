@@ -39,7 +39,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.model(in.model, set, records)
+	model, err := s.model(in.model, set, spec.lambda(records))
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Report struct {
 	DataSHA256   string       `json:"data_sha256"` // digest of the parsed content
 	Seconds      float64      `json:"seconds"`     // seconds of the training loop alone
 	Spec         Spec         `json:"config"`
+
+	params []float32 // the model that the training is for
 }
 
 // Averaged is what is said of an averaged model; the rest of a report is of the last one.
@@ -117,7 +119,7 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 		Privacy:   privacy,
 		Releases:  dp.Releases(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint())),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
-		Spec: p.Spec.stated(),
+		Spec: p.Spec.stated(), params: result.Model(),
 	}, nil
 }
 

@@ -159,7 +159,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, deal.test.Data, n)
+	model, err := s.model(in.model, deal.test.Data, spec.lambda(n))
 	if err != nil {
 		return nil, err
 	}
@@ -169,21 +169,21 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	return &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}, nil
 }
 
-// modelFor names a model for clients of n records each.
+// modelFor names a model with a penalty.
 type modelFor struct {
-	name  string
-	shape string
-	n     int
+	name   string
+	shape  string
+	lambda float64
 }
 
-// model makes a model for clients of n records each of the set, once: that of a network
-// has tables of its shapes.
-func (s *Source) model(kind modelKind, set *data.Dataset, n int) (models.Model, error) {
-	key := modelFor{kind.name, set.Shape(), n}
+// model makes a model of the set with a penalty, once: that of a network has tables of its
+// shapes.
+func (s *Source) model(kind modelKind, set *data.Dataset, lambda float64) (models.Model, error) {
+	key := modelFor{kind.name, set.Shape(), lambda}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
-	m, err := kind.make(set, n)
+	m, err := kind.make(set, lambda)
 	if err == nil {
 		s.models[key] = m
 	}

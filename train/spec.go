@@ -103,6 +103,8 @@ type Spec struct {
 	// Average is which mean of the broadcasts is reported beside the last model: "" for
 	// none, "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
+	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]; 0: 1/N, as in the paper.
+	Lambda float64 `json:"lambda,omitempty"`
 	// TargetEpsilon is the ε of a record that NoiseMultiplier was calibrated for, see
 	// Source.Calibrate; 0: none. A run that would cost more is not trained.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
@@ -236,6 +238,7 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("train: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
 	}
 	errs = append(errs, s.inputs().validate()...)
+	errs = append(errs, s.checkLambda())
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
 		sim.CheckMomentum(s.Momentum))
 	switch {
@@ -279,6 +282,32 @@ func (s Spec) checkHogwild(cfg sim.Config) error {
 		return cfg.CheckFreeRunning()
 	}
 	return errors.Join(realclock.Check(&cfg), realclock.CheckScale(s.TimeScale))
+}
+
+// maxLambda bounds a penalty.
+const maxLambda = 1e6
+
+// checkLambda reports a penalty out of its range, or of a model that has none.
+func (s Spec) checkLambda() error {
+	if s.Lambda == 0 {
+		return nil
+	}
+	if !(s.Lambda > 0 && s.Lambda <= maxLambda) {
+		return fmt.Errorf("train: lambda = %v, must be in (0, %g], or 0 for 1/N", s.Lambda, float64(maxLambda))
+	}
+	if s.Model != Ridge {
+		return fmt.Errorf("train: lambda = %v of the model %q, must be 0: %q alone has a penalty", s.Lambda, s.Model,
+			Ridge)
+	}
+	return nil
+}
+
+// lambda returns the penalty for clients of n records each.
+func (s Spec) lambda(n int) float64 {
+	if s.Lambda != 0 {
+		return s.Lambda
+	}
+	return 1 / float64(n)
 }
 
 // inputs returns what the model is shown.

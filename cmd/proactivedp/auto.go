@@ -92,7 +92,7 @@ is satisfied.`,
 			if f.dir == "" {
 				errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
 			}
-			errs = append(errs, checkInputScale(cmd, task.Spec), checkData(task.Spec.Data),
+			errs = append(errs, checkZeros(cmd, task.Spec), checkData(task.Spec.Data),
 				checkWorkers(perf.Workers))
 			if err := errors.Join(errs...); err != nil {
 				return usage(err)
@@ -141,7 +141,7 @@ is satisfied.`,
 	}
 	where.add(cmd)
 	where.own.add(cmd)
-	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
+	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
 		"momentum", "average", "holdout", "seed", "seed-from-os")
 	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
 		"--seed-from-os of all randomness; a whole number of at least 0"

@@ -79,7 +79,8 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 
 // goOn resumes the run of a checkpoint, and reports.
 func (k *keepFlags) goOn(
-	cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, asJSON bool,
+	cmd *cobra.Command, flags *trainFlags, where dataFlags, perf sim.Perf, trace traceFlag, save saveFlag,
+	asJSON bool,
 ) error {
 	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
 	if err != nil {
@@ -97,6 +98,7 @@ func (k *keepFlags) goOn(
 	if err := k.place(); err != nil {
 		return err
 	}
+	save.own = &where.own // what is read leaves there how
 	d, err := where.loadAs(cmd, from.Spec, dataName)
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (k *keepFlags) goOn(
 	if err := p.Fits(perf, int64(where.memory)); err != nil {
 		return err
 	}
-	return trainAndReport(cmd, p, perf, k.keep(from), trace, asJSON)
+	return trainAndReport(cmd, p, perf, k.keep(from), trace, save, asJSON)
 }
 
 // place lets the file that is resumed keep the checkpoints unless another file is

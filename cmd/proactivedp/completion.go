@@ -93,6 +93,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
 		"test":           files(),
+		"save":           files(),
 	}
 }
 

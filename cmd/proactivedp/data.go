@@ -110,7 +110,7 @@ func allDataNames() []string { return slices.Concat(publishedNames(), synth.Name
 
 // obtain returns a data set: a published one by name, a synthetic one by name, or
 // a file by path, of as many features; 0: as many as it has.
-func obtain(ctx context.Context, name string, features int, own ownFlags, l fetch.Locator) (*data.Dataset, error) {
+func obtain(ctx context.Context, name string, features int, own *ownFlags, l fetch.Locator) (*data.Dataset, error) {
 	d, err := found(ctx, name, features, own, l)
 	if errors.Is(err, memory.ErrTooLittle) {
 		err = fmt.Errorf("data set %s: %w", name, err)
@@ -118,7 +118,7 @@ func obtain(ctx context.Context, name string, features int, own ownFlags, l fetc
 	return d, err
 }
 
-func found(ctx context.Context, name string, features int, own ownFlags, l fetch.Locator) (*data.Dataset, error) {
+func found(ctx context.Context, name string, features int, own *ownFlags, l fetch.Locator) (*data.Dataset, error) {
 	for _, p := range catalogue() {
 		if p.name == name {
 			return p.load(ctx, l)
@@ -148,7 +148,7 @@ func (f *dataFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	if err != nil {
 		return nil, err
 	}
-	return obtain(cmd.Context(), name, 0, f.own, l)
+	return obtain(cmd.Context(), name, 0, &f.own, l)
 }
 
 // loadFor is load for a training by the spec. What that takes from the records beyond
@@ -167,7 +167,7 @@ func (f *dataFlags) loadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	if err := f.own.check(cmd, name); err != nil {
 		return nil, usage(err)
 	}
-	d, err := obtain(cmd.Context(), name, spec.Features, f.own, l)
+	d, err := obtain(cmd.Context(), name, spec.Features, &f.own, l)
 	if err == nil {
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
 		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
@@ -289,7 +289,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 		return err
 	}
 	for _, name := range names {
-		d, err := obtain(cmd.Context(), name, 0, ownFlags{}, l)
+		d, err := obtain(cmd.Context(), name, 0, &ownFlags{}, l)
 		if err == nil {
 			err = describe(cmd.OutOrStdout(), d)
 		}

@@ -23,6 +23,8 @@ import (
 // which would tell of them.
 type ownFlags struct {
 	labelColumn, labelMap, normalise, test string
+
+	mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
 }
 
 // ownFlagNames lists the flags.
@@ -130,6 +132,7 @@ func (o *ownFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		return nil, err
 	}
 	if d, err = d.Mapped(m); err == nil {
+		o.mapped = &m
 		d.Note = "normalised by constants that were given (--normalise), which must be public"
 	}
 	return d, err

@@ -155,7 +155,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 	}
 	where.add(cmd)
 	where.own.add(cmd)
-	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "split",
+	flags.addNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
 		"delta", "seed")
 	most.add(cmd)
 	f := cmd.Flags()
@@ -211,7 +211,7 @@ type checked struct {
 func checkPredictions(cmd *cobra.Command, where *dataFlags, out string, asked checked, o experiments.TrialOptions,
 	asJSON bool) error {
 	if err := refuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
-		"split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
+		"lambda", "split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
 		"against-grid"); err != nil {
 		return usage(err)
 	}

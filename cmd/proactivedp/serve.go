@@ -109,7 +109,7 @@ func (s *serveFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, errors.New("--dir is missing: the folder that the run is kept in"))
 	}
 	errs = append(errs, refuseWith(cmd, flagGiven(cmd, "listen", "broker"), "runner", "checkpoint", "resume", "trace",
-		"seed-from-os", "average", "workers"))
+		"seed-from-os", "average", "workers", "save"))
 	if s.url != "" {
 		errs = append(errs, refuseWith(cmd, "broker", "keys", "sync"))
 	} else {

@@ -110,6 +110,8 @@ var specFlags = []specFlag{
 			"64]"},
 	{"input-scale", settingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
+	{"lambda", settingFlags, func(s *train.Spec) any { return &s.Lambda },
+		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", settingFlags, func(s *train.Spec) any { return &s.Split },
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
 			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},

@@ -22,6 +22,7 @@ func newTrain() *cobra.Command {
 	var keep keepFlags
 	var from planFileFlags
 	var serve serveFlags
+	save := saveFlag{own: &where.own}
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -48,6 +49,9 @@ override it, but for those that decide its privacy.
 open it: the rounds of every client with their lag, waits, updates and broadcasts. A run
 that goes on from a checkpoint is traced from there.
 
+--save writes the trained model to a file, with what it takes and the privacy that it was
+trained under, for predict.
+
 --checkpoint keeps the run in a file: at the start, every --checkpoint-every server
 updates (else every half minute, or as much less often as writing takes more than a
 twentieth of the time) and when it is interrupted. --resume goes on from the file,
@@ -71,12 +75,12 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
   proactivedp train --clients 3 --listen 127.0.0.1:4222 --dir server`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(keep.check(cmd), from.read(cmd), usage(trace.apart(keep.path,
-				keep.resume)), serve.check(cmd)); err != nil {
+			if err := errors.Join(keep.check(cmd), from.read(cmd), refuseNoFile(cmd, "save"),
+				usage(trace.apart(keep.path, keep.resume)), serve.check(cmd)); err != nil {
 				return err
 			}
 			if keep.resume != "" {
-				return keep.goOn(cmd, &flags, where, perf, trace, asJSON)
+				return keep.goOn(cmd, &flags, where, perf, trace, save, asJSON)
 			}
 			if err := flags.fill(cmd, from.usual); err != nil {
 				return err
@@ -135,7 +139,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 			if serve.asked() {
 				return serve.run(cmd, p, asJSON)
 			}
-			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, asJSON)
+			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, save, asJSON)
 		},
 	}
 	where.addWithin(cmd)
@@ -145,6 +149,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 	from.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
 	trace.add(cmd)
+	save.add(cmd)
 	f := cmd.Flags()
 	countVar(f, &perf.Workers, "workers", perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")
@@ -156,14 +161,18 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 // trainAndReport runs the problem and prints its report, also if only the last
 // checkpoint or the trace could not be written.
 func trainAndReport(
-	cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, asJSON bool,
+	cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, save saveFlag, asJSON bool,
 ) error {
+	if err := save.check(); err != nil {
+		return err
+	}
 	r, err := trace.run(cmd, p, func() (*train.Report, error) {
 		return p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
 	})
 	if r == nil {
 		return err
 	}
+	err = errors.Join(err, save.write(r, p))
 	if asJSON {
 		return errors.Join(err, printJSON(cmd.OutOrStdout(), r))
 	}
@@ -174,7 +183,7 @@ func trainAndReport(
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, checkData(s.Data), checkWorkers(workers)}
-	errs = append(errs, checkInputScale(cmd, s))
+	errs = append(errs, checkZeros(cmd, s))
 	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
 		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
 	}
@@ -194,12 +203,16 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	return usage(errors.Join(errs...))
 }
 
-// checkInputScale refuses the value that stands for none in a spec.
-func checkInputScale(cmd *cobra.Command, s train.Spec) error {
+// checkZeros refuses values that stand for none in a spec.
+func checkZeros(cmd *cobra.Command, s train.Spec) error {
+	var errs []error
 	if s.InputScale == 0 && cmd.Flags().Changed("input-scale") {
-		return errors.New("--input-scale = 0, must be in [1e-6, 1e6]")
+		errs = append(errs, errors.New("--input-scale = 0, must be in [1e-6, 1e6]"))
 	}
-	return nil
+	if s.Lambda == 0 && cmd.Flags().Changed("lambda") {
+		errs = append(errs, errors.New("--lambda = 0, must be in (0, 1e6]: logreg-plain has no penalty"))
+	}
+	return errors.Join(errs...)
 }
 
 // checkTarget reports what is wrong with a target epsilon that was given.

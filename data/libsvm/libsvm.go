@@ -102,8 +102,11 @@ type Options struct {
 	Labels *data.Labels
 	// Test is the path of a second file, whose rows are the test set; "": there is none, and
 	// the set counts as published as one.
-	Test   string
-	Memory int64 // as the limit of ParseFileWithin
+	Test string
+	// Unlabelled says that what stands in the place of labels is not looked at: all rows are
+	// of class 0 then, which says nothing.
+	Unlabelled bool
+	Memory     int64 // as the limit of ParseFileWithin
 }
 
 // ParseFiles is ParseFile with options.
@@ -112,8 +115,10 @@ func ParseFiles(path string, o Options) (*data.Dataset, error) {
 		return nil, err
 	}
 	p := newParser(filepath.Base(path), path, o.Features, memory.Given(o.Memory))
+	p.blind = o.Unlabelled
 	if p.given = o.Labels; p.given != nil {
-		p.set.Classes = len(p.given.Names())
+		p.set.Names = p.given.Names()
+		p.set.Classes = len(p.set.Names)
 	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
@@ -187,6 +192,7 @@ type parser struct {
 	set      *data.Dataset
 	labels   []int32 // labels found so far, in order of appearance, at most two; not used where they are given
 	given    *data.Labels
+	blind    bool   // labels are not looked at
 	spill    []byte // holds a line that is longer than the reader's buffer
 	limit    memory.Limit
 	left     int64 // bytes of the limit that the rows may take
@@ -337,6 +343,10 @@ const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, unless it is said w
 
 // label stores a row's label as it is written; finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
+	if p.blind {
+		p.set.Label = append(p.set.Label, 0)
+		return nil
+	}
 	if p.given != nil {
 		class, ok := p.given.Class(string(text))
 		if !ok {
@@ -450,7 +460,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	switch n := len(p.labels); {
 	case d.Len() == 0:
 		return nil, whole("no rows")
-	case p.given == nil && n == 1:
+	case p.given == nil && !p.blind && n == 1:
 		return nil, whole("all %d rows have label %d: %s", d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {
@@ -458,10 +468,11 @@ func (p *parser) finish() (*data.Dataset, error) {
 			return nil, whole("no entries, so the number of features is not known")
 		}
 	}
-	if p.given != nil {
+	if p.given != nil || p.blind {
 		return d, nil
 	}
-	larger := max(p.labels[0], p.labels[1])
+	smaller, larger := min(p.labels[0], p.labels[1]), max(p.labels[0], p.labels[1])
+	d.Names = []string{strconv.Itoa(int(smaller)), strconv.Itoa(int(larger))}
 	for i, l := range d.Label {
 		d.Label[i] = 0
 		if l == larger {

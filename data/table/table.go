@@ -76,7 +76,8 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		return nil, errors.New("table: labels are missing, must be given: which there are is public, and not found " +
 			"in the data")
 	}
-	p.set.Classes = len(o.Labels.Names())
+	p.set.Names = o.Labels.Names()
+	p.set.Classes = len(p.set.Names)
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
 			continue

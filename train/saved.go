@@ -1,0 +1,291 @@
+package train
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/memory"
+	"proactivedp/internal/sealed"
+	"proactivedp/internal/strictjson"
+	"proactivedp/models"
+	"proactivedp/sim"
+)
+
+// savedFormat is the file of a trained model: magic, version, the header as JSON, which is a
+// [Saved], the parameters as float32 (four bytes each, little-endian), and the SHA-256 of
+// all before. See package internal/sealed.
+var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
+
+// Inputs say what a model takes: what the records that it was trained on were made of, and
+// how they were read.
+type Inputs struct {
+	Features int         `json:"features"`
+	Columns  []string    `json:"columns,omitempty"` // names of the features; absent: they had none
+	Images   *ImageShape `json:"images,omitempty"`  // absent: the records were rows
+	Labels   []string    `json:"labels"`            // by class, what it is called
+	// Map is which labels the file had and of which class, see data.ParseLabels; absent: as a
+	// LIBSVM file of two classes has them.
+	Map    string       `json:"label_map,omitempty"`
+	Mapped *data.Affine `json:"normalised,omitempty"`
+}
+
+// LabelMap returns the labels of Map; nil if there is none.
+func (in Inputs) LabelMap() (*data.Labels, error) {
+	if in.Map == "" {
+		return nil, nil
+	}
+	return data.ParseLabels(in.Map)
+}
+
+// ImageShape is the shape of images, and what normalises their pixels.
+type ImageShape struct {
+	Channels int       `json:"channels"`
+	Height   int       `json:"height"`
+	Width    int       `json:"width"`
+	Mean     []float32 `json:"mean"`
+	Std      []float32 `json:"std"`
+}
+
+// NewInputs returns what a model of the data set takes. labels is the map of its labels, ""
+// where none was given, and mapped how its columns were normalised; nil: not at all.
+func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
+	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: slices.Clone(d.Names), Map: labels,
+		Mapped: mapped}
+	if m := d.Images; m != nil {
+		in.Images = &ImageShape{m.Channels, m.Height, m.Width, m.Mean, m.Std}
+	}
+	for class := len(in.Labels); class < d.Classes; class++ {
+		in.Labels = append(in.Labels, fmt.Sprint(class))
+	}
+	return in
+}
+
+// Read returns the data set that the run was prepared on, as it was read.
+func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
+
+// Saved is a trained model as a file keeps it, with what it was trained as, what it takes
+// and what is claimed of its privacy.
+type Saved struct {
+	Spec         Spec         `json:"config"`
+	Inputs       Inputs       `json:"inputs"`
+	DataSHA256   string       `json:"data_sha256"` // of the records that it was trained on
+	Synthetic    bool         `json:"synthetic_data,omitempty"`
+	Averaged     string       `json:"averaged,omitempty"` // which average of the broadcasts it is; absent: the last one
+	Lambda       float64      `json:"lambda,omitempty"`   // its penalty
+	Params       int          `json:"params"`
+	ParamsSHA256 string       `json:"params_sha256"`
+	Privacy      claim.Report `json:"privacy"`
+	Releases     []dp.Release `json:"releases"`
+
+	params []float32
+	model  models.Model
+}
+
+// Save writes the model that the report is of, the averaged one if it has one, to a file,
+// whole or not at all.
+func (r *Report) Save(path string, in Inputs) error {
+	if r.params == nil {
+		return errors.New("train: save: the report has no model")
+	}
+	s := Saved{
+		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, Params: len(r.params),
+		ParamsSHA256: (&sim.Result{Params: r.params}).ParamsSHA256(), Privacy: r.Privacy, Releases: r.Releases,
+	}
+	if r.Averaged != nil {
+		s.Averaged = r.Averaged.Rule
+	}
+	if r.Spec.Model == Ridge {
+		s.Lambda = r.Spec.lambda(r.Privacy.PerClient.DatasetSize)
+	}
+	header, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("train: save: %w", err)
+	}
+	return writeHeader(path, header, r.params)
+}
+
+// writeHeader writes the file of a model.
+func writeHeader(path string, header []byte, params []float32) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		return savedFormat.Write(w, header, nil, func(w io.Writer) error {
+			return binary.Write(w, binary.LittleEndian, params)
+		})
+	})
+}
+
+// OpenModel reads the file of a model, and refuses one that is damaged, that contradicts
+// itself, or that this program cannot evaluate.
+func OpenModel(path string) (*Saved, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("train: model: %w", err)
+	}
+	defer f.Close()
+	s, err := readSaved(f)
+	if err != nil {
+		return nil, fmt.Errorf("train: model %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func readSaved(f *os.File) (*Saved, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("this is no regular file")
+	}
+	header, content, err := savedFormat.Open(f, info.Size(), nil)
+	if err != nil {
+		return nil, err
+	}
+	var s Saved
+	if err := strictjson.Decode(header, &s); err != nil {
+		return nil, err
+	}
+	if err := s.check(content.Size()); err != nil {
+		return nil, err
+	}
+	if err := memory.Known().Check(content.Size()); err != nil {
+		return nil, err
+	}
+	s.params = make([]float32, s.Params)
+	if err := binary.Read(content, binary.LittleEndian, s.params); err != nil {
+		return nil, err
+	}
+	if got := (&sim.Result{Params: s.params}).ParamsSHA256(); got != s.ParamsSHA256 {
+		return nil, fmt.Errorf("params_sha256 = %s, the parameters have %s", s.ParamsSHA256, got)
+	}
+	return &s, models.CheckFinite(s.params)
+}
+
+// check makes the model, and reports where the header contradicts itself or the size of the
+// parameters, in bytes.
+func (s *Saved) check(size int64) error {
+	in := s.Inputs
+	kind, err := kindOf(s.Spec.Model)
+	if err != nil {
+		return err
+	}
+	if len(in.Labels) < 2 || len(in.Labels) > data.MaxClasses || in.Features < 1 || in.Features > math.MaxInt32-1 ||
+		in.Columns != nil && len(in.Columns) != in.Features {
+		return fmt.Errorf("inputs of %d features with %d names in %d classes, must be of at least one in at least two",
+			in.Features, len(in.Columns), len(in.Labels))
+	}
+	if l, err := in.LabelMap(); err != nil {
+		return err
+	} else if l != nil && len(l.Names()) != len(in.Labels) {
+		return fmt.Errorf("label map %.200q of %d classes, must be of %d", in.Map, len(l.Names()), len(in.Labels))
+	}
+	if m := in.Mapped; m != nil && (len(m.Scale) != in.Features || len(m.Shift) != in.Features ||
+		m.Low != nil && len(m.Low) != in.Features || len(m.Low) != len(m.High)) {
+		return fmt.Errorf("constants of %d columns, must be of all %d", len(m.Scale), in.Features)
+	}
+	if s.Params < 1 || int64(s.Params) > math.MaxInt64/4 || size != 4*int64(s.Params) {
+		return fmt.Errorf("%d parameters in %d bytes, must be four for each", s.Params, size)
+	}
+	like, err := s.like()
+	if err != nil {
+		return err
+	}
+	if s.model, err = kind.make(like, s.Lambda); err != nil {
+		return err
+	}
+	if n := s.model.NumParams(); n != s.Params {
+		return fmt.Errorf("%d parameters, must be the %d of %s on %s in %d classes", s.Params, n, s.Spec.Model,
+			like.Shape(), len(in.Labels))
+	}
+	return nil
+}
+
+// like returns a set of no records of the shape that the model is shown.
+func (s *Saved) like() (*data.Dataset, error) {
+	in := s.Inputs
+	d := &data.Dataset{Name: s.Spec.Data, Features: in.Features, Classes: len(in.Labels), Start: []int{0}}
+	if m := in.Images; m != nil {
+		d.Start, d.Images = nil, &data.Images{Channels: m.Channels, Height: m.Height, Width: m.Width, Mean: m.Mean,
+			Std: m.Std}
+		if m.Channels < 1 || m.Height < 1 || m.Width < 1 || m.Channels > maxSide || m.Height > maxSide ||
+			m.Width > maxSide || d.Images.Size() != in.Features || len(m.Mean) != m.Channels ||
+			len(m.Std) != m.Channels {
+			return nil, fmt.Errorf("images of %d×%d×%d pixels with %d features", m.Channels, m.Height, m.Width,
+				in.Features)
+		}
+	}
+	if s.Spec.FeatureMap == "" {
+		return d, nil
+	}
+	return NewSource(d).shown(inputs{features: s.Spec.FeatureMap})
+}
+
+// maxSide bounds the sides of images.
+const maxSide = 1 << 15
+
+// Fits reports why the model cannot label the records of a data set, as they are read.
+func (s *Saved) Fits(d *data.Dataset) error {
+	in := s.Inputs
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: "+format, args...)) }
+	if (in.Images == nil) != (d.Images == nil) || in.Images != nil && (in.Images.Channels != d.Images.Channels ||
+		in.Images.Height != d.Images.Height || in.Images.Width != d.Images.Width) {
+		like, err := s.like()
+		if err != nil {
+			return err
+		}
+		fail("%s has %s, the model takes %s", d.Name, d.Shape(), like.Shape())
+	} else if in.Images != nil && (!slices.Equal(in.Images.Mean, d.Images.Mean) ||
+		!slices.Equal(in.Images.Std, d.Images.Std)) {
+		fail("%s has other constants of pixels than the model was trained with", d.Name)
+	} else if d.Features != in.Features {
+		fail("%s has %d features, the model takes %d", d.Name, d.Features, in.Features)
+	}
+	if in.Columns != nil && d.Columns != nil && !slices.Equal(in.Columns, d.Columns) {
+		fail("%s has the columns %.200q, the model takes %.200q in this order", d.Name, d.Columns, in.Columns)
+	}
+	return errors.Join(errs...)
+}
+
+// Normalised returns the records of a data set, as it was read, normalised as those were
+// that the model was trained on.
+func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
+	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
+		return d, err
+	}
+	return d.Mapped(*s.Inputs.Mapped)
+}
+
+// Predict returns the class that the model finds for each record of a normalised data set.
+func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
+	if err := s.Fits(d); err != nil {
+		return nil, err
+	}
+	shown, err := NewSource(d).shown(s.Spec.inputs())
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int32, d.Len())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	labels := make([]int32, d.Len())
+	scratch := s.model.NewScratch()
+	for from := 0; from < len(rows); from += predictedAtOnce {
+		to := min(from+predictedAtOnce, len(rows))
+		s.model.Predict(labels[from:to], s.params, data.Batch{Data: shown, Rows: rows[from:to]}, scratch)
+	}
+	return labels, nil
+}
+
+// predictedAtOnce bounds the scratch of a prediction.
+const predictedAtOnce = 1000

@@ -1,0 +1,180 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/internal/sealed"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// savedModel trains a little and returns the file, the report and the data.
+func savedModel(t testing.TB, change func(*Spec)) (string, *Report, *Prepared) {
+	t.Helper()
+	s := DefaultSpec()
+	s.Data, s.GradComps, s.NoiseMultiplier = "drawn", 520, 1
+	change(&s)
+	p, err := s.Prepare(synth.OneHot(rng.New(3), 500), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model")
+	if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	return path, r, p
+}
+
+// What is saved is the model that the training is for, with all that is said of it, and
+// labels the test rows as the report says.
+func TestSavedModelComesBack(t *testing.T) {
+	for _, change := range []func(*Spec){
+		func(*Spec) {}, func(s *Spec) { s.Model = Plain }, func(s *Spec) { s.Model = Softmax },
+		func(s *Spec) { s.Average = "tail:0.5" }, func(s *Spec) { s.Lambda, s.InputScale = 0.5, 0.25 },
+	} {
+		path, r, p := savedModel(t, change)
+		m, err := OpenModel(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Spec != r.Spec || !reflect.DeepEqual(m.Privacy, r.Privacy) || m.DataSHA256 != r.DataSHA256 {
+			t.Errorf("%+v, must be of %+v", m, r)
+		}
+		want := r.TestAccuracy
+		if r.Averaged != nil {
+			want = r.Averaged.TestAccuracy
+			if m.ParamsSHA256 != r.Averaged.ParamsSHA256 || m.Averaged != r.Spec.Average {
+				t.Errorf("%s of %s, must be the averaged model", m.ParamsSHA256, m.Averaged)
+			}
+		}
+		classes, err := m.Predict(p.Read())
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := 0
+		for _, row := range p.Test.Rows {
+			if classes[row] == p.Read().Label[row] {
+				right++
+			}
+		}
+		if got := float64(right) / float64(p.Test.Len()); got != want {
+			t.Errorf("%s: accuracy %v, the report says %v", p.Spec.Model, got, want)
+		}
+		other := synth.OneHot(rng.New(4), 20)
+		other.Features++
+		if _, err := m.Predict(other); err == nil || !strings.Contains(err.Error(), "the model takes") {
+			t.Errorf("another number of features: %v", err)
+		}
+	}
+}
+
+// A file with any byte changed, or cut off anywhere, is refused.
+func TestDamagedModelIsRefused(t *testing.T) {
+	path, _, _ := savedModel(t, func(*Spec) {})
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(text []byte, what string) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenModel(path); err == nil {
+			t.Errorf("%s is no error", what)
+		}
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/97 {
+		changed := bytes.Clone(whole)
+		changed[at] ^= 4
+		refused(changed, "a changed byte")
+		refused(whole[:at], "a file that is cut off")
+	}
+	refused(append(bytes.Clone(whole), 0), "a longer file")
+	if _, err := OpenModel(t.TempDir()); err == nil {
+		t.Error("a folder is a model")
+	}
+}
+
+// A file that was written with a right digest and contradicts itself is refused by name.
+func TestContradictingModelIsRefused(t *testing.T) {
+	path, _, _ := savedModel(t, func(*Spec) {})
+	m, err := OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Saved){
+		"model = \"other\"":      func(s *Saved) { s.Spec.Model = "other" },
+		"must be four for each":  func(s *Saved) { s.Params++ },
+		"must be the":            func(s *Saved) { s.Inputs.Features++ },
+		"in at least two":        func(s *Saved) { s.Inputs.Labels = nil },
+		"label map":              func(s *Saved) { s.Inputs.Map = "a,b,c" },
+		"constants of 1 columns": func(s *Saved) { s.Inputs.Mapped = &data.Affine{Scale: []float64{1}} },
+		"params_sha256":          func(s *Saved) { s.ParamsSHA256 = "other" },
+		"λ = 0":                  func(s *Saved) { s.Lambda = 0 },
+		"images of 0×0×0 pixels": func(s *Saved) { s.Inputs.Images = &ImageShape{} },
+		"\"lenet\" needs":        func(s *Saved) { s.Spec.Model = LeNet },
+	} {
+		s := *m
+		change(&s)
+		if err := writeSaved(path, &s, m.params); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenModel(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, must say %q", err, want)
+		}
+	}
+}
+
+// Whatever a header says, a file is refused or labels records, and nothing panics.
+func FuzzOpenModel(f *testing.F) {
+	path, _, _ := savedModel(f, func(*Spec) {})
+	m, err := OpenModel(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	header, err := json.Marshal(m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(header)
+	f.Add(bytes.Replace(header, []byte(`"features":`), []byte(`"features":9`), 1))
+	f.Add([]byte(`{}`))
+	d := synth.OneHot(rng.New(4), 5)
+	f.Fuzz(func(t *testing.T, header []byte) {
+		if err := writeHeader(path, header, m.params); err != nil {
+			t.Skip(err)
+		}
+		s, err := OpenModel(path)
+		if errors.Is(err, sealed.ErrDamaged) {
+			t.Fatalf("%q: %v", header, err)
+		}
+		if err != nil {
+			return
+		}
+		if d, err = s.Normalised(d); err == nil {
+			_, _ = s.Predict(d)
+		}
+	})
+}
+
+func writeSaved(path string, s *Saved, params []float32) error {
+	header, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return writeHeader(path, header, params)
+}
