@@ -24,23 +24,33 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 	if err := Write(&text, result{Title: "T", Scale: 0.05, Config: map[string]int{"b": 1, "a": 2}}); err != nil {
 		t.Fatal(err)
 	}
+	path := filepath.Join(t.TempDir(), File)
+	reads := func(text []byte, into *result) error {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return Read(path, into)
+	}
 	var read result
-	if err := check(text.Bytes(), &read); err != nil || read.Title != "T" || read.Config["a"] != 2 {
+	if err := reads(text.Bytes(), &read); err != nil || read.Title != "T" || read.Config["a"] != 2 {
 		t.Fatalf("read %+v, error %v", read, err)
+	}
+	if whole, err := Text(path); err != nil || !bytes.Equal(whole, text.Bytes()) {
+		t.Errorf("text %s, error %v", whole, err)
 	}
 	flipped := bytes.Clone(text.Bytes())
 	for bit := range 8 * len(flipped) {
 		flipped[bit/8] ^= 1 << (bit % 8)
-		if err := check(flipped, &read); err == nil {
+		if err := reads(flipped, &read); err == nil {
 			t.Errorf("bit %d is not seen in\n%s", bit, flipped)
 		}
 		flipped[bit/8] ^= 1 << (bit % 8)
 	}
 	old := result{Scale: 1}
-	if err := check([]byte(`{"title": "before there were digests"}`), &old); err != nil || old.Scale != 1 {
+	if err := reads([]byte(`{"title": "before there were digests"}`), &old); err != nil || old.Scale != 1 {
 		t.Errorf("a manifest of before there were digests: %+v, error %v", old, err)
 	}
-	if err := check([]byte(`{"other": 1}`), &read); err == nil {
+	if err := reads([]byte(`{"other": 1}`), &read); err == nil {
 		t.Error("an unknown key is read")
 	}
 }

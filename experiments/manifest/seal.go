@@ -52,19 +52,28 @@ func Read(path string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := check(text, into); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := errors.Join(d.Decode(into), check(text)); err != nil {
 		return fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return nil
 }
 
-// check reads the text of a manifest as Read does.
-func check(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
+// Text returns the text of the manifest in a file, of whatever kind, or ErrDamaged.
+func Text(path string) ([]byte, error) {
+	text, err := bounded.File(path, maxBytes)
+	if err != nil {
+		return nil, err
 	}
+	if err := check(text); err != nil {
+		return nil, fmt.Errorf("manifest %s: %w", path, err)
+	}
+	return text, nil
+}
+
+// check reports a text whose digest is not that of its content.
+func check(text []byte) error {
 	var m struct {
 		SHA256 string `json:"manifest_sha256"`
 	}

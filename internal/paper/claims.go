@@ -1,0 +1,109 @@
+package paper
+
+// Quantity is what a claim of the paper's text about a figure is of.
+type Quantity string
+
+// The quantities.
+const (
+	// Accuracy: the test accuracy at the end is Value, at the ε that the paper states, "" for a
+	// training without noise.
+	Accuracy Quantity = "accuracy"
+	// Loss: the accuracy at the end is at most Value below that without noise.
+	Loss Quantity = "loss of accuracy"
+	// LossBySize is Loss of a sample size.
+	LossBySize Quantity = "loss of accuracy by sample size"
+	// Kept: w* + n keeps at least the part Value of the accuracy of w*, at Clip and Sigma.
+	Kept Quantity = "part of the accuracy kept"
+	// Fails: the sample size ends with less accuracy than the largest one.
+	Fails Quantity = "accuracy of a small sample size"
+	// Best: sample sizes from Size on end with the highest accuracies.
+	Best Quantity = "accuracy of large sample sizes"
+)
+
+// Claim is a number, or what it stands for, that the paper's text states of one of its
+// figures.
+type Claim struct {
+	Figure   string // the name of the figure here
+	Says     string // what is claimed, in words
+	Where    string // words of the text beside it, to find it by
+	Quantity Quantity
+	Epsilon  Number // of Accuracy and Loss: the ε stated; "" without noise
+	Size     int    // of Fails, Best and LossBySize
+	Clip     Number // of Kept
+	Sigma    Number // of Kept
+	Value    Number
+}
+
+// Claims returns what the paper's text states of its figures: in its main part, its
+// captions and its appendix.
+func Claims() []Claim {
+	const (
+		lossy    = "the test accuracy degradation is about 10\\% for $\\epsilon=0.04945$"
+		smallest = "When the constant sample size $s=1$, it is clear"
+		largest  = "the test accuracy loss is expected less than or equal to 10\\%"
+		drop     = "for $\\sigma \\leq 20$ for both strongly convex and plain convex objective functions."
+		smaller  = "Another option is $C=0.075$, where we can tolerate"
+		attained = "comes very close to the maximum attainable test accuracy of the non-DP setting"
+	)
+	var all []Claim
+	for _, c := range []struct{ data, model string }{{"phishing", "logreg"}, {"phishing", "logreg-plain"},
+		{"mushrooms", "logreg"}, {"mushrooms", "logreg-plain"}} {
+		name := c.data + "-" + c.model
+		all = append(all,
+			Claim{Figure: name + "-utility", Says: "C = 0.1 keeps 90 % up to σ = 20", Where: drop, Quantity: Kept,
+				Clip: "0.1", Sigma: "20", Value: "0.9"},
+			Claim{Figure: name + "-utility", Says: "C = 0.1 keeps about 90 % at some σ in [18, 22]",
+				Where: "\\sigma \\in \\left[18, 22 \\right]", Quantity: Kept, Clip: "0.1", Sigma: "18", Value: "0.9"},
+			Claim{Figure: name + "-utility", Says: "C = 0.075 keeps about 90 % at some σ in [18, 30]", Where: smaller,
+				Quantity: Kept, Clip: "0.075", Sigma: "18", Value: "0.9"},
+			Claim{Figure: name + "-sample-size", Says: "s = 1 does not achieve good accuracy", Where: smallest,
+				Quantity: Fails, Size: 1},
+			Claim{Figure: name + "-sample-size", Says: "s = 26 loses at most 10 %", Where: largest,
+				Quantity: LossBySize, Size: 26, Value: "0.10"},
+			Claim{Figure: name + "-epsilon", Says: "ε = 0.04945 loses about 10 %, at most", Where: lossy,
+				Quantity: Loss, Epsilon: "0.04945", Value: "0.10"},
+			Claim{Figure: name + "-epsilon", Says: "ε = 0.1 comes very close to the accuracy without noise",
+				Where: attained, Quantity: Loss, Epsilon: "0.1", Value: "0.02"})
+	}
+	const strongly = "achieves test accuracy 86\\% compared to 93\\% without differential privacy"
+	all = append(all,
+		Claim{Figure: "phishing-logreg-epsilon", Says: "86 % at ε = 0.04945", Where: strongly, Quantity: Accuracy,
+			Epsilon: "0.04945", Value: "0.86"},
+		Claim{Figure: "phishing-logreg-epsilon", Says: "93 % without noise", Where: strongly, Quantity: Accuracy,
+			Value: "0.93"},
+		Claim{Figure: "phishing-logreg-epsilon", Says: "91 % at ε = 0.1", Where: "achieves test accuracy 91\\%",
+			Quantity: Accuracy, Epsilon: "0.1", Value: "0.91"})
+	const lenet = "about $93\\%$, compared to $98\\%$ without differential privacy"
+	const kept = "noise level $\\sigma \\leq 12$ for MNIST data set"
+	all = append(all,
+		Claim{Figure: "mnist-lenet-utility", Says: "C = 0.025 keeps 90 % up to σ = 12", Where: kept, Quantity: Kept,
+			Clip: "0.025", Sigma: "12", Value: "0.9"},
+		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 10 does worse",
+			Where:    "The constant sample size $s = 10$ (as well as $s \\leq 10$) shows a worse performance",
+			Quantity: Fails,
+			Size:     10},
+		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 370 loses at most 10 %",
+			Where: "while keeping the test accuracy loss within 10\\%", Quantity: LossBySize, Size: 370, Value: "0.10"},
+		Claim{Figure: "mnist-lenet-epsilon", Says: "about 93 % at ε = 0.15", Where: lenet, Quantity: Accuracy,
+			Epsilon: "0.15007", Value: "0.93"},
+		Claim{Figure: "mnist-lenet-epsilon", Says: "98 % without noise", Where: lenet, Quantity: Accuracy,
+			Value: "0.98"},
+		Claim{Figure: "mnist-lenet-epsilon", Says: "ε ≈ 0.15 loses less than 10 %",
+			Where: "the test accuracy loss with $\\epsilon \\approx 0.15$ is less than 10\\%", Quantity: Loss,
+			Epsilon: "0.15007", Value: "0.10"})
+	const pattern = "deteriorates the performance of accuracy significantly"
+	return append(all,
+		Claim{Figure: "cifar10-alexnet-utility", Says: "C = 0.025 keeps 90 % up to σ = 6.572",
+			Where: "noise level $\\sigma \\leq 6.572$ for CIFAR", Quantity: Kept, Clip: "0.025", Sigma: "6.572",
+			Value: "0.9"},
+		Claim{Figure: "cifar10-alexnet-sample-size", Says: "s ≤ 50 deteriorates", Where: pattern, Quantity: Fails,
+			Size: 50},
+		Claim{Figure: "cifar10-alexnet-sample-size", Says: "300 ≤ s ≤ 689 is highest",
+			Where: "the test accuracy gets the highest level", Quantity: Best, Size: 300},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "ε ≈ 0.5 loses less than 10 %",
+			Where: "the test accuracy reduces less than $10\\%$", Quantity: Loss, Epsilon: "0.5", Value: "0.10"},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 60 % at ε = 2",
+			Where: "test accuracy after $T = 350000$ iterations", Quantity: Accuracy, Epsilon: "2.0", Value: "0.60"},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 74 % without noise",
+			Where: "$\\approx 0.74$ maximum test accuracy", Quantity: Accuracy, Value: "0.74"})
+}

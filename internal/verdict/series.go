@@ -1,0 +1,177 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/paper"
+	"proactivedp/internal/spread"
+)
+
+// series is the runs of one setting of a figure.
+type series struct {
+	stated               string // the ε that the paper states for it
+	sigma                float64
+	size                 int
+	ends                 []float64 // accuracy at the end, by seed
+	mean, sd             float64
+	perRecord, perClient string // certified ε; "" without noise
+}
+
+type seriesList []series
+
+// ends returns the settings of the figure with the accuracies that their runs ended with.
+func (t *table) ends() (seriesList, error) {
+	var names []string
+	of := map[string]*series{}
+	last := map[string]map[string]float64{} // accuracy by series and seed
+	for _, row := range t.rows {
+		name := row["series"]
+		if of[name] == nil {
+			s := &series{perRecord: row["certified_epsilon_per_record"], perClient: row["certified_epsilon_per_client"]}
+			for column, value := range row {
+				if strings.HasPrefix(column, "epsilon_stated_for_n_") {
+					s.stated = value
+				}
+			}
+			var err error
+			if s.sigma, err = strconv.ParseFloat(row["sigma"], 64); err != nil {
+				return nil, err
+			}
+			if s.size, err = strconv.Atoi(row["sample_size"]); err != nil {
+				return nil, err
+			}
+			of[name], last[name] = s, map[string]float64{}
+			names = append(names, name)
+		}
+		accuracy, err := strconv.ParseFloat(row["test_accuracy"], 64)
+		if err != nil {
+			return nil, err
+		}
+		last[name][row["seed"]] = accuracy
+	}
+	var all seriesList
+	for _, name := range names {
+		s := of[name]
+		for _, seed := range slices.Sorted(maps.Keys(last[name])) {
+			s.ends = append(s.ends, last[name][seed])
+		}
+		s.mean, s.sd = spread.Of(s.ends)
+		all = append(all, *s)
+	}
+	return all, nil
+}
+
+// pick returns the only series that is meant.
+func (l seriesList) pick(what string, is func(series) bool) (series, error) {
+	i := slices.IndexFunc(l, is)
+	if i < 0 {
+		return series{}, fmt.Errorf("no series %s", what)
+	}
+	return l[i], nil
+}
+
+// stated returns the series for an ε that the paper states, or that without noise.
+func (l seriesList) stated(epsilon paper.Number) (series, error) {
+	if epsilon == "" {
+		return l.pick("without noise", func(s series) bool { return s.sigma == 0 })
+	}
+	return l.pick("for the stated ε = "+string(epsilon), func(s series) bool {
+		e, err := strconv.ParseFloat(s.stated, 64)
+		return err == nil && s.sigma > 0 && e == epsilon.Value()
+	})
+}
+
+// size returns the series of a sample size.
+func (l seriesList) size(size int) (series, error) {
+	return l.pick(fmt.Sprintf("of s = %d", size), func(s series) bool { return s.size == size })
+}
+
+// largest returns the series of the largest sample size.
+func (l seriesList) largest() series {
+	return slices.MaxFunc(l, func(a, b series) int { return a.size - b.size })
+}
+
+// apart returns the worst series of sizes from one on, and the best below.
+func (l seriesList) apart(size int) (low, high series) {
+	low, high = series{mean: math.Inf(1)}, series{mean: math.Inf(-1)}
+	for _, s := range l {
+		if s.size >= size && s.mean < low.mean {
+			low = s
+		}
+		if s.size < size && s.mean > high.mean {
+			high = s
+		}
+	}
+	return low, high
+}
+
+// baseOf returns the figure with the run without noise that goes with a sweep of sample
+// sizes.
+func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
+
+// fraction is how much of the accuracy is left at one σ.
+type fraction struct {
+	sigma, mean, sd float64
+	seeds           int
+}
+
+type fractions []fraction
+
+// fractions returns the line of a clipping norm.
+func (t *table) fractions(clip float64) (fractions, error) {
+	values, within := map[float64][]float64{}, map[float64]float64{}
+	for _, row := range t.rows {
+		var x [4]float64
+		for i, column := range []string{"clip", "sigma", "fraction", "fraction_sd"} {
+			var err error
+			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil {
+				return nil, err
+			}
+		}
+		if x[0] == clip {
+			values[x[1]] = append(values[x[1]], x[2])
+			within[x[1]] += x[3] * x[3]
+		}
+	}
+	var all fractions
+	for _, sigma := range slices.Sorted(maps.Keys(values)) {
+		mean, sd := spread.Of(values[sigma])
+		n := len(values[sigma])
+		all = append(all, fraction{sigma, mean, math.Sqrt(sd*sd + within[sigma]/float64(n)), n})
+	}
+	return all, nil
+}
+
+// at returns the point at a σ, between two points of the line by their means.
+func (l fractions) at(sigma float64) (fraction, bool) {
+	for i, p := range l {
+		if p.sigma == sigma {
+			return p, true
+		}
+		if i > 0 && p.sigma > sigma {
+			part := (sigma - l[i-1].sigma) / (p.sigma - l[i-1].sigma)
+			return fraction{sigma, l[i-1].mean + part*(p.mean-l[i-1].mean), max(l[i-1].sd, p.sd), p.seeds}, true
+		}
+	}
+	return fraction{}, false
+}
+
+// most returns the σ up to which the line stays above a part.
+func (l fractions) most(part float64) float64 {
+	for i, p := range l {
+		if p.mean >= part {
+			continue
+		}
+		if i == 0 {
+			return 0
+		}
+		before := l[i-1]
+		return before.sigma + (before.mean-part)/(before.mean-p.mean)*(p.sigma-before.sigma)
+	}
+	return l[len(l)-1].sigma
+}

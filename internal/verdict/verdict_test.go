@@ -1,0 +1,161 @@
+package verdict
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/paper"
+)
+
+// folder returns a folder with a figure of these rows, made with this part of K.
+func folder(t *testing.T, dir, figure, scale string, rows ...string) string {
+	t.Helper()
+	at := filepath.Join(dir, figure)
+	if err := os.MkdirAll(at, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"data.csv": strings.Join(rows, "\n") + "\n",
+		"manifest.json": fmt.Sprintf(`{"command": "made %s", "scale": %s}`, figure, scale)} {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const header = "series,seed,sample_size,sigma,test_accuracy,certified_epsilon_per_record," +
+	"certified_epsilon_per_client,epsilon_stated_for_n_10000"
+
+// found returns the finding that says this.
+func found(t *testing.T, all []Finding, says string) Finding {
+	t.Helper()
+	for _, f := range all {
+		if f.Says == says {
+			return f
+		}
+	}
+	t.Fatalf("nothing says %q among %d", says, len(all))
+	return Finding{}
+}
+
+// Accuracies are those that runs ended with, mean and spread over seeds; each verdict is on
+// the side of its rule.
+func TestVerdictsOnAccuracies(t *testing.T) {
+	dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header,
+		"plain,1,26,0,0.1,,,", "plain,1,26,0,0.99,,,", "plain,2,26,0,0.97,,,",
+		"ε 0.04945,1,26,19.3,0.85,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.87,0.03,0.01,0.04945",
+		"ε 0.1,1,55,13,0.70,0.07,0.02,0.1", "ε 0.1,2,55,13,0.72,0.07,0.02,0.1")
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		says, ours string
+		verdict    Verdict
+	}{
+		{"86 % at ε = 0.04945", "0.8600 ± 0.0141", Reproduced},
+		{"93 % without noise", "0.9800 ± 0.0141", Exceeded},
+		{"91 % at ε = 0.1", "0.7100 ± 0.0141", NotReproduced},
+		{"ε = 0.04945 loses about 10 %, at most", "0.1200 ± 0.0200 less than 0.9800", Undecided},
+		{"ε = 0.1 comes very close to the accuracy without noise", "0.2700 ± 0.0200 less than 0.9800", NotReproduced},
+	} {
+		f := found(t, all, c.says)
+		if f.Ours != c.ours || f.Seeds != 2 || f.Command != "made phishing-logreg-epsilon" ||
+			f.Verdict != c.verdict && c.verdict != Undecided {
+			t.Errorf("%s: %s, %s of %d seeds; want %s, %s", c.says, f.Ours, f.Verdict, f.Seeds, c.ours, c.verdict)
+		}
+		if f.Verdict == NotReproduced && f.Why == "" {
+			t.Errorf("%s: no reason, nor that it is unknown", c.says)
+		}
+	}
+	if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.03" || f.Client != "ε ≤ 0.01" {
+		t.Errorf("certified %q per record, %q per client", f.Epsilon, f.Client)
+	}
+	if f := found(t, all, "93 % without noise"); f.Epsilon != "" {
+		t.Errorf("without noise: %q", f.Epsilon)
+	}
+	if len(all) != 5 {
+		t.Errorf("%d findings of one figure, want 5", len(all))
+	}
+}
+
+// What was run with a part of K is not decided, whatever it shows; sizes are held against
+// each other, and a loss against the run without noise of the other figure.
+func TestVerdictsOnSizesAndParts(t *testing.T) {
+	dir := folder(t, t.TempDir(), "cifar10-alexnet-sample-size", "0.05", header,
+		"a,1,50,6,0.2,0.1,0.05,", "b,1,300,6,0.6,0.1,0.05,", "c,1,689,6,0.7,0.1,0.05,")
+	folder(t, dir, "mnist-lenet-sample-size", "1", header, "a,1,10,12,0.2,0.1,0.05,", "b,1,370,12,0.92,0.1,0.05,")
+	folder(t, dir, "mnist-lenet-epsilon", "1", header, "plain,1,370,0,0.98,,,", "x,1,370,12,0.92,0.1,0.05,0.15007")
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, want := range map[string]Verdict{
+		"s ≤ 50 deteriorates": Undecided, "300 ≤ s ≤ 689 is highest": Undecided, "s = 10 does worse": Reproduced,
+		"s = 370 loses at most 10 %": Reproduced, "about 93 % at ε = 0.15": NotReproduced,
+	} {
+		if f := found(t, all, says); f.Verdict != want || f.Seeds != 1 {
+			t.Errorf("%s: %s (%s), want %s", says, f.Verdict, f.Ours, want)
+		}
+	}
+	if f := found(t, all, "s ≤ 50 deteriorates"); f.Why != "run with 0.05 of the paper's K" {
+		t.Errorf("%q", f.Why)
+	}
+}
+
+// A utility graph keeps what its line says, between its points by their means.
+func TestVerdictsOnUtilityGraphs(t *testing.T) {
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
+		"0.025,1,0,1,0", "0.025,1,10,0.95,0.01", "0.025,1,14,0.75,0.01", "0.05,1,0,1,0")
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12")
+	if f.Verdict != NotReproduced || f.Ours != "0.8500 ± 0.0100 at σ = 12; 0.9 up to σ = 11.0" {
+		t.Errorf("%s: %s", f.Verdict, f.Ours)
+	}
+}
+
+// A damaged figure is named, and the others are found all the same.
+func TestDamagedFiguresAreNamed(t *testing.T) {
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd", "0.025,1,x,1,0")
+	folder(t, dir, "phishing-logreg-epsilon", "1", header, "plain,1,26,0,0.93,,,")
+	folder(t, dir, "cifar10-alexnet-utility", "no number", "clip")
+	all, err := Read(dir)
+	for _, want := range []string{"mnist-lenet-utility", "cifar10-alexnet-utility", "no series for the stated ε = " +
+		"0.04945"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v lacks %q", err, want)
+		}
+	}
+	if f := found(t, all, "93 % without noise"); f.Verdict != Reproduced {
+		t.Errorf("%s", f.Verdict)
+	}
+}
+
+// Every statement of the paper is about a figure of the committed results, and has a
+// verdict; what is not reproduced has a reason, or that none is known.
+func TestCommittedResults(t *testing.T) {
+	all, err := Read("../../results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(paper.Claims()) {
+		t.Errorf("%d of %d statements have a finding", len(all), len(paper.Claims()))
+	}
+	count := map[Verdict]int{}
+	for _, f := range all {
+		count[f.Verdict]++
+		if f.Verdict == NotReproduced && f.Why == "" || f.Command == "" || f.Ours == "" || f.Seeds < 1 {
+			t.Errorf("%s: %+v", f.Says, f)
+		}
+	}
+	t.Log(count)
+	if count[Reproduced]+count[Exceeded] < 20 || count[NotReproduced] == 0 {
+		t.Errorf("verdicts %v", count)
+	}
+}
