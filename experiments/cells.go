@@ -80,6 +80,8 @@ type grid struct {
 	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
 	progress io.Writer // gets the progress bar; nil: none
 	memory   int64     // the most that the process may take, in bytes; 0: as the system says
+	// elsewhere computes cells in other processes; nil: they are computed here.
+	elsewhere Elsewhere
 }
 
 // run returns the result of every cell, in order, and how many were computed:
@@ -151,7 +153,7 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
 		total: len(todo)}
 	workers := max(g.workers, 1)
-	work, largest := 0.0, int64(1)
+	work := 0.0
 	for _, i := range todo {
 		c, err := cells[i].cost(1)
 		if err != nil && g.scale > 0 && g.scale < 1 {
@@ -162,8 +164,17 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 		}
 		b.costs[i] = c
 		work += c.Work
-		largest = max(largest, c.Memory)
 	}
+	b.bar = report.NewBar(g.progress, b.described(), int64(work))
+	defer b.bar.Close()
+	if g.elsewhere != nil {
+		left, err := b.away(ctx, todo)
+		if err != nil {
+			return b.stopped(err)
+		}
+		todo = left
+	}
+	largest := b.largest(todo)
 	budget, err := g.budget(largest)
 	if err != nil {
 		return err
@@ -179,7 +190,6 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 			large = append(large, i)
 		}
 	}
-	b.bar = report.NewBar(g.progress, b.described(), int64(work))
 	err = b.run(ctx, small, workers, budget/int64(workers), 1)
 	if err == nil {
 		parallel := int(max(budget/largest, 1))
@@ -188,12 +198,24 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	if err == nil {
 		err = b.run(ctx, alone, 1, budget, workers)
 	}
-	b.bar.Close()
-	if err != nil {
-		return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, len(todo), g.store.kept(),
-			err)
+	return b.stopped(err)
+}
+
+// stopped says how far the cells are if there is an error.
+func (b *batch) stopped(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, b.total, b.store.kept(), err)
+}
+
+// largest is the memory of the largest of the cells.
+func (b *batch) largest(numbers []int) int64 {
+	largest := int64(1)
+	for _, i := range numbers {
+		largest = max(largest, b.costs[i].Memory)
+	}
+	return largest
 }
 
 // batch is the work of computing those cells of a grid that were not found.

@@ -85,6 +85,8 @@ type DelayOptions struct {
 	Command func(DelaySpec) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
+	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	Elsewhere Elsewhere
 }
 
 // DelayReport is what a comparison found.
@@ -136,7 +138,8 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress, memory: o.Memory}
+	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress, memory: o.Memory,
+		elsewhere: o.Elsewhere}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,8 @@ type MakeOptions struct {
 	Command func(figure string, synthetic bool) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
+	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	Elsewhere Elsewhere
 	// Choose returns settings for a budget, which figures of budgets need; nil: those
 	// figures are refused.
 	Choose Chooser
@@ -55,7 +57,7 @@ type MakeOptions struct {
 // the figures' cells.
 func (o MakeOptions) Trials() TrialOptions {
 	return TrialOptions{Folder: filepath.Join(o.Out, CellsFolder), Workers: o.Workers, Progress: o.Progress,
-		Memory: o.Memory}
+		Memory: o.Memory, Elsewhere: o.Elsewhere}
 }
 
 // Manifest is how a figure was made, beside the figure.
@@ -170,7 +172,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		from[i+1] = len(cells)
 	}
 	g := grid{store: store{filepath.Join(o.Out, CellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
-		memory: o.Memory}
+		memory: o.Memory, elsewhere: o.Elsewhere}
 	results, computed, err := g.run(ctx, cells)
 	if err != nil {
 		return err

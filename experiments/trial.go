@@ -88,11 +88,13 @@ type TrialOptions struct {
 	Progress io.Writer
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
+	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	Elsewhere Elsewhere
 }
 
 func (o TrialOptions) grid() grid {
 	return grid{store: store{o.Folder}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
-		memory: o.Memory}
+		memory: o.Memory, elsewhere: o.Elsewhere}
 }
 
 // Trials trains every spec, equal ones once, and returns how they ended, in order,

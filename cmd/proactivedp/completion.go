@@ -83,6 +83,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"run-id":         oneOf(),
 		"expel-after":    oneOf("10m", "1h"),
 		"listen":         oneOf("127.0.0.1:4222"),
+		"workers-at":     oneOf("nats://127.0.0.1:4222", "tls://"),
 		"metrics":        oneOf("127.0.0.1:9090"),
 		"records":        files(),
 		"sync":           oneOf("always", "2m"),

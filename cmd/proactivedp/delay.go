@@ -13,6 +13,7 @@ import (
 
 func newDelay() *cobra.Command {
 	var where dataFlags
+	var machines sweepFlags
 	spec := experiments.DefaultDelaySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
@@ -45,7 +46,10 @@ and keeps finished runs there: an interrupted command goes on from them. Without
   proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
   proactivedp delay --data my.libsvm --partition shard --clients 10 --compute-time pareto:2ms,1.3 --json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := machines.check(cmd); err != nil {
+				return err
+			}
 			if err := flags.fill(cmd, func(model, dataset string) train.Spec {
 				return experiments.DefaultDelaySpec(model, dataset).Train
 			}); err != nil {
@@ -55,7 +59,6 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
 				spec.Train.TimeScale = experiments.UsualTimeScale
 			}
-			var err error
 			o.Drawing, err = drawing.drawing()
 			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
 			if cmd.Flags().Changed("out") && o.Out == "" {
@@ -79,6 +82,10 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 				return usage(err)
 			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
+			if o.Elsewhere, err = machines.open(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, machines.close()) }()
 			r, err := spec.Compare(cmd.Context(), source, o)
 			if err != nil {
 				return err
@@ -94,6 +101,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 	}
 	where.addWithin(cmd)
 	where.own.add(cmd)
+	machines.add(cmd)
 	flags.add(cmd, settingFlags, pointFlags, noiseFlags)
 	f := cmd.Flags()
 	for _, name := range []string{"delay", "seed"} {

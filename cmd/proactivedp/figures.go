@@ -26,6 +26,7 @@ const quickScale = 0.05
 
 func newFigures() *cobra.Command {
 	var where dataFlags
+	var machines sweepFlags
 	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
 		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
 	var list, quick, standIn bool
@@ -54,7 +55,10 @@ as they are, and goes on from there.`,
   proactivedp figures --out out --seeds 5
   proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif`,
 		ValidArgsFunction: arguments(figureNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := machines.check(cmd); err != nil {
+				return err
+			}
 			if list && len(args) == 0 {
 				args = []string{"*"}
 			}
@@ -87,6 +91,10 @@ as they are, and goes on from there.`,
 				figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
 			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
+			if o.Elsewhere, err = machines.open(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, machines.close()) }()
 			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
 				return choose(ctx, source, w, o)
 			}
@@ -112,6 +120,7 @@ as they are, and goes on from there.`,
 		},
 	}
 	where.addWithin(cmd)
+	machines.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
 	countVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")

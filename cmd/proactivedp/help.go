@@ -32,7 +32,7 @@ func groupCommands(root *cobra.Command) {
 			c.GroupID = "privacy"
 		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
-		case "join", "status", "expel", "keys":
+		case "worker", "join", "status", "expel", "keys":
 			c.GroupID = "machines"
 		case "figures", "tables":
 			c.GroupID = "paper"
@@ -58,7 +58,7 @@ var flagGroups = []struct {
 	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
 	{"The virtual clock", []string{"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn"}},
 	{"Several machines", []string{
-		"listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
+		"workers-at", "listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
 	}},
 	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
 }

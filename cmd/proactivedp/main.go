@@ -128,8 +128,8 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.Flags().BoolVar(&version, "version", false,
 		"print version, revision, Go and kernels, as the command version does")
 	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(),
-		newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(), newPropose(), newAuto(),
-		newAudit(), newFigures(), newData(), newVersion(), newMan())
+		newWorker(), newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(),
+		newPropose(), newAuto(), newAudit(), newFigures(), newData(), newVersion(), newMan())
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)

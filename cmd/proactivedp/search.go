@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 
 func newSearch() *cobra.Command {
 	var where dataFlags
+	var machines sweepFlags
 	spec := search.Paper("", "mnist")
 	flags := trainFlags{spec: spec.Train}
 	o := search.Options{Workers: runtime.GOMAXPROCS(0), Command: searchCommand,
@@ -42,7 +44,10 @@ An interrupted command keeps its finished runs below --out and goes on from ther
   proactivedp search --data mnist --sigma 12.10881 --schedule zero
   proactivedp search --data phishing --models logreg --proxy 1`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := machines.check(cmd); err != nil {
+				return err
+			}
 			given := spec
 			if err := flags.fill(cmd, func(_, dataset string) train.Spec {
 				model := ""
@@ -93,6 +98,10 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				}
 			}
 			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.memory)
+			if o.Elsewhere, err = machines.open(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, machines.close()) }()
 			r, err := search.Run(cmd.Context(), spec, train.NewSource(d), o)
 			if err != nil {
 				return err
@@ -106,6 +115,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	}
 	where.addWithin(cmd)
 	where.own.add(cmd)
+	machines.add(cmd)
 	flags.add(cmd, settingFlags, endFlags)
 	f := cmd.Flags()
 	f.StringSliceVar(&spec.Models, "models", spec.Models,

@@ -59,7 +59,7 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 	start := time.Now()
 	all, computed, err := s.search(ctx, source, experiments.TrialOptions{
 		Folder: filepath.Join(o.Out, experiments.CellsFolder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
-		Memory: o.Memory,
+		Memory: o.Memory, Elsewhere: o.Elsewhere,
 	})
 	if err != nil {
 		return nil, err
@@ -97,6 +97,8 @@ type Options struct {
 	TrainCommand func(train.Spec) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
+	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	Elsewhere experiments.Elsewhere
 }
 
 // command returns what makes the search again, if that can be said.

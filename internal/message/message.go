@@ -14,7 +14,7 @@ var Packages = []string{
 	"closedform", "convnet", "course", "cpu", "data", "dist", "dp", "experiments", "f32", "fetch", "gdp",
 	"hog", "journal", "libraries", "libsvm", "lockfile", "logreg", "manifest", "memory", "mnist", "models",
 	"nn", "oracle", "papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock",
-	"report", "rng", "root", "search", "sim", "softmax", "synth", "tradeoff", "train", "unpack", "web",
+	"report", "rng", "root", "search", "sim", "softmax", "sweep", "synth", "tradeoff", "train", "unpack", "web",
 	"wire",
 }
 
