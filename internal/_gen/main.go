@@ -40,6 +40,8 @@ var generators = map[string]struct {
 	"gauss":     {"internal/f32", gauss},
 	"keystream": {"rng", keystream},
 	"rows":      {"internal/f32", rows},
+	"split":     {"internal/f32", split},
+	"state":     {"internal/cpu", state},
 	"vector":    {"internal/f32", vector},
 }
 

@@ -14,9 +14,10 @@ const (
 	Portable Class = iota // only what the Go compiler makes
 	AVX2                  // AVX2 and FMA, vectors of 256 bits
 	AVX512                // AVX-512 F, BW, DQ and VL as well, vectors of 512 bits
+	AMX                   // AMX with bfloat16 as well, matrices of 16×16
 )
 
-var classes = [...]string{Portable: "portable", AVX2: "avx2", AVX512: "avx512"}
+var classes = [...]string{Portable: "portable", AVX2: "avx2", AVX512: "avx512", AMX: "amx"}
 
 func (c Class) String() string {
 	if c < 0 || int(c) >= len(classes) {
@@ -32,7 +33,7 @@ func ParseClass(name string) (Class, error) {
 			return Class(c), nil
 		}
 	}
-	return Portable, fmt.Errorf("cpu: class = %q, must be portable, avx2 or avx512", name)
+	return Portable, fmt.Errorf("cpu: class = %q, must be portable, avx2, avx512 or amx", name)
 }
 
 // Detect returns the widest class that this machine and its system support.
@@ -43,6 +44,8 @@ func Detect() Class {
 		return Portable
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
 		return AVX2
+	case !hasTiles():
+		return AVX512
 	}
-	return AVX512
+	return AMX
 }

@@ -15,6 +15,8 @@ func Describe() string {
 		parts = append(parts, name)
 	}
 	switch Detect() {
+	case AMX:
+		parts = append(parts, "AMX")
 	case AVX512:
 		parts = append(parts, "AVX-512")
 	case AVX2:

@@ -8,7 +8,7 @@ import (
 )
 
 // EnvKernels names the environment variable that lowers the class of the
-// kernels: portable, avx2 or avx512.
+// kernels: portable, avx2, avx512 or amx.
 const EnvKernels = "PROACTIVEDP_KERNELS"
 
 var (
@@ -53,6 +53,10 @@ func usable(c cpu.Class) error {
 
 // Kernels returns the class of the kernels in use.
 func Kernels() cpu.Class { return class }
+
+// Tiled reports whether the kernels in use multiply matrix tiles: where the products of
+// numbers that were taken apart are the faster ones.
+func Tiled() bool { return class == cpu.AMX }
 
 // Classes lists the classes that can be used, narrowest first.
 func Classes() []cpu.Class {

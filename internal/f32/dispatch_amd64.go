@@ -12,11 +12,12 @@ var sets = [...]kernelSet{
 	cpu.Portable: portable,
 	cpu.AVX2:     avx2,
 	cpu.AVX512:   avx512,
+	cpu.AMX:      avx512,
 }
 
 func mulTile(t *Tile, terms []Term) {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		tileAVX512(t, terms)
 	case cpu.AVX2:
 		for column := range t.Cols {
@@ -29,7 +30,7 @@ func mulTile(t *Tile, terms []Term) {
 
 func mulRuns(t *Tile, terms []Term, run int) {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		tileRunsAVX512(t, terms, run)
 	case cpu.AVX2:
 		for column := range t.Cols {
@@ -42,7 +43,7 @@ func mulRuns(t *Tile, terms []Term, run int) {
 
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		tileWideAVX512(t, terms, lengths, wide, wideRow)
 	case cpu.AVX2:
 		for column := range t.Cols {
@@ -68,7 +69,7 @@ var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 
 func mulLaneTile(t *LaneTile, terms []Term) {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		laneTileAVX512(t, terms)
 	case cpu.AVX2:
 		for row := 0; row < t.Rows; row += laneTileRows[t.Cols] {
@@ -91,10 +92,55 @@ func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 
 func peakFMA(rounds int) (flops int) {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		return peakFMAAVX512(rounds)
 	case cpu.AVX2:
 		return peakFMAAVX2(rounds)
 	}
 	return peakFMAPortable(rounds)
+}
+
+func splitPairs(dst []Pair, even, odd []float32, row, pairs, parts int) {
+	if class == cpu.AMX {
+		splitPairsAMX(dst, even, odd, row, pairs, parts)
+	} else {
+		splitPairsPortable(dst, even, odd, row, pairs, parts)
+	}
+}
+
+func transposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
+	if class == cpu.AMX { // which moves 32 bits, whatever they are
+		transposeAVX2(floats(dst), dstRow, floats(src), srcRow)
+	} else {
+		transposePairsPortable(dst, dstRow, src, srcRow)
+	}
+}
+
+// floats returns the memory of pairs.
+func floats(p []Pair) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p))), len(p))
+}
+
+func mulSplit(t *SplitTile, terms []Term) {
+	if class == cpu.AMX {
+		mulSplitAMX(t, terms)
+	} else {
+		mulSplitPortable(t, terms)
+	}
+}
+
+func addRuns(t *SplitTile, runs []int, wide []float64) {
+	if class == cpu.AMX {
+		addRunsAMX(t, runs, wide)
+	} else {
+		addRunsPortable(t, runs, wide)
+	}
+}
+
+func addWindows(t *WindowTile) {
+	if class == cpu.AMX {
+		addWindowsAMX(t)
+	} else {
+		addWindowsPortable(t)
+	}
 }

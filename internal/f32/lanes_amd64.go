@@ -30,7 +30,7 @@ var avx512 = kernelSet{
 // do not escape.
 func addNormals(x []float32, bits []byte, scale float32) int {
 	switch class {
-	case cpu.AVX512:
+	case cpu.AVX512, cpu.AMX:
 		return addNormalsAVX512(x, bits, scale)
 	case cpu.AVX2:
 		return addNormalsAVX2(x, bits, scale)

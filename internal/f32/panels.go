@@ -11,7 +11,8 @@ const (
 	tileFloats  = TileCols * Lanes
 )
 
-// ProductScratch is the working memory of products: it grows to at most 920 KB.
+// ProductScratch is the working memory of products: it grows to at most 920 KB, and
+// to 5 MB with those by matrix tiles.
 // The zero value is ready. Not for concurrent use.
 type ProductScratch struct {
 	a, b       []float32 // copied panels
@@ -21,6 +22,7 @@ type ProductScratch struct {
 	edge       [TileRows * tileFloats]float32
 	wide       [TileRows * tileFloats]float64
 	lengths    []int
+	split      splitScratch
 }
 
 // panelA is a part of A: rows × terms.

@@ -27,11 +27,20 @@ type Product struct {
 	RowC, BlockC int       // ≥ 1; no two places of C coincide
 	Bias         []float32 // nil, or M floats
 	Accumulate   bool
+	// Parts is 0, or says that matrix tiles shall make the product, of numbers that are
+	// taken apart: see SplitTile. Then M is a multiple of Lanes, K of TileTerms and
+	// N of Lanes, and with RowA = 1 there is no start and RowC is Lanes. Terms are
+	// added by TileTerms, and otherwise in order, too.
+	Parts int
 }
 
 // Mul computes the product.
 func (p *Product) Mul(s *ProductScratch) {
 	p.check()
+	if p.Parts != 0 {
+		p.mulSplit(&s.split)
+		return
+	}
 	blocks := (p.N + Lanes - 1) / Lanes
 	for k := 0; k == 0 || k < p.K; k += panelTerms {
 		terms := min(panelTerms, p.K-k)

@@ -24,6 +24,10 @@ type RunProduct struct {
 	// float64, and rounded to float32 then. C is left as it is.
 	Out    []float32
 	RowOut int
+	// Parts is 0, or says that matrix tiles shall make the products, of numbers that are
+	// taken apart: see SplitTile. Then M and N are multiples of Lanes, and the terms
+	// of a run are added by TileTerms.
+	Parts int
 }
 
 // Mul computes the product, tile by tile: a tile of C stays in the first-level cache
@@ -35,6 +39,10 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 	_ = p.C[(p.M-1)*p.RowC+p.N-1]
 	if len(p.Ends) == 0 {
 		panic("f32: a product of no runs")
+	}
+	if p.Parts != 0 {
+		p.mulSplit(&s.split)
+		return
 	}
 	s.lengths = s.lengths[:0]
 	start := 0

@@ -1,0 +1,5 @@
+//go:build !linux || !amd64 || noasm
+
+package cpu
+
+func hasTiles() bool { return false }
