@@ -51,6 +51,12 @@ type networkScratch struct {
 	wide    []float64 // of ClippedGradSum; nil until it is needed
 }
 
+// whole returns the network's scratch for what no gradient is clipped in.
+func (s *networkScratch) whole() *nn.Scratch {
+	s.nn.WithoutTiles(false)
+	return s.nn
+}
+
 // Name implements Model.
 func (m *Network) Name() string { return m.name }
 
@@ -134,11 +140,13 @@ func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Fact
 		return nil, fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums "+
 			"is not bounded", m.name, n, nn.MaxBatch)
 	case math.IsInf(clip, 1):
+		s.whole()
 		return nil, nil
 	case clip < leastClip:
 		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip,
 			leastClip)
 	}
+	s.nn.WithoutTiles(clip < nn.LeastTiledNorm)
 	s.clip = clip / (1 + m.Shade())
 	return s.factor, nil
 }
@@ -152,10 +160,10 @@ func (m *Network) diverged(err error) error {
 
 // Loss implements Model.
 func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 {
-	return m.net.Loss(params, b, scratch.(*networkScratch).nn)
+	return m.net.Loss(params, b, scratch.(*networkScratch).whole())
 }
 
 // Predict implements Model: the class of the largest logit.
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
-	m.net.Predict(labels, params, b, scratch.(*networkScratch).nn)
+	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }

@@ -29,30 +29,32 @@ func packed(s Shape) grid {
 }
 
 // acrossAhead is the forward pass of c, acrossBack the derivative by its input.
-func acrossAhead(n *Net, c *conv) *across {
-	return &across{
+func acrossAhead(n *Net, c *conv) contraction {
+	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
+	p := &across{
 		product: product{
 			rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
-			patches: patches(c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true),
-				packed(c.in.Shape), c.out.layout, c.tap, true),
+			patches: patches(ys, xs, packed(c.in.Shape), c.out.layout, c.tap, true),
 		},
 		source: c.in.layout, packed: n.newFloats(c.in.Size()*acrossBlocks*f32.Lanes, 1), panels: none,
 	}
+	return c.tiles(n, p, ys, xs, false)
 }
 
-func acrossBack(n *Net, c *conv) *across {
+func acrossBack(n *Net, c *conv) contraction {
+	ys, xs := c.backAxis(c.in.Height, c.out.Height, true), c.backAxis(c.in.Width, c.out.Width, true)
 	panel := c.Kernel * c.Kernel * c.affine.out * f32.TileRows
-	return &across{
+	p := &across{
 		product: product{
 			rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
-			patches: patches(c.backAxis(c.in.Height, c.out.Height, true), c.backAxis(c.in.Width, c.out.Width, true),
-				packed(c.out.Shape), c.in.layout, func(ky, kx, o int) int {
-					return ((ky*c.Kernel+kx)*c.affine.out + o) * f32.TileRows
-				}, true),
+			patches: patches(ys, xs, packed(c.out.Shape), c.in.layout, func(ky, kx, o int) int {
+				return ((ky*c.Kernel+kx)*c.affine.out + o) * f32.TileRows
+			}, true),
 		},
 		source: c.out.layout, packed: n.newFloats(c.out.Size()*acrossBlocks*f32.Lanes, 1),
 		panels: n.newFloats(roundUp(c.in.Channels, f32.TileRows)/f32.TileRows*panel, 1), panel: panel,
 	}
+	return c.tiles(n, p, ys, xs, true)
 }
 
 // prepare copies the weights, [channel][tap][row], into the panels.

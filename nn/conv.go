@@ -107,6 +107,8 @@ func (c *conv) backward(s *Scratch, from, to int) {
 	}
 }
 
+func (c *conv) ready(s *Scratch) { c.ahead.prepare(s, c.weights(s.params)) }
+
 func (c *conv) start(s *Scratch) {
 	if c.back != nil {
 		c.back.prepare(s, c.weights(s.params))

@@ -11,7 +11,8 @@ import (
 type dense struct {
 	affine
 	in, out *value
-	bias64  int // slot: the sum of the biases' gradients, [out][f32.WideLanes]
+	bias64  int  // slot: the sum of the biases' gradients, [out][f32.WideLanes]
+	tiled   bool // whether matrix tiles make the products, where there are any
 	// The examples of the chunk, behind those before it whose bin is not full yet.
 	room    int // how many they can be
 	scaled  int // slot: the derivative times the clip factors, [out][example]
@@ -28,6 +29,8 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 	}
 	in = flat(n, in)
 	d := &dense{in: in, affine: newAffine(n, l.Out, in.Size(), l.Out, 1)}
+	d.tiled = f32.Splits(l.Out, in.Size()) && f32.Splits(in.Size(), l.Out)
+	n.tiled = n.tiled || d.tiled
 	n.append(d)
 	d.out = n.newValue(Shape{l.Out, 1, 1})
 	return d.out, nil
@@ -40,6 +43,15 @@ func (d *dense) place(n *Net) {
 	d.bias64 = n.newWides(d.affine.out * f32.WideLanes)
 }
 
+// parts returns how numbers are taken apart for matrix tiles, or 0 if they do not make
+// the products.
+func (d *dense) parts(s *Scratch) int {
+	if d.tiled && s.tiles {
+		return s.net.parts
+	}
+	return 0
+}
+
 func (d *dense) forward(s *Scratch, from, to int) {
 	x, y := &s.floats[d.in.act], &s.floats[d.out.act]
 	p := f32.Product{
@@ -47,7 +59,7 @@ func (d *dense) forward(s *Scratch, from, to int) {
 		A: d.weights(s.params), RowA: d.affine.in, ColA: 1,
 		B: x.from(from), RowB: f32.Lanes, BlockB: x.size,
 		C: y.from(from), RowC: f32.Lanes, BlockC: y.size,
-		Bias: d.biases(s.params),
+		Bias: d.biases(s.params), Parts: d.parts(s),
 	}
 	p.Mul(&s.product)
 }
@@ -61,10 +73,12 @@ func (d *dense) backward(s *Scratch, from, to int) {
 		M: d.affine.in, N: (to - from) * f32.Lanes, K: d.affine.out,
 		A: d.weights(s.params), RowA: 1, ColA: d.affine.in,
 		B: dy.from(from), RowB: f32.Lanes, BlockB: dy.size,
-		C: dx.from(from), RowC: f32.Lanes, BlockC: dx.size,
+		C: dx.from(from), RowC: f32.Lanes, BlockC: dx.size, Parts: d.parts(s),
 	}
 	p.Mul(&s.product)
 }
+
+func (d *dense) ready(*Scratch) {}
 
 func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 
@@ -74,20 +88,30 @@ func (d *dense) norms(s *Scratch, from, to int) {
 	if !s.private {
 		return
 	}
+	parts, longer := d.parts(s), 1.0
+	if parts == f32.TwoParts {
+		longer = (1 + twoParts) * (1 + twoParts)
+	}
 	for b := from; b < to; b++ {
 		a2, d2 := &s.squares[0], &s.squares[1]
 		*a2, *d2 = [f32.Lanes]float64{}, [f32.Lanes]float64{}
 		f32.LaneSumSquares(a2, s.float(d.in.act, b)[:d.in.size()])
 		f32.LaneSumSquares(d2, s.float(d.out.delta, b)[:d.out.size()])
 		for l := range a2 {
-			s.norm2[b][l] += withinRange(a2[l]+1) * d2[l]
+			s.norm2[b][l] += withinRange(a2[l]+1) * d2[l] * longer
 		}
 	}
 }
 
+// twoParts is by how much of its length a gradient can be longer, or off, that is made of
+// numbers of two parts: three times 2^-16, and what is of second order.
+const twoParts = 0x1p-14
+
 // withinRange returns the squared norm of an activation, or +Inf, which no factor
 // takes, if it is beyond 2^100: what a factor times a derivative loses below the least
-// float32 then matters to no clipping norm of 1e-21 or more.
+// float32 then matters to no clipping norm of 1e-21 or more. To matrix tiles numbers
+// below 2^-126 are nothing: of 2^20 derivatives or fewer they lose 2^-125·2^10·2^50,
+// which is less than 2^-21 of the least clipping norm that they are for, 1e-13.
 func withinRange(norm2 float64) float64 {
 	if norm2 > 0x1p100 {
 		return math.Inf(1)
@@ -125,6 +149,7 @@ func (d *dense) sums(s *Scratch, from, to int) {
 			M: d.affine.out, N: d.affine.in, Ends: s.full,
 			A: scaled, RowA: d.room, B: swapped, BlockB: d.room * f32.Lanes,
 			C: d.weights64(s.sum), RowC: d.affine.in, Accumulate: begin > 0,
+			Parts: d.parts(s),
 		}
 		if s.out != nil && last == len(s.rows) {
 			p.Out, p.RowOut = d.weights(s.out), d.affine.in

@@ -27,6 +27,29 @@ func (n *Net) Paths() (across, positions, lanes, ghosts int) {
 	return across, positions, lanes, ghosts
 }
 
+// TiledPaths counts what matrix tiles make: forward and backward passes of convolutions,
+// sums of their gradients, and dense layers.
+func (n *Net) TiledPaths() (passes, sums, affine int) {
+	for _, l := range n.learners {
+		if d, ok := l.(*dense); ok && d.tiled {
+			affine++
+		}
+		c, ok := l.(*conv)
+		if !ok {
+			continue
+		}
+		for _, p := range []contraction{c.ahead, c.back} {
+			if _, ok := p.(*tiledAcross); ok {
+				passes++
+			}
+		}
+		if g, ok := c.gradients.(*ghostGradients); ok && g.tiled != nil {
+			sums++
+		}
+	}
+	return passes, sums, affine
+}
+
 // Learner returns the parts of a vector of parameters that are the weights and
 // biases of the i-th layer that has any.
 func Learner[T any](n *Net, i int, params []T) (weights, biases []T) {
@@ -45,6 +68,9 @@ func (s *Scratch) Held() int64 {
 	}
 	for _, m := range s.wides {
 		words += 2 * len(m.data)
+	}
+	for _, m := range s.pairs {
+		words += len(m.data)
 	}
 	return 4 * int64(words)
 }

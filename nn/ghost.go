@@ -31,6 +31,8 @@ type ghostGradients struct {
 	bin    int // slot: the weights' sum over the examples of a bin so far, tile by tile
 	taps   []ghostTap
 	groups []part // of 16 channels each
+
+	tiled *tiledGhost // the sums by matrix tiles, or nil
 }
 
 // ghostPair is two positions of the output, the first not behind the second:
@@ -75,6 +77,9 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	g.listTaps(n, ys, xs)
 	tiles := len(g.taps) * len(g.groups) * len(split(c.affine.out, f32.TileRows))
 	g.bin = n.newFloats(tiles*ghostTile, 1)
+
+	g.tiled = newTiledGhost(n, c)
+	n.tiled = n.tiled || g.tiled != nil
 
 	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
 	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are
@@ -209,10 +214,18 @@ func (g *ghostGradients) norms(s *Scratch, from, to int) {
 			}
 		}
 		for l := range same {
-			s.norm2[b][l] += max(same[l]+2*others[l], 0) + g.margin*bound[l]*bound[l] + g.tiny*withinRange(inputs[l])
+			norm2 := max(same[l]+2*others[l], 0) + g.margin*bound[l]*bound[l] + g.tiny*withinRange(inputs[l])
+			if g.tiles(s) {
+				norm := g.tiled.norm(math.Sqrt(norm2), bound[l])
+				norm2 = norm * norm
+			}
+			s.norm2[b][l] += norm2
 		}
 	}
 }
+
+// tiles reports whether matrix tiles make the sums.
+func (g *ghostGradients) tiles(s *Scratch) bool { return g.tiled != nil && s.tiles }
 
 func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	c := g.c
@@ -224,8 +237,14 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 		}
 		f32.LaneAxpyWide(&s.factor[b], bias, s.wide(g.bias64))
 		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
-		g.gather(s.float(g.scaled, b), delta)
-		g.swap(s.float(g.swapped, b), s.float(c.in.act, b))
+		if !g.tiles(s) {
+			g.gather(s.float(g.scaled, b), delta)
+			g.swap(s.float(g.swapped, b), s.float(c.in.act, b))
+		}
+	}
+	if g.tiles(s) {
+		g.tiled.sums(s, from, to)
+		return
 	}
 	first := s.first + from*f32.Lanes
 	parts := s.segments(first, min(s.first+to*f32.Lanes, len(s.rows)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"proactivedp/internal/f32"
 	"proactivedp/rng"
 )
 
@@ -24,10 +25,13 @@ type Net struct {
 
 	layers []LayerInfo
 	params int
+	parts  int // what matrix tiles take numbers apart into
+	tiled  bool
 
 	floats []slot // what a scratch holds of float32 …
 	ints   []slot // … of int32 …
-	wides  []slot // … and of float64
+	wides  []slot // … of float64 …
+	pairs  []slot // … and, where there are matrix tiles, of what they multiply
 }
 
 // A chunk is fewBlocks, so that what is kept for the way back stays in a
@@ -60,7 +64,9 @@ type learner interface {
 	// sums adds the blocks' gradients, each times its clip factor, to what the
 	// scratch collects, or to the sum.
 	sums(s *Scratch, from, to int)
-	// start readies the scratch, and what sums adds to of the sum.
+	// ready readies the scratch for the parameters.
+	ready(s *Scratch)
+	// start readies the scratch for the way back, and what sums adds to of the sum.
 	start(s *Scratch)
 	// finish sets the rest of the sum to what was collected.
 	finish(s *Scratch)
@@ -91,7 +97,7 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	if i := slices.Index(layers, nil); i >= 0 {
 		return nil, fmt.Errorf("nn: layer %d is nil, must be a Layer", i+1)
 	}
-	n := &Net{group: 1, chunk: fewBlocks}
+	n := &Net{group: 1, chunk: fewBlocks, parts: f32.ThreeParts}
 	at := n.newValue(input)
 	n.input.out = at
 	at, taken := addStreamed(n, at, layers)
@@ -161,6 +167,10 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 
 // NumParams returns the number of parameters.
 func (n *Net) NumParams() int { return n.params }
+
+// Tiled reports whether matrix tiles (AMX), where the machine has them, make some of the
+// network's products: its bits are then those of that class of kernels.
+func (n *Net) Tiled() bool { return n.tiled }
 
 // Layers describes the layers.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }

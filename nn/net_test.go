@@ -303,3 +303,18 @@ func TestRowsAreImages(t *testing.T) {
 		t.Errorf("the sum of images is %v, that of rows %v", sums[0], sums[1])
 	}
 }
+
+// The network for matrix tiles has all that they make.
+func TestMatrixTilesHaveAllPaths(t *testing.T) {
+	for _, c := range samples() {
+		net := c.compile(t)
+		passes, sums, dense := net.TiledPaths()
+		if c.name == "matrix tiles" && min(passes, sums, dense) == 0 {
+			t.Errorf("%d passes, %d sums of convolutions and %d dense layers by matrix tiles: want some of each",
+				passes, sums, dense)
+		}
+		if (passes+sums+dense > 0) != net.Tiled() {
+			t.Errorf("%s: %d, %d, %d, tiled: %v", c.name, passes, sums, dense, net.Tiled())
+		}
+	}
+}

@@ -15,6 +15,7 @@ type Scratch struct {
 	floats []store[float32]
 	ints   []store[int32]
 	wides  []store[float64]
+	pairs  []store[f32.Pair]
 	norm2  [][f32.Lanes]float64 // one a block of the chunk: squared norms …
 	factor [][f32.Lanes]float32 // … and clip factors, 0 in lanes not in use
 
@@ -26,14 +27,27 @@ type Scratch struct {
 	ends    []int       // where its bins end
 	first   int         // where in the batch the chunk begins
 	private bool        // whether norms are wanted
+	tiles   bool        // whether matrix tiles are in use
 	dropout *rng.Stream // where dropout draws from; nil if it is off
 
 	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
 	parts   []segment
 	own     []float64 // AddGradSum's sum; nil until it is needed
+	untiled bool      // see WithoutTiles
 	full    []int     // where the bins end that a dense layer adds
+
+	window    f32.WindowTile // kept here for the same reason
+	windowSum f32.WindowSum
 }
+
+// LeastTiledNorm is the least norm that a Factor may bring gradients to if matrix tiles make
+// the sums: they lose what is below 2^-126.
+const LeastTiledNorm = 1e-13
+
+// WithoutTiles makes what follows with this scratch do without matrix tiles, or again
+// with them where the machine has them.
+func (s *Scratch) WithoutTiles(without bool) { s.untiled = without }
 
 // slot is the size of a piece of scratch: floats or ints a block, for this many
 // blocks. Block b lies at b mod blocks.
@@ -65,6 +79,9 @@ func (s *Scratch) float(slot, b int) []float32 { return s.floats[slot].block(b) 
 // wide returns a slot of float64.
 func (s *Scratch) wide(slot int) []float64 { return s.wides[slot].block(0) }
 
+// pair returns a slot of pairs.
+func (s *Scratch) pair(slot int) []f32.Pair { return s.pairs[slot].block(0) }
+
 // newFloats reserves a slot.
 func (n *Net) newFloats(size, blocks int) int {
 	n.floats = append(n.floats, slot{size, blocks})
@@ -81,6 +98,12 @@ func (n *Net) newInts(size, blocks int) int {
 func (n *Net) newWides(size int) int {
 	n.wides = append(n.wides, slot{size, 1})
 	return len(n.wides) - 1
+}
+
+// newPairs reserves a slot of pairs, for all blocks together.
+func (n *Net) newPairs(size int) int {
+	n.pairs = append(n.pairs, slot{size, 1})
+	return len(n.pairs) - 1
 }
 
 // allot gives every value its slots and lets the stages plan.
@@ -115,6 +138,9 @@ func (n *Net) NewScratch() *Scratch {
 	for _, w := range n.wides {
 		s.wides = append(s.wides, store[float64]{slot: w})
 	}
+	for _, p := range n.pairs {
+		s.pairs = append(s.pairs, store[f32.Pair]{slot: p})
+	}
 	return s
 }
 
@@ -127,6 +153,11 @@ func (n *Net) ScratchBytes(batch int) int64 {
 	}
 	for _, w := range n.wides {
 		words += 2 * w.size
+	}
+	if f32.Tiled() {
+		for _, p := range n.pairs {
+			words += p.size
+		}
 	}
 	return 4 * int64(words)
 }
@@ -148,8 +179,17 @@ func (s *Scratch) begin(params []float32, b data.Batch) {
 	for i := range s.wides {
 		s.wides[i].grow(1)
 	}
+	s.tiles = f32.Tiled() && !s.untiled
+	if s.tiles {
+		for i := range s.pairs {
+			s.pairs[i].grow(1)
+		}
+	}
 	if len(s.norm2) < blocks {
 		s.norm2, s.factor = make([][f32.Lanes]float64, blocks), make([][f32.Lanes]float32, blocks)
 	}
 	s.params = params[:s.net.params]
+	for _, l := range s.net.learners {
+		l.ready(s)
+	}
 }

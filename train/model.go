@@ -33,6 +33,7 @@ const (
 type modelKind struct {
 	name, title string
 	network     bool
+	tiled       bool // whether matrix tiles (AMX) make some of its sums
 	// make returns the model with penalty λ for clients whose records are like those of d. It
 	// fails if the model cannot be trained on such data.
 	make func(d *data.Dataset, lambda float64) (models.Model, error)
@@ -40,26 +41,26 @@ type modelKind struct {
 
 // modelKinds lists the models in the order of the help text.
 var modelKinds = []modelKind{
-	{Ridge, "ridge logistic regression", false, func(d *data.Dataset, lambda float64) (models.Model, error) {
+	{Ridge, "ridge logistic regression", false, false, func(d *data.Dataset, lambda float64) (models.Model, error) {
 		if err := checkSparse(Ridge, d); err != nil {
 			return nil, err
 		}
 		return logreg.NewRidge(d.Features, lambda)
 	}},
-	{Plain, "plain logistic regression", false, func(d *data.Dataset, _ float64) (models.Model, error) {
+	{Plain, "plain logistic regression", false, false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		if err := checkSparse(Plain, d); err != nil {
 			return nil, err
 		}
 		return logreg.NewPlain(d.Features)
 	}},
-	{Softmax, "softmax regression", false, func(d *data.Dataset, _ float64) (models.Model, error) {
+	{Softmax, "softmax regression", false, false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		return softmax.New(d.Features, d.Classes)
 	}},
-	{LeNet, "LeNet (tanh, average pooling)", true, network(lenet.New)},
-	{LeNetReLU, "LeNet (ReLU, max pooling)", true, network(lenet.NewReLU)},
-	{AlexNet, "AlexNet", true, network(alexnet.New)},
-	{AlexNetDropout, "AlexNet with dropout", true, network(alexnet.NewDropout)},
-	{ConvNet, "small convolutional network", true, func(d *data.Dataset, _ float64) (models.Model, error) {
+	{LeNet, "LeNet (tanh, average pooling)", true, false, network(lenet.New)},
+	{LeNetReLU, "LeNet (ReLU, max pooling)", true, false, network(lenet.NewReLU)},
+	{AlexNet, "AlexNet", true, true, network(alexnet.New)},
+	{AlexNetDropout, "AlexNet with dropout", true, true, network(alexnet.NewDropout)},
+	{ConvNet, "small convolutional network", true, true, func(d *data.Dataset, _ float64) (models.Model, error) {
 		p := d.Images
 		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {
 			return nil, mismatch(ConvNet, "images of sides that are multiples of 4", d)
@@ -120,9 +121,12 @@ func IsNetwork(name string) bool {
 
 // Kernels returns the class of the float32 kernels in use where the run's bits
 // depend on it, else "": the portable kernels round the products in a network's
-// sums, the others do not and agree with each other.
+// sums, matrix tiles (AMX) make some of those of large networks from parts of numbers, the
+// others do neither and agree with each other.
 func (s Spec) Kernels() string {
-	if class := f32.Kernels(); class == cpu.Portable && IsNetwork(s.Model) {
+	k, err := kindOf(s.Model)
+	class := f32.Kernels()
+	if err == nil && (class == cpu.Portable && k.network || class == cpu.AMX && k.tiled) {
 		return class.String()
 	}
 	return ""

@@ -1,0 +1,177 @@
+package nn
+
+import (
+	"slices"
+
+	"proactivedp/internal/f32"
+)
+
+// tiledAcross is across by matrix tiles, where the machine has them: a tile's columns are
+// a position of one block, its terms 32 channels under a tap. The weights are taken
+// apart once a step, what is read once for each group of blocks.
+type tiledAcross struct {
+	*across
+	back    bool // weights are read transposed, as [channel][tap][row]
+	weights int  // slot: [row/16][tap][channel/32][part], in tiles
+	read    int  // slot: what it reads, [channel/32][y][x][block][part], in tiles
+	kernel  int
+	places  []tiledPlace
+	atOnce  int // so many times 32 channels are summed before the next rows are made
+}
+
+// tiledPlace is a position of what is made: where it is written, and the tiles that are
+// multiplied for it, those of the first 32 channels first.
+type tiledPlace struct {
+	write int
+	taps  int // per 32 channels
+	terms *f32.Terms
+}
+
+// tiledBytes is what may be read of a group of blocks before the next rows are made, so
+// that it stays in the second cache beside the weights.
+const tiledBytes = 1 << 20
+
+// tiles returns p by matrix tiles, or p if they do not fit its numbers.
+func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
+	if !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
+		return p
+	}
+	n.tiled = true
+	groups, taps := p.source.Channels/f32.TileTerms, c.Kernel*c.Kernel
+	t := &tiledAcross{across: p, back: back, kernel: c.Kernel,
+		weights: n.newPairs(p.rows / f32.Lanes * taps * groups * n.parts * f32.TilePairs),
+		read:    n.newPairs(groups * p.source.Height * p.source.Width * acrossBlocks * n.parts * f32.TilePairs),
+	}
+	to := c.out.layout
+	if back {
+		to = c.in.layout
+	}
+	size := n.parts * f32.TilePairs
+	t.atOnce = max(1, tiledBytes/(4*size*acrossBlocks*p.source.Height*p.source.Width))
+	for _, y := range ys {
+		for _, x := range xs {
+			var list []f32.Term
+			for g := range groups {
+				for _, ky := range y.taps {
+					for _, kx := range x.taps {
+						position := (y.start+ky.step)*p.source.Width + x.start + kx.step
+						list = append(list, f32.Term{
+							A: int32(((ky.kernel*c.Kernel+kx.kernel)*groups + g) * size),
+							B: int32((g*p.source.Height*p.source.Width + position) * acrossBlocks * size),
+						})
+					}
+				}
+			}
+			place := tiledPlace{to.at(0, y.at[0], x.at[0]), len(y.taps) * len(x.taps), f32.NewTerms(list)}
+			t.places = append(t.places, place)
+		}
+	}
+	return t
+}
+
+// idle reports whether a position has no tap.
+func idle(axis []stretch) bool {
+	return slices.ContainsFunc(axis, func(s stretch) bool { return len(s.taps) == 0 })
+}
+
+// prepare takes the weights apart.
+func (t *tiledAcross) prepare(s *Scratch, w []float32) {
+	if !s.tiles {
+		t.across.prepare(s, w)
+		return
+	}
+	parts, channels := s.net.parts, t.source.Channels
+	taps, groups := t.kernel*t.kernel, channels/f32.TileTerms
+	tiles, size := s.pair(t.weights), parts*f32.TilePairs
+	var columns [f32.ThreeParts * f32.TilePairs]f32.Pair
+	for g := range groups {
+		for tap := range taps {
+			for m := 0; m < t.rows; m += f32.Lanes {
+				to := tiles[((m/f32.Lanes*taps+tap)*groups+g)*size:]
+				if !t.back {
+					f32.SplitRows(to, parts, w[(m*taps+tap)*channels+g*f32.TileTerms:], taps*channels, f32.TileTerms)
+					continue
+				}
+				f32.SplitColumns(columns[:], parts, w[(g*f32.TileTerms*taps+tap)*t.rows+m:], taps*t.rows, f32.TileTerms)
+				for part := range parts {
+					f32.TransposePairs(to[part*f32.TilePairs:], f32.Lanes, columns[part*f32.TilePairs:], f32.Lanes)
+				}
+			}
+		}
+	}
+}
+
+func (t *tiledAcross) run(s *Scratch, w, bias []float32, first, end int) {
+	if !s.tiles {
+		t.across.run(s, w, bias, first, end)
+		return
+	}
+	for ; first < end; first += acrossBlocks {
+		blocks := min(acrossBlocks, end-first)
+		t.takeApart(s, first, blocks)
+		y, size := s.floats[t.to].from(first), s.floats[t.to].size
+		if bias != nil {
+			for b := range blocks {
+				for o, v := range bias[:t.rows] {
+					plane := y[b*size+o*t.rowC:][:t.rowC]
+					for _, place := range t.places {
+						fill(plane[place.write:place.write+f32.Lanes], v)
+					}
+				}
+			}
+		}
+		groups := t.source.Channels / f32.TileTerms
+		for g := 0; g < groups; g += t.atOnce {
+			t.sum(s, y, size, blocks, g, min(g+t.atOnce, groups), bias != nil || g > 0)
+		}
+	}
+}
+
+func fill(x []float32, v float32) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// takeApart brings what some blocks are read as into tiles.
+func (t *tiledAcross) takeApart(s *Scratch, first, blocks int) {
+	l, size, tiles := t.source, s.net.parts*f32.TilePairs, s.pair(t.read)
+	for b := range blocks {
+		x, to := s.float(t.from, first+b), b*size
+		for c := 0; c < l.Channels; c += f32.TileTerms {
+			for y := range l.Height {
+				for x0 := range l.Width {
+					f32.SplitColumns(tiles[to:], s.net.parts, x[l.at(c, y, x0):], l.plane(), f32.TileTerms)
+					to += acrossBlocks * size
+				}
+			}
+		}
+	}
+}
+
+// sum makes, or adds to, all rows and positions of some blocks: the products of the
+// groups [from, to) of 32 channels.
+func (t *tiledAcross) sum(s *Scratch, y []float32, block, blocks, from, to int, add bool) {
+	size := s.net.parts * f32.TilePairs
+	weights, read := s.pair(t.weights), s.pair(t.read)
+	rowTiles := len(weights) / (t.rows / f32.Lanes)
+	q := f32.SplitTile{Parts: s.net.parts, RowC: t.rowC, Accumulate: add}
+	for m := 0; m < t.rows; m += 2 * f32.Lanes {
+		q.A, q.DownA, q.DownC = weights[m/f32.Lanes*rowTiles:], 0, 0
+		if m+f32.Lanes < t.rows {
+			q.DownA, q.DownC = rowTiles, f32.Lanes*t.rowC
+		}
+		for i := range t.places {
+			p := &t.places[i]
+			terms := p.terms.Slice(from*p.taps, to*p.taps)
+			for b := 0; b < blocks; b += 2 {
+				q.B, q.RightB, q.RightC = read[b*size:], 0, 0
+				if b+1 < blocks {
+					q.RightB, q.RightC = size, block
+				}
+				q.C = y[b*block+m*t.rowC+p.write:]
+				q.Mul(&terms)
+			}
+		}
+	}
+}

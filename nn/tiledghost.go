@@ -1,0 +1,198 @@
+package nn
+
+import "proactivedp/internal/f32"
+
+// tiledGhost makes the clipped sums of ghostGradients by matrix tiles: their terms are
+// 16 positions of one example, each in two of its parts, as f32.WindowTile reads them.
+// The windows of the input's tiles are the taps above each other: a line of the map
+// stands once, and those above and below the map are zeros.
+type tiledGhost struct {
+	c        *conv
+	deltas   int // slot: [out/16][example][16 positions], tiles
+	inputs   int // slot: of 16 channels, [tap in x][example][high and middle, low and high][line]
+	nothing  int // slot: zeros, as far apart as channels
+	blocks   int // how many of them are made at a time
+	steps    int // of 16 positions of an example
+	line     int // pairs of a line of the map in two parts, of 16 channels
+	lines    int // of the input, with those that are zeros
+	exampleA int // pairs from an example to the next
+	exampleB int
+	extra    float64 // what may be off, as a part of Σ_p ‖δ_p‖‖(x_p, 1)‖: see newTiledGhost
+}
+
+// stretched is how much longer than an example's gradient the sum of the lengths of what
+// it is summed from can be before that sum, and not the gradient, is clipped: where an
+// example is added by several multiplications of tiles, each is rounded to what the
+// sum has grown to.
+const stretched = 64
+
+// newTiledGhost returns the sums by matrix tiles, or nil if they do not fit the maps.
+//
+// Rounding. With M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and u = 2^-24, what an example adds is off from
+// its gradient by taking numbers apart, of two parts by 2·2^-16 + 2^-32 of M and of
+// three parts by 5u, and by sums of 16 terms, of their halves and of a step's tiles, by
+// (18 + parts·steps)·u, of magnitudes that are at most 1 + 2^-6 of M. That depends on
+// the example alone: extra·M is added to its norm.
+//
+// What examples are rounded to is the sum of their bin, in part: at most 8 additions to
+// the sum in memory, and, where an example is one step, 3·f32.WindowRun in a tile. What is
+// added there are its tiles: of the largest parts, and others which are at most
+// 2·2^-8·1.01·M long together, as is by how much the first is longer than the gradient. As
+// M/stretched is at most the norm, they are at most 1.52 of it, and 32·1.52 < 65: they
+// are off by less than Rounding takes for n = 64 and 65 examples. The same holds
+// for examples of more steps, which are added one by one.
+func newTiledGhost(n *Net, c *conv) *tiledGhost {
+	w, h := c.out.Width, c.out.Height
+	if c.Stride != 1 || c.affine.out%f32.Lanes != 0 || c.in.Channels%f32.Lanes != 0 || w%2 != 0 || f32.Lanes%w != 0 ||
+		h*w%f32.Lanes != 0 {
+		return nil
+	}
+	t := &tiledGhost{c: c, steps: h * w / f32.Lanes, line: w * f32.Lanes, lines: h + c.Kernel - 1, blocks: n.group}
+	if t.steps > 1 {
+		t.blocks = 1
+	}
+	t.exampleA, t.exampleB = t.steps*n.parts*f32.TilePairs, 2*t.lines*t.line
+	examples := t.blocks * f32.Lanes
+	t.deltas = n.newPairs(c.affine.out / f32.Lanes * examples * t.exampleA)
+	t.inputs = n.newPairs(c.Kernel * examples * t.exampleB)
+	t.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
+	t.extra = float64(18+n.parts*t.steps) * 0x1p-24 * (1 + 0x1p-6)
+	if n.parts == f32.TwoParts {
+		t.extra += 2*0x1p-16 + 0x1p-32
+	} else {
+		t.extra += 5 * 0x1p-24
+	}
+	return t
+}
+
+// norm returns what is clipped of an example whose gradient is as long as norm at most,
+// as Gram matrices have it, and whose M is bound.
+func (t *tiledGhost) norm(norm, bound float64) float64 {
+	norm += t.extra * bound
+	if t.steps == 1 {
+		norm = max(norm, bound/stretched)
+	}
+	return norm
+}
+
+// sums adds the blocks' gradients, whose derivatives are scaled already.
+func (t *tiledGhost) sums(s *Scratch, from, to int) {
+	for ; from < to; from += t.blocks {
+		end := min(from+t.blocks, to)
+		for b := from; b < end; b++ {
+			t.takeDeltas(s, b, (b-from)*f32.Lanes)
+		}
+		first := s.first + from*f32.Lanes
+		parts := s.segments(first, min(s.first+end*f32.Lanes, len(s.rows)))
+		for c := 0; c < t.c.in.Channels; c += f32.Lanes {
+			for b := from; b < end; b++ {
+				t.takeInputs(s, b, c, (b-from)*f32.Lanes)
+			}
+			t.multiply(s, c, first, parts)
+		}
+	}
+}
+
+// takeDeltas takes a block's derivatives apart, for the examples from the given one on.
+func (t *tiledGhost) takeDeltas(s *Scratch, b, example int) {
+	out, parts, half := t.c.out, s.net.parts, t.c.out.Width/2
+	delta, tiles := s.float(out.delta, b), s.pair(t.deltas)
+	var split, terms [(f32.ThreeParts + 1) * f32.TilePairs]f32.Pair
+	lines := f32.Lanes / out.Width // of a step
+	for o := range t.c.affine.out {
+		to := tiles[(o/f32.Lanes*t.blocks*f32.Lanes+example)*t.exampleA+o%f32.Lanes*f32.Lanes:]
+		for step := range t.steps {
+			for y := range lines {
+				at := delta[out.at(o, step*lines+y, 0):]
+				f32.SplitPairs(split[y*half*f32.Lanes:], parts, at, at[f32.Lanes:], 2*f32.Lanes, half)
+			}
+			for y := range lines {
+				n := half * f32.Lanes
+				line := y * n
+				for part := range parts {
+					tile := terms[part*f32.TilePairs+2*line:]
+					second := part
+					if part == 2 { // the high part, and beside it the low one
+						copy(tile[:n], split[line:])
+					} else {
+						copy(tile[:n], split[part*f32.TilePairs+line:])
+					}
+					copy(tile[n:2*n], split[second*f32.TilePairs+line:])
+				}
+			}
+			for part := range parts {
+				from := terms[part*f32.TilePairs:]
+				f32.TransposePairs(to[(step*parts+part)*f32.TilePairs:], t.exampleA, from, f32.Lanes)
+			}
+		}
+	}
+}
+
+// takeInputs takes 16 channels of a block's input apart.
+func (t *tiledGhost) takeInputs(s *Scratch, b, channel, example int) {
+	in, parts, half := t.c.in, s.net.parts, t.c.out.Width/2
+	x, tiles, nothing := s.float(in.act, b), s.pair(t.inputs), s.float(t.nothing, 0)
+	var split [f32.ThreeParts * f32.TilePairs]f32.Pair
+	low := t.lines * t.line
+	at := func(y, column int) []float32 {
+		if column < 0 || column >= in.Width {
+			return nothing
+		}
+		return x[in.at(channel, y, column):]
+	}
+	for kx := range t.c.Kernel {
+		of := tiles[(kx*t.blocks*f32.Lanes+example)*t.exampleB:]
+		for y := range in.Height {
+			for i := range half {
+				column := 2*i + kx - t.c.Pad
+				f32.SplitPairs(split[:], parts, at(y, column), at(y, column+1), in.plane(), f32.Lanes)
+				first := (y+t.c.Pad)*t.line + i*f32.Lanes
+				second := first + half*f32.Lanes
+				high, middle := split[:f32.TilePairs], split[f32.TilePairs:2*f32.TilePairs]
+				f32.TransposePairs(of[first:], t.exampleB, high, f32.Lanes)
+				f32.TransposePairs(of[second:], t.exampleB, middle, f32.Lanes)
+				if parts == f32.ThreeParts {
+					f32.TransposePairs(of[low+first:], t.exampleB, split[2*f32.TilePairs:], f32.Lanes)
+					f32.TransposePairs(of[low+second:], t.exampleB, high, f32.Lanes)
+				}
+			}
+		}
+	}
+}
+
+// multiply adds to the sum what the weights of 16 channels get.
+func (t *tiledGhost) multiply(s *Scratch, channel, first int, parts []segment) {
+	c, w := t.c, t.c.weights64(s.sum)
+	deltas, inputs := s.pair(t.deltas), s.pair(t.inputs)
+	examples := t.blocks * f32.Lanes
+	q := &s.window
+	*q = f32.WindowTile{Parts: s.net.parts, Steps: t.steps, LowB: t.lines * t.line, Sum: &s.windowSum,
+		StepA: s.net.parts * f32.TilePairs, StepB: f32.TilePairs, ExampleA: t.exampleA, ExampleB: t.exampleB}
+	for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
+		q.DownA = 0
+		rows := min(2, (c.affine.out-o)/f32.Lanes)
+		if rows == 2 {
+			q.DownA = examples * t.exampleA
+		}
+		for kx := range c.Kernel {
+			for ky := 0; ky < c.Kernel; ky += f32.Windows {
+				for j := range q.Window {
+					q.Window[j] = min(ky+j, c.Kernel-1) * t.line
+				}
+				for _, p := range parts {
+					q.Examples = p.to - p.from
+					q.A = deltas[(o/f32.Lanes*examples+p.from-first)*t.exampleA:]
+					q.B = inputs[(kx*examples+p.from-first)*t.exampleB:]
+					clear(q.Sum.Rows())
+					q.Add()
+					for i := range rows {
+						for j := range min(f32.Windows, c.Kernel-ky) {
+							f32.AddWide(w[(o+i*f32.Lanes)*c.affine.in+c.tap(ky+j, kx, channel):], c.affine.in,
+								q.Sum.Rows()[(i*f32.Lanes*f32.TileCols+j)*f32.Lanes:], f32.Lanes, 1)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package train
+
+import (
+	"testing"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+	"proactivedp/models"
+	"proactivedp/models/modeltest"
+)
+
+// What the registry says of matrix tiles is what the networks do: keys of cells and
+// checkpoints go by it.
+func TestTiledModelsAreThoseOfTheRegistry(t *testing.T) {
+	for _, k := range modelKinds {
+		if !k.network {
+			continue
+		}
+		found := false
+		for _, shape := range [][3]int{{1, 28, 28}, {3, 32, 32}} {
+			m, err := k.make(modeltest.Images(20, shape[0], shape[1], shape[2], 10), 0)
+			if err != nil {
+				continue
+			}
+			found = true
+			if tiled := m.(*models.Network).Net().Tiled(); tiled != k.tiled {
+				t.Errorf("%s: tiled %v, the registry says %v", k.name, tiled, k.tiled)
+			}
+		}
+		if !found {
+			t.Errorf("%s takes no images", k.name)
+		}
+	}
+}
+
+// The class is named where bits depend on it, and nowhere else.
+func TestKernelsAreNamedWhereBitsDependOnThem(t *testing.T) {
+	for _, class := range f32.Classes() {
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range modelKinds {
+			want := ""
+			if class == cpu.Portable && k.network || class == cpu.AMX && k.tiled {
+				want = class.String()
+			}
+			if got := (Spec{Model: k.name}).Kernels(); got != want {
+				t.Errorf("%s, %v: %q, want %q", k.name, class, got, want)
+			}
+		}
+		restore()
+	}
+}
