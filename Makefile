@@ -20,7 +20,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build run quick test test-page test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test: ## Pass the tests.
 
 test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
 	$(GO) test -tags noasm ./internal/f32 ./rng ./nn ./models/...
+
+test-page: build ## Pass the tests of the planner page in a browser, where there are node and chromium.
+	web/npm/test.sh $(abspath $(BIN))
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
 	$(GO) test -tags invariants ./sim ./train ./experiments
@@ -62,6 +65,7 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	GOAMD64=v3 $(GO) vet ./internal/cpu ./dp/... ./train
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./... # which has every file for arm64
 	GOOS=windows $(GO) vet ./...
+	GOOS=js GOARCH=wasm $(GO) vet ./web/internal/planner
 	$(GO) vet -tags noasm ./internal/f32 ./rng
 	$(GO) vet -tags invariants ./sim
 	cd $(GENERATOR) && $(GO) vet ./...

@@ -77,7 +77,7 @@ func ask(ctx context.Context, question []byte) Answer {
 		return q.answer(ctx)
 	})
 	if err != nil {
-		return Answer{Error: problem(ctx, err)}
+		return Answer{Error: NewProblem(ctx, err)}
 	}
 	return a
 }
@@ -127,8 +127,8 @@ func (q Question) answer(ctx context.Context) (a Answer, err error) {
 	return a, err
 }
 
-// problem sorts an error.
-func problem(ctx context.Context, err error) *Problem {
+// NewProblem sorts an error: what of a question is wrong, or why it has no answer.
+func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
 	switch infeasible := (*plan.Infeasible)(nil); {
 	case context.Cause(ctx) != nil:

@@ -39,7 +39,7 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 	r := put(t, t.Context(),
 		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.29962, "tight": true, "points": 4, "code": true}}`)
 	if r.Error != nil || r.Plan["feasible"] != true || len(r.Plan["frontier"].(map[string]any)["rows"].([]any)) < 4 ||
-		len(r.Plan["code"].([]any)) != 5 {
+		len(r.Plan["code"].([]any)) != 6 {
 		t.Errorf("plan: %+v", r)
 	}
 	r = put(t, t.Context(), `{"account": {"events": [{"noise_multiplier": 1.1, "sample_rate": 0.004, "count": 10000}],
@@ -59,7 +59,7 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 	r = put(t, t.Context(), `{"tradeoff": {"events": [{"noise_multiplier": 2, "sample_rate": 0.01, "count": 100}],
 		"delta": 1e-5, "points": 11, "accuracy": 0.01}}`)
 	if lines,
-		_ := r.Tradeoff["lines"].([]any); len(lines) < 3 || len(lines[0].(map[string]any)["points"].([]any)) != 11 {
+		_ := r.Tradeoff["lines"].([]any); len(lines) < 3 || len(lines[0].(map[string]any)["points"].([]any)) != 12 {
 		t.Errorf("tradeoff: %+v", r)
 	}
 }

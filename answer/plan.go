@@ -21,7 +21,7 @@ type PlanQuestion struct {
 	Tight    bool    `json:"tight,omitempty"`    // what the tight accountant pld allows instead
 	Points   int     `json:"points,omitempty"`   // about how many sizes of a frontier, in [2, MaxPoints]; 0: none
 	Accuracy float64 `json:"accuracy,omitempty"` // of the intervals of pld; 0: pld.DefaultAccuracy
-	Code     bool    `json:"code,omitempty"`     // the run in the formats of package libraries
+	Code     bool    `json:"code,omitempty"`     // as commands, and the run in the formats of package libraries
 }
 
 // Validate reports every field outside its range.
@@ -71,11 +71,21 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		}
 	}
 	if q.Code {
-		if r, err := libraries.OfPlan(p); err == nil {
-			if a.Code, err = libraries.All(r); err != nil {
-				return nil, err
-			}
-		}
+		a.Code, err = q.code(p)
 	}
-	return a, nil
+	return a, err
+}
+
+// code returns the plan as commands, and the run in every format that takes it.
+func (q PlanQuestion) code(p *plan.Plan) ([]libraries.Code, error) {
+	all := []libraries.Code{q.commands(p)}
+	r, err := libraries.OfPlan(p)
+	if errors.Is(err, dp.ErrNotCovered) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	formats, err := libraries.All(r)
+	return append(all, formats...), err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
@@ -30,7 +31,8 @@ type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // sampling: poisson, and adjacency: natural to it, if not given
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
 	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
-	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001]; 0: 101
+	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001], and one at the odds; 0: 101
+	Epsilons int        `json:"epsilons,omitempty"` // at which pld is asked for δ, in [2, 1000]; 0: 200
 	Accuracy float64    `json:"accuracy,omitempty"` // of pld; 0: pld.DefaultAccuracy
 }
 
@@ -41,6 +43,7 @@ type Comparison struct {
 	Target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
 	Alphas     []float64
 	Accountant dp.Accountant // the accountant of the certified curves
+	Epsilons   int           // at how many ε it is asked for δ; 0: 200
 }
 
 // Tradeoff holds trade-off curves and what is said of them.
@@ -61,9 +64,10 @@ type Tradeoff struct {
 	Statement     string         `json:"statement"`
 }
 
-// Curves are a Tradeoff with the points of its curves.
+// Curves are a Tradeoff with the points of its curves, and what the certified one means.
 type Curves struct {
 	*Tradeoff
+	Odds  *Odds           `json:"odds,omitempty"`
 	Lines tradeoff.Curves `json:"lines"`
 }
 
@@ -85,15 +89,20 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// mostPoints is how many points a curve in JSON may have.
-const mostPoints = 2001
+// mostPoints is how many points a curve in JSON may have, and mostEpsilons at how many ε it
+// is made.
+const mostPoints, mostEpsilons = 2001, 1000
 
 // curves answers the question.
 func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	accuracy, points := cmp.Or(q.Accuracy, pld.DefaultAccuracy), cmp.Or(q.Points, 101)
+	epsilons := cmp.Or(q.Epsilons, profile.Epsilons)
 	errs := []error{checkAccuracy(accuracy), checkDelta(q.Delta), CheckTarget(q.Target)}
 	if points < MinCurvePoints || points > mostPoints {
 		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [%d, %d]", points, MinCurvePoints, mostPoints))
+	}
+	if epsilons < 2 || epsilons > mostEpsilons {
+		errs = append(errs, fmt.Errorf("answer: epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))
 	}
 	events, err := complete(q.Events)
 	if err := errors.Join(append(errs, err)...); err != nil {
@@ -103,12 +112,28 @@ func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := Comparison{plan.History{Events: events}, q.Delta, q.Target, alphas, pld.Accountant{Accuracy: accuracy}}
+	alphas = append(alphas, falsePositives)
+	slices.Sort(alphas)
+	c := Comparison{
+		History: plan.History{Events: events}, Delta: q.Delta, Target: q.Target, Alphas: slices.Compact(alphas),
+		Accountant: pld.Accountant{Accuracy: accuracy}, Epsilons: epsilons,
+	}
 	t, err := c.Curves(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Curves{t, t.Lines}, nil
+	return &Curves{t, curveOdds(t.Lines), t.Lines}, nil
+}
+
+// curveOdds returns what a certified curve guarantees, at a point of it.
+func curveOdds(lines tradeoff.Curves) *Odds {
+	for _, c := range lines {
+		at := slices.IndexFunc(c.Points, func(p tradeoff.Point) bool { return p.Alpha == falsePositives })
+		if c.Side == tradeoff.Lower && c.Accountant == (pld.Accountant{}).Name() && at >= 0 {
+			return &Odds{FalsePositive: falsePositives, TruePositive: 1 - c.Points[at].Beta, Accountant: c.Accountant}
+		}
+	}
+	return nil
 }
 
 // CheckTarget reports an ε_target, 0 if it is not given, that the paper's curve has not.
@@ -126,7 +151,9 @@ func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
 	if err != nil {
 		return nil, err
 	}
-	certified, err := tradeoff.Training(ctx, c.Accountant, c.History.Events, profile, c.Alphas)
+	p := profile
+	p.Epsilons = cmp.Or(c.Epsilons, p.Epsilons)
+	certified, err := tradeoff.Training(ctx, c.Accountant, c.History.Events, p, c.Alphas)
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"format":         formats,
 		"font":           oneOf(plots.Fonts...),
 		"width":          oneOf("3.25in", "8.5cm"),
+		"address":        oneOf("127.0.0.1:8321", "127.0.0.1:0"),
 		"fault":          oneOf(faultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),

@@ -130,6 +130,7 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(),
 		newWorker(), newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(),
 		newPropose(), newAuto(), newAudit(), newFigures(), newData(), newVersion(), newMan())
+	root.AddCommand(newPage(), newServe())
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)

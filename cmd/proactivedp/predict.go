@@ -57,9 +57,8 @@ fit is refused. Where the records have labels of their own, the accuracy is told
 
 Labelling costs no privacy of the records that the model was trained on, whatever it is
 asked (post-processing); the records that are labelled are protected by nothing.`,
-		Example: `  proactivedp train --data my.csv --label-column class --label-map no,yes --save my.model
-  proactivedp predict my.model --data new.csv --out labels.csv`,
-		Args: cobra.MatchAll(oneModel),
+		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
+		Args:    cobra.MatchAll(oneModel),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
 				return usage(err)

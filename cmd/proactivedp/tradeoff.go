@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +77,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err := files.write(s.Lines.WriteCSV, draw); err != nil {
 				return err
 			}
-			return out.print(cmd, s.Statement, s, func(w io.Writer) error { return printCurves(w, s) })
+			return out.print(cmd, s.Statement, s, s.WriteText)
 		},
 	}
 	release.add(cmd)
@@ -92,34 +91,4 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 		"ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
 	countVar(f, &points, "points", points, "points of a curve, in [3, 100000]")
 	return cmd
-}
-
-// gain shows the largest gain on the safe side: above that of a guarantee's curve,
-// below that of one from above.
-func gain(c answer.CurveSummary) string {
-	if c.Side == tradeoff.Upper {
-		return shownDown(c.MaxGain)
-	}
-	return shownUp(c.MaxGain)
-}
-
-// printCurves writes a table of the curves.
-func printCurves(w io.Writer, s *answer.Tradeoff) error {
-	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α)\tat α\n")
-	for _, c := range s.Curves {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, gain(c), c.Alpha)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for i, l := range s.LeftOut {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "left out: %s: %s\n", l.Name, l.Reason)
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", s.Statement)
-	return err
 }

@@ -32,7 +32,8 @@ func texts(t *testing.T, extension string) map[string]string {
 		if err != nil {
 			return err
 		}
-		made := strings.HasPrefix(d.Name(), ".") || d.Name() == "out" || d.Name() == "bin"
+		made := strings.HasPrefix(d.Name(), ".") || d.Name() == "out" || d.Name() == "bin" ||
+			d.Name() == "node_modules"
 		if d.IsDir() && path != repository && made {
 			return filepath.SkipDir
 		}

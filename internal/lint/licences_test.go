@@ -97,6 +97,21 @@ func licences(t *testing.T, dir string) string {
 	return out.String()
 }
 
+// chartLicences returns what the script with the charts of the planner page states of the
+// packages that it is made of.
+func chartLicences(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join(repository, "web", "static", "plot.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	banner, _, found := strings.Cut(strings.TrimPrefix(string(script), "/*! "), "*/")
+	if !found {
+		t.Fatal("web/static/plot.js states no licences")
+	}
+	return banner
+}
+
 // The file of third-party licences names every module that is in a released program
 // in its version, with the texts that its licence asks to be handed on.
 func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
@@ -119,6 +134,8 @@ func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
 		name := p.path + " " + p.version
 		names, texts[name] = append(names, name), licences(t, p.dir)
 	}
+	const charts = "the packages of npm in web/static/plot.js"
+	names, texts[charts] = append(names, charts), chartLicences(t)
 	for _, name := range names {
 		fmt.Fprintf(&want, "- %s\n", name)
 		if texts[name] == "" {

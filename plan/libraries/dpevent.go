@@ -3,7 +3,6 @@ package libraries
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +10,21 @@ import (
 	"proactivedp/dp"
 )
 
-// eventName matches a text that begins with the name of an event, or of a plan.
-var eventName = regexp.MustCompile(`^(\w+\.)*\w*(DpEvent|ExecutionPlan|MFConfig)\(`)
+// isEvent reports whether a text begins with the name of an event, or of a plan, and what
+// stands in it.
+func isEvent(text []byte) bool {
+	head := string(text[:min(len(text), 200)])
+	name := pyName(head)
+	if !strings.HasPrefix(head[len(name):], "(") {
+		return false
+	}
+	return strings.HasSuffix(name, "DpEvent") || isPlan(name)
+}
+
+// isPlan reports whether a name is of JAX Privacy's plans.
+func isPlan(name string) bool {
+	return strings.HasSuffix(name, "ExecutionPlan") || strings.HasSuffix(name, "MFConfig")
+}
 
 // Bounds of what is read: how deep events may be in each other, and how many rounds of
 // different kinds there may be.
@@ -79,10 +91,58 @@ func (p *eventParser) take(mark string) bool {
 	return ok
 }
 
-var (
-	pyName   = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*`)
-	pyNumber = regexp.MustCompile(`^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?`)
-)
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+func isLetter(b byte) bool { return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_' }
+
+// pyName returns the name that a text begins with, as a.b.C, or "".
+func pyName(text string) string {
+	end := 0
+	for end < len(text) && isLetter(text[end]) {
+		for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
+			end++
+		}
+		if end+1 >= len(text) || text[end] != '.' || !isLetter(text[end+1]) {
+			break
+		}
+		end++
+	}
+	return text[:end]
+}
+
+// pyNumber returns the characters of a number that a text begins with, or "".
+func pyNumber(text string) string {
+	end := 0
+	digits := func() (some bool) {
+		for end < len(text) && (isDigit(text[end]) || some && text[end] == '_') {
+			end++
+			some = true
+		}
+		return some
+	}
+	if end < len(text) && (text[end] == '-' || text[end] == '+') {
+		end++
+	}
+	whole, part := digits(), false
+	if end < len(text) && text[end] == '.' {
+		end++
+		part = digits()
+	}
+	if !whole && !part {
+		return ""
+	}
+	if end < len(text) && (text[end] == 'e' || text[end] == 'E') {
+		mantissa := end
+		end++
+		if end < len(text) && (text[end] == '-' || text[end] == '+') {
+			end++
+		}
+		if !digits() {
+			end = mantissa
+		}
+	}
+	return text[:end]
+}
 
 // value reads one value, which is inside so many others.
 func (p *eventParser) value(depth int) (pyValue, error) {
@@ -94,12 +154,12 @@ func (p *eventParser) value(depth int) (pyValue, error) {
 		return pyValue{list: list, isList: true}, err
 	}
 	p.blank()
-	if digits := pyNumber.FindString(p.text); digits != "" {
+	if digits := pyNumber(p.text); digits != "" {
 		p.text = p.text[len(digits):]
 		v, err := strconv.ParseFloat(strings.ReplaceAll(digits, "_", ""), 64)
 		return pyValue{number: v}, err
 	}
-	name := pyName.FindString(p.text)
+	name := pyName(p.text)
 	if name == "" {
 		return pyValue{}, errors.New("must be an event, a number or a list")
 	}
@@ -124,7 +184,7 @@ func (p *eventParser) values(end string, depth int) (list []pyValue, names []str
 			break
 		}
 		p.blank()
-		name := pyName.FindString(p.text)
+		name := pyName(p.text)
 		rest := strings.TrimLeft(p.text[len(name):], " \t\r\n")
 		if after, ok := strings.CutPrefix(rest, "="); ok && name != "" {
 			p.text = after
@@ -156,7 +216,7 @@ func (v pyValue) arguments() (map[string]pyValue, error) {
 	switch {
 	case !v.call:
 		return nil, fmt.Errorf("%s is no event", v.text())
-	case strings.HasSuffix(v.name, "ExecutionPlan"), strings.HasSuffix(v.name, "MFConfig"):
+	case isPlan(v.name):
 		return nil, fmt.Errorf("%s: plans of JAX Privacy are experimental, and their form changes: give its "+
 			"dp_event: %w",
 			v.name, dp.ErrNotCovered)

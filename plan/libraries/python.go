@@ -29,18 +29,15 @@ const sums = "ProactiveDP multiplies its step size η with the noised SUM of cli
 var writers = map[Format]writer{
 	Opacus: {
 		library: "Opacus 1.5.4", files: []string{"sample.py", "opacus.py"},
-		tried: "run with the public source of Opacus 1.5.4 on Debian's PyTorch 1.13.1",
+		tried: "run with the public source of Opacus 1.4.0 on Debian's PyTorch 1.13.1, and read against that of 1.5.4",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate: it costs no " +
-					"more " +
-					"than planned.",
+					"more than planned.",
 				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
-					"of η " +
-					"times the expected batch size takes the same steps.",
-				"A process of PyTorch starts with the same seed each time, and two runs would share their noise: " +
-					"the code " +
-					"seeds from the operating system. secure_mode=True is for a release that must withstand more.",
+					"of η times the expected batch size takes the same steps.",
+				"With one seed two runs share their noise: the code takes a new one from the operating system. " +
+					"secure_mode=True is for a release that must withstand more.",
 				"Opacus' own ε is for add-or-remove adjacency.",
 			}, shared(r)...)
 		},
@@ -48,16 +45,13 @@ var writers = map[Format]writer{
 	TFPrivacy: {
 		library: "TensorFlow Privacy 0.9.0", files: []string{"sample.py", "tfprivacy.py"},
 		tried: "syntax checked, and its event run with the public source of dp_accounting 0.6.0; the training was " +
-			"read " +
-			"against the public source of TensorFlow Privacy 0.9.0 and not run",
+			"read against the public source of TensorFlow Privacy 0.9.0 and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"The Keras optimizers of TF Privacy take batches of one size as they come. The code draws Poisson " +
-					"samples by " +
-					"itself and sums by GaussianSumQuery, record by record: right, and slow.",
+					"samples by itself and sums by GaussianSumQuery, record by record: right, and slow.",
 				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch, the " +
-					"learning " +
-					"rate is η times the sample size.",
+					"learning rate is η times the sample size.",
 				"The event that it prints is for dp_accounting, and proactivedp account --events reads it.",
 			}, shared(r)...)
 		},
@@ -68,29 +62,24 @@ var writers = map[Format]writer{
 		caveats: func(r Release) []string {
 			return append([]string{
 				"JAX Privacy's execution plans are experimental and change: the code uses its Poisson samples and " +
-					"its " +
-					"clipped gradients, and adds the noise itself.",
+					"its clipped gradients, and adds the noise itself.",
 				sums + "so does this code, with step_size = η.",
 				"Every size of a sample is compiled once; pad samples where that takes too long.",
 			}, shared(r)...)
 		},
 	},
 	Flower: {
-		library: "Flower 1.21 with Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
-		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.5.4 on Debian's " +
-			"PyTorch " +
-			"1.13.1, without Flower",
+		library: "Flower with Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
+		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.4.0 on Debian's " +
+			"PyTorch 1.13.1; the rest was read against Flower's public example for Opacus (09ed383) and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"Flower's own wrappers for differential privacy protect a whole CLIENT, and their ε counts clients: " +
-					"they " +
-					"are not used. Here each client's rounds are private for its RECORDS, by Opacus.",
+					"they are not used. Here each client's rounds are private for its RECORDS, by Opacus.",
 				"A round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
-					"client. FedAvg " +
-					"waits for all, where ProactiveDP's clients may run ahead.",
+					"client. FedAvg waits for all, where ProactiveDP's clients may run ahead.",
 				sums + "Opacus steps along the noised mean: a learning rate of η times the expected batch size " +
-					"takes the " +
-					"same steps, and FedAvg divides their sum by the number of clients.",
+					"takes the same steps, and FedAvg divides their sum by the number of clients.",
 				"Opacus' own ε is for add-or-remove adjacency, and of one client.",
 			}, shared(r)...)
 		},

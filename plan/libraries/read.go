@@ -30,7 +30,7 @@ func Recognise(text []byte) Recorded {
 	case bytes.HasPrefix(text, []byte("[")) && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte("[")),
 		hasHistory(text):
 		return OpacusState
-	case eventName.Match(text):
+	case isEvent(text):
 		return DpEventText
 	}
 	return NotRecognised

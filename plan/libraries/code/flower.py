@@ -23,7 +23,7 @@ def records_of(client):
 
 def private_round(model, dataset):
     """Takes one noised step along one Poisson sample; STEPS of them are the plan."""
-    torch.seed()  # from the operating system: a process begins with the same seed each time
+    torch.seed()  # from the operating system: with one seed two runs share their noise
     loader = torch.utils.data.DataLoader(dataset, batch_size=sample_size(len(dataset)))
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
     private, optimizer, loader = PrivacyEngine().make_private(

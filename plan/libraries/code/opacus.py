@@ -14,7 +14,7 @@ def train(model, dataset, loss_of, learning_rate):
     loss_of(predictions, labels) is the mean loss of a batch, as torch.nn has them. The
     state is what `proactivedp account --events` reads.
     """
-    torch.seed()  # from the operating system: a process begins with the same seed each time
+    torch.seed()  # from the operating system: with one seed two runs share their noise
     loader = torch.utils.data.DataLoader(dataset, batch_size=sample_size(len(dataset)))
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     engine = PrivacyEngine(accountant="rdp")

@@ -1,0 +1,102 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/plan/libraries"
+)
+
+// Command is the format of commands of this program.
+const Command libraries.Format = "proactivedp"
+
+// commands returns the commands that give the plan, and what its run costs by every
+// accountant.
+func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
+	text := q.planCommand() + "\n"
+	tried := "these commands give what stands here"
+	for _, e := range p.Events() {
+		text += "\n" + accountCommand(e, p.Delta) + "\n"
+	}
+	return libraries.Code{Format: Command, Library: "ProactiveDP", Tried: tried, Text: text, Caveats: []string{
+		"The first line gives this plan, the second what its run costs by every accountant.",
+		"proactivedp train trains by the plan as --json writes it: proactivedp train --plan plan.json --data " +
+			"my.libsvm.",
+	}}
+}
+
+// planCommand is the command that asks the question.
+func (q PlanQuestion) planCommand() string {
+	var flags commandLine
+	flags.count("n", q.N)
+	flags.number("epochs", q.Epochs)
+	flags.count("sample-size", q.SampleSize)
+	flags.count("rounds", q.Rounds)
+	flags.number("sigma", q.Sigma)
+	flags.number("epsilon", q.Epsilon)
+	flags.number("delta", q.Delta)
+	flags.number("theta", q.Theta)
+	flags.text("method", string(q.Method))
+	flags.text("adjacency", string(q.Adjacency))
+	flags.count("clients", q.Clients)
+	if q.Shared {
+		flags.words = append(flags.words, "--shared")
+	}
+	return flags.join("proactivedp plan")
+}
+
+// accountCommand is the command that accounts for rounds.
+func accountCommand(e dp.Event, delta float64) string {
+	var flags commandLine
+	flags.number("sigma", e.NoiseMultiplier)
+	flags.number("sample-rate", e.Rate)
+	flags.count("sample-size", e.SampleSize)
+	flags.count("n", e.DatasetSize)
+	flags.count("steps", e.Count)
+	flags.number("delta", delta)
+	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
+		flags.text("adjacency", string(e.Adjacency))
+	}
+	return flags.join("proactivedp account")
+}
+
+// commandLine are the flags of a command; what is not given is left out.
+type commandLine struct{ words []string }
+
+func (c *commandLine) text(name, value string) {
+	if value != "" {
+		c.words = append(c.words, "--"+name+" "+value)
+	}
+}
+
+func (c *commandLine) number(name string, v float64) {
+	if v != 0 {
+		c.text(name, decimal.Exactly(v))
+	}
+}
+
+func (c *commandLine) count(name string, v int) {
+	if v != 0 {
+		c.text(name, fmt.Sprint(v))
+	}
+}
+
+// commandWidth is how wide the lines of a command are.
+const commandWidth = 88
+
+// join writes the command, on further lines where it is long.
+func (c *commandLine) join(name string) string {
+	var text strings.Builder
+	line := name
+	for _, word := range c.words {
+		if len(line)+1+len(word) > commandWidth-2 {
+			text.WriteString(line + " \\\n")
+			line = "   "
+		}
+		line += " " + word
+	}
+	return text.String() + line
+}

@@ -1,0 +1,40 @@
+package answer
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"proactivedp/dp/tradeoff"
+	"proactivedp/internal/decimal"
+)
+
+// gain shows the largest gain on the safe side: above that of a guarantee's curve,
+// below that of one from above.
+func (c CurveSummary) gain() string {
+	if c.Side == tradeoff.Upper {
+		return decimal.Down(c.MaxGain, 6)
+	}
+	return shown(c.MaxGain)
+}
+
+// WriteText writes a table of the curves, what is left out and why, and the statement.
+func (s *Tradeoff) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α)\tat α\n")
+	for _, c := range s.Curves {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, c.gain(), c.Alpha)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for i, l := range s.LeftOut {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "left out: %s: %s\n", l.Name, l.Reason)
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", s.Statement)
+	return err
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/version"
+	"proactivedp/web"
+)
+
+// pageName is the name of the page in a release, where it lies beside the program.
+const pageName = "planner.html"
+
+// maxPage is how large a page of a release may be.
+const maxPage = 64 << 20
+
+func newPage() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "page",
+		Short: "Write the planner as a page: one file that works offline",
+		Long: `Write the planner as one HTML file: questions, answers, charts and code for other
+libraries, computed in the browser. It works from a file, without a network and without
+this program, and sends nothing anywhere.
+
+The planner in it is this program's, as WebAssembly. In a copy of the repository with Go
+installed it is compiled; a release has the page ready, ` + pageName + `, beside the program,
+from where it is copied.`,
+		Example: "  proactivedp page --out planner.html",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseNoFile(cmd, "out"); err != nil {
+				return usage(err)
+			}
+			if out == "" {
+				return usage(errors.New("--out is missing: give the file that the page is written to"))
+			}
+			if err := atomicfile.Check(out); err != nil {
+				return err
+			}
+			page, from, err := makePage(cmd.Context())
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error {
+				_, err := w.Write(page)
+				return err
+			}
+			if err := atomicfile.Write(out, write); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes, %s\n", out, len(page), from)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "`file` that the page is written to")
+	return cmd
+}
+
+// makePage returns the page, and where its planner is from.
+func makePage(ctx context.Context) (page []byte, from string, err error) {
+	if program, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(program), pageName)
+		if text, err := bounded.File(beside, maxPage); err == nil {
+			return text, "copied from " + beside, nil
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, "", err
+	}
+	folder, err := web.Source(ctx, here)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w; a release has %s beside the program", err, pageName)
+	}
+	planner, err := web.Compile(ctx, folder, version.Get().Source())
+	if err != nil {
+		return nil, "", err
+	}
+	page, err = web.Page(planner)
+	return page, "compiled from " + folder, err
+}

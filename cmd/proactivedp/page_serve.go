@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments"
+	"proactivedp/internal/strictjson"
+	"proactivedp/propose"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/web"
+)
+
+func newServe() *cobra.Command {
+	var where dataFlags
+	var address string
+	var open bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the planner as a page, to this machine",
+		Long: `Serve the planner as a page, with answers computed by this program: what the page of
+proactivedp page shows, and beside it complete settings for an accuracy and a budget, as
+proactivedp propose finds them on public data sets.
+
+The server answers this machine alone: it listens at an own address of it, refuses
+requests by other names of the host and from other pages, and bounds what it reads. It
+ends at an interrupt. A browser is opened only with --open.`,
+		Example: `  proactivedp serve
+  proactivedp serve --address 127.0.0.1:0 --open`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+				return usage(fmt.Errorf("--address = %q, must be one of this machine's own with a port, such as "+
+					"127.0.0.1:8321", address))
+			}
+			search := func(ctx context.Context, question []byte) (any, error) {
+				return proposeFor(ctx, cmd, &where, question)
+			}
+			server, err := web.NewServer(web.Options{Sets: proposedSets(), Propose: search})
+			if err != nil {
+				return err
+			}
+			listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", address)
+			if err != nil {
+				return err
+			}
+			place := "http://" + listener.Addr().String() + "/"
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", place)
+			if open {
+				if err := browse(cmd.Context(), place); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no browser opens: %v\n", err)
+				}
+			}
+			return server.Serve(cmd.Context(), listener)
+		},
+	}
+	where.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&address, "address", "127.0.0.1:8321", "`host:port` of this machine; port 0 takes a free one")
+	f.BoolVar(&open, "open", false, "open the page in a browser")
+	return cmd
+}
+
+// proposedSets are the data sets that the page proposes settings for: public ones of two
+// classes, whose proxies take seconds.
+func proposedSets() []string {
+	return []string{"phishing", "mushrooms", "synth-phishing", "synth-mushrooms"}
+}
+
+// proposal is the question of the page for settings.
+type proposal struct {
+	Data           string  `json:"data"`
+	Epsilon        float64 `json:"epsilon"`
+	TargetAccuracy float64 `json:"target_accuracy"`
+	Delta          float64 `json:"delta"`
+	Clients        int     `json:"clients"`
+}
+
+// proposeFor answers it, as the command propose does with these flags.
+func proposeFor(ctx context.Context, cmd *cobra.Command, where *dataFlags, question []byte) (*propose.Report, error) {
+	var ask proposal
+	if err := strictjson.Decode(question, &ask); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(proposedSets(), ask.Data) {
+		return nil, fmt.Errorf("data = %q, must be one of %s", ask.Data, strings.Join(proposedSets(), ", "))
+	}
+	base := experiments.PaperTrainSpec("logreg", ask.Data)
+	base.Delta = ask.Delta
+	base.Clients = cmp.Or(ask.Clients, base.Clients)
+	r := propose.DefaultRequest(base, ask.Epsilon)
+	r.TargetAccuracy = ask.TargetAccuracy
+	workers := runtime.GOMAXPROCS(0)
+	o := propose.Options{Perf: sim.Perf{Workers: workers}, Probing: propose.Own,
+		Trials: experiments.TrialOptions{Workers: workers, Progress: io.Discard}}
+	if err := distinct([]error{r.Validate(), o.Validate(r)}); err != nil {
+		return nil, err
+	}
+	d, err := where.loadFor(cmd, base)
+	if err != nil {
+		return nil, err
+	}
+	o.Data = train.NewSource(d)
+	o.Probe = o.Data
+	return propose.Propose(ctx, r, o)
+}
+
+// browse opens an address in the user's browser, and does not wait for it.
+func browse(ctx context.Context, place string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	opened := exec.CommandContext(context.WithoutCancel(ctx), command[0], append(command[1:], place)...)
+	if err := opened.Start(); err != nil {
+		return err
+	}
+	go opened.Wait() // whose end nobody needs
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"proactivedp/answer"
+	"proactivedp/plan"
+	"proactivedp/propose"
+)
+
+// served runs the command serve until stop is called, and returns its address.
+func served(t *testing.T) (address string, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"serve", "--address", "127.0.0.1:0"}, w, io.Discard)
+		w.Close()
+	}()
+	line := make([]byte, 200)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(line[:n])), func() int {
+		cancel()
+		return <-ended
+	}
+}
+
+// The server gives the page and its answers, searches settings on drawn data, and ends
+// with status 0 when it is interrupted, while somebody is connected.
+func TestServe(t *testing.T) {
+	address, stop := served(t)
+	client := &http.Client{Timeout: 2 * time.Minute}
+	post := func(path, question string) string {
+		reply, err := client.Post(address+path, "application/json", strings.NewReader(question))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		text, err := io.ReadAll(reply.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	easy := post("answer", `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05}}`)
+	if !strings.Contains(easy, "Feasible: 1612") {
+		t.Errorf("answer %.300s", easy)
+	}
+	for question, want := range map[string]string{
+		`{"data": "secret.libsvm", "epsilon": 1}`:       "must be one of phishing",
+		`{"data": "synth-phishing"}`:                    "epsilon and target accuracy are 0",
+		`{"data": "synth-phishing", "root": "/etc"}`:    "unknown field",
+		`{"data": "synth-phishing", "epsilon": 1e9}`:    "must be in [0.0001, 64]",
+		`{"data": "synth-phishing", "epsilon": "much"}`: "must be a number",
+	} {
+		if text := post("propose", question); !strings.Contains(text, want) || !strings.Contains(text, answer.Wrong) {
+			t.Errorf("%s: %.300s, want %q", question, text, want)
+		}
+	}
+	if !testing.Short() {
+		var report propose.Report
+		text := post("propose", `{"data": "synth-phishing", "epsilon": 1, "clients": 1}`)
+		err := json.Unmarshal([]byte(text), &report)
+		if err != nil || len(report.Proposals) == 0 || report.TargetEpsilon != 1 {
+			t.Errorf("proposals %.300s: %v", text, err)
+		}
+	}
+	if code := stop(); code != exitOK {
+		t.Errorf("exit status %d, want %d", code, exitOK)
+	}
+}
+
+// The commands that an answer names give that answer.
+func TestCommandsOfAnswersGiveThem(t *testing.T) {
+	for _, q := range []plan.Request{
+		{N: 10000, Epochs: 5, Sigma: 19.29962},
+		{N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
+		{N: 50000, SampleSize: 500, Epochs: 10, Epsilon: 2, Delta: 1e-6, Method: plan.PLD, Adjacency: "replace-one"},
+		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2},
+	} {
+		a, err := answer.Solve(t.Context(), answer.PlanQuestion{Request: q, Tight: true, Code: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(a.Code[0].Text, "\\\n", " ")
+		lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(text, "\n\n", "\n")), "\n")
+		if a.Code[0].Format != answer.Command || len(lines) != 2 {
+			t.Fatalf("%+v: %q", q, a.Code[0].Text)
+		}
+		if out := printed(t, strings.TrimPrefix(lines[0], "proactivedp ")); !strings.HasPrefix(out, a.Verdict+"\n") {
+			t.Errorf("%s\nprints %.200s\nwant %s", lines[0], out, a.Verdict)
+		}
+		var accounts []answer.Accounting
+		out := printed(t, strings.TrimPrefix(lines[1], "proactivedp ")+" --accountant pld --json")
+		if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&accounts); err != nil {
+			t.Fatal(err)
+		}
+		got, b := accounts[0].EpsilonUpper, a.Certified()
+		if b == nil || got == nil || *got != b.EpsilonUpper {
+			t.Errorf("%s\ngives %.200s\nwant %+v", lines[1], out, b)
+		}
+	}
+}

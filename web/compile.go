@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"proactivedp/internal/bounded"
+)
+
+// most is how large the parts of a planner may be.
+const most = 64 << 20
+
+// Compile returns the planner compiled from the module's source in the folder, by the Go
+// that is installed. Version is put into the page. It needs no network if the module's
+// dependencies are there.
+func Compile(ctx context.Context, folder, version string) (Planner, error) {
+	p := Planner{Version: version}
+	made, err := os.MkdirTemp("", "proactivedp-page-")
+	if err != nil {
+		return p, fmt.Errorf("web: %w", err)
+	}
+	defer os.RemoveAll(made)
+	wasm := filepath.Join(made, "planner.wasm")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w "+
+		"-buildid=", "-o", wasm,
+		"./web/internal/planner")
+	build.Dir = folder
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("web: go build of the planner: %w\n%s", err, strings.TrimSpace(string(out)))
+	}
+	if p.Wasm, err = bounded.File(wasm, most); err != nil {
+		return p, fmt.Errorf("web: %w", err)
+	}
+	root := exec.CommandContext(ctx, "go", "env", "GOROOT")
+	root.Dir = folder
+	out, err := root.Output()
+	if err != nil {
+		return p, fmt.Errorf("web: go env GOROOT: %w", err)
+	}
+	goroot := strings.TrimSpace(string(out))
+	for _, place := range []string{"lib", "misc"} { // misc: up to Go 1.23
+		loader := filepath.Join(goroot, place, "wasm", "wasm_exec.js")
+		if p.Loader, err = bounded.File(loader, most); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return p, fmt.Errorf("web: the loader of Go for browsers: %w", err)
+	}
+	for _, name := range []string{"LICENSE", "THIRD_PARTY_LICENSES"} {
+		text, err := bounded.File(filepath.Join(folder, name), most)
+		if err != nil {
+			return p, fmt.Errorf("web: %w", err)
+		}
+		p.Licences = append(append(p.Licences, text...), '\n')
+	}
+	return p, nil
+}
+
+// ErrNoSource is what Source wraps where there is none.
+var ErrNoSource = errors.New("no source of the planner")
+
+// Source returns the folder of the module's source that holds the folder given.
+func Source(ctx context.Context, folder string) (string, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return "", fmt.Errorf("web: %w: no Go is installed", ErrNoSource)
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "./web/internal/planner")
+	dir := folder
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "web", "internal", "planner", "main_js.go")); err == nil {
+			break
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", fmt.Errorf("web: %w: %s is in no copy of the repository", ErrNoSource, folder)
+		}
+		dir = up
+	}
+	list.Dir = dir
+	if out, err := list.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("web: %w: %s: %s", ErrNoSource, dir, strings.TrimSpace(string(out)))
+	}
+	return dir, nil
+}

@@ -1,0 +1,154 @@
+package web
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/decimal"
+)
+
+// planner is one that is not run: pages are made of it like of any other.
+func planner() Planner {
+	return Planner{Wasm: []byte("\x00asm"), Loader: []byte("// loader"), Version: "v<1>", Licences: []byte("MIT & BSD")}
+}
+
+// The page is one file: nothing in it leads to another host or file, its policy names the
+// digests of its own style and scripts, and it is made the same twice.
+func TestPageStandsAlone(t *testing.T) {
+	page, err := Page(planner())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Page(planner())
+	if err != nil || !bytes.Equal(page, again) {
+		t.Errorf("made again it is another page: %v", err)
+	}
+	text := string(page)
+	leads := regexp.MustCompile(`(?i)\b(?:src|href|action)\s*=\s*["']([^"']*)`)
+	for _, m := range leads.FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], "data:") {
+			t.Errorf("the page leads to %q", m[1])
+		}
+	}
+	for _, digest := range []string{digest(pageScript()), digest(read(chartScript)), digest(read("page.css"))} {
+		if !strings.Contains(text, "&#39;"+strings.Trim(digest, "'")+"&#39;") && !strings.Contains(text, digest) {
+			t.Errorf("the policy has no %s", digest)
+		}
+	}
+	magic := base64.StdEncoding.EncodeToString([]byte{0x1f, 0x8b, 8}) // of gzip
+	for _, want := range []string{"default-src &#39;none&#39;", `id="planner-wasm">` + magic,
+		"proactivedp v&lt;1&gt;", "MIT & BSD", "<noscript>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	for _, bad := range []Planner{{Licences: []byte("a </script b")}, {Loader: []byte("<!-- x")}} {
+		if _, err := Page(bad); err == nil {
+			t.Errorf("a page of %+v", bad)
+		}
+	}
+}
+
+// What others wrote is in the page with its licences: every package that the bundle names.
+func TestChartsCarryTheirLicences(t *testing.T) {
+	banner, _, found := strings.Cut(read(chartScript), "*/")
+	names := regexp.MustCompile(`(?m)^---- (\S+) (\S+) \((.+)\)$`).FindAllStringSubmatch(banner, -1)
+	if !found || len(names) < 5 {
+		t.Fatalf("%d packages are named", len(names))
+	}
+	var lock struct {
+		Packages map[string]struct {
+			Version string `json:"version"`
+		} `json:"packages"`
+	}
+	text, err := os.ReadFile("npm/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if locked := lock.Packages["node_modules/"+n[1]].Version; locked != n[2] {
+			t.Errorf("%s %s is in the bundle, %q is locked", n[1], n[2], locked)
+		}
+		if n[3] != "ISC" && n[3] != "MIT" && n[3] != "BSD-3-Clause" {
+			t.Errorf("%s has the licence %s", n[1], n[3])
+		}
+	}
+	if count := strings.Count(banner, "Permission to use"); count < len(names) {
+		t.Errorf("%d texts of %d licences", count, len(names))
+	}
+}
+
+// The page rounds bounds as package decimal does: not below, or not above what was
+// computed, and to the same digits.
+func TestNumbersAreRoundedAsHere(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("needs node")
+	}
+	type number struct {
+		V        float64 `json:"v"`
+		Digits   int     `json:"digits"`
+		Up, Down float64
+	}
+	draw := rand.New(rand.NewPCG(1, 2))
+	var all []number
+	for i := range 4000 {
+		v := math.Exp(draw.Float64()*60 - 40)
+		switch i % 4 {
+		case 1:
+			v = math.Round(v * 1e6)
+		case 2:
+			v = math.Pow(10, float64(draw.IntN(20)-10)) * float64(draw.IntN(1000)) / 1000
+		case 3:
+			v = math.Nextafter(v, 0)
+		}
+		digits := 1 + draw.IntN(8)
+		n := number{V: v, Digits: digits}
+		for side, text := range map[*float64]string{&n.Up: decimal.Up(v, digits), &n.Down: decimal.Down(v, digits)} {
+			if err := json.Unmarshal([]byte(text), side); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, n)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := read("numbers.js") + `
+const back = (text) => Number(text.replace(/,/g, ""));
+let wrong = 0;
+for (const n of JSON.parse(require("fs").readFileSync(0, "utf8"))) {
+  const u = back(up(n.v, n.digits)), d = back(down(n.v, n.digits));
+  const near = (a, b) => Math.abs(a - b) <= 1e-12 * Math.abs(b);
+  if (u >= n.v && d <= n.v && near(u, n.Up) && near(d, n.Down)) continue;
+  wrong++;
+  if (wrong < 9) console.log(n, up(n.v, n.digits), down(n.v, n.digits));
+}
+const read = { "1e-5": 1e-5, "60,000": 60000, " .5 ": 0.5, "1_000": 1000, "5.": 5, "-2E3": -2000 };
+for (const [text, v] of Object.entries(read)) {
+  if (numberOf(text) !== v) { wrong++; console.log(text, numberOf(text)); }
+}
+for (const text of ["", "x", "1e", "0x10", "1,00", "--1", "1 e5x", "Infinity"]) {
+  if (!Number.isNaN(numberOf(text))) { wrong++; console.log(text, numberOf(text)); }
+}
+console.log("wrong", wrong);
+`
+	command := exec.Command(node, "-e", script)
+	command.Stdin = bytes.NewReader(text)
+	out, err := command.CombinedOutput()
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "wrong 0") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
