@@ -17,10 +17,10 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// curve is the test accuracy of broadcast models on the way. Point j is the
+// Curve is the test accuracy of broadcast models on the way. Point j is the
 // first broadcast that holds at least Target[j] gradient computations of every
 // client; At[j] is what it holds.
-type curve struct {
+type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
 	Accuracy []float64 `json:"accuracy"`
@@ -40,7 +40,7 @@ func curveCell(spec train.Spec, points int, source *train.Source) cell {
 			return watch(ctx, p, perf, points, progress, keep)
 		},
 		check: func(text json.RawMessage) error {
-			c, err := decode[curve](text)
+			c, err := decode[Curve](text)
 			if err != nil {
 				return err
 			}
@@ -57,12 +57,12 @@ func curveCell(spec train.Spec, points int, source *train.Source) cell {
 // gradient computations that will be done. The points so far are kept beside the
 // run.
 func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
-	keep train.Keep) (*curve, error) {
+	keep train.Keep) (*Curve, error) {
 	run := p.Config.Run()
 	judge := p.Judge()
-	c := &curve{}
+	c := &Curve{}
 	if keep = keep.For(p, c); keep.From == nil {
-		*c = curve{}
+		*c = Curve{}
 	}
 	initial := make([]float32, p.Config.Model.NumParams())
 	p.Config.Model.Init(initial, p.Config.InitStream())

@@ -103,9 +103,9 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					return nil, err
 				}
 				privacy = append(privacy, planned)
-				curves := make([]*curve, f.seeds)
+				curves := make([]*Curve, f.seeds)
 				for seed := range curves {
-					c, err := decode[*curve](results[i*f.seeds+seed])
+					c, err := decode[*Curve](results[i*f.seeds+seed])
 					if err != nil {
 						return nil, err
 					}
@@ -158,7 +158,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 }
 
 // finalAccuracy returns the mean accuracy at the end with its spread over seeds.
-func finalAccuracy(curves []*curve) string {
+func finalAccuracy(curves []*Curve) string {
 	var ends []float64
 	for _, c := range curves {
 		ends = append(ends, c.Accuracy[len(c.Accuracy)-1])
@@ -168,7 +168,7 @@ func finalAccuracy(curves []*curve) string {
 }
 
 // averageCurves returns the mean over seeds with a band of one standard deviation.
-func averageCurves(m member, curves []*curve) plots.Line {
+func averageCurves(m member, curves []*Curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
 		var y []float64

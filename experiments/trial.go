@@ -105,6 +105,17 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Tri
 	return o.grid().trials(ctx, specs, source)
 }
 
+// Curves is [Trials] for learning curves of so many points after the first.
+func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o TrialOptions) (
+	[]*Curve, int, error,
+) {
+	cells := make([]cell, len(specs))
+	for i, spec := range specs {
+		cells[i] = curveCell(spec, points, source)
+	}
+	return results[*Curve](ctx, o.grid(), cells)
+}
+
 // Utilities is [Trials] for lines of utility graphs.
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o TrialOptions) (
 	[]*Utility, int, error,

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
+	"time"
 
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -94,4 +97,34 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// Write writes the graph as a figure to a folder: picture, data and manifest.
+func (r *UtilityReport) Write(dir, command string, source *train.Source, took time.Duration) error {
+	s := r.Spec.Train
+	p := plots.Picture{
+		Title:  fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", s.Data, train.ModelTitle(s.Model)),
+		XLabel: "noise multiplier σ (noise per coordinate: Cσ)", YLabel: "fraction of accuracy", YMax: 1.02,
+		Caption: fmt.Sprintf("w*: %s, s = %s, K = %d each, no noise, step size %s. n ~ N(0, C²σ²I), unscaled, %s per "+
+			"point; mean and one standard deviation over these. Judged by %s of the %s. The graph looks at the data "+
+			"without noise and is covered by no (ε, δ).", decimal.Many(s.Clients, "client"), s.SampleSize, s.GradComps,
+			s.StepText(), decimal.Many(r.Spec.Draws, "draw"), decimal.Many(r.TestRows, "row"), r.JudgedOn),
+	}
+	if r.Synthetic {
+		p.Banner = "SYNTHETIC DATA (" + s.Data + ")"
+	}
+	table := [][]string{{"data", "model", "clip", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy",
+		"wstar_norm"}}
+	p.YMin = 1
+	for _, u := range r.Lines {
+		line := utilityLine(u.Clip, []*Utility{u})
+		p.Lines, p.YMin = append(p.Lines, line), min(p.YMin, slices.Min(line.Lo))
+		for _, at := range u.Points {
+			table = append(table, []string{s.Data, s.Model, report.Number(u.Clip), decimal.Exactly(at.Sigma),
+				report.Number(at.Fraction), report.Number(at.FractionSD), report.Number(at.MeanAccuracy),
+				report.Number(u.Accuracy), report.Number(u.Norm)})
+		}
+	}
+	return WriteFigure(dir, p.WritePNG, table, FigureManifest{Title: p.Title, Command: command, Config: r.Spec,
+		Seeds: 1}, []*train.Source{source}, took)
 }

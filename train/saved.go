@@ -73,6 +73,9 @@ func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 // Read returns the data set that the run was prepared on, as it was read.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
+// Source returns the source that the run was prepared by.
+func (p *Prepared) Source() *Source { return p.source }
+
 // Saved is a trained model as a file keeps it, with what it was trained as, what it takes
 // and what is claimed of its privacy.
 type Saved struct {

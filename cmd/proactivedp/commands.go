@@ -64,6 +64,14 @@ func trainCommand(s train.Spec) string {
 		"schedule")
 }
 
+// utilityCommand makes a utility graph again.
+func utilityCommand(s experiments.UtilitySpec, clips []float64) string {
+	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
+	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d", s.Train.Data,
+		s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
+	return text + flagsText(s.Train, usual.Train, "model", "data", "clip", "sigma")
+}
+
 // proposeCommand makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(experiments.PaperTrainSpec(r.Base.Model, r.Base.Data), r.Epsilon)

@@ -23,6 +23,7 @@ func newTrain() *cobra.Command {
 	var from planFileFlags
 	var serve serveFlags
 	save := saveFlag{own: &where.own}
+	var curve curveFlags
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -48,6 +49,9 @@ override it, but for those that decide its privacy.
 --trace writes the run's timeline on the virtual clock, as Perfetto and chrome://tracing
 open it: the rounds of every client with their lag, waits, updates and broadcasts. A run
 that goes on from a checkpoint is traced from there.
+
+--seeds trains with several seeds and shows how the accuracy grows, --out as a picture,
+too, with its data.
 
 --save writes the trained model to a file, with what it takes and the privacy that it was
 trained under, for predict.
@@ -76,7 +80,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(keep.check(cmd), from.read(cmd), refuseNoFile(cmd, "save"),
-				usage(trace.apart(keep.path, keep.resume)), serve.check(cmd)); err != nil {
+				usage(trace.apart(keep.path, keep.resume)), serve.check(cmd), curve.check(cmd)); err != nil {
 				return err
 			}
 			if keep.resume != "" {
@@ -136,6 +140,9 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 			if err := p.Fits(perf, int64(where.memory)); err != nil {
 				return err
 			}
+			if curve.given {
+				return curve.run(cmd, p, &where, perf, asJSON)
+			}
 			if serve.asked() {
 				return serve.run(cmd, p, asJSON)
 			}
@@ -150,6 +157,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 	flags.add(cmd, settingFlags, pointFlags, endFlags, noiseFlags, runFlags)
 	trace.add(cmd)
 	save.add(cmd)
+	curve.add(cmd)
 	f := cmd.Flags()
 	countVar(f, &perf.Workers, "workers", perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ func newUtility() *cobra.Command {
 	spec, clips := experiments.PaperUtilitySpec("", "")
 	flags := trainFlags{spec: spec.Train}
 	var asJSON bool
+	var out string
 	cmd := &cobra.Command{
 		Use:   "utility",
 		Short: "How much accuracy a trained model keeps under noise, against σ and C",
@@ -72,9 +74,16 @@ but for the step size of networks, as those of train.`,
 			if err := p.Fits(perf, int64(where.memory)); err != nil {
 				return err
 			}
+			start := time.Now()
 			r, err := spec.Graph(cmd.Context(), source, clips, perf, cmd.ErrOrStderr())
 			if err != nil {
 				return err
+			}
+			if out != "" {
+				if err := r.Write(out, utilityCommand(spec, clips)+where.own.text(), source,
+					time.Since(start)); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
@@ -89,6 +98,7 @@ but for the step size of networks, as those of train.`,
 	numbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
 	numbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")
 	countVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point, in [1, 1000000]")
+	f.StringVar(&out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -1,0 +1,26 @@
+package learning_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/experiments/learning"
+	"proactivedp/rng"
+	"proactivedp/train"
+)
+
+func Example() {
+	spec := train.DefaultSpec()
+	spec.Data, spec.GradComps, spec.NoiseMultiplier = "drawn", 2600, 1
+	source := train.NewSource(synth.OneHot(rng.New(3), 1000))
+	curve, err := learning.Train(context.Background(), source, spec, 3, experiments.TrialOptions{Workers: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
+	fmt.Println(curve.Seeds, first.GradComps, last.GradComps, last.Accuracy > first.Accuracy)
+	// Output: 3 0 2600 true
+}

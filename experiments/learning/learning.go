@@ -1,0 +1,201 @@
+// Package learning shows how the accuracy of one training grows, over several seeds.
+//
+//	curve, err := learning.Train(ctx, source, spec, 5, experiments.TrialOptions{Workers: 2})
+package learning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"proactivedp/dp/claim"
+	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
+	"proactivedp/train"
+)
+
+// Curve is how the accuracy of the broadcast models grew in trainings of one spec
+// with several seeds.
+type Curve struct {
+	TestAccuracy float64      `json:"test_accuracy"`    // at the end, mean of the seeds
+	TestSD       float64      `json:"test_accuracy_sd"` // its standard deviation over the seeds; 0 of one
+	TestRows     int          `json:"test_rows"`
+	JudgedOn     string       `json:"judged_on"`
+	Seeds        int          `json:"seeds"` // from the spec's on
+	Points       []Point      `json:"points"`
+	Privacy      claim.Report `json:"privacy"` // of one of the trainings; all together cost more
+	Synthetic    bool         `json:"synthetic_data"`
+	DataNote     string       `json:"data_note,omitempty"`
+	DataSHA256   string       `json:"data_sha256"`
+	Spec         train.Spec   `json:"config"`
+
+	source *train.Source
+	took   time.Duration
+}
+
+// Point is the accuracy of the first broadcast that holds so many gradients of
+// every client.
+type Point struct {
+	GradComps int       `json:"grad_computations"` // of a client
+	Accuracy  float64   `json:"accuracy"`          // mean of the seeds
+	SD        float64   `json:"accuracy_sd"`
+	BySeed    []float64 `json:"by_seed"`
+}
+
+// mostPoints is how many points a curve has after its first.
+const mostPoints = 50
+
+// maxSeeds bounds how many trainings a curve is of.
+const maxSeeds = 10_000
+
+// Check reports why no curves can be made of so many trainings of a spec.
+func Check(spec train.Spec, seeds int) error {
+	var errs []error
+	if seeds < 1 || seeds > maxSeeds {
+		errs = append(errs, fmt.Errorf("learning: seeds = %d, must be in [1, %d]", seeds, maxSeeds))
+	}
+	if spec.SeedFromOS {
+		errs = append(errs, errors.New("learning: learning curves are of numbered seeds, must not be of the operating "+
+			"system's randomness"))
+	}
+	if spec.Average != "" {
+		errs = append(errs, fmt.Errorf("learning: average = %q, must be none: a learning curve is of what is broadcast",
+			spec.Average))
+	}
+	return errors.Join(errs...)
+}
+
+// Train trains the spec with so many seeds, from its own on, and returns how their accuracy
+// grew. Finished trainings are kept, as those of [experiments.Trials].
+func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o experiments.TrialOptions) (
+	*Curve, error,
+) {
+	if err := errors.Join(Check(spec, seeds), spec.Validate()); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	points := max(1, min(mostPoints, p.Config.Run().Rounds))
+	var specs []train.Spec
+	for i := range seeds {
+		one := spec
+		one.Seed += uint64(i)
+		specs = append(specs, one)
+	}
+	curves, _, err := experiments.Curves(ctx, source, specs, points, o)
+	if err != nil {
+		return nil, err
+	}
+	privacy, err := p.PlannedPrivacy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := source.Data()
+	l := &Curve{
+		TestRows: p.Test.Len(), JudgedOn: spec.JudgedOn(), Seeds: seeds, Privacy: privacy, Synthetic: d.Synthetic,
+		DataNote: d.Note, DataSHA256: source.Hash(), Spec: spec, source: source,
+	}
+	for j, target := range curves[0].Target {
+		at := Point{GradComps: target}
+		for _, c := range curves {
+			at.BySeed = append(at.BySeed, c.Accuracy[j])
+		}
+		at.Accuracy, at.SD = spread.Of(at.BySeed)
+		l.Points = append(l.Points, at)
+	}
+	last := l.Points[len(l.Points)-1]
+	l.TestAccuracy, l.TestSD, l.took = last.Accuracy, last.SD, time.Since(start)
+	return l, nil
+}
+
+// shownPoints is about how many points a text has.
+const shownPoints = 10
+
+// WriteText writes the curve for people to read, and what one of the trainings guarantees.
+func (l *Curve) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,
+		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds, "seed")); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "gradients per client\taccuracy\t\n")
+	every := max(1, (len(l.Points)-1)/shownPoints)
+	for i := len(l.Points) - 1; i >= 0; i-- {
+		if at := l.Points[len(l.Points)-1-i]; i%every == 0 {
+			fmt.Fprintf(t, "%d\t%s\t\n", at.GradComps, spread.Text(at.Accuracy, at.SD, l.Seeds))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if l.Seeds > 1 {
+		if _, err := fmt.Fprintf(w, "privacy of ONE of the %d trainings; releases of all of them cost more:\n",
+			l.Seeds); err != nil {
+			return err
+		}
+	}
+	return l.Privacy.WriteText(w)
+}
+
+// Write writes the curve as a figure to a folder: picture, data and manifest.
+func (l *Curve) Write(dir, command string) error {
+	return experiments.WriteFigure(dir, l.picture().WritePNG, l.table(), experiments.FigureManifest{
+		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
+		Command: command, Config: l.Spec, Seeds: l.Seeds,
+	}, []*train.Source{l.source}, l.took)
+}
+
+func (l *Curve) picture() plots.Picture {
+	line := plots.Line{Name: epsilonName(l.Privacy)}
+	for _, at := range l.Points {
+		line.Add(float64(at.GradComps), at.Accuracy, at.Accuracy-at.SD, at.Accuracy+at.SD)
+	}
+	p := plots.Picture{
+		Title:  fmt.Sprintf("%s, %s: accuracy of the broadcast models", l.Spec.Data, train.ModelTitle(l.Spec.Model)),
+		XLabel: "gradient computations per client", YLabel: "accuracy (fraction)", Lines: []plots.Line{line},
+		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. ε is that of one "+
+			"training, certified, per record, δ = %s, %s adjacency, %s sampling.", decimal.Many(l.Spec.Clients, "client"),
+			l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier), l.Spec.Clip, l.Spec.StepText(),
+			"mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"), decimal.Many(l.TestRows, "row"), l.JudgedOn, decimal.Up(l.Privacy.Delta, 5),
+			l.Privacy.Adjacency, l.Privacy.Sampling),
+	}
+	if l.Synthetic {
+		p.Banner = "SYNTHETIC DATA (" + l.Spec.Data + ")"
+	}
+	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
+	return p
+}
+
+// epsilonName is what a legend calls a training with its privacy.
+func epsilonName(r claim.Report) string {
+	if r.NoiseMultiplier == 0 {
+		return "no noise"
+	}
+	if e := r.Certified.PerRecord.EpsilonUpper; e != nil {
+		return "training, ε ≤ " + decimal.Up(*e, 4)
+	}
+	return "training, no ε claimed"
+}
+
+func (l *Curve) table() [][]string {
+	rows := [][]string{{"data", "model", "seed", "grad_computations", "accuracy"}}
+	for i := range l.Seeds {
+		for _, at := range l.Points {
+			rows = append(rows, []string{l.Spec.Data, l.Spec.Model, strconv.FormatUint(l.Spec.Seed+uint64(i), 10),
+				strconv.Itoa(at.GradComps), report.Number(at.BySeed[i])})
+		}
+	}
+	return rows
+}

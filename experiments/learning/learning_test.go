@@ -1,0 +1,77 @@
+package learning
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/internal/spread"
+	"proactivedp/rng"
+	"proactivedp/train"
+)
+
+// A curve ends at what each seed's training by itself ends at, and its table has every
+// point of every seed.
+func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Seed = "drawn", 1040, 2, 5
+	source := train.NewSource(synth.OneHot(rng.New(3), 600))
+	o := experiments.TrialOptions{Workers: 2, Folder: t.TempDir()}
+	l, err := Train(t.Context(), source, spec, 3, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []float64
+	for i := range 3 {
+		one := spec
+		one.Seed += uint64(i)
+		trials, _, err := experiments.Trials(t.Context(), source, []train.Spec{one}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, trials[0].Accuracy)
+	}
+	mean, sd := spread.Of(ends)
+	if math.Abs(l.TestAccuracy-mean) > 1e-12 || math.Abs(l.TestSD-sd) > 1e-12 || l.Seeds != 3 {
+		t.Errorf("%v ± %v, must be %v ± %v", l.TestAccuracy, l.TestSD, mean, sd)
+	}
+	for i, at := range l.Points {
+		if i > 0 && at.GradComps <= l.Points[i-1].GradComps || len(at.BySeed) != 3 {
+			t.Errorf("point %d: %+v", i, at)
+		}
+	}
+	dir := t.TempDir()
+	if err := l.Write(dir, "proactivedp train"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, "data.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if rows, err := csv.NewReader(f).ReadAll(); err != nil || len(rows) != 1+3*len(l.Points) {
+		t.Errorf("%d rows (%v), must be %d", len(rows), err, 1+3*len(l.Points))
+	}
+	var text strings.Builder
+	if err := l.WriteText(&text); err != nil || !strings.Contains(text.String(), "privacy of ONE of the 3 trainings") ||
+		!strings.Contains(text.String(), spread.Text(mean, sd, 3)) {
+		t.Errorf("%s (%v)", &text, err)
+	}
+}
+
+// What a curve cannot be of is said at once.
+func TestCheckSaysAll(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.SeedFromOS, spec.Average = true, "tail:0.5"
+	err := Check(spec, 0)
+	for _, want := range []string{"seeds = 0, must be in", "numbered seeds", "average = "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
