@@ -126,7 +126,8 @@ const shownPoints = 10
 // WriteText writes the curve for people to read, and what one of the trainings guarantees.
 func (l *Curve) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,
-		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds, "seed")); err != nil {
+		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,
+			"seed")); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -165,10 +166,11 @@ func (l *Curve) picture() plots.Picture {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: accuracy of the broadcast models", l.Spec.Data, train.ModelTitle(l.Spec.Model)),
 		XLabel: "gradient computations per client", YLabel: "accuracy (fraction)", Lines: []plots.Line{line},
-		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. ε is that of one "+
-			"training, certified, per record, δ = %s, %s adjacency, %s sampling.", decimal.Many(l.Spec.Clients, "client"),
-			l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier), l.Spec.Clip, l.Spec.StepText(),
-			"mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"), decimal.Many(l.TestRows, "row"), l.JudgedOn, decimal.Up(l.Privacy.Delta, 5),
+		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. ε is that of "+
+			"one training, certified, per record, δ = %s, %s adjacency, %s sampling.", decimal.Many(l.Spec.Clients,
+			"client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier), l.Spec.Clip, l.Spec.StepText(),
+			"mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"), decimal.Many(l.TestRows, "row"),
+			l.JudgedOn, decimal.Up(l.Privacy.Delta, 5),
 			l.Privacy.Adjacency, l.Privacy.Sampling),
 	}
 	if l.Synthetic {

@@ -1,0 +1,140 @@
+package table
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/internal/bounded"
+)
+
+// Bounds returns the map that takes all columns of d from LOW to HIGH, as "LOW,HIGH" says,
+// to [0, 1].
+func Bounds(list string, d *data.Dataset) (data.Affine, error) {
+	first, second, _ := strings.Cut(list, ",")
+	low, err := strconv.ParseFloat(first, 64)
+	high, err2 := strconv.ParseFloat(second, 64)
+	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
+		return data.Affine{}, fmt.Errorf("table: bounds %q, must be LOW,HIGH with finite numbers LOW < HIGH", list)
+	}
+	m := newAffine(d.Features)
+	for j := range m.Scale {
+		m.bound(j, low, high)
+	}
+	return m.Affine, nil
+}
+
+// affine is a map that is made column by column.
+type affine struct {
+	data.Affine
+	known []bool
+}
+
+func newAffine(features int) affine {
+	return affine{data.Affine{Shift: make([]float64, features), Scale: make([]float64, features),
+		Low: make([]float64, features), High: make([]float64, features)}, make([]bool, features)}
+}
+
+// bound takes column j from [low, high] to [0, 1].
+func (a affine) bound(j int, low, high float64) {
+	a.Shift[j], a.Scale[j], a.Low[j], a.High[j], a.known[j] = low, 1/(high-low), low, high, true
+}
+
+// standard takes column j to (x − mean)/deviation.
+func (a affine) standard(j int, mean, deviation float64) {
+	a.Shift[j], a.Scale[j], a.known[j] = mean, 1/deviation, true
+	a.Low[j], a.High[j] = -math.MaxFloat64, math.MaxFloat64
+}
+
+// maxConstants bounds a file of constants, in bytes.
+const maxConstants = 64 << 20
+
+// ReadConstants reads the constants of each column of d from a CSV file with the header
+// column,low,high, by which [low, high] becomes [0, 1] and values beyond are refused, or
+// column,mean,deviation, by which x becomes (x − mean)/deviation. A column is named as in
+// d.Columns, or by its number from 1 where it has no name. All that is wrong is reported.
+func ReadConstants(path string, d *data.Dataset) (data.Affine, error) {
+	text, err := bounded.File(path, maxConstants)
+	if err != nil {
+		return data.Affine{}, fmt.Errorf("table: constants: %w", err)
+	}
+	m, err := parseConstants(string(text), d)
+	if err != nil {
+		return data.Affine{}, fmt.Errorf("table: constants %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func parseConstants(text string, d *data.Dataset) (data.Affine, error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.TrimLeadingSpace = true
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return data.Affine{}, errors.New("it is empty")
+	}
+	if err != nil {
+		return data.Affine{}, err
+	}
+	bounds := slices.Equal(header, []string{"column", "low", "high"})
+	if !bounds && !slices.Equal(header, []string{"column", "mean", "deviation"}) {
+		return data.Affine{}, fmt.Errorf("header %q, must be column,low,high or column,mean,deviation", header)
+	}
+	m := newAffine(d.Features)
+	var errs []error
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return data.Affine{}, err
+		}
+		line, _ := r.FieldPos(0)
+		j := columnOf(row[0], d)
+		a, errA := strconv.ParseFloat(row[1], 64)
+		b, errB := strconv.ParseFloat(row[2], 64)
+		switch {
+		case j < 0:
+			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d", line, row[0], d.Features))
+		case m.known[j]:
+			errs = append(errs, fmt.Errorf("line %d: column %q stands there twice", line, row[0]))
+		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
+			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation "+
+				"above 0", line, row[1], row[2]))
+		case bounds:
+			m.bound(j, a, b)
+		default:
+			m.standard(j, a, b)
+		}
+	}
+	if missing := slices.Index(m.known, false); missing >= 0 && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("column %s has no constants", columnName(d, missing)))
+	}
+	return m.Affine, errors.Join(errs...)
+}
+
+// columnOf returns the place of a column by its name or number; -1 if there is none.
+func columnOf(name string, d *data.Dataset) int {
+	if d.Columns != nil {
+		return slices.Index(d.Columns, name)
+	}
+	n, err := strconv.Atoi(name)
+	if err != nil || n < 1 || n > d.Features {
+		return -1
+	}
+	return n - 1
+}
+
+// columnName returns a column's name, or its number.
+func columnName(d *data.Dataset, j int) string {
+	if d.Columns != nil {
+		return strconv.Quote(d.Columns[j])
+	}
+	return strconv.Itoa(j + 1)
+}

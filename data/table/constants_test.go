@@ -1,0 +1,80 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+)
+
+func constantsOf(t testing.TB) *data.Dataset {
+	t.Helper()
+	d, err := ParseFile(written(t, "i.csv", irises), Options{Label: "species",
+		Labels: labels(t, "setosa,versicolor,virginica")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestReadConstants(t *testing.T) {
+	d := constantsOf(t)
+	m, err := ReadConstants(written(t, "c.csv", "column,low,high\nwidth,-1,3.5\nlength,0,10\n"), d)
+	if err != nil || m.Shift[1] != -1 || m.Scale[0] != 0.1 || m.High[1] != 3.5 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err = ReadConstants(written(t, "c.csv", "column,mean,deviation\nwidth,3,2\nlength,5,4\n"), d); err != nil ||
+		m.Shift[1] != 3 || m.Scale[1] != 0.5 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if out, err := d.Mapped(m); err != nil || out.Value[0] != float32((float64(d.Value[0])-5)/4) {
+		t.Errorf("%v, %v", out, err)
+	}
+	bare := *d
+	bare.Columns = nil
+	if m, err = ReadConstants(written(t, "c.csv", "column,mean,deviation\n2,3,2\n1,5,4\n"), &bare); err != nil ||
+		m.Shift[1] != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for text, want := range map[string]string{
+		"":                                   "it is empty",
+		"column,low\n":                       "header",
+		"column,low,high\n":                  `column "length" has no constants`,
+		"column,low,high\nwidth,0,1\n":       `column "length" has no constants`,
+		"column,low,high\nx,0,1\n":           `line 2: column "x" is none of the 2`,
+		"column,low,high\nwidth,1,1\n":       "line 2: 1, 1, must be finite",
+		"column,low,high\nwidth,NaN,1\n":     "line 2: NaN, 1, must be finite",
+		"column,mean,deviation\nwidth,1,0\n": "line 2: 1, 0, must be finite",
+		"column,mean,deviation\nwidth,1\n":   "wrong number of fields",
+		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" stands there twice`,
+	} {
+		if _, err := ReadConstants(written(t, "c.csv", text), d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
+	}
+	for _, list := range []string{"", "1", "1,1", "2,1", "a,b", "-1e40,1e40", "NaN,1"} {
+		if _, err := Bounds(list, d); err == nil {
+			t.Errorf("bounds %q are no error", list)
+		}
+	}
+}
+
+// Whatever a file of constants holds, what is read of it can be applied or is refused.
+func FuzzParseConstants(f *testing.F) {
+	for _, text := range []string{"column,low,high\nwidth,-1,3.5\nlength,0,10\n",
+		"column,mean,deviation\nwidth,3,2\nlength,5,4\n", "column,low,high\nwidth,0,1e-320\nlength,0,1\n"} {
+		f.Add(text)
+	}
+	d := constantsOf(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := parseConstants(text, d)
+		if err != nil {
+			return
+		}
+		if out, err := d.Mapped(m); err == nil {
+			if err := out.Validate(); err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+		}
+	})
+}
