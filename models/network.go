@@ -42,6 +42,16 @@ type Stochastic interface {
 // NewNetwork gives a network the name it has on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
+// WithPrecision returns the network with products of the given numbers: see
+// nn.Net.WithPrecision.
+func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
+	net, err := m.net.WithPrecision(p)
+	if err != nil {
+		return nil, fmt.Errorf("models: %s: %w", m.name, err)
+	}
+	return NewNetwork(m.name, net), nil
+}
+
 // networkScratch is a Network's Scratch.
 type networkScratch struct {
 	nn      *nn.Scratch

@@ -87,6 +87,11 @@ type LayerInfo struct {
 // out the logits, one feature a class. Errors name the layer by its place, from
 // 1, and all that is wrong with it.
 func New(input Shape, layers ...Layer) (*Net, error) {
+	return compile(input, f32.ThreeParts, layers)
+}
+
+// compile is New for matrix tiles that take numbers apart into so many parts.
+func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	var p problems
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")
 	p.need(input.Height > 0, "height", input.Height, "at least 1")
@@ -97,7 +102,7 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	if i := slices.Index(layers, nil); i >= 0 {
 		return nil, fmt.Errorf("nn: layer %d is nil, must be a Layer", i+1)
 	}
-	n := &Net{group: 1, chunk: fewBlocks, parts: f32.ThreeParts}
+	n := &Net{group: 1, chunk: fewBlocks, parts: parts}
 	at := n.newValue(input)
 	n.input.out = at
 	at, taken := addStreamed(n, at, layers)

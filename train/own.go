@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/nn"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -39,7 +40,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.model(in.model, set, spec.lambda(records))
+	model, err := s.model(in.model, nn.Precision(spec.Precision), set, spec.lambda(records))
 	if err != nil {
 		return nil, err
 	}

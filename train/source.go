@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/models"
+	"proactivedp/nn"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -159,7 +160,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, deal.test.Data, spec.lambda(n))
+	model, err := s.model(in.model, nn.Precision(spec.Precision), deal.test.Data, spec.lambda(n))
 	if err != nil {
 		return nil, err
 	}
@@ -171,19 +172,25 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 
 // modelFor names a model with a penalty.
 type modelFor struct {
-	name   string
-	shape  string
-	lambda float64
+	name      string
+	precision nn.Precision
+	shape     string
+	lambda    float64
 }
 
 // model makes a model of the set with a penalty, once: that of a network has tables of its
 // shapes.
-func (s *Source) model(kind modelKind, set *data.Dataset, lambda float64) (models.Model, error) {
-	key := modelFor{kind.name, set.Shape(), lambda}
+func (s *Source) model(
+	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64,
+) (models.Model, error) {
+	key := modelFor{kind.name, precision, set.Shape(), lambda}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
 	m, err := kind.make(set, lambda)
+	if err == nil && precision != nn.Float32 {
+		m, err = precise(m, precision)
+	}
 	if err == nil {
 		s.models[key] = m
 	}

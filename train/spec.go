@@ -84,6 +84,10 @@ type Spec struct {
 	// InputScale is a public constant by which what the model sees of a record is
 	// multiplied, see data.Dataset.Scaled; 0 means 1.
 	InputScale float64 `json:"input_scale,omitempty"`
+	// Precision is of what numbers matrix tiles (AMX) make the products of a network that
+	// they are for: bf16x3, see nn.BF16x3, which no other kernels can do; "": those that
+	// agree with the other kernels.
+	Precision string `json:"precision,omitempty"`
 	// Split says how a data set that was published as one is split: ShuffledSplit, as
 	// data.Split does and "" means, or RecordSplit, as data.SplitByRecord does.
 	Split string `json:"split,omitempty"`
@@ -254,6 +258,9 @@ func (s Spec) Validate() error {
 	if s.Features < 0 || s.Features > libsvm.MaxIndex {
 		errs = append(errs, fmt.Errorf("train: features = %d, must be in [1, %d], or 0 for any number", s.Features,
 			libsvm.MaxIndex))
+	}
+	if err := s.checkPrecision(); err != nil {
+		errs = append(errs, err)
 	}
 	if s.Split != "" && s.Split != ShuffledSplit && s.Split != RecordSplit {
 		errs = append(errs, fmt.Errorf("train: split = %q, must be %q or %q", s.Split, ShuffledSplit, RecordSplit))

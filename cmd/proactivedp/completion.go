@@ -34,6 +34,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"models":       listOf(train.ModelNames()...),
 		"data":         orFile(allDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
+		"precision":    oneOf(train.Precisions()...),
 		"schedule":     oneOf(scheduleNames()...),
 		"average":      oneOf("none", "ema:", "tail:"),
 		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),

@@ -110,6 +110,9 @@ var specFlags = []specFlag{
 			"64]"},
 	{"input-scale", settingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
+	{"precision", settingFlags, func(s *train.Spec) any { return &s.Precision },
+		"of what numbers matrix tiles (AMX) make the products of alexnet and convnet: bf16x3, off by up to 3·2⁻¹⁶ of " +
+			"a product, which only they can do (default: as exact as float32)"},
 	{"lambda", settingFlags, func(s *train.Spec) any { return &s.Lambda },
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", settingFlags, func(s *train.Spec) any { return &s.Split },

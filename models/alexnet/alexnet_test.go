@@ -26,6 +26,23 @@ func TestConform(t *testing.T) {
 	modeltest.Conform(t, modeltest.Case{Model: build("thin", 4, 64), Data: d, GradTolerance: 5e-3})
 }
 
+// The same in bf16x3, whose products are off by more: the sensitivity of its sums holds
+// all the same.
+func TestConformInBF16x3(t *testing.T) {
+	if !f32.Tiled() {
+		t.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
+	}
+	m, err := build("thin", 4, 64).WithPrecision(nn.BF16x3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := modeltest.Images(40, 3, 32, 32, 10)
+	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 5e-3})
+	if _, err := build("thin", 4, 64).WithPrecision("bf16"); err == nil {
+		t.Error("a precision that is none")
+	}
+}
+
 func TestGradientsMeanTheseBits(t *testing.T) {
 	d := modeltest.Images(70, 3, 32, 32, 10)
 	modeltest.Golden(t, build("thin", 4, 64), d, "817b8c3a956169bf", "6abc4f975bdf89a5")
