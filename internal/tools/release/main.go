@@ -2,9 +2,10 @@
 //
 //	make release VERSION=v1.2.3
 //
-// The programs are static, their bytes depend on the commit, the version and the
-// Go toolchain alone, and SHA256SUMS lists their digests. Every program is built
-// twice, in two folders and with two caches, and both must be the same bytes.
+// with the planner as a page beside them. The programs are static, their bytes depend on
+// the commit, the version and the Go toolchain alone, and SHA256SUMS lists their digests.
+// Every program is built twice, in two folders and with two caches, and both must be the
+// same bytes; the page is made twice from two folders.
 package main
 
 import (

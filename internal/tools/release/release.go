@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"proactivedp/internal/checkout"
+	"proactivedp/web"
 )
 
 // target is a platform that a program is built for.
@@ -79,6 +81,15 @@ func run(dir, out, version string, log io.Writer) error {
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(program), name)
 		fmt.Fprintf(log, "%s: %d bytes, the same twice\n", name, len(program))
 	}
+	page, err := pageTwice(version, dir, source)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pageName, err)
+	}
+	if err := os.WriteFile(filepath.Join(made, pageName), page, 0o666); err != nil {
+		return err
+	}
+	fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(page), pageName)
+	fmt.Fprintf(log, "%s: %d bytes, the same twice\n", pageName, len(page))
 	for _, name := range licences {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -100,6 +111,28 @@ func run(dir, out, version string, log io.Writer) error {
 	}
 	fmt.Fprintf(log, "the release is in %s\n", final)
 	return nil
+}
+
+// pageName is the planner as a page, which the program copies where it lies beside it.
+const pageName = "planner.html"
+
+// pageTwice makes the planner's page from two copies of the source, and returns it. They
+// must be the same.
+func pageTwice(version, dir, other string) ([]byte, error) {
+	var pages [2][]byte
+	for i, folder := range []string{dir, other} {
+		planner, err := web.Compile(context.Background(), folder, version)
+		if err != nil {
+			return nil, err
+		}
+		if pages[i], err = web.Page(planner); err != nil {
+			return nil, err
+		}
+	}
+	if !bytes.Equal(pages[0], pages[1]) {
+		return nil, errors.New("two builds of the same source differ")
+	}
+	return pages[0], nil
 }
 
 // checkVersion refuses what is no version of this module: the path of one from

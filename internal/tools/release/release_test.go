@@ -78,6 +78,14 @@ func TestBuildsAreReproducible(t *testing.T) {
 	if !bytes.Equal(programs[0], programs[1]) {
 		t.Error("two builds of the same source differ")
 	}
+	again := filepath.Join(t.TempDir(), "source")
+	if err := source.Write(again); err != nil {
+		t.Fatal(err)
+	}
+	page, err := pageTwice("v1.2.3", filepath.Join(filepath.Dir(file), "source"), again)
+	if err != nil || !bytes.Contains(page, []byte("proactivedp v1.2.3")) {
+		t.Errorf("the page of the planner: %v", err)
+	}
 	out, err := exec.Command(file, "version", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
