@@ -16,7 +16,8 @@ type tiledAcross struct {
 	read    int  // slot: what it reads, [channel/32][y][x][block][part], in tiles
 	kernel  int
 	places  []tiledPlace
-	atOnce  int // so many times 32 channels are summed before the next rows are made
+	chunks  []part // of groups of 32 channels: each is summed before the next rows are made
+	blocks  int    // how many are worked on at a time
 }
 
 // tiledPlace is a position of what is made: where it is written, and the tiles that are
@@ -29,7 +30,7 @@ type tiledPlace struct {
 
 // tiledBytes is what may be read of a group of blocks before the next rows are made, so
 // that it stays in the second cache beside the weights.
-const tiledBytes = 1 << 20
+const tiledBytes = 5 << 18
 
 // tiles returns p by matrix tiles, or p if they do not fit its numbers.
 func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
@@ -47,7 +48,11 @@ func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction
 		to = c.in.layout
 	}
 	size := n.parts * f32.TilePairs
-	t.atOnce = max(1, tiledBytes/(4*size*acrossBlocks*p.source.Height*p.source.Width))
+	group := 4 * size * p.source.Height * p.source.Width // bytes of a block
+	if t.blocks = acrossBlocks; acrossBlocks*group > tiledBytes/2 {
+		t.blocks = 2
+	}
+	t.chunks = split(groups, max(1, tiledBytes/(t.blocks*group)))
 	for _, y := range ys {
 		for _, x := range xs {
 			var list []f32.Term
@@ -120,9 +125,10 @@ func (t *tiledAcross) run(s *Scratch, w, bias []float32, first, end int) {
 				}
 			}
 		}
-		groups := t.source.Channels / f32.TileTerms
-		for g := 0; g < groups; g += t.atOnce {
-			t.sum(s, y, size, blocks, g, min(g+t.atOnce, groups), bias != nil || g > 0)
+		for b := 0; b < blocks; b += t.blocks {
+			for _, g := range t.chunks {
+				t.sum(s, y, size, b, min(b+t.blocks, blocks), g, bias != nil || g.start > 0)
+			}
 		}
 	}
 }
@@ -149,27 +155,35 @@ func (t *tiledAcross) takeApart(s *Scratch, first, blocks int) {
 	}
 }
 
-// sum makes, or adds to, all rows and positions of some blocks: the products of the
-// groups [from, to) of 32 channels.
-func (t *tiledAcross) sum(s *Scratch, y []float32, block, blocks, from, to int, add bool) {
+// sum makes, or adds to, all rows and positions of the blocks [first, end): the products of
+// some groups of 32 channels.
+func (t *tiledAcross) sum(s *Scratch, y []float32, block, first, end int, g part, add bool) {
 	size := s.net.parts * f32.TilePairs
 	weights, read := s.pair(t.weights), s.pair(t.read)
+	groups := t.source.Channels / f32.TileTerms
 	rowTiles := len(weights) / (t.rows / f32.Lanes)
 	q := f32.SplitTile{Parts: s.net.parts, RowC: t.rowC, Accumulate: add}
+	run := g.len * size // pairs of weights that lie in a row
 	for m := 0; m < t.rows; m += 2 * f32.Lanes {
+		next := (m/f32.Lanes + 2) * rowTiles
 		q.A, q.DownA, q.DownC = weights[m/f32.Lanes*rowTiles:], 0, 0
 		if m+f32.Lanes < t.rows {
 			q.DownA, q.DownC = rowTiles, f32.Lanes*t.rowC
 		}
 		for i := range t.places {
 			p := &t.places[i]
-			terms := p.terms.Slice(from*p.taps, to*p.taps)
-			for b := 0; b < blocks; b += 2 {
+			terms := p.terms.Slice(g.start*p.taps, (g.start+g.len)*p.taps)
+			for b := first; b < end; b += 2 {
 				q.B, q.RightB, q.RightC = read[b*size:], 0, 0
-				if b+1 < blocks {
+				if b+1 < end {
 					q.RightB, q.RightC = size, block
 				}
 				q.C = y[b*block+m*t.rowC+p.write:]
+				q.Ahead(nil)
+				if next+run <= len(weights) && next < (m/f32.Lanes+4)*rowTiles { // of the rows that come next
+					q.Ahead(weights[next+g.start*size:])
+					next += groups * size
+				}
 				q.Mul(&terms)
 			}
 		}

@@ -24,7 +24,7 @@ type tiledGhost struct {
 // it is summed from can be before that sum, and not the gradient, is clipped: where an
 // example is added by several multiplications of tiles, each is rounded to what the
 // sum has grown to.
-const stretched = 64
+const stretched = 24
 
 // newTiledGhost returns the sums by matrix tiles, or nil if they do not fit the maps.
 //
@@ -34,11 +34,11 @@ const stretched = 64
 // (18 + parts·steps)·u, of magnitudes that are at most 1 + 2^-6 of M. That depends on
 // the example alone: extra·M is added to its norm.
 //
-// What examples are rounded to is the sum of their bin, in part: at most 8 additions to
-// the sum in memory, and, where an example is one step, 3·f32.WindowRun in a tile. What is
+// What examples are rounded to is the sum of their bin, in part: at most 4 additions to
+// the sum in memory, and, where an example is one step, 3·f32.WindowRun = 48 in a tile. What is
 // added there are its tiles: of the largest parts, and others which are at most
 // 2·2^-8·1.01·M long together, as is by how much the first is longer than the gradient. As
-// M/stretched is at most the norm, they are at most 1.52 of it, and 32·1.52 < 65: they
+// M/stretched is at most the norm, they are at most 1.2 of it, and 52·1.2 < 65: they
 // are off by less than Rounding takes for n = 64 and 65 examples. The same holds
 // for examples of more steps, which are added one by one.
 func newTiledGhost(n *Net, c *conv) *tiledGhost {

@@ -524,4 +524,4 @@ func (m matrix) windowStep(parts int) {
 }
 
 // windowRun is WindowRun of package f32.
-const windowRun = 8
+const windowRun = 16

@@ -154,6 +154,14 @@ func nearRows(x []float32, row int) near {
 	return near{uintptr(unsafe.Pointer(&x[0])), uintptr(4 * row), uintptr(16 * row)}
 }
 
+// Ahead makes Mul ask for pairs that are wanted soon, 128 of them for every term.
+func (t *SplitTile) Ahead(x []Pair) {
+	t.near = near{}
+	if len(x) > 0 {
+		t.near = near{uintptr(unsafe.Pointer(&x[0])), 128, 512}
+	}
+}
+
 // Mul computes the block.
 func (t *SplitTile) Mul(terms *Terms) {
 	checkParts(t.Parts)
@@ -202,7 +210,7 @@ type WindowTile struct {
 }
 
 // WindowRun is how many examples of one step are added by the tiles themselves.
-const WindowRun = 8
+const WindowRun = 16
 
 // WindowSum holds the sums of a WindowTile, the rows of its tiles as AddWide reads them:
 // row m of Sum(i, j) is at (16i + m)·TileCols·Lanes + 16j.

@@ -2975,7 +2975,7 @@ exampleDone:
 	INCQ  BX
 	CMPQ  SI, $0x01
 	JG    flush
-	CMPQ  BX, $0x08
+	CMPQ  BX, $0x10
 	JE    flush
 	CMPQ  CX, $0x01
 	JE    flush

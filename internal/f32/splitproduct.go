@@ -236,13 +236,12 @@ func (p *RunProduct) eachRun(first, end, start int, f func(from, terms, at int))
 
 // fetchWide sets the block of float64 to what it starts with.
 func (p *RunProduct) fetchWide(s *splitScratch, m, j, height, width int, accumulate bool) {
+	if !accumulate {
+		clear(s.wide)
+		return
+	}
 	for r := range height {
-		row := s.wide[r*tileFloats:][:width]
-		if accumulate {
-			copy(row, p.C[(m+r)*p.RowC+j:])
-		} else {
-			clear(row)
-		}
+		copy(s.wide[r*tileFloats:][:width], p.C[(m+r)*p.RowC+j:])
 	}
 }
 
