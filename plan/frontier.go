@@ -71,7 +71,11 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 		row := Row{SampleSize: s, Rounds: k / s, SampleRate: float64(s) / float64(p.N)}
 		for i, sigma := range []**float64{&row.ClosedForm, &row.AddOrRemove, &row.ReplaceOne} {
 			guess := columns[i].startNoise(s, row.Rounds)
-			found, err := columns[i].noiseFrom(ctx, off[i]*guess, s, row.Rounds)
+			start := off[i] * guess
+			if p.Run != nil && s == p.Run.SampleSize && row.Rounds == p.Run.Rounds {
+				start = guess // where Tighten starts, so that one run has one least σ to the last digit
+			}
+			found, err := columns[i].noiseFrom(ctx, start, s, row.Rounds)
 			if err != nil {
 				return nil, ended(ctx, fmt.Errorf("plan: %w", err))
 			}

@@ -12,12 +12,16 @@ import (
 )
 
 // Each σ of the frontier is within the budget by its own accountant, and the
-// closed form has none past its largest sample size.
+// closed form has none past its largest sample size. The plan's own run has the σ that
+// Tighten gives it.
 func TestFrontierOfThePaperSetting(t *testing.T) {
 	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962})
 	acc := pld.Accountant{}
 	f, err := p.Frontier(t.Context(), acc, 12)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Tighten(t.Context(), acc); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.Rows) < 12 || f.Rows[0].SampleSize != 1 || f.Rows[len(f.Rows)-1].SampleSize != 10000 {
@@ -29,7 +33,15 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 			*r.ReplaceOne <= *f.Rows[i-1].ReplaceOne) {
 			t.Errorf("s = %d after %d is not farther along", r.SampleSize, f.Rows[i-1].SampleSize)
 		}
-		own = own || r.SampleSize == 31
+		if r.SampleSize == p.Run.SampleSize {
+			own = true
+			if least := p.Tight.AddOrRemove.LeastNoise.Sigma; *r.AddOrRemove != least {
+				t.Errorf("the plan's own run needs σ = %v here, %v by Tighten", *r.AddOrRemove, least)
+			}
+			if least := p.Tight.ReplaceOne.LeastNoise.Sigma; *r.ReplaceOne != least {
+				t.Errorf("the plan's own run needs σ = %v here, %v by Tighten", *r.ReplaceOne, least)
+			}
+		}
 		if (r.ClosedForm != nil) != (r.SampleSize <= 31) || r.ClosedForm != nil &&
 			(*r.ClosedForm < 19.2996199 || *r.ClosedForm > 19.29963) {
 			t.Errorf("s = %d: closed form %v", r.SampleSize, r.ClosedForm)
