@@ -199,6 +199,9 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 			decimal.Exactly(last.NoiseMultiplier), s.paper.Basic.Epsilon.Value(), s.paper.N,
 			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
 	}
+	if s.own != "" {
+		stated = "" // the paper has nothing on one's own data
+	}
 	step := last.StepText()
 	if first := all[0]; first.reference && first.spec.StepText() != step {
 		step += fmt.Sprintf(" (without noise %s)", first.spec.StepText())

@@ -28,16 +28,16 @@ func checkIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
-	_, err = manifests(dir, figures)
+	_, err = manifests(dir, figures, nil)
 	return err
 }
 
 // manifests returns those in dir but of the figures given, in the order of the
-// registry, and reports all that are damaged.
-func manifests(dir string, but []Figure) ([]Manifest, error) {
+// registry and then of own, and reports all that are damaged.
+func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	var made []Manifest
 	var errs []error
-	for _, fig := range Figures() {
+	for _, fig := range append(Figures(), own...) {
 		if slices.ContainsFunc(but, func(f Figure) bool { return f.Name == fig.Name }) {
 			continue
 		}
@@ -55,9 +55,14 @@ func manifests(dir string, but []Figure) ([]Manifest, error) {
 	return made, errors.Join(errs...)
 }
 
-// writeIndex lists every figure that has a manifest in dir.
-func writeIndex(dir string) error {
-	made, err := manifests(dir, nil)
+// registered reports whether a figure is in the registry.
+func registered(f Figure) bool {
+	return slices.ContainsFunc(Figures(), func(r Figure) bool { return r.Name == f.Name })
+}
+
+// writeIndex lists every figure that has a manifest in dir, of the registry or just made.
+func writeIndex(dir string, figures []Figure) error {
+	made, err := manifests(dir, nil, slices.DeleteFunc(slices.Clone(figures), registered))
 	if err != nil {
 		return err
 	}

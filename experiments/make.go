@@ -192,7 +192,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 	}
-	return writeIndex(o.Out)
+	return writeIndex(o.Out, figures)
 }
 
 // CellsFolder is the folder that keeps finished cells, within that of a result.

@@ -28,6 +28,7 @@ type setting struct {
 	eta0, beta []float64 // the grid of step sizes that is searched
 
 	models []train.Spec // what the figures of budgets train, their step sizes chosen
+	own    string       // what the names of figures begin with, of one's own data; "": data and model
 	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
 }
 
@@ -43,7 +44,12 @@ func (s steps) of(t train.Spec) train.Spec {
 }
 
 // name returns what the names of the setting's figures begin with.
-func (s setting) name() string { return s.train.Data + "-" + s.train.Model }
+func (s setting) name() string {
+	if s.own != "" {
+		return s.own
+	}
+	return s.train.Data + "-" + s.train.Model
+}
 
 // withoutNoise returns the basic parameters for a run without noise.
 func (s setting) withoutNoise() train.Spec {

@@ -17,7 +17,7 @@ import (
 
 // figureCommand makes a figure again.
 func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) string {
-	text := fmt.Sprintf("proactivedp figures %s --seeds %d", figure, o.Seeds)
+	text := strings.TrimSuffix("proactivedp figures "+figure, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
 	if o.Scale < 1 {
 		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
