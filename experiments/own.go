@@ -13,14 +13,26 @@ import (
 )
 
 // OwnSpec returns sensible parameters for a model on data of one's own, of which a client
-// holds n records: five epochs of 1000 rounds, and the step size that is the paper's for its
-// sample size. The noise is to be calibrated.
+// holds n records: five epochs of 1000 rounds, clipped to 0.3, with step sizes that fall to
+// 0. Noise and first step size follow from a budget, see [OwnSteps].
 func OwnSpec(model, dataset string, n int) train.Spec {
-	s := convexSpec(train.Ridge, dataset)
+	s := train.DefaultSpec()
 	size := max(1, 5*n/1000)
-	s.Model, s.SampleSize, s.GradComps = model, strconv.Itoa(size), max(5*n, size)
-	s.Eta0 = s.Eta0 * 26 / float64(size)
+	s.Model, s.Data, s.SampleSize, s.GradComps = model, dataset, strconv.Itoa(size), max(5*n, size)
+	s.Clip, s.Schedule, s.Beta = 0.3, string(sim.ZeroDecay), 0
 	return s
+}
+
+// ownWalk is how far the noise alone makes a model walk with the step size of [OwnSteps]:
+// what proposals for linear models have is about that.
+const ownWalk = 12
+
+// OwnSteps returns the step size η₀ with which the noise of the run, with step sizes that fall
+// to 0, makes a model of d parameters walk by 12: η₀Cσ√(Td/3) in T rounds of all clients.
+func OwnSteps(p *train.Prepared) float64 {
+	s, d := p.Spec, float64(p.Config.Model.NumParams())
+	rounds := float64(p.Config.Run().Rounds * s.Clients)
+	return ownWalk / (s.Clip * s.NoiseMultiplier * math.Sqrt(rounds*d/3))
 }
 
 // ownEpsilons are the certified ε, per record, of a sweep on one's own data.

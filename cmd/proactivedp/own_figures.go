@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,12 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *dataFlags) ([]experiment
 		return nil, nil, err
 	}
 	o.spec.NoiseMultiplier = one.Spec.NoiseMultiplier
+	if !cmd.Flags().Changed("eta0") {
+		text := strconv.FormatFloat(experiments.OwnSteps(one), 'g', 3, 64)
+		if o.spec.Eta0, err = strconv.ParseFloat(text, 64); err != nil {
+			return nil, nil, err
+		}
+	}
 	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, o.name())
 	return figures, d, err
 }
