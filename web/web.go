@@ -83,9 +83,8 @@ func Page(p Planner) ([]byte, error) {
 		// The worker is made of text in the page, and has its policy from it.
 		"script-src 'wasm-unsafe-eval' " + digest(charts) + " " + digest(page),
 	}, "; ")
-	head := fmt.Sprintf("<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n<meta name=\"generator\" "+
-		"content=\"proactivedp %s\">\n<style>%s</style>", html.EscapeString(policy), html.EscapeString(p.Version),
-		style)
+	head := fmt.Sprintf("<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n%s%s\">\n<style>%s</style>",
+		html.EscapeString(policy), generator, html.EscapeString(p.Version), style)
 	var foot bytes.Buffer
 	data := func(id, text string) {
 		fmt.Fprintf(&foot, "<script type=\"text/plain\" id=\"%s\">%s</script>\n", id, text)
@@ -95,6 +94,19 @@ func Page(p Planner) ([]byte, error) {
 	data("planner-wasm", base64.StdEncoding.EncodeToString(packed))
 	fmt.Fprintf(&foot, "<script>%s</script>\n<script>%s</script>", charts, page)
 	return pageText(head, foot.String()), nil
+}
+
+// generator is what stands before a page's version.
+const generator = `<meta name="generator" content="proactivedp `
+
+// PageVersion returns the version that [Page] put into a page; "" if it made none such.
+func PageVersion(page []byte) string {
+	_, after, found := bytes.Cut(page, []byte(generator))
+	version, _, ended := bytes.Cut(after, []byte(`"`))
+	if !found || !ended {
+		return ""
+	}
+	return html.UnescapeString(string(version))
 }
 
 // digest is how a policy names a script or style that stands in the page.

@@ -50,6 +50,12 @@ func TestPageStandsAlone(t *testing.T) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
+	if got := PageVersion(page); got != "v<1>" {
+		t.Errorf("the page is of version %q", got)
+	}
+	if got := PageVersion([]byte("<html>")); got != "" {
+		t.Errorf("another page is of version %q", got)
+	}
 	for _, bad := range []Planner{{Licences: []byte("a </script b")}, {Loader: []byte("<!-- x")}} {
 		if _, err := Page(bad); err == nil {
 			t.Errorf("a page of %+v", bad)

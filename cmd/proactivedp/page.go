@@ -65,13 +65,27 @@ from where it is copied.`,
 	return cmd
 }
 
+// readyPage returns the page that lies beside the program, and where; nil if there is none
+// of the program's own version.
+func readyPage() (path string, page []byte) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil
+	}
+	path = filepath.Join(filepath.Dir(program), pageName)
+	text, err := bounded.File(path, maxPage)
+	build, of := version.Get(), web.PageVersion(text)
+	if err != nil || of != build.Version && of != build.Source() {
+		return "", nil
+	}
+	return path, text
+}
+
 // makePage returns the page, and where its planner is from.
 func makePage(ctx context.Context) (page []byte, from string, err error) {
-	if program, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(program), pageName)
-		if text, err := bounded.File(beside, maxPage); err == nil {
-			return text, "copied from " + beside, nil
-		}
+	beside, ready := readyPage()
+	if ready != nil {
+		return ready, "copied from " + beside, nil
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -79,7 +93,7 @@ func makePage(ctx context.Context) (page []byte, from string, err error) {
 	}
 	folder, err := web.Source(ctx, here)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w; a release has %s beside the program", err, pageName)
+		return nil, "", fmt.Errorf("%w; a release has %s of the same version beside the program", err, pageName)
 	}
 	planner, err := web.Compile(ctx, folder, version.Get().Source())
 	if err != nil {

@@ -85,6 +85,8 @@ type proposal struct {
 	TargetAccuracy float64 `json:"target_accuracy"`
 	Delta          float64 `json:"delta"`
 	Clients        int     `json:"clients"`
+	Rounds         []int   `json:"rounds"` // as --rounds; none: those of propose
+	Seeds          int     `json:"seeds"`  // as --seeds; 0: those of propose
 }
 
 // proposeFor answers it, as the command propose does with these flags.
@@ -101,6 +103,10 @@ func proposeFor(ctx context.Context, cmd *cobra.Command, where *dataFlags, quest
 	base.Clients = cmp.Or(ask.Clients, base.Clients)
 	r := propose.DefaultRequest(base, ask.Epsilon)
 	r.TargetAccuracy = ask.TargetAccuracy
+	r.Seeds = cmp.Or(ask.Seeds, r.Seeds)
+	if len(ask.Rounds) > 0 {
+		r.Rounds = ask.Rounds
+	}
 	workers := runtime.GOMAXPROCS(0)
 	o := propose.Options{Perf: sim.Perf{Workers: workers}, Probing: propose.Own,
 		Trials: experiments.TrialOptions{Workers: workers, Progress: io.Discard}}
