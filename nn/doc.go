@@ -25,5 +25,9 @@
 // Privacy", arXiv:2205.10683). Either way there is one forward and one
 // backward pass.
 //
+// Where the machine has matrix tiles (AMX), they make the products of large layers from
+// numbers taken apart: see Precision and Net.Tiled. Which bits a network gives then
+// depends on that class of kernels; what is promised of its sums does not.
+//
 // Everything is serial, and its result depends on nothing but the arguments.
 package nn

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,6 +104,7 @@ func writeNeural(w io.Writer, runs int) error {
 	for _, net := range []struct {
 		pkg, title string
 		steps      []step
+		tiled      bool // whether matrix tiles make some of its products
 	}{
 		{"models/lenet", "LeNet", []step{
 			{"batch=26", "ReLU, batch 26", 28_000, 0, 12},
@@ -111,11 +113,11 @@ func writeNeural(w io.Writer, runs int) error {
 			{"variant=classic/batch=26", "tanh, batch 26", 0, 0, 12},
 			{"variant=classic/batch=370", "tanh, batch 370", 30_000, 0, 5},
 			{"variant=classic/batch=1409", "tanh, batch 1409", 0, 0, 5},
-		}},
+		}, false},
 		{"models/alexnet", "AlexNet", []step{
 			{"batch=64", "batch 64", 0, 0, 0},
 			{"batch=256", "batch 256", 160, 0, 15},
-		}},
+		}, true},
 	} {
 		steps, err := suite{pkg: net.pkg, pattern: "DPStep|PlainStep"}.run(runs)
 		if err != nil {
@@ -127,6 +129,9 @@ func writeNeural(w io.Writer, runs int) error {
 		if f32.Kernels() < cpu.AVX512 {
 			continue
 		}
+		if last := net.steps[len(net.steps)-1]; net.tiled && f32.Tiled() {
+			n.untiled(net.title+", "+last.title, net.pkg, last.name, runs)
+		}
 		first := net.steps[1] // the first batch is that of the paper's setting
 		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
 		if err != nil {
@@ -136,6 +141,25 @@ func writeNeural(w io.Writer, runs int) error {
 			n.get(narrow, "DPStep/"+first.name, "samples/s"), 0, "", atLeast, narrowPart*first.samples)
 	}
 	return n.err
+}
+
+// untiled writes what a private step on matrix tiles is beside: that of the kernels below
+// them, and that of the precision which only they have.
+func (n *neural) untiled(what, pkg, name string, runs int) {
+	for _, s := range []struct {
+		suite
+		benchmark, title string
+	}{
+		{suite{pkg, "DPStep/^" + name + "$", cpu.AVX512.String()}, "DPStep/", "private step with AVX-512, samples/s"},
+		{suite{pkg, "BF16x3Step/^" + name + "$", ""}, "BF16x3Step/", "private step in bf16x3, samples/s"},
+	} {
+		m, err := s.run(runs)
+		if err != nil {
+			n.err = errors.Join(n.err, err)
+			continue
+		}
+		n.row(what, s.title, n.get(m, s.benchmark+name, "samples/s"), 0, "", noTarget, 0)
+	}
 }
 
 // narrowPart is how much of the target AVX2 is to reach.

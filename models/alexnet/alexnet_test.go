@@ -127,9 +127,22 @@ func BenchmarkDPStep(b *testing.B) { benchmarkStep(b, true) }
 // privacy is paid on top of.
 func BenchmarkPlainStep(b *testing.B) { benchmarkStep(b, false) }
 
-func benchmarkStep(b *testing.B, private bool) {
+// BenchmarkBF16x3Step is the private step in bf16x3, on matrix tiles.
+func BenchmarkBF16x3Step(b *testing.B) {
+	if !f32.Tiled() {
+		b.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
+	}
+	m, err := New().WithPrecision(nn.BF16x3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkSteps(b, m, true)
+}
+
+func benchmarkStep(b *testing.B, private bool) { benchmarkSteps(b, New(), private) }
+
+func benchmarkSteps(b *testing.B, m *models.Network, private bool) {
 	d := modeltest.Images(500, 3, 32, 32, 10)
-	m := New()
 	for _, size := range []int{64, 256} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size, private)
