@@ -160,7 +160,11 @@ func (c *client) listen() (stop func(), err error) {
 			}
 		})
 	} else {
-		hear(c.names.news(), func(m *nats.Msg) { c.ask() })
+		hear(c.names.news(), func(m *nats.Msg) {
+			if h, _, err := wire.Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
+				c.models.want(h.Number)
+			}
+		})
 	}
 	hear(c.names.call(), func(*nats.Msg) { c.ask() })
 	if err != nil {

@@ -32,8 +32,27 @@ func (n names) status() string                     { return n.subject("status") 
 func (n names) expel() string                      { return n.subject("expel") }
 func (n names) call() string                       { return n.subject("call") }
 func (n names) news() string                       { return n.subject("news") }
-func (n names) upStream() string                   { return "PDP_" + n.run + "_UP" }
-func (n names) downStream() string                 { return "PDP_" + n.run + "_DOWN" }
+func (n names) upStream() string                   { return n.stream("UP") }
+func (n names) downStream() string                 { return n.stream("DOWN") }
+
+// stream is the name of one of the run's streams, or of any stream for anyRun.
+func (n names) stream(kind string) string {
+	if n.run == anyRun {
+		return anyRun
+	}
+	return "PDP_" + n.run + "_" + kind
+}
+
+// anyRun stands for every run, where permissions are for all of them.
+const anyRun = "*"
+
+// Allow is what a user may do in the trainings at a broker that runs elsewhere.
+func Allow(u broker.User) broker.Permissions {
+	if u.Role == broker.Server {
+		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
+	}
+	return names{anyRun}.allow(u)
+}
 
 // slots is how many broadcasts the stream holds: while one is written the one before is
 // whole.

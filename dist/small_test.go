@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -52,6 +53,8 @@ type testRun struct {
 	listen string // "": the clients connect past the network
 	serve  func(*ServeOptions)
 	join   func(*JoinOptions)
+	quiet  bool          // what is sent is not kept
+	within time.Duration // 0: a minute
 
 	mu     sync.Mutex
 	sent   map[[2]int][]float32 // by client and round
@@ -109,6 +112,9 @@ func (r *testRun) joinOptions(client int) JoinOptions {
 			}
 		},
 	}
+	if r.quiet {
+		o.release = nil
+	}
 	if r.join != nil {
 		r.join(&o)
 	}
@@ -118,7 +124,7 @@ func (r *testRun) joinOptions(client int) JoinOptions {
 // run trains to the end.
 func (r *testRun) run(ctx context.Context) (*Report, []*JoinReport) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.within, time.Minute))
 	defer cancel()
 	var all sync.WaitGroup
 	joined := make([]*JoinReport, r.spec.Clients)

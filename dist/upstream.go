@@ -34,7 +34,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 	defer cancel()
 	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
-		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true,
+		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
 		return fmt.Errorf("dist: stream of broadcasts: %w", err)
@@ -42,7 +42,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.upStream(), Subjects: []string{s.names.subject("up", ">")}, Storage: jetstream.FileStorage,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
-		MaxMsgSize: wire.MaxMessage, AllowDirect: true,
+		MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
 		return fmt.Errorf("dist: stream of updates: %w", err)

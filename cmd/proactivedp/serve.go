@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/dist"
 	"proactivedp/dist/broker"
+	"proactivedp/dist/sweep"
 	"proactivedp/internal/bounded"
 	"proactivedp/train"
 )
@@ -289,6 +290,14 @@ func clientNumber(text string) (int, error) {
 	return int(n), nil
 }
 
+// allowAll is what a user may do in trainings and sweeps.
+func allowAll(u broker.User) broker.Permissions {
+	if u.Role == broker.Worker {
+		return sweep.Allow(u)
+	}
+	return dist.Allow(u)
+}
+
 func newKeys() *cobra.Command {
 	var hosts []string
 	var dir string
@@ -297,9 +306,10 @@ func newKeys() *cobra.Command {
 		Use:   "keys",
 		Short: "Make the keys of a broker that is reached by other machines",
 		Long: `Make keys for a broker beyond 127.0.0.1, in a folder: server.keys with its TLS
-certificate and the public keys of its users, for the server's machine alone; and
-credentials client-0.creds and so on, operator.creds and worker.creds, each for the
-machine of its user alone. A client's credentials let it send its own updates and ask
+certificate and the public keys of its users, for the server's machine alone; the same
+for a nats-server that runs elsewhere, nats.conf with server.crt and server.key; and
+credentials client-0.creds and so on, operator.creds, worker.creds and server.creds,
+each for the machine of its user alone. A client's credentials let it send its own updates and ask
 in its own name, and read the broadcasts, and nothing else. Nothing is overwritten.`,
 		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys`,
 		Args:    noArgs,
@@ -320,7 +330,14 @@ in its own name, and read the broadcasts, and nothing else. Nothing is overwritt
 			if err := broker.MakeKeys(dir, clients, hosts); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in "+
+			ring, err := broker.ReadKeyring(dir)
+			if err != nil {
+				return err
+			}
+			if err := broker.WriteConfig(dir, ring, allowAll); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in "+
 				"%s\n", clients, dir)
 			return err
 		},

@@ -72,6 +72,15 @@ func (e Engine) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Replicas is how many copies a stream has: three where the URL names three brokers or more,
+// which are a cluster then, else one.
+func (e Engine) Replicas() int {
+	if strings.Count(e.URL, ",") >= 2 {
+		return 3
+	}
+	return 1
+}
+
 // MinKey is the length of the shortest key, in bytes.
 const MinKey = 16
 

@@ -24,6 +24,7 @@ type Broker struct {
 	engine Engine
 	ns     *server.Server // nil: it runs elsewhere
 	own    nkeys.KeyPair  // the key of the program that started it; nil: none is needed
+	url    string         // where others reach it; "": nobody does
 }
 
 // readyTimeout is how long a broker may take to start. It reads its streams first.
@@ -34,7 +35,7 @@ func (e Engine) Start() (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Broker{engine: e}
+	b := &Broker{engine: e, url: e.URL}
 	if e.URL != "" {
 		return b, nil
 	}
@@ -52,6 +53,12 @@ func (e Engine) Start() (*Broker, error) {
 	if !b.ns.ReadyForConnections(readyTimeout) {
 		b.Close()
 		return nil, fmt.Errorf("broker: it did not start at %q: is the address taken?", e.Listen)
+	}
+	if e.Listen != "" {
+		b.url = "nats://" + b.ns.Addr().String()
+		if e.Keyring != nil {
+			b.url = "tls://" + b.ns.Addr().String()
+		}
 	}
 	return b, nil
 }
@@ -122,19 +129,7 @@ func allowOnly(subjects []string) *server.SubjectPermission {
 }
 
 // URL returns where others reach the broker; "" where nobody does.
-func (b *Broker) URL() string {
-	switch {
-	case b.ns == nil:
-		return b.engine.URL
-	case b.engine.Listen == "":
-		return ""
-	}
-	scheme := "nats://"
-	if b.engine.Keyring != nil {
-		scheme = "tls://"
-	}
-	return scheme + b.ns.Addr().String()
-}
+func (b *Broker) URL() string { return b.url }
 
 // Connect connects this process to the broker: of one that it started, past the
 // network and with all rights.

@@ -30,6 +30,7 @@ const (
 	Client   Role = "client"   // a client of a training
 	Operator Role = "operator" // asks for the state of a training, and expels clients
 	Worker   Role = "worker"   // computes cells of sweeps
+	Server   Role = "server"   // serves trainings, or hands out cells, at a broker that runs elsewhere
 )
 
 // User is one that the broker knows.
@@ -69,7 +70,7 @@ const validity = 5 * 365 * 24 * time.Hour
 
 // MakeKeys writes to the folder dir, made if it is not there, a keyring for a broker that
 // is reached under the names or addresses of hosts, and credentials for so many clients, an
-// operator and the workers. It overwrites nothing. The folder holds secrets: each file
+// operator, the workers, and servers. It overwrites nothing. The folder holds secrets: each file
 // is for the machine of its user alone.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
@@ -107,7 +108,7 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 			return fmt.Errorf("broker: keys: %w", err)
 		}
 	}
-	for _, role := range []Role{Operator, Worker} {
+	for _, role := range []Role{Operator, Worker, Server} {
 		if err := add(role, 0, string(role)); err != nil {
 			return fmt.Errorf("broker: keys: %w", err)
 		}
@@ -146,8 +147,9 @@ func certificate(hosts []string) (cert, key string, err error) {
 	about := &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial[:16]), Subject: pkix.Name{CommonName: "proactivedp " + hosts[0]},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(validity), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		// Brokers of a cluster show it to each other.
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
@@ -185,8 +187,8 @@ func ReadKeyring(dir string) (*Keyring, error) {
 		return nil, fmt.Errorf("broker: keyring: version = %d, must be %d", ring.Version, keyVersion)
 	}
 	for i, u := range ring.Users {
-		if !nkeys.IsValidPublicUserKey(u.Public) || u.Role != Client && u.Role != Operator && u.Role != Worker ||
-			u.Client < 0 {
+		if !nkeys.IsValidPublicUserKey(u.Public) || u.Role != Client && u.Role != Operator && u.Role != Worker &&
+			u.Role != Server || u.Client < 0 {
 			return nil, fmt.Errorf("broker: keyring: user %d is %q, client %d, key %q", i, u.Role, u.Client, u.Public)
 		}
 	}

@@ -89,13 +89,16 @@ type Queue struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	store  string // the temporary folder; "": none
-	notes  chan *nats.Msg
-	known  map[string]bool // workers that have spoken
+	// replicas is how many copies a stream has.
+	replicas int
+	notes    chan *nats.Msg
+	known    map[string]bool // workers that have spoken
 }
 
 // Open starts the broker, or connects to it, and makes what workers need.
 func Open(ctx context.Context, o Options) (_ *Queue, err error) {
-	q := &Queue{log: o.Log, notes: make(chan *nats.Msg, 4096), known: map[string]bool{}}
+	q := &Queue{log: o.Log, notes: make(chan *nats.Msg, 4096), known: map[string]bool{},
+		replicas: o.Engine.Replicas()}
 	if q.log == nil {
 		q.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,7 +113,7 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		}
 		o.Engine.StoreDir = q.store
 	}
-	o.Engine.Allow = allow
+	o.Engine.Allow = Allow
 	if q.broker, err = o.Engine.Start(); err != nil {
 		return nil, err
 	}
@@ -148,8 +151,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// allow is what a user of a sweep's broker may do.
-func allow(u broker.User) broker.Permissions {
+// Allow is what a user of a sweep's broker may do.
+func Allow(u broker.User) broker.Permissions {
 	if u.Role != broker.Worker {
 		return broker.Permissions{}
 	}
@@ -168,7 +171,7 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	defer cancel()
 	stream, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: cellStream, Subjects: []string{cellSubject + ".>"}, Retention: jetstream.WorkQueuePolicy,
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, Replicas: q.replicas,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %s: %w", cellStream, err)
@@ -179,10 +182,12 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("sweep: %s: %w", cellStream, err)
 	}
-	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: savedBucket}); err != nil {
+	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: savedBucket,
+		Replicas: q.replicas}); err != nil {
 		return nil, fmt.Errorf("sweep: %s: %w", savedBucket, err)
 	}
-	results, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: resultBucket})
+	results, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: resultBucket,
+		Replicas: q.replicas})
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %s: %w", resultBucket, err)
 	}

@@ -104,7 +104,7 @@ var (
 	sourceFile = regexp.MustCompile(`(?:\b[\w-]+\.[a-z]+/)?\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
 	// extensions are those of files that pages name; no declaration is called so.
 	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint",
-		"cff", "s"}
+		"cff", "s", "creds", "conf"}
 )
 
 // unknownNames lists what a page names in `code` and the module does not have:

@@ -29,3 +29,20 @@ func TestPlatformsOf32BitsAreRefusedInOneLine(t *testing.T) {
 		}
 	}
 }
+
+// The tag nobroker leaves the broker out of the program, and all that it is made of.
+func TestTheBrokerCanBeLeftOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with another tag")
+	}
+	out, err := exec.Command("go", "list", "-deps", "-tags", "nobroker", module+"/cmd/proactivedp").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "nats-server") || !strings.Contains(string(out), "nats-io/nats.go") {
+		t.Error("without a broker the program has nats-server, or no nats.go")
+	}
+	if out, err := exec.Command("go", "vet", "-tags", "nobroker", module+"/dist/...").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,59 @@
+package broker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The files that WriteConfig writes.
+const (
+	configFile      = "nats.conf"
+	certificateFile = "server.crt"
+	privateKeyFile  = "server.key"
+)
+
+// WriteConfig writes, to the folder of the keyring, what brokers that run elsewhere are
+// configured by, nats-server's: TLS and the users, each with what allow returns. It is for
+// the brokers' machines alone, and overwrites nothing.
+func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Users and TLS of proactivedp's brokers; to be included in nats-server's own configuration.\n"+
+		"tls {\n  cert_file: %q\n  key_file: %q\n  min_version: \"1.3\"\n}\nauthorization {\n  users: [\n",
+		certificateFile, privateKeyFile)
+	for _, u := range ring.Users {
+		may := allow(u)
+		fmt.Fprintf(&text, "    # %s %d\n    { nkey: %s, permissions: { publish: %s, subscribe: %s } }\n", u.Role,
+			u.Client, u.Public, allowed(may.Publish), allowed(may.Subscribe))
+	}
+	text.WriteString("  ]\n}\n")
+	for _, file := range []struct{ name, text string }{
+		{configFile, text.String()}, {certificateFile, ring.Certificate}, {privateKeyFile, ring.PrivateKey},
+	} {
+		f, err := os.OpenFile(filepath.Join(dir, file.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("broker: keys: %w", err)
+		}
+		_, err = f.WriteString(file.text)
+		if bad := f.Close(); err == nil {
+			err = bad
+		}
+		if err != nil {
+			return fmt.Errorf("broker: keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// allowed is a list of subjects as nats-server reads it; of none, nothing is allowed.
+func allowed(subjects []string) string {
+	if len(subjects) == 0 {
+		return `{ deny: [">"] }`
+	}
+	texts := make([]string, len(subjects))
+	for i, s := range subjects {
+		texts[i] = fmt.Sprintf("%q", s)
+	}
+	return "{ allow: [" + strings.Join(texts, ", ") + "] }"
+}

@@ -1,0 +1,151 @@
+//go:build !nobroker
+
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
+)
+
+// A nats-server that is configured by the file knows the users and lets each do what it may.
+func TestABrokerElsewhereIsConfigured(t *testing.T) {
+	dir := t.TempDir()
+	if err := broker.MakeKeys(dir, 1, []string{"127.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := broker.ReadKeyring(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := broker.WriteConfig(dir, ring, func(u broker.User) broker.Permissions {
+		if u.Role == broker.Client {
+			return broker.Permissions{Publish: []string{"mine"}, Subscribe: []string{"inbox.>"}}
+		}
+		return broker.Permissions{}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // the configuration names the certificate beside it
+	o, err := server.ProcessConfigFile("nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	ns, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	defer ns.WaitForShutdown()
+	defer ns.Shutdown()
+	if !ns.ReadyForConnections(10 * time.Second) {
+		t.Fatal("it does not start")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	creds, err := broker.ReadCredentials(filepath.Join(dir, "client-0.creds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "tls://" + ns.Addr().String()
+	c, err := broker.Dial(ctx, url, broker.Peer{Inbox: "inbox", Creds: creds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for subject, may := range map[string]bool{"mine": true, "others": false} {
+		err := errors.Join(c.Publish(subject, nil), c.FlushTimeout(5*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused := errors.Is(c.LastError(), nats.ErrPermissionViolation); refused == may {
+			t.Errorf("published to %s: %v", subject, c.LastError())
+		}
+	}
+	if c, err := broker.Dial(ctx, url, broker.Peer{Inbox: "inbox"}); err == nil {
+		c.Close()
+		t.Error("connected without credentials")
+	}
+}
+
+// The configuration of the cluster in deploy is one of nats-server, with TLS between brokers
+// and for users.
+func TestTheClusterIsConfigured(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/nats-server.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := broker.MakeKeys(dir, 1, []string{"broker-0.broker"}); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := broker.ReadKeyring(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(broker.User) broker.Permissions { return broker.Permissions{} }
+	if err := broker.WriteConfig(dir, ring, none); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "nats-server.conf"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SERVER_NAME", "broker-0")
+	t.Chdir(dir)
+	o, err := server.ProcessConfigFile("nats-server.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.JetStream || !o.SyncAlways || o.TLSConfig == nil || o.Cluster.TLSConfig == nil || len(o.Routes) != 3 ||
+		len(o.Nkeys) != len(ring.Users) || o.ServerName != "broker-0" {
+		t.Errorf("JetStream %v, sync %v, TLS %v and %v, %d routes, %d users", o.JetStream, o.SyncAlways,
+			o.TLSConfig != nil, o.Cluster.TLSConfig != nil, len(o.Routes), len(o.Nkeys))
+	}
+}
+
+// Nobody is let in from beyond this machine without TLS and credentials, and nobody
+// connects beyond it without TLS.
+func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
+	for listen, good := range map[string]bool{
+		"127.0.0.1:0": true, "localhost:0": true, "[::1]:0": true, "0.0.0.0:0": false, ":4222": false,
+		"example.org:4222": false, "192.168.0.1:1": false, "127.0.0.1": false, "127.0.0.1:x": false,
+	} {
+		if err := (broker.Engine{Listen: listen, StoreDir: "x"}).Validate(); (err == nil) != good {
+			t.Errorf("listen %q: %v", listen, err)
+		}
+	}
+	for url, good := range map[string]bool{
+		"nats://127.0.0.1:4222": true, "tls://example.org:4222": true, "nats://example.org:4222": false,
+		"tls://a:1,tls://b:2": true, "tls://a:1,nats://b:2": false, "http://a:1": false, "": false,
+		"tls://u@a:1": false,
+	} {
+		if err := broker.CheckURL(url); (err == nil) != good {
+			t.Errorf("URL %q: %v", url, err)
+		}
+	}
+}
+
+// What is no keyring, or no credentials, is an error that names the file.
+func TestKeysThatAreNone(t *testing.T) {
+	dir := t.TempDir()
+	for _, text := range []string{"", "{}", `{"version":1,"users":[{"role":"king","client":0,"public":"U"}]}`} {
+		if err := os.WriteFile(filepath.Join(dir, "server.keys"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := broker.ReadKeyring(dir); err == nil {
+			t.Errorf("%q is a keyring", text)
+		}
+		if _, err := broker.ReadCredentials(filepath.Join(dir, "server.keys")); err == nil {
+			t.Errorf("%q are credentials", text)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package dist
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/dist/internal/journal"
+	"proactivedp/rng"
+	"proactivedp/train"
+)
+
+// Clients with records of their own, of different numbers, which the server does not have,
+// under keys: the report accounts for what each holds, and no file shows what is in it.
+func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
+	key := bytes.Repeat([]byte{3}, 32)
+	s := smallSpec(20)
+	s.Partition = string(data.Shard)
+	r := newTestRun(t, s, drawn())
+	r.serve = func(o *ServeOptions) { o.Engine.Key = key }
+	r.join = func(o *JoinOptions) {
+		o.Key = key
+		o.Prepare = func(a *Announcement) (*train.Prepared, error) {
+			return a.PrepareOwn(synth.OneHot(rng.New(uint64(10+o.Client)), 100*(o.Client+1)), o.Client)
+		}
+	}
+	report, joined := r.run(t.Context())
+	r.checkFold(report)
+	for c, j := range joined {
+		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want {
+			t.Errorf("client %d accounts for %d records, has %d", c, j.Records, want)
+		}
+	}
+	worst, smallest := report.Privacy.Certified.PerClient, joined[0].Privacy.Certified.PerClient
+	if worst.EpsilonUpper == nil || *worst.EpsilonUpper < *smallest.EpsilonUpper {
+		t.Errorf("the run states ε ≤ %v for a client, the one with fewest records %v", worst.EpsilonUpper,
+			smallest.EpsilonUpper)
+	}
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(path, "client-") && !strings.Contains(path, "broker") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte("synth-drawn")) || bytes.Contains(text, []byte("PDPM")) {
+			t.Errorf("%s can be read without the key", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := journal.Open(r.clientDir(0), nil); err == nil {
+		t.Error("a journal opens without its key")
+	}
+}
+
+// A client whose data are not the run's, or that does not agree, sends nothing.
+func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
+	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Prepare(synth.OneHot(rng.New(9), 400)); err == nil || !strings.Contains(err.Error(), "digest") {
+		t.Errorf("other data: %v", err)
+	}
+	if _, err := a.PrepareOwn(wide(40), 0); err == nil || !strings.Contains(err.Error(), "parameters") {
+		t.Errorf("records of another width: %v", err)
+	}
+	for what, change := range map[string]func(*Announcement){
+		"protocol": func(a *Announcement) { a.Protocol = 2 },
+		"code":     func(a *Announcement) { a.Code++ },
+		"run":      func(a *Announcement) { a.Run = "x" },
+		"file":     func(a *Announcement) { a.Spec.Compute = "trace:/etc/passwd" },
+		"δ":        func(a *Announcement) { a.Delta = 1 },
+		"σ":        func(a *Announcement) { a.Spec.NoiseMultiplier = -1 },
+	} {
+		bad := *a
+		change(&bad)
+		text, err := bad.bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseAnnouncement(text); err == nil {
+			t.Errorf("an announcement of another %s is believed", what)
+		}
+	}
+}
+
+func FuzzAnnouncement(f *testing.F) {
+	f.Add([]byte(`{"protocol":1,"run":"0123456789abcdef"}`))
+	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
+}
+
+// Metrics are in the format of Prometheus, and on loopback alone.
+func TestMetrics(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "example.org:1", "127.0.0.1"} {
+		if m, err := ServeMetrics(address); err == nil {
+			m.Close()
+			t.Errorf("metrics are shown at %s", address)
+		}
+	}
+	m, err := ServeMetrics("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	m.Watch(&Status{Run: "r", K: 3, Rounds: 7, Updates: 9, Lags: []int{4, 5}, Refused: map[string]int{"not finite": 2},
+		Clients: []ClientStatus{{Client: 0, Next: 3, Heard: 0.5}, {Client: 1, Heard: -1, Expelled: true}}})
+	r, err := http.Get("http://" + m.Address() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# TYPE proactivedp_k gauge\nproactivedp_k{run=\"r\"} 3\n",
+		"proactivedp_refused_total{run=\"r\",why=\"not finite\"} 2\n",
+		"proactivedp_staleness_rounds_bucket{run=\"r\",le=\"0\"} 4\n",
+		"proactivedp_staleness_rounds_bucket{run=\"r\",le=\"+Inf\"} 9\n",
+		"proactivedp_staleness_rounds_sum{run=\"r\"} 5\n",
+		"proactivedp_client_expelled{run=\"r\",client=\"1\"} 1\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
