@@ -17,10 +17,10 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 			"into the cache"
 	case errors.Is(err, fetch.ErrUnavailable) && has("data-dir"):
 		stand := ""
-		if has("data") {
-			stand = "; --data synth-… is a synthetic stand-in (see proactivedp data list)"
-		} else if has("allow-stand-in") {
+		if has("allow-stand-in") {
 			stand = "; --allow-stand-in takes the synthetic stand-in"
+		} else if has("data") {
+			stand = "; --data synth-… is a synthetic stand-in (see proactivedp data list)"
 		}
 		return "where there is a network, proactivedp data fetch downloads the data; --data-dir names a folder " +
 			"that has them" + stand
@@ -28,6 +28,8 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
 	case !interrupted:
 		return ""
+	case has("resume") && anyChanged(cmd, "out"):
+		return "the same command goes on from what is kept"
 	case has("resume"):
 		for _, flag := range []string{"checkpoint", "resume"} {
 			if file := cmd.Flags().Lookup(flag).Value.String(); file != "" {
