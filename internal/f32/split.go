@@ -162,6 +162,14 @@ func (t *SplitTile) Ahead(x []Pair) {
 	}
 }
 
+// stay makes a kernel that shall ask for nothing ask for what it has: to ask for a page
+// that is not there costs a walk through the tables of pages.
+func (t *SplitTile) stay() {
+	if t.near.step == 0 {
+		t.near.at = uintptr(unsafe.Pointer(&t.A[0]))
+	}
+}
+
 // Mul computes the block.
 func (t *SplitTile) Mul(terms *Terms) {
 	checkParts(t.Parts)
@@ -171,6 +179,7 @@ func (t *SplitTile) Mul(terms *Terms) {
 	all := t.Parts*TilePairs - 1
 	_, _ = t.A[terms.maxA+t.DownA+all], t.B[terms.maxB+t.RightB+all]
 	_ = t.C[t.DownC+t.RightC+(Lanes-1)*t.RowC+Lanes-1]
+	t.stay()
 	mulSplit(t, terms.list)
 }
 
@@ -323,6 +332,7 @@ func (t *SplitTile) addRuns(runs []int, wide []float64) {
 	}
 	all := steps*t.Parts*TilePairs - 1
 	_, _, _, _ = t.A[t.DownA+all], t.B[t.RightB+all], t.C[wideBlock-1], wide[wideBlock-1]
+	t.stay()
 	addRuns(t, runs, wide)
 }
 
