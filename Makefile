@@ -119,6 +119,7 @@ results: build ## Make the committed figures and tables anew, from the real data
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
 	$(BIN) tables --out results/tables
+	$(BIN) report results --out out/report.html
 
 search: build ## Search the networks' step sizes anew (half an hour or less).
 	$(BIN) search --data mnist --sigma 12.10881 --out results/search-mnist

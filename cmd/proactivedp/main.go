@@ -127,8 +127,8 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().BoolVar(&version, "version", false,
 		"print version, revision, Go and kernels, as the command version does")
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newTrain(), newDelay(),
-		newWorker(), newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(),
+	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newReport(), newTrain(),
+		newDelay(), newWorker(), newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(),
 		newPropose(), newAuto(), newAudit(), newFigures(), newData(), newVersion(), newMan())
 	root.AddCommand(newPage(), newServe())
 	root.SetUsageFunc(writeUsage)

@@ -10,12 +10,13 @@ import (
 // Packages are the names with which the errors of packages begin. They tell a developer
 // where an error is from, and a user of the program nothing.
 var Packages = []string{
-	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10", "claim",
-	"clock", "closedform", "convnet", "course", "cpu", "data", "dist", "dp", "experiments", "f32",
-	"fetch", "gdp", "hog", "journal", "learning", "libraries", "libsvm", "lockfile", "logreg", "manifest",
-	"memory", "mnist", "models", "nn", "oracle", "papertables", "picture", "plan", "pld", "plots", "propose",
-	"rdp", "realclock", "report", "rng", "root", "search", "sim", "softmax", "sweep", "synth", "table",
-	"tradeoff", "train", "unpack", "web", "wire",
+	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10",
+	"claim", "clock", "closedform", "convnet", "course", "cpu", "data", "dist", "dp",
+	"experiments", "f32", "fetch", "gdp", "hog", "journal", "learning", "libraries", "libsvm",
+	"lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn", "oracle", "overview",
+	"papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
+	"rng", "root", "search", "sim", "softmax", "sweep", "synth", "table", "tradeoff", "train",
+	"unpack", "verdict", "web", "wire",
 }
 
 // Of returns what an error says to a user: without the names of packages at its beginning,

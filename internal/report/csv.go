@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 
 	"proactivedp/internal/bounded"
@@ -18,23 +19,36 @@ func ReadCSV(path string) ([]map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	header, records, err := ParseCSV(text)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s: %w", path, err)
 	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("report: %s has no header", path)
-	}
-	rows := make([]map[string]string, 0, len(records)-1)
-	for _, record := range records[1:] {
+	rows := make([]map[string]string, 0, len(records))
+	for _, record := range records {
 		row := make(map[string]string, len(record))
 		for i, value := range record {
-			row[records[0][i]] = value
-		}
-		if len(row) != len(record) {
-			return nil, fmt.Errorf("report: %s has two columns of one name", path)
+			row[header[i]] = value
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// ParseCSV reads a table with a header, whose names are different.
+func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(records) == 0 {
+		return nil, nil, errors.New("no header")
+	}
+	seen := map[string]bool{}
+	for _, name := range records[0] {
+		if seen[name] {
+			return nil, nil, fmt.Errorf("column = %q is there twice", name)
+		}
+		seen[name] = true
+	}
+	return records[0], records[1:], nil
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/experiments/overview"
+	"proactivedp/internal/atomicfile"
+)
+
+func newReport() *cobra.Command {
+	out := ""
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Make one page of a folder of results: figures, data, verdicts, origins",
+		Long: `Make one HTML page of a folder of results, such as figures --out has written: every
+figure with its accuracies at the end, its data, command, digests, revision and privacy
+statements; what the paper states of it, with a verdict; and the pages of searches,
+audits, measurements and tables. The page needs nothing beside it, works offline and
+prints.`,
+		Example: "  proactivedp report results --out report.html",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("one folder of results must be named"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usage(errors.New(`--out = "", must name a file`))
+			}
+			page, err := overview.Read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := atomicfile.Write(out, page.Write); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: report in %s\n", out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "report.html", "`file` to write")
+	return cmd
+}

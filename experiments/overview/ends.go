@@ -1,0 +1,79 @@
+package overview
+
+import (
+	"slices"
+	"strconv"
+
+	"proactivedp/internal/spread"
+)
+
+// end is how the runs of a series of a figure ended.
+type end struct {
+	Series              string
+	Accuracy            string // with its spread over seeds
+	Certified, Closed   string // ε per record; "" where the figure has none
+	CertifiedC, ClosedC string // ε per client
+}
+
+// ends returns how every series ended, if the table has runs: rows with a series, a seed
+// and a test accuracy, of which a run's last one is its end.
+func ends(header []string, rows [][]string) []end {
+	at := func(names ...string) int {
+		for _, name := range names {
+			if i := slices.Index(header, name); i >= 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	series, seed, accuracy := at("series", "delay", "case"), at("seed"), at("test_accuracy")
+	if series < 0 || seed < 0 || accuracy < 0 {
+		return nil
+	}
+	columns := [4]int{at("certified_epsilon_per_record"), at("epsilon_per_record"), at("certified_epsilon_per_client"),
+		at("epsilon_per_client")}
+	noise, size := at("sigma"), at("sample_size")
+	type run struct{ name, seed string }
+	var names []string
+	of, last := map[string]*end{}, map[run]float64{}
+	var order []run
+	for _, row := range rows {
+		name := row[series]
+		// Series over budgets have a run for each.
+		if columns[0] >= 0 && at("gradients_of_all_clients") >= 0 {
+			name += ": σ " + row[noise] + ", s " + row[size]
+		}
+		if of[name] == nil {
+			e := &end{Series: name}
+			for i, to := range []*string{&e.Certified, &e.Closed, &e.CertifiedC, &e.ClosedC} {
+				if columns[i] >= 0 {
+					*to = row[columns[i]]
+				}
+			}
+			of[name] = e
+			names = append(names, name)
+		}
+		x, err := strconv.ParseFloat(row[accuracy], 64)
+		if err != nil {
+			return nil
+		}
+		r := run{name, row[seed]}
+		if _, seen := last[r]; !seen {
+			order = append(order, r)
+		}
+		last[r] = x
+	}
+	var all []end
+	for _, name := range names {
+		var values []float64
+		for _, r := range order {
+			if r.name == name {
+				values = append(values, last[r])
+			}
+		}
+		mean, sd := spread.Of(values)
+		of[name].Accuracy = spread.Text(mean, sd, len(values))
+		all = append(all, *of[name])
+	}
+	return all
+}

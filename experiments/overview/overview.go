@@ -1,0 +1,320 @@
+// Package overview makes one page of a folder of results: every figure with its data,
+// command and origin, what the paper states of it with a verdict, and the pages that
+// searches, audits, measurements and tables have. The page needs nothing beside it.
+//
+//	page, err := overview.Read("results")
+//	…
+//	err = page.Write(w)
+package overview
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"proactivedp/dp/claim"
+	"proactivedp/experiments/manifest"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/report"
+	"proactivedp/internal/verdict"
+)
+
+// Page is a folder of results, read.
+type Page struct {
+	figures   []figure
+	texts     []prose
+	findings  []verdict.Finding
+	revisions []revision
+}
+
+// figure is a folder with a picture.
+type figure struct {
+	Name, Title, Command string
+	Runner               string
+	TimeScale            float64
+	Seeds                int
+	Scale                float64
+	Data                 []manifest.Data
+	Origin               manifest.Origin
+	Digest               string
+	Pictures             []picture
+	Table                sample
+	Ends                 []end
+	Statements           []string
+	Findings             []verdict.Finding
+}
+
+// picture is a file that is shown.
+type picture struct {
+	Name, Alt string
+	Source    template.URL // the picture itself
+}
+
+// sample is the beginning of a table, with the whole of it to be saved.
+type sample struct {
+	Header []string
+	Rows   [][]string
+	More   int // rows that are not shown
+	Whole  template.URL
+}
+
+// prose is a page that a command wrote, as HTML.
+type prose struct {
+	Name string
+	Text template.HTML
+	From string // the file
+}
+
+// revision is how many figures a revision of the program has made.
+type revision struct {
+	Version string
+	Figures int
+}
+
+// Bounds of what is read.
+const (
+	maxPicture = 32 << 20
+	maxTable   = 64 << 20
+	maxText    = 8 << 20
+	maxFolders = 1000
+)
+
+// Read reads the folder. What is damaged is an error; folders that are neither a figure's
+// nor have a README.md are left out.
+func Read(dir string) (*Page, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("overview: %w", err)
+	}
+	if len(entries) > maxFolders {
+		return nil, fmt.Errorf("overview: %s has %d entries, must be at most %d", dir, len(entries), maxFolders)
+	}
+	p := &Page{}
+	var errs []error
+	if p.findings, err = verdict.Read(dir); err != nil {
+		errs = append(errs, err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if !e.IsDir() {
+			if filepath.Ext(e.Name()) == ".md" && e.Name() != "README.md" {
+				errs = append(errs, p.addText(dir, e.Name()))
+			}
+			continue
+		}
+		found, err := readFigure(dir, e.Name())
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if found != nil {
+			found.Findings = p.of(found.Name)
+			p.figures = append(p.figures, *found)
+			continue
+		}
+		errs = append(errs, p.addTexts(dir, e.Name()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("overview: %w", err)
+	}
+	if len(p.figures)+len(p.texts) == 0 {
+		return nil, fmt.Errorf("overview: %s has no results: no folder with a manifest of a figure, or with a "+
+			"README.md", dir)
+	}
+	p.countRevisions()
+	return p, nil
+}
+
+// of returns the findings about a figure.
+func (p *Page) of(figure string) []verdict.Finding {
+	var own []verdict.Finding
+	for _, f := range p.findings {
+		if f.Figure == figure {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// countRevisions lists the revisions, the one of most figures first.
+func (p *Page) countRevisions() {
+	for _, f := range p.figures {
+		i := slices.IndexFunc(p.revisions, func(r revision) bool { return r.Version == f.Origin.Version })
+		if i < 0 {
+			i = len(p.revisions)
+			p.revisions = append(p.revisions, revision{Version: f.Origin.Version})
+		}
+		p.revisions[i].Figures++
+	}
+	slices.SortStableFunc(p.revisions, func(a, b revision) int { return b.Figures - a.Figures })
+}
+
+// made is what all manifests of figures say, whatever kind they are.
+type made struct {
+	Title     string          `json:"title"`
+	Command   string          `json:"command"`
+	Seeds     int             `json:"seeds"`
+	Scale     *float64        `json:"scale"`
+	Runner    string          `json:"runner"`
+	TimeScale float64         `json:"time_scale"`
+	Data      json.RawMessage `json:"data"`
+	Config    any             `json:"config"`
+	SHA256    string          `json:"manifest_sha256"`
+	manifest.Origin
+}
+
+// readFigure reads a figure; nil if the folder is none: if it has no manifest with a title.
+func readFigure(dir, name string) (*figure, error) {
+	text, err := manifest.Text(filepath.Join(dir, name, manifest.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var m made
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	if m.Title == "" {
+		return nil, nil
+	}
+	f := &figure{Name: name, Title: m.Title, Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
+		Seeds: m.Seeds,
+		Scale: 1, Origin: m.Origin, Digest: m.SHA256}
+	if m.Scale != nil {
+		f.Scale = *m.Scale
+	}
+	if f.Data, err = readData(m.Data); err != nil {
+		return nil, fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	if f.Statements, err = statements(m.Config); err != nil {
+		return nil, fmt.Errorf("manifest of %s: %w", name, err)
+	}
+	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title); err != nil {
+		return nil, err
+	}
+	return f, f.readTable(filepath.Join(dir, name, "data.csv"))
+}
+
+// readData reads what a manifest says of its data: one set, or several.
+func readData(text json.RawMessage) ([]manifest.Data, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var several []manifest.Data
+	if json.Unmarshal(text, &several) == nil {
+		return several, nil
+	}
+	var one manifest.Data
+	if err := json.Unmarshal(text, &one); err != nil {
+		return nil, err
+	}
+	return []manifest.Data{one}, nil
+}
+
+// statements returns the privacy statements in a manifest's config, each once.
+func statements(config any) ([]string, error) {
+	var all []string
+	var err error
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		case map[string]any:
+			if _, is := v["per_record"]; is && v["adjacency"] != nil {
+				text, failed := statement(v)
+				if err = errors.Join(err, failed); text != "" && !slices.Contains(all, text) {
+					all = append(all, text)
+				}
+				return
+			}
+			keys := make([]string, 0, len(v))
+			for k := range v {
+				keys = append(keys, k)
+			}
+			slices.Sort(keys)
+			for _, k := range keys {
+				walk(v[k])
+			}
+		}
+	}
+	walk(config)
+	return all, err
+}
+
+// statement writes one of them as text.
+func statement(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	var r claim.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = r.WriteText(&out)
+	return strings.TrimSpace(out.String()), err
+}
+
+// readPictures returns the pictures of a folder.
+func readPictures(dir, title string) ([]picture, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.png"))
+	if err != nil {
+		return nil, err
+	}
+	var all []picture
+	for _, name := range names {
+		p, err := readPicture(name, title)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func readPicture(path, title string) (picture, error) {
+	content, err := bounded.File(path, maxPicture)
+	if err != nil {
+		return picture{}, err
+	}
+	return picture{Name: filepath.Base(path), Alt: title, Source: embedded("image/png", content)}, nil
+}
+
+// embedded returns content as an address that holds it.
+func embedded(kind string, content []byte) template.URL {
+	return template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content))
+}
+
+// shownRows is how many rows of a table are shown.
+const shownRows = 40
+
+// readTable reads the figure's data.
+func (f *figure) readTable(path string) error {
+	content, err := bounded.File(path, maxTable)
+	if err != nil {
+		return err
+	}
+	header, rows, err := report.ParseCSV(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	f.Table = sample{Header: header, Rows: rows[:min(len(rows), shownRows)], More: max(0, len(rows)-shownRows),
+		Whole: embedded("text/csv", content)}
+	f.Ends = ends(header, rows)
+	return nil
+}

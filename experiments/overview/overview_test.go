@@ -1,0 +1,176 @@
+package overview
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// write writes a file of a test's folder.
+func write(t *testing.T, content string, path ...string) {
+	t.Helper()
+	at := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pixel is a small picture.
+func pixel(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := png.Encode(&out, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+const table = `series,seed,sigma,sample_size,test_accuracy,certified_epsilon_per_record
+plain,1,0,26,0.5,
+plain,1,0,26,0.9,
+plain,2,0,26,0.8,
+private,1,19,26,0.75,0.031
+`
+
+// results returns a folder with a figure and a page.
+func results(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, `{"title": "A <b>figure</b>", "command": "proactivedp figures \"x\"", "seeds": 2,
+"scale": 0.5, "runner": "hogwild", "data": {"name": "phishing", "sha256": "0123456789abcdef", "rows": 7, "synthetic": true},
+"version": "v1",
+	"made": "2026-01-01"}`,
+		dir, "a-figure", "manifest.json")
+	write(t, table, dir, "a-figure", "data.csv")
+	write(t, pixel(t), dir, "a-figure", "figure.png")
+	write(t, "# Search\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![a curve](curve.png)\n\n<script>alert(1)</script>\n\n"+
+		"[elsewhere](https://example.com) and [here](other.csv)\n", dir, "search-a", "README.md")
+	write(t, pixel(t), dir, "search-a", "curve.png")
+	write(t, "# Bench\n", dir, "bench.md")
+	write(t, "# Index\n", dir, "README.md")
+	write(t, "{}", dir, ".cells", "x.json")
+	return dir
+}
+
+// text returns the page of a folder.
+func text(t *testing.T, dir string) string {
+	t.Helper()
+	p, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// address is what a page leads to or takes something from.
+var address = regexp.MustCompile(`(?:src|href)="([^"]*)"`)
+
+// checkSelfContained reports what a page needs beside it, and links that lead nowhere.
+func checkSelfContained(t *testing.T, page string) {
+	t.Helper()
+	seen := 0
+	for _, found := range address.FindAllStringSubmatch(page, -1) {
+		seen++
+		at := found[1]
+		if id, inside := strings.CutPrefix(at, "#"); inside {
+			if !strings.Contains(page, `id="`+id+`"`) {
+				t.Errorf("a link to %s leads nowhere", at)
+			}
+		} else if !strings.HasPrefix(at, "data:image/png;base64,") && !strings.HasPrefix(at, "data:text/csv;base64,") {
+			t.Errorf("the page needs %.60s", at)
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d addresses were looked at", seen)
+	}
+}
+
+func TestPage(t *testing.T) {
+	page := text(t, results(t))
+	checkSelfContained(t, page)
+	for _, want := range []string{"1 figure and 2 pages", "A &lt;b&gt;figure&lt;/b&gt;",
+		"proactivedp figures &#34;x&#34;", "0.5 of the paper", "runner hogwild: no other run has the same",
+		"<strong>synthetic</strong>", "0123456789ab",
+		"0.8500 ± 0.0707", "<td>0.7500</td><td>0.031</td>", "elsewhere and here", "<h3>Search</h3>",
+		"By <code>v1</code>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"<b>figure", "alert(1)", "example.com", "ZgotmplZ", "Index</h"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+}
+
+// What is damaged, hostile or missing is an error that names it, and no half of a page.
+func TestBadFolders(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(dir string)
+		want  string
+	}{
+		"manifest": {func(dir string) { write(t, `{"title": "x"`, dir, "a-figure", "manifest.json") }, "a-figure"},
+		"digest": {func(dir string) {
+			write(t, `{"title": "x", "manifest_sha256": "00"}`, dir, "a-figure", "manifest.json")
+		},
+			"damaged"},
+		"table": {func(dir string) { write(t, "a,a\n", dir, "a-figure", "data.csv") }, "is there twice"},
+		"escape": {func(dir string) { write(t, "![x](../a-figure/figure.png)", dir, "search-a", "README.md") },
+			"beside the page"},
+		"picture": {func(dir string) { write(t, "![x](none.png)", dir, "search-a", "README.md") }, "none.png"},
+		"nothing": {func(dir string) {
+			for _, name := range []string{"a-figure", "search-a", "bench.md"} {
+				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "has no results"},
+	} {
+		dir := results(t)
+		c.spoil(dir)
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a folder that is not there is read")
+	}
+}
+
+// The page of the committed results has every figure, search and table, and takes less
+// than the seconds that it may (three, of which a busy machine is given more).
+func TestCommittedResults(t *testing.T) {
+	begun := time.Now()
+	page := text(t, "../../results")
+	took := time.Since(begun)
+	t.Logf("%d bytes in %v", len(page), took)
+	checkSelfContained(t, page)
+	figures, err := filepath.Glob("../../results/*/figure.png")
+	if err != nil || len(figures) < 30 {
+		t.Fatalf("%d figures, error %v", len(figures), err)
+	}
+	for _, path := range figures {
+		if name := filepath.Base(filepath.Dir(path)); !strings.Contains(page, fmt.Sprintf(`id="figure-%s"`, name)) &&
+			!strings.Contains(page, fmt.Sprintf(`id="text-%s"`, name)) {
+			t.Errorf("the page lacks %s", name)
+		}
+	}
+	if n := strings.Count(page, "privacy statement"); n < 20 || took > 20*time.Second {
+		t.Errorf("%d figures with statements, in %v", n, took)
+	}
+}

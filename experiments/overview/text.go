@@ -1,0 +1,90 @@
+package overview
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"proactivedp/internal/bounded"
+)
+
+// markdown turns pages into HTML. What a page has of HTML of its own is left out.
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+// addTexts adds the page of a folder that is no figure, if there is one, and those beside
+// it.
+func (p *Page) addTexts(dir, name string) error {
+	if _, err := os.Stat(filepath.Join(dir, name, "README.md")); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return p.addText(dir, filepath.Join(name, "README.md"))
+}
+
+// addText adds a page, by its path within the folder.
+func (p *Page) addText(dir, path string) error {
+	content, err := bounded.File(filepath.Join(dir, path), maxText)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := markdown.Convert(content, &out); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(path), "/README.md"), ".md")
+	text, err := contained(out.String(), name, filepath.Join(dir, filepath.Dir(path)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	p.texts = append(p.texts, prose{Name: name, Text: template.HTML(text), From: path})
+	return nil
+}
+
+var (
+	images   = regexp.MustCompile(`<img src="([^"]*)"`)
+	links    = regexp.MustCompile(`<a href="[^"]*">(.*?)</a>`)
+	untitled = regexp.MustCompile(`<th([^>]*)></th>`)
+	headings = regexp.MustCompile(`<(/?)h([1-4])([^>]*)>`)
+	tables   = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	codes    = regexp.MustCompile(`<pre>`)
+)
+
+// contained makes the HTML of a page one that needs nothing beside it: pictures are held
+// in it, and links that lead to other files become their text. Headings stand two levels
+// lower, below that of the page's section, and what is wide can be scrolled by keyboard.
+func contained(text, name, dir string) (string, error) {
+	var failed error
+	text = images.ReplaceAllStringFunc(text, func(tag string) string {
+		file := images.FindStringSubmatch(tag)[1]
+		if strings.Contains(file, "..") || filepath.IsAbs(file) || filepath.Ext(file) != ".png" {
+			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG beside the page", file))
+			return tag
+		}
+		p, err := readPicture(filepath.Join(dir, filepath.FromSlash(file)), "")
+		failed = errors.Join(failed, err)
+		return `<img src="` + string(p.Source) + `"`
+	})
+	text = links.ReplaceAllString(text, "$1")
+	text = headings.ReplaceAllStringFunc(text, func(tag string) string {
+		part := headings.FindStringSubmatch(tag)
+		return fmt.Sprintf("<%sh%d%s>", part[1], int(part[2][0]-'0')+2, part[3])
+	})
+	number := 0
+	text = tables.ReplaceAllStringFunc(text, func(table string) string {
+		number++
+		return fmt.Sprintf(`<div class="wide" tabindex="0" role="region" aria-label="%s, table %d">%s</div>`,
+			template.HTMLEscapeString(name), number, untitled.ReplaceAllString(table, "<td$1></td>"))
+	})
+	return codes.ReplaceAllString(text, `<pre tabindex="0">`), failed
+}

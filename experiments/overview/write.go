@@ -1,0 +1,49 @@
+package overview
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/verdict"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"many": decimal.Many,
+	"class": func(v verdict.Verdict) string {
+		switch v {
+		case verdict.Reproduced, verdict.Exceeded:
+			return "yes"
+		case verdict.NotReproduced:
+			return "no"
+		}
+		return "open"
+	},
+	"short":   func(digest string) string { return digest[:min(len(digest), 12)] },
+	"words":   func(f figure) string { return strings.ToLower(f.Name + " " + f.Title) },
+	"seconds": func(s float64) string { return strconv.FormatFloat(s, 'f', 0, 64) },
+}).Parse(pageText))
+
+// Write writes the page. It has no address of anything outside.
+func (p *Page) Write(w io.Writer) error {
+	count := map[verdict.Verdict]int{}
+	for _, f := range p.findings {
+		count[f.Verdict]++
+	}
+	err := pageTemplate.Execute(w, map[string]any{
+		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions, "Rule": verdict.Rule,
+		"Reproduced": count[verdict.Reproduced] + count[verdict.Exceeded], "Not": count[verdict.NotReproduced],
+		"Undecided": count[verdict.Undecided],
+	})
+	if err != nil {
+		return fmt.Errorf("overview: %w", err)
+	}
+	return nil
+}
