@@ -12,6 +12,7 @@ import (
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/internal/verdict"
 )
 
 // indexFile lists the figures of a folder. Its first line tells it from a file
@@ -66,11 +67,17 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
+	stated, err := statedOf(dir)
+	if err != nil {
+		return err
+	}
 	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
 		if _, err := fmt.Fprint(w,
 			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
-				"was made.\n\n"+
-				"| figure | shows | data | command | files |\n|---|---|---|---|---|\n"); err != nil {
+				"was made.\nWhat the paper states of them stands beside ours, with its spread over seeds and a "+
+				"verdict.\n\n"+
+				"| | figure | shows | the paper, and here | data | command | files |\n|---|---|---|---|---|---|---|\n",
+		); err != nil {
 			return err
 		}
 		for _, m := range made {
@@ -82,11 +89,32 @@ func writeIndex(dir string, figures []Figure) error {
 				source += fmt.Sprintf(", **%g of K**", m.Scale)
 			}
 			if _, err := fmt.Fprintf(w,
-				"| %s | %s | %s | `%s` | [picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
-				m.Figure, m.Title, source, m.Command, m.Files[0], tableFile, manifest.File); err != nil {
+				"| <img src=\"%[1]s/%[5]s\" width=\"160\" alt=\"\"> | %[1]s | %[2]s | %[8]s | %[3]s | `%[4]s` | "+
+					"[picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
+				m.Figure, m.Title, source, m.Command, m.Files[0], tableFile, manifest.File,
+				stated[m.Figure]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// statedOf returns what the paper states of each figure in dir, with ours and a verdict.
+func statedOf(dir string) (map[string]string, error) {
+	all, err := verdict.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, f := range all {
+		if texts[f.Figure] != "" {
+			texts[f.Figure] += "<br>"
+		}
+		texts[f.Figure] += fmt.Sprintf("%s: %s, **%s**", f.Says, f.Ours, f.Verdict)
+		if f.Epsilon != "" {
+			texts[f.Figure] += fmt.Sprintf(" (certified %s per record)", f.Epsilon)
+		}
+	}
+	return texts, nil
 }

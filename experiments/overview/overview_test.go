@@ -47,7 +47,8 @@ func results(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, `{"title": "A <b>figure</b>", "command": "proactivedp figures \"x\"", "seeds": 2,
-"scale": 0.5, "runner": "hogwild", "data": {"name": "phishing", "sha256": "0123456789abcdef", "rows": 7, "synthetic": true},
+"scale": 0.5, "runner": "hogwild",
+"data": {"name": "phishing", "sha256": "0123456789abcdef", "rows": 7, "synthetic": true},
 "version": "v1",
 	"made": "2026-01-01"}`,
 		dir, "a-figure", "manifest.json")

@@ -32,14 +32,16 @@ const (
 // Finding is a statement with what a folder of results has for it.
 type Finding struct {
 	paper.Claim
-	Ours    string // with its spread
-	Seeds   int
-	Scale   float64 // which part of the paper's K was run
-	Epsilon string  // certified, per record, of the runs; "" where there is none
-	Client  string  // likewise per client
-	Verdict Verdict
-	Why     string // why it does not hold, or is not decided, as far as it is known
-	Command string // that makes the figure
+	Ours  string // with its spread
+	Seeds int
+	Scale float64 // which part of the paper's K was run
+	// Synthetic says that the data are a stand-in, of which the paper states nothing.
+	Synthetic bool
+	Epsilon   string // certified, per record, of the runs; "" where there is none
+	Client    string // likewise per client
+	Verdict   Verdict
+	Why       string // why it does not hold, or is not decided, as far as it is known
+	Command   string // that makes the figure
 }
 
 // rounding is how far a number of whole per cent may be from what it stands for.
@@ -74,6 +76,9 @@ func Read(dir string) ([]Finding, error) {
 			continue
 		}
 		f, err := t.find(claim, func(figure string) (*table, error) { return readTable(dir, figure) })
+		if errors.Is(err, errNoBase) {
+			continue
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("verdict: %s: %s: %w", claim.Figure, claim.Says, err))
 			continue
@@ -83,11 +88,16 @@ func Read(dir string) ([]Finding, error) {
 	return all, errors.Join(errs...)
 }
 
+// errNoBase says that a folder has no run without noise to hold a sweep of sample sizes
+// against.
+var errNoBase = errors.New("no run without noise")
+
 // table is the data of a figure with the parts of its manifest that verdicts need.
 type table struct {
-	rows    []map[string]string
-	command string
-	scale   float64
+	rows      []map[string]string
+	command   string
+	scale     float64
+	synthetic bool
 }
 
 // readTable reads a figure of the folder; nil if there is none.
@@ -95,6 +105,9 @@ func readTable(dir, figure string) (*table, error) {
 	m := struct {
 		Command string   `json:"command"`
 		Scale   *float64 `json:"scale"`
+		Data    struct {
+			Synthetic bool `json:"synthetic"`
+		} `json:"data"`
 	}{}
 	text, err := manifest.Text(filepath.Join(dir, figure, manifest.File))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +119,7 @@ func readTable(dir, figure string) (*table, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
 	}
-	t := &table{command: m.Command, scale: 1}
+	t := &table{command: m.Command, scale: 1, synthetic: m.Data.Synthetic}
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
@@ -116,7 +129,7 @@ func readTable(dir, figure string) (*table, error) {
 
 // find holds a statement against the table of its figure.
 func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (Finding, error) {
-	f := Finding{Claim: c, Scale: t.scale, Command: t.command}
+	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic, Command: t.command}
 	if c.Quantity == paper.Kept {
 		return t.kept(f)
 	}
@@ -147,7 +160,9 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if c.Quantity == paper.LossBySize {
 			of, err = all.size(c.Size)
 			var sweep *table
-			if sweep, err = other(baseOf(c.Figure)); err == nil && sweep != nil {
+			if sweep, err = other(baseOf(c.Figure)); err == nil && sweep == nil {
+				return f, errNoBase
+			} else if err == nil {
 				base, err = sweep.ends()
 			}
 		}

@@ -106,6 +106,20 @@ func TestVerdictsOnSizesAndParts(t *testing.T) {
 	}
 }
 
+// Without the run without noise there is nothing to hold a sweep of sample sizes against;
+// and of a stand-in the paper states nothing.
+func TestVerdictsNeedWhatTheyAreOf(t *testing.T) {
+	dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", `1, "data": {"synthetic": true}`, header,
+		"a,1,10,12,0.2,0.1,0.05,", "b,1,370,12,0.92,0.1,0.05,")
+	all, err := Read(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d findings, error %v", len(all), err)
+	}
+	if f := found(t, all, "s = 10 does worse"); f.Verdict != Undecided || f.Why != "run on a synthetic stand-in" {
+		t.Errorf("%s: %s", f.Verdict, f.Why)
+	}
+}
+
 // A utility graph keeps what its line says, between its points by their means.
 func TestVerdictsOnUtilityGraphs(t *testing.T) {
 	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",

@@ -12,6 +12,10 @@ const unknown = "reason unknown; "
 
 // explain says why a statement does not hold, by the experiments that were made.
 func (f *Finding) explain() {
+	if f.Synthetic {
+		f.Verdict, f.Why = Undecided, "run on a synthetic stand-in"
+		return
+	}
 	if f.Scale < 1 {
 		f.Verdict = Undecided
 		f.Why = fmt.Sprintf("run with %g of the paper's K", f.Scale)
