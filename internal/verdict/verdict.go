@@ -155,17 +155,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 			f.Verdict = NotReproduced
 		}
 	case paper.Loss, paper.LossBySize:
-		of, err := all.stated(c.Epsilon)
-		base := all
-		if c.Quantity == paper.LossBySize {
-			of, err = all.size(c.Size)
-			var sweep *table
-			if sweep, err = other(baseOf(c.Figure)); err == nil && sweep == nil {
-				return f, errNoBase
-			} else if err == nil {
-				base, err = sweep.ends()
-			}
-		}
+		of, base, err := lossOf(c, all, other)
 		if err != nil {
 			return f, err
 		}
@@ -196,6 +186,28 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	}
 	f.explain()
 	return f, nil
+}
+
+// lossOf returns the end that a loss is stated of, and the ends among which the run
+// without noise is that it is taken from: of the same figure, or of the base of a sweep of sizes.
+func lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
+	of series, base seriesList, err error) {
+	if c.Quantity == paper.Loss {
+		of, err = all.stated(c.Epsilon)
+		return of, all, err
+	}
+	if of, err = all.size(c.Size); err != nil {
+		return of, nil, err
+	}
+	sweep, err := other(baseOf(c.Figure))
+	if err != nil {
+		return of, nil, err
+	}
+	if sweep == nil {
+		return of, nil, errNoBase
+	}
+	base, err = sweep.ends()
+	return of, base, err
 }
 
 // of enters the seeds and the ε of the runs that the finding is of.
