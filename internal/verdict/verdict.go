@@ -25,7 +25,7 @@ const (
 	// Exceeded: ours is better than what was stated.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided: it holds only within the spread, or ours is of a part of the paper's K.
+	// Undecided: it is missed only within the spread, or ours is of a part of the paper's K.
 	Undecided Verdict = "undecided"
 )
 
@@ -53,7 +53,7 @@ const deviations = 2
 
 // Rule says how verdicts are found.
 var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard deviations "+
-	"over seeds of ours, and a bound if ours keeps it in the mean; undecided is what keeps or misses it only within "+
+	"over seeds of ours, and a bound if ours keeps it in the mean; undecided is what misses it only within "+
 	"one standard deviation, and what was run with a part of the paper's K.", rounding, deviations)
 
 // Read returns a finding for every statement about a figure that the folder has, in the

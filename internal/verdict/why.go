@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/paper"
+	"proactivedp/internal/report"
 )
 
 // unknown begins the reason of what has none that was found.
@@ -26,8 +27,9 @@ func (f *Finding) explain() {
 	}
 	switch {
 	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mnist"):
-		f.Why = "noise of Cσ = 0.3 on every coordinate; with C = 0.005 of the same figure σ = 12 keeps it, at Cσ = " +
-			"0.06: the paper's w* had larger weights, or its noise was scaled by the step size; which is not said"
+		f.Why = fmt.Sprintf("noise of Cσ = %s on every coordinate is too much for this w*: the paper's had larger "+
+			"weights, or its noise was scaled by the step size; which is not said",
+			report.Fixed(f.Clip.Value()*f.Sigma.Value(), 3))
 	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mushrooms"):
 		f.Why = unknown + "without the ridge penalty more is kept (mushrooms-logreg-plain-utility), as its w* is " +
 			"larger: how long w* was trained decides it, which the paper does not say of this data set"
@@ -35,7 +37,7 @@ func (f *Finding) explain() {
 		f.Why = "the norm of w* decides it: without the ridge penalty (phishing-logreg-plain-utility) it is kept; " +
 			"how long w* was trained for this curve is known only from a file name"
 	case f.Quantity == paper.Accuracy && f.Claim.Epsilon == "":
-		f.Why = "the training without noise ends too early: w* of the utility graph, of 14 times the gradients, " +
+		f.Why = "the training without noise ends too early: w* of the utility graph, which is trained longer, " +
 			"comes nearer"
 	default:
 		f.Why = unknown + "see the budget figure of the data set, with step sizes chosen for each budget"
