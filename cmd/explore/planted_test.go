@@ -25,11 +25,11 @@ var planted = []struct {
 	},
 	{
 		"the server broadcasts before a client's update is in", "server.go",
-		"st.at[st.k] == 0", "st.at[st.k] <= 1", sim.InvariantComplete,
+		"s.at[s.k] == 0", "s.at[s.k] <= 1", sim.InvariantComplete,
 	},
 	{
 		"the server does not see that a round is complete", "server.go",
-		"for st.k < s.sched.rounds &&", "if st.k < s.sched.rounds &&", sim.InvariantComplete,
+		"for s.k < rounds &&", "if s.k < rounds &&", sim.InvariantComplete,
 	},
 	{
 		"Υ allows a round more", "delay.go",
