@@ -40,7 +40,7 @@ func mustParse(t testing.TB, text string) *data.Dataset {
 func TestParse(t *testing.T) {
 	d := mustParse(t, small)
 	want := &data.Dataset{
-		Name: "toy", Features: 3, Classes: 2,
+		Name: "toy", Features: 3, Classes: 2, Names: []string{"-1", "1"},
 		Label: []int32{1, 0},
 		Start: []int{0, 2, 3},
 		Index: []int32{0, 2, 1},
