@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -248,5 +249,30 @@ func TestProxiesHoldOut(t *testing.T) {
 	}
 	if len(seen) != s.Seeds*s.holdout {
 		t.Errorf("%d rows are held out, must be %d", len(seen), s.Seeds*s.holdout)
+	}
+}
+
+// A budget that allows nearly all records in a round is proposed for, too: a proxy holds
+// some records out, and samples no more than it has.
+func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
+	r := request()
+	r.Base.Clients, r.Epsilon, r.Rounds = 1, 10, []int{5}
+	o := options(2)
+	report := propose(t, r, o)
+	p, err := o.Data.Prepare(r.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Config.Mechanism.DatasetSize
+	largest := 0
+	for _, proposal := range report.Proposals {
+		size, err := strconv.Atoi(proposal.Setting.SampleSize)
+		if err != nil || size > n {
+			t.Errorf("s = %s of N = %d, %v", proposal.Setting.SampleSize, n, err)
+		}
+		largest = max(largest, size)
+	}
+	if largest <= n-n/heldOut {
+		t.Errorf("the largest s is %d of N = %d: a proxy has as many", largest, n)
 	}
 }

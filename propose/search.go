@@ -29,6 +29,7 @@ type searcher struct {
 	base    train.Spec
 	records int            // of a client
 	copies  int            // how many clients hold a record
+	probed  int            // records of a client of a proxy
 	params  map[string]int // of the model, on the probed data, by the features that it is shown
 	delta   float64        // δ of a record
 	tested  int            // rows of the test set of the data
@@ -69,6 +70,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 			return nil, err
 		}
 		s.params[v.features] = p.Config.Model.NumParams()
+		s.probed = p.Config.Mechanism.DatasetSize
 	}
 	return s, nil
 }
@@ -258,12 +260,19 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	specs := make([]train.Spec, 0, len(all)*seeds)
 	work := 0.0
 	for _, c := range all {
-		p, err := s.Probe.Prepare(s.probeOf(c.spec, 0))
+		size := float64(c.outlay.size)
+		most := min(1, float64(s.probed)/size) // a proxy samples no more than the records it has
+		largest, err := c.spec.Proxy(most)
 		if err != nil {
 			return err
 		}
-		c.fraction = s.fraction(p, float64(c.outlay.size), coarse)
-		work += c.fraction * p.Work() * float64(seeds)
+		p, err := s.Probe.Prepare(s.probeOf(largest, 0))
+		if err != nil {
+			return err
+		}
+		part := s.fraction(p, most*size, coarse)
+		c.fraction = most * part
+		work += part * p.Work() * float64(seeds)
 		small, err := c.spec.Proxy(c.fraction)
 		if err != nil {
 			return err
