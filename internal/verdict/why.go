@@ -27,9 +27,10 @@ func (f *Finding) explain() {
 	}
 	switch {
 	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mnist"):
+		noise := f.Clip.Value() * f.Sigma.Value()
 		f.Why = fmt.Sprintf("noise of Cσ = %s on every coordinate is too much for this w*: the paper's had larger "+
 			"weights, or its noise was scaled by the step size; which is not said",
-			report.Fixed(f.Clip.Value()*f.Sigma.Value(), 3))
+			report.Fixed(noise, 3))
 	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mushrooms"):
 		f.Why = unknown + "without the ridge penalty more is kept (mushrooms-logreg-plain-utility), as its w* is " +
 			"larger: how long w* was trained decides it, which the paper does not say of this data set"
