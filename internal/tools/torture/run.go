@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -25,6 +26,10 @@ const (
 
 // maxOutput is as much of what a program says as is kept.
 const maxOutput = 1 << 20
+
+// crash is what Go's runtime writes when a program comes to grief; a page of help may
+// speak of goroutines, too, but of none by its number.
+var crash = regexp.MustCompile(`panic:|fatal error:|goroutine \d+ \[|runtime error|runtime:|SIGSEGV`)
 
 // ended is how a program ended.
 type ended struct {
@@ -100,10 +105,8 @@ func (a *attacker) shell(dir string, may, kill time.Duration, before string, arg
 	}
 	e.status = cmd.ProcessState.ExitCode()
 	text := e.stderr.String() + e.stdout.String()
-	for _, sign := range []string{"panic:", "fatal error:", "goroutine ", "runtime error", "runtime:", "SIGSEGV"} {
-		if strings.Contains(text, sign) {
-			return e, e.fault("PANIC")
-		}
+	if crash.MatchString(text) {
+		return e, e.fault("PANIC")
 	}
 	if !e.killed && (e.status < 0 || e.status > 3) {
 		return e, e.fault("an exit status that there is not")
