@@ -108,7 +108,9 @@ func TestTightPlan(t *testing.T) {
 // What a line needs for an accuracy is read between its points by log ε.
 func TestNeeded(t *testing.T) {
 	l := plots.Line{X: []float64{0.01, 0.1, 1}, Y: []float64{0.5, 0.7, 0.9}}
-	for accuracy, want := range map[float64]string{0.4: "ε ≤ 0.01", 0.6: "ε ≈ 0.032", 0.8: "ε ≈ 0.32", 0.95: "–"} {
+	for accuracy, want := range map[float64]string{
+		0.4: "ε ≤ 0.01", 0.6: "ε ≈ 0.032", 0.8: "ε ≈ 0.32", 0.95: "–",
+	} {
 		if got := needed(l, accuracy); got != want {
 			t.Errorf("%v: %s, want %s", accuracy, got, want)
 		}

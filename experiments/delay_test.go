@@ -129,7 +129,9 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 }
 
 func TestLagRowsDouble(t *testing.T) {
-	names := map[int]string{0: "0", 1: "1", 2: "2", 3: "3–4", 4: "3–4", 5: "5–8", 8: "5–8", 9: "9–16", 1000: "513–1024"}
+	names := map[int]string{
+		0: "0", 1: "1", 2: "2", 3: "3–4", 4: "3–4", 5: "5–8", 8: "5–8", 9: "9–16", 1000: "513–1024",
+	}
 	for lag, want := range names {
 		if got := lagRowName(lagRow(lag)); got != want {
 			t.Errorf("lag %d is in row %s, want %s", lag, got, want)

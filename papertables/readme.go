@@ -75,8 +75,8 @@ func (a *audit) unsettledGamma(p *report.Page) {
 
 func (a *audit) gammaError(p *report.Page) {
 	p.Section("γ has an algebra error")
-	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² in the place " +
-		"of 1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
+	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² " +
+		"in the place of 1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
@@ -90,8 +90,8 @@ func (a *audit) gammaError(p *report.Page) {
 
 func (a *audit) missingEpsilon(p *report.Page) {
 	p.Section("The budgets' σ lacks “+ε”")
-	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so too " +
-		"small for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
+	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so " +
+		"too small for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
 		"(More noise than is needed means that the row is labelled with too large an ε: see below.) The last column " +
 		"is the ε that the theorem, with the corrected γ, does give for the printed σ and s.")
 	var rows [][]string

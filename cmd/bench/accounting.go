@@ -30,8 +30,8 @@ func writeAccounting(w io.Writer, runs int) error {
 		"width means less, %v %%. "+
 		"Reference settings and budgets are those that public libraries have answered; random settings are "+
 		"log-uniform, q in [%g, %g], σ in [%g, %g], "+
-		"T in [%g, %g], δ in [%g, %g]. Random plans: N in [10⁴, 10⁷], k in [2, 200], ε in [0.01, 5], log-uniform; δ = "+
-		"1/N, and the σ and T that Theorem simpleF just allows.\n\n",
+		"T in [%g, %g], δ in [%g, %g]. Random plans: N in [10⁴, 10⁷], k in [2, 200], ε in [0.01, 5], log-uniform; "+
+		"δ = 1/N, and the σ and T that Theorem simpleF just allows.\n\n",
 		runs, 100*pld.DefaultAccuracy, smallEpsilon, 100*smallAccuracy,
 		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta)
 	fmt.Fprint(w, figureHeader)

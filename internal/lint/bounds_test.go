@@ -15,8 +15,8 @@ import (
 var (
 	// nearestVerb matches, in a format, the symbol of a bound before a verb that rounds
 	// to the nearest number, which may be on the unsafe side of the bound.
-	nearestVerb = regexp.MustCompile(`(ε|δ|σ|γ|θ|μ|ε_target)\s*(=|≤|≥|<|>|at least|at most|above|below|of about)\s*` +
-		`%[-+ #0]*\d*\.\d+[efgEG]`)
+	nearestVerb = regexp.MustCompile(`(ε|δ|σ|γ|θ|μ|ε_target)\s*(=|≤|≥|<|>|at least|at most|above|below|` +
+		`of about)\s*%[-+ #0]*\d*\.\d+[efgEG]`)
 	// boundName matches the names of bounds in an expression.
 	boundName = regexp.MustCompile(`(?i)(epsilon|delta|sigma|noisemultiplier|theta)`)
 )
