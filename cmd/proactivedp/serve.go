@@ -140,9 +140,17 @@ func (s *serveFlags) engine() (broker.Engine, error) {
 			errs = append(errs, fmt.Errorf("--sync = %q, must be always or a time such as 2m", s.sync))
 		}
 	}
-	if s.keys != "" {
+	e, err := withKeys(e, s.keys)
+	return e, errors.Join(append(errs, err)...)
+}
+
+// withKeys returns the broker with the keyring in a folder, if one is named, and what is
+// wrong with either. Its own folder is decided later.
+func withKeys(e broker.Engine, folder string) (broker.Engine, error) {
+	var errs []error
+	if folder != "" {
 		var err error
-		if e.Keyring, err = broker.ReadKeyring(s.keys); err != nil {
+		if e.Keyring, err = broker.ReadKeyring(folder); err != nil {
 			errs = append(errs, fmt.Errorf("--keys: %w", err))
 		}
 	}

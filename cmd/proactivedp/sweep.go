@@ -49,17 +49,7 @@ func (s *sweepFlags) check(cmd *cobra.Command) error {
 }
 
 func (s *sweepFlags) engine() (broker.Engine, error) {
-	e := broker.Engine{URL: s.at, Listen: s.listen}
-	var errs []error
-	if s.keys != "" {
-		var err error
-		if e.Keyring, err = broker.ReadKeyring(s.keys); err != nil {
-			errs = append(errs, fmt.Errorf("--keys: %w", err))
-		}
-	}
-	check := e
-	check.StoreDir = "."
-	return e, errors.Join(append(errs, check.Validate())...)
+	return withKeys(broker.Engine{URL: s.at, Listen: s.listen}, s.keys)
 }
 
 // open returns what computes trainings in workers, if they are asked for; else nil. It
