@@ -171,7 +171,7 @@ async function timed(name, lane, question) {
 
 async function answer() {
   const own = ++asked, card = $("answer");
-  document.body.dataset.state = "asking";
+  Object.assign(document.body.dataset, { state: "asking", asked: own }); // how far which question is
   if (state.question === "accuracy") return accuracyHint();
   $("proposals").hidden = true;
   const { request, wrong } = requestOf(state);

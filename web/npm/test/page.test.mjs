@@ -47,15 +47,24 @@ async function opened(address, options = {}) {
 
 const stages = { planned: ["planned", "certified", "answered"], certified: ["certified", "answered"], answered: ["answered"] };
 
-async function reached(page, stage) {
-  await page.waitForFunction((good) => good.includes(document.body.dataset.state), stages[stage], { timeout: 90_000 })
+// reached waits until the newest question is at a stage, and is not the one before it.
+async function reached(page, stage, before = "") {
+  await page.waitForFunction(([good, old]) => {
+    const { state, asked } = document.body.dataset;
+    return asked !== old && good.includes(state);
+  }, [stages[stage], before], { timeout: 90_000 })
     .catch((cause) => { throw new Error(`${page.url()} is not ${stage}: ${cause.message}`); });
 }
 
-// asks puts a question into the address, as a link does.
+// asks puts a question into the address, as a link does. The page takes it up a little
+// later, and may still get the answer of the question before.
 async function asks(page, address, stage) {
-  await page.evaluate((a) => { document.body.dataset.state = "asking"; location.hash = a; }, address);
-  await reached(page, stage);
+  const before = await page.evaluate((a) => {
+    const { asked } = document.body.dataset;
+    location.hash = a;
+    return asked;
+  }, address);
+  await reached(page, stage, before);
 }
 
 async function values(page) {
