@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/answer"
-	"proactivedp/audit"
 	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/data"
 	"proactivedp/data/hog"
 	"proactivedp/dp"
-	"proactivedp/experiments"
 	"proactivedp/internal/plots"
 	"proactivedp/plan"
 	"proactivedp/sim"
@@ -32,7 +32,7 @@ func completions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"model":        oneOf(train.ModelNames()...),
 		"models":       listOf(train.ModelNames()...),
-		"data":         orFile(allDataNames()...),
+		"data":         orFile(cli.AllDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"precision":    oneOf(train.Precisions()...),
 		"schedule":     oneOf(scheduleNames()...),
@@ -51,12 +51,12 @@ func completions() map[string]cobra.CompletionFunc {
 		"accountant":   oneOf(append([]string{answer.AllAccountants}, answer.AccountantNames()...)...),
 		"method": oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed),
 			string(plan.Paper)),
-		"solve":          oneOf(solvable...),
+		"solve":          oneOf(privacy.Solvable...),
 		"format":         formats,
 		"font":           oneOf(plots.Fonts...),
 		"width":          oneOf("3.25in", "8.5cm"),
 		"address":        oneOf("127.0.0.1:8321", "127.0.0.1:0"),
-		"fault":          oneOf(faultNames()...),
+		"fault":          oneOf(privacy.FaultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
 		"probe":          oneOf(auto.ProbeOwn, auto.ProbeSynthetic),
@@ -132,7 +132,7 @@ func addCompletions(cmd *cobra.Command) error {
 // is to come.
 func oneOf(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		fitting := beginning(word, values)
+		fitting := cli.Beginning(word, values)
 		directive := cobra.ShellCompDirectiveNoFileComp
 		if slices.ContainsFunc(fitting, func(v string) bool { return strings.HasSuffix(v, ":") }) {
 			directive |= cobra.ShellCompDirectiveNoSpace
@@ -147,7 +147,7 @@ func listOf(values ...string) cobra.CompletionFunc {
 		end := strings.LastIndex(word, ",") + 1
 		there := strings.Split(word[:end], ",")
 		left := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(there, v) })
-		fitting := beginning(word[end:], left)
+		fitting := cli.Beginning(word[end:], left)
 		for i := range fitting {
 			fitting[i] = word[:end] + fitting[i]
 		}
@@ -158,7 +158,7 @@ func listOf(values ...string) cobra.CompletionFunc {
 // orFile offers the values, or files if none begins like the word.
 func orFile(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return beginning(word, values), cobra.ShellCompDirectiveDefault
+		return cli.Beginning(word, values), cobra.ShellCompDirectiveDefault
 	}
 }
 
@@ -177,28 +177,6 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// arguments offers names that are not given yet, for the arguments of a command.
-func arguments(names func() []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })
-		return beginning(word, left), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// beginning returns the values that begin with word.
-func beginning(word string, values []string) []string {
-	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
-}
-
-// figureNames lists the figures.
-func figureNames() []string {
-	var names []string
-	for _, f := range experiments.Figures() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 // scheduleNames lists the schedules of the step size.
 func scheduleNames() []string {
 	var names []string
@@ -208,19 +186,10 @@ func scheduleNames() []string {
 	return names
 }
 
-// faultNames lists the faults that an audit can plant.
-func faultNames() []string {
-	var names []string
-	for _, f := range audit.Faults() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
 // formats offers what pictures are written as, or code.
 func formats(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Flags().Lookup("bare") != nil {
 		return listOf(plots.Formats...)(cmd, args, typed)
 	}
-	return oneOf(formatNames()...)(cmd, args, typed)
+	return oneOf(cli.FormatNames()...)(cmd, args, typed)
 }

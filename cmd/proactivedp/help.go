@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
 )
 
 // helpWidth is the width, in columns, that the help of flags is wrapped at.
@@ -138,5 +140,27 @@ func listFlags(w io.Writer, flags *pflag.FlagSet) {
 		write("Running and output", left)
 	} else {
 		write("Flags", left)
+	}
+}
+
+// refuseUnknown makes the commands that cobra adds refuse what they do not know, as
+// all others do.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, topic []string) error {
+				found, rest, err := root.Find(topic)
+				if err != nil || len(rest) > 0 {
+					return cli.NoArgs(found, rest)
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = cli.NoArgs
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
 	}
 }

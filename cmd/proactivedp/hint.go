@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/fetch"
 )
 
@@ -13,7 +14,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
 	switch {
 	case errors.Is(err, fetch.ErrMissing) && has("data-dir"):
-		return "--data-dir or $" + dataEnv + " names the folder; without both, proactivedp data fetch downloads " +
+		return "--data-dir or $" + cli.DataEnv + " names the folder; without both, proactivedp data fetch downloads " +
 			"into the cache"
 	case errors.Is(err, fetch.ErrUnavailable) && has("data-dir"):
 		stand := ""
@@ -28,7 +29,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
 	case !interrupted:
 		return ""
-	case has("resume") && anyChanged(cmd, "out"):
+	case has("resume") && cli.AnyChanged(cmd, "out"):
 		return "the same command goes on from what is kept"
 	case has("resume"):
 		for _, flag := range []string{"checkpoint", "resume"} {
@@ -37,7 +38,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 			}
 		}
 		return "nothing is kept; with --checkpoint FILE a run can be gone on with after an interrupt"
-	case has("delays") && !anyChanged(cmd, "out"):
+	case has("delays") && !cli.AnyChanged(cmd, "out"):
 		return "with --out FOLDER finished runs are kept, and the same command goes on from them"
 	case has("out") && !has("accuracy"):
 		return "the same command goes on from what is kept"

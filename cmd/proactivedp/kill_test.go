@@ -57,8 +57,8 @@ var keptRuns = []kept{
 	{strings.Fields("--data synth-mnist:700 --model lenet --grad-computations 1000 --sample-size 20 --workers 2"), 5},
 }
 
-// training is the real program about to train, and what it will have printed.
-func training(flags ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+// trainingProcess is the real program about to train, and what it will have printed.
+func trainingProcess(flags ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	cmd := exec.Command("proactivedp", slices.Concat([]string{"train", "--json"}, flags)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -69,7 +69,7 @@ func training(flags ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 // are no function of the run.
 func report(t *testing.T, flags ...string) map[string]any {
 	t.Helper()
-	cmd, stdout, stderr := training(flags...)
+	cmd, stdout, stderr := trainingProcess(flags...)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %v: %s", cmd.Args, err, stderr)
 	}
@@ -127,7 +127,7 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 			if _, err := os.Stat(path); err == nil {
 				flags = slices.Concat(often, []string{"--resume", path})
 			}
-			cmd, stdout, stderr := training(flags...)
+			cmd, stdout, stderr := trainingProcess(flags...)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestSignalsCheckpoint(t *testing.T) {
 func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.checkpoint")
-	cmd, stdout, stderr := training(slices.Concat(flags, []string{"--checkpoint", path})...)
+	cmd, stdout, stderr := trainingProcess(slices.Concat(flags, []string{"--checkpoint", path})...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 			}
 		})
 	}
-	cmd, stdout, stderr := training(append(flags, "--checkpoint", "/dev/full")...)
+	cmd, stdout, stderr := trainingProcess(append(flags, "--checkpoint", "/dev/full")...)
 	if err := cmd.Run(); err == nil || stdout.Len() > 0 || !strings.Contains(stderr.String(), "no space left") {
 		t.Errorf("a full device: %v, stdout %q, stderr %q", err, stdout, stderr)
 	}

@@ -14,6 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/cmd/proactivedp/internal/privacy"
+	"proactivedp/cmd/proactivedp/internal/training"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
 	_ "proactivedp/internal/openfiles" // looks before anything is opened
@@ -72,14 +76,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	fmt.Fprintf(stderr, "proactivedp: %s\n", message.Of(err))
-	if _, ok := errors.AsType[usageError](err); ok {
+	if _, ok := errors.AsType[cli.UsageError](err); ok {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	if text := hint(cmd, err, ctx.Err() != nil); text != "" {
 		fmt.Fprintf(stderr, "proactivedp: %s\n", text)
 	}
-	if errors.Is(err, errViolated) || errors.Is(err, errNotFound) {
+	if errors.Is(err, privacy.ErrViolated) || errors.Is(err, privacy.ErrNotFound) {
 		return exitAudit
 	}
 	return exitFailure
@@ -113,7 +117,7 @@ the request could not be carried out, 2 if the request is wrong, and 3 if an aud
 found the mechanism broken, or a planted fault not at all.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noArgs,
+		Args:          cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
 				return newBuild().write(cmd.OutOrStdout())
@@ -121,16 +125,18 @@ found the mechanism broken, or a planted fault not at all.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return usage(f32.EnvironmentErr())
+			return cli.Usage(f32.EnvironmentErr())
 		},
 	}
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.Flags().BoolVar(&version, "version", false,
 		"print version, revision, Go and kernels, as the command version does")
-	root.AddCommand(newPlan(), newAccount(), newCalibrate(), newTradeoff(), newTables(), newReport(), newTrain(),
-		newDelay(), newWorker(), newJoin(), newStatus(), newExpel(), newKeys(), newPredict(), newUtility(), newSearch(),
-		newPropose(), newAuto(), newAudit(), newFigures(), newData(), newVersion(), newMan())
-	root.AddCommand(newPage(), newServe())
+	for _, commands := range [][]*cobra.Command{
+		privacy.Commands(), training.Commands(), machines.Commands(),
+		{newPage(), newServe(), newReport(), newData(), newVersion(), newMan()},
+	} {
+		root.AddCommand(commands...)
+	}
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)

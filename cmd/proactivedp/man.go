@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/version"
 )
@@ -23,10 +24,10 @@ func newMan() *cobra.Command {
 		Long: `Write the manual pages of proactivedp and of its commands to a folder, as
 proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.`,
 		Example: "  proactivedp man --out man/man1",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
-				return usage(fmt.Errorf(`--out = "", must name a folder`))
+				return cli.Usage(fmt.Errorf(`--out = "", must name a folder`))
 			}
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err

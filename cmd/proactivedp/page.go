@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/version"
@@ -35,13 +36,13 @@ The planner in it is this program's, as WebAssembly. In a copy of the repository
 installed it is compiled; a release has the page ready, ` + pageName + `, beside the program,
 from where it is copied.`,
 		Example: "  proactivedp page --out planner.html",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuseNoFile(cmd, "out"); err != nil {
-				return usage(err)
+			if err := cli.RefuseNoFile(cmd, "out"); err != nil {
+				return cli.Usage(err)
 			}
 			if out == "" {
-				return usage(errors.New("--out is missing: give the file that the page is written to"))
+				return cli.Usage(errors.New("--out is missing: give the file that the page is written to"))
 			}
 			if err := atomicfile.Check(out); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/plan"
 )
 
 // Processes that add a leg to one record at the same time add legs of different runs, each
@@ -40,7 +41,12 @@ func TestLegsOfOneRecordAreDifferentRuns(t *testing.T) {
 			legs++
 		}
 	}
-	h, err := readHistory("after", "legs.json", dp.Poisson, dp.AddOrRemove)
+	record, err := os.Open("legs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer record.Close()
+	h, err := plan.ReadHistory(record, dp.Poisson, dp.AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
 	}

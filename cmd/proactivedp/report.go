@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments/overview"
 	"proactivedp/internal/atomicfile"
 )
@@ -21,15 +22,10 @@ statements; what the paper states of it, with a verdict; and the pages of search
 audits, measurements and tables. The page needs nothing beside it, works offline and
 prints.`,
 		Example: "  proactivedp report results --out report.html",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(errors.New("one folder of results must be named"))
-			}
-			return nil
-		},
+		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usage(errors.New(`--out = "", must name a file`))
+				return cli.Usage(errors.New(`--out = "", must name a file`))
 			}
 			page, err := overview.Read(args[0])
 			if err != nil {

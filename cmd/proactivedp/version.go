@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/version"
 )
@@ -42,10 +43,10 @@ Go and the platform it was built for, and the class of its kernels on this machi
 (avx512, avx2 or portable). The flag --version prints the same text.`,
 		Example: `  proactivedp version
   proactivedp version --json`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), newBuild())
+				return cli.PrintJSON(cmd.OutOrStdout(), newBuild())
 			}
 			return newBuild().write(cmd.OutOrStdout())
 		},

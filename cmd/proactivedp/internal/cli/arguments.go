@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Arguments offers names that are not given yet, for the arguments of a command.
+func Arguments(names func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })
+		return Beginning(word, left), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Beginning returns the values that begin with word.
+func Beginning(word string, values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/data/cifar10"
+	"proactivedp/data/fetch"
+	"proactivedp/data/libsvm"
+	"proactivedp/data/mnist"
+	"proactivedp/data/synth"
+	"proactivedp/internal/memory"
+	"proactivedp/internal/nearest"
+	"proactivedp/rng"
+)
+
+// StandInSeed draws the synthetic data sets, the same for everybody.
+const StandInSeed = 1
+
+// Published is a data set that can be fetched and verified.
+type Published struct {
+	Name  string
+	About []string // lines that tell its size, citation, licence and sources
+	Load  func(context.Context, fetch.Locator) (*data.Dataset, error)
+}
+
+// Catalogue lists the data sets that are published.
+func Catalogue() []Published {
+	var all []Published
+	for _, k := range libsvm.Catalogue() {
+		size := fmt.Sprintf("%d rows, %d features, labels %v", k.Rows, k.Features, k.LabelCounts)
+		all = append(all, Published{k.Name, append([]string{size, k.Citation, k.Licence}, k.Sources...),
+			func(ctx context.Context, l fetch.Locator) (*data.Dataset, error) { return libsvm.Load(ctx, k.Name, l) }})
+	}
+	images := func(train, test int, shape string) string {
+		return fmt.Sprintf("%d images for training and %d for the test, %s pixels", train, test, shape)
+	}
+	return append(all,
+		Published{mnist.Name, append([]string{images(mnist.Train, mnist.Test, "1×28×28"), mnist.Citation,
+			mnist.Licence}, mnist.Sources()...), mnist.Load},
+		Published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"), cifar10.Citation,
+			cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
+}
+
+// PublishedNames lists their names.
+func PublishedNames() []string {
+	var names []string
+	for _, p := range Catalogue() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// AllDataNames lists the published data sets and their stand-ins.
+func AllDataNames() []string { return slices.Concat(PublishedNames(), synth.Names()) }
+
+// Obtain returns a data set: a published one by name, a synthetic one by name, or
+// a file by path, of as many features; 0: as many as it has.
+func Obtain(ctx context.Context, name string, features int, own *OwnFlags, l fetch.Locator) (*data.Dataset, error) {
+	d, err := found(ctx, name, features, own, l)
+	if errors.Is(err, memory.ErrTooLittle) {
+		err = fmt.Errorf("data set %s: %w", name, err)
+	}
+	return d, err
+}
+
+func found(ctx context.Context, name string, features int, own *OwnFlags, l fetch.Locator) (*data.Dataset, error) {
+	for _, p := range Catalogue() {
+		if p.Name == name {
+			return p.Load(ctx, l)
+		}
+	}
+	if synth.Is(name) {
+		return standIn(name, l.Memory)
+	}
+	return own.read(name, features, l.Memory)
+}
+
+// standIn draws a synthetic data set, if it fits the memory.
+func standIn(name string, limit int64) (*data.Dataset, error) {
+	n, err := synth.Bytes(name)
+	if err == nil {
+		err = memory.Given(limit).Check(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return synth.Make(name, rng.New(StandInSeed))
+}
+
+// OwnFile reports whether the name of a data set is that of a user's file.
+func OwnFile(name string) bool {
+	return name != "" && !synth.Is(name) && !slices.Contains(PublishedNames(), name)
+}
+
+// CheckData refuses a name that is neither a data set nor a file, before
+// anything is loaded.
+func CheckData(name string) error {
+	switch {
+	case slices.Contains(PublishedNames(), name):
+		return nil
+	case synth.Is(name):
+		return synth.Check(name)
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV%s", name,
+			strings.Join(AllDataNames(), ", "), Meant(nearest.Name(name, AllDataNames())))
+	}
+	return nil
+}

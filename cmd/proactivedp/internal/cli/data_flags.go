@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/data"
+	"proactivedp/data/fetch"
+	"proactivedp/data/synth"
+	"proactivedp/data/table"
+	"proactivedp/dp"
+	"proactivedp/train"
+)
+
+// DataEnv names the folder of the data sets, as --data-dir does.
+const DataEnv = "PROACTIVEDP_DATA"
+
+// DataFlags says where data sets are found, and how much memory they may take.
+type DataFlags struct {
+	dir    string
+	Memory MemoryFlag
+	Own    OwnFlags
+}
+
+// AddWithin gives cmd the flags --data-dir and --memory.
+func (f *DataFlags) AddWithin(cmd *cobra.Command) {
+	f.Add(cmd)
+	f.Memory.Add(cmd)
+}
+
+// Add gives cmd the flag --data-dir.
+func (f *DataFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.dir, "data-dir", "",
+		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing "+
+			"file there is an error (default: $"+DataEnv+", else the cache, else a download)")
+}
+
+// Locator returns where to look. Messages and progress go to stderr.
+func (f *DataFlags) Locator(cmd *cobra.Command) (fetch.Locator, error) {
+	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
+	if cmd.Flags().Changed("data-dir") {
+		if l.Dir == "" {
+			return l, Usage(errors.New(`--data-dir = "", must name a folder`))
+		}
+		return l, nil
+	}
+	l.Dir = os.Getenv(DataEnv)
+	return l, nil
+}
+
+// Obtainable reports whether data sets come from the cache or a download, not
+// from a folder that the user names.
+func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
+	l, err := f.Locator(cmd)
+	return err == nil && l.Dir == ""
+}
+
+// Load returns the data set of a name or path, from where the flag says.
+func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
+	l, err := f.Locator(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return Obtain(cmd.Context(), name, 0, &f.Own, l)
+}
+
+// LoadFor is load for a training by the spec. What that takes from the records beyond
+// what (ε, δ) covers is said of the data.
+func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
+	return f.LoadAs(cmd, spec, spec.Data)
+}
+
+// LoadAs is LoadFor where the data that the spec names are found under another name now.
+// What is said of them is what was said of those: the content of both is compared.
+func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
+	l, err := f.Locator(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Own.check(cmd, name); err != nil {
+		return nil, Usage(err)
+	}
+	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, l)
+	if err == nil {
+		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
+		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
+			func(note string) bool { return note == "" }), "; ")
+	}
+	return d, err
+}
+
+// uncovered says what one record can change beyond what (ε, δ) is about, or "". A set that
+// was published in two parts has one split for everybody; phishing and mushrooms were not,
+// and are split here. Synthetic records are nobody's.
+func uncovered(s train.Spec, d *data.Dataset) string {
+	var what []string
+	if d.Synthetic {
+		return ""
+	}
+	if s.Features == 0 && OwnFile(s.Data) && !table.Is(s.Data) {
+		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
+	}
+	switch {
+	case d.Train > 0:
+	case s.Split != train.RecordSplit:
+		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
+	case dp.Sampling(s.Sampling) == dp.FixedSize:
+		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other "+
+			"side")
+	}
+	if data.Partition(s.Partition).Disjoint() {
+		what = append(what, "which client holds a row, as rows are dealt anew for another number of them")
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return "NOT covered by (ε, δ): " + strings.Join(what, "; nor ")
+}

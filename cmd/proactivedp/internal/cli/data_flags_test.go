@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/train"
+)
+
+// What (ε, δ) does not cover is said of every set by what is true of it: a split that was
+// published is everybody's, one that is made here of a published set is not.
+func TestUncoveredIsSaidOfEverySet(t *testing.T) {
+	whole, parts, drawn := &data.Dataset{}, &data.Dataset{Train: 60_000}, &data.Dataset{Synthetic: true}
+	const features, split, dealt = "the model's length", "the split", "which client holds a row"
+	for _, tt := range []struct {
+		name string
+		set  *data.Dataset
+		spec train.Spec
+		want []string
+	}{
+		{"phishing", whole, train.Spec{Data: "phishing"}, []string{split}},
+		{"mushrooms by record", whole, train.Spec{Data: "mushrooms", Split: train.RecordSplit}, nil},
+		{"phishing by record, of fixed size", whole,
+			train.Spec{Data: "phishing", Split: train.RecordSplit, Sampling: "fixed"}, []string{split}},
+		{"phishing in shards", whole, train.Spec{Data: "phishing", Partition: "shard"}, []string{split, dealt}},
+		{"mnist", parts, train.Spec{Data: "mnist"}, nil},
+		{"mnist in shards", parts, train.Spec{Data: "mnist", Partition: "shard"}, []string{dealt}},
+		{"stand-in", drawn, train.Spec{Data: "synth-phishing", Partition: "shard"}, nil},
+		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, split}},
+		{"a file of known width", whole, train.Spec{Data: "my.libsvm", Features: 7, Split: train.RecordSplit}, nil},
+	} {
+		if tt.spec.Partition == "" {
+			tt.spec.Partition = string(data.Replicate)
+		}
+		got := uncovered(tt.spec, tt.set)
+		for _, what := range []string{features, split, dealt} {
+			wanted := false
+			for _, w := range tt.want {
+				wanted = wanted || w == what
+			}
+			if strings.Contains(got, what) != wanted {
+				t.Errorf("%s: %q, says %q: %v, want %v", tt.name, got, what, !wanted, wanted)
+			}
+		}
+		if (got == "") != (len(tt.want) == 0) || len(tt.want) > 0 && !strings.HasPrefix(got,
+			"NOT covered by (ε, δ): ") {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}

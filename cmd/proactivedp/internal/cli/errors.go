@@ -1,0 +1,124 @@
+// Package cli is what the commands of the program share: the flags that say which data,
+// which training and which output, what values of flags look like, and how a request is
+// refused.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"proactivedp/internal/nearest"
+)
+
+// UsageError marks an error of the command line.
+type UsageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Usage marks err, if there is one, as an error of the command line.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return UsageError{err}
+}
+
+// Meant returns the question whether name was meant, or "" if there is none.
+func Meant(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ": did you mean " + name + "?"
+}
+
+// FlagError says what is wrong with a flag as it was given.
+func FlagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return Usage(unknownFlag(cmd, unknown))
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return Usage(valueError(bad))
+	}
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return Usage(fmt.Errorf("--%s needs a value", bare.GetSpecifiedName()))
+	}
+	return Usage(err)
+}
+
+// unknownFlag names the flag that there is not, and the one that is written most
+// like it. A name after one dash is taken for one after two.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
+	if short := unknown.GetSpecifiedShortnames(); short != "" {
+		given = "-" + short
+		word, _, _ = strings.Cut(short, "=")
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	name := nearest.Name(word, names)
+	if name != "" {
+		name = "--" + name
+	}
+	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
+}
+
+// NoArgs refuses arguments, and names of commands that do not exist.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		like := Meant(nearest.Name(args[0], names))
+		return Usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), like))
+	}
+	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
+}
+
+// OneArg asks for one argument, which is what.
+func OneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(fmt.Errorf("%s takes one argument, %s, got %d", commandName(cmd), what, len(args)))
+		}
+		return nil
+	}
+}
+
+// commandName is the name of a command without that of the program.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// Distinct joins errors, each message once: the lines of a utility graph share
+// all settings but one.
+func Distinct(errs []error) error {
+	seen := map[string]bool{}
+	var out []error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if !seen[line] {
+				seen[line] = true
+				out = append(out, errors.New(line))
+			}
+		}
+	}
+	return errors.Join(out...)
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"fmt"
+
+	"proactivedp/internal/bounded"
+)
+
+// maxKey bounds a secret key, in bytes.
+const maxKey = 4096
+
+// ReadKey reads the secret key in the file that a flag names: of at least so many bytes.
+func ReadKey(flag, path string, atLeast int) ([]byte, error) {
+	key, err := bounded.File(path, maxKey)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	if len(key) < atLeast {
+		return nil, fmt.Errorf("--%s: %s has %d bytes, must have %d to %d", flag, path, len(key), atLeast, maxKey)
+	}
+	return key, nil
+}

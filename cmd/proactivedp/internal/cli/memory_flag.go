@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"proactivedp/internal/memory"
+)
+
+// MemoryFlag is the most memory that a command may take, in bytes; 0: as the system
+// says.
+type MemoryFlag int64
+
+// Add gives cmd the flag --memory.
+func (m *MemoryFlag) Add(cmd *cobra.Command) {
+	cmd.Flags().
+		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB "+
+			"(default: the machine's, the control group's or GOMEMLIMIT, whichever is least)")
+}
+
+// Set reads a size such as 512MiB.
+func (m *MemoryFlag) Set(text string) error {
+	n, err := memory.Parse(text)
+	if err == nil {
+		*m = MemoryFlag(n)
+	}
+	return err
+}
+
+// String is the size as it may be given.
+func (m *MemoryFlag) String() string {
+	if *m == 0 {
+		return ""
+	}
+	return memory.Text(int64(*m))
+}
+
+// Type is the word for the value in the help.
+func (*MemoryFlag) Type() string { return "size" }

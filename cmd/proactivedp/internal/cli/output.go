@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/internal/nearest"
+	"proactivedp/plan/libraries"
+)
+
+// OutputFlags says in what form an answer is printed.
+type OutputFlags struct {
+	json, statement bool
+	Format          string // "", "json", or one of package libraries
+}
+
+// FormatNames are the values of --format.
+func FormatNames() []string {
+	names := []string{jsonFormat}
+	for _, f := range libraries.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+const jsonFormat = "json"
+
+// AddFormat gives cmd the flag --format.
+func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
+		"jax-privacy or flower (ready code with its caveats), latex, or json, which is --json")
+}
+
+// Add gives cmd the flags --json and --statement.
+func (o *OutputFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.statement, "statement", false,
+		"print only the privacy statement, ready to paste into a paper")
+}
+
+// Check reports flags that contradict each other, and a format that there is not.
+func (o *OutputFlags) Check() error {
+	var errs []error
+	if o.json && o.statement {
+		errs = append(errs, errors.New("--json and --statement contradict each other: give one (JSON has a key "+
+			"\"statement\")"))
+	}
+	if o.Format != "" && o.statement || o.Format != "" && o.Format != jsonFormat && o.json {
+		errs = append(errs, errors.New("--format contradicts --json and --statement: give one"))
+	}
+	if names := FormatNames(); o.Format != "" && !slices.Contains(names, o.Format) {
+		errs = append(errs, fmt.Errorf("--format = %q, must be one of %s%s", o.Format, strings.Join(names, ", "),
+			Meant(nearest.Name(o.Format, names))))
+	}
+	return errors.Join(errs...)
+}
+
+// IsCode reports whether code is to be printed.
+func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
+
+// PrintCode writes the release in the format asked for.
+func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, err error) error {
+	if err != nil {
+		return err
+	}
+	code, err := libraries.Write(libraries.Format(o.Format), release)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), code.Text)
+	return err
+}
+
+// Print writes an answer to stdout, in the form asked for.
+func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
+	w := cmd.OutOrStdout()
+	switch {
+	case o.json, o.Format == jsonFormat:
+		return PrintJSON(w, answer)
+	case o.statement:
+		_, err := fmt.Fprintln(w, statement)
+		return err
+	}
+	return text(w)
+}
+
+// PrintJSON writes v to stdout, indented.
+func PrintJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}

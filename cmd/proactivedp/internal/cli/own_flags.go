@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/data"
+	"proactivedp/data/libsvm"
+	"proactivedp/data/table"
+	"proactivedp/internal/memory"
+)
+
+// OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
+// which would tell of them.
+type OwnFlags struct {
+	labelColumn, LabelMap, normalise, test string
+
+	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
+}
+
+// OwnFlagNames lists the flags.
+var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test"}
+
+// Add gives cmd the flags.
+func (o *OwnFlags) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
+	f.StringVar(&o.LabelMap, "label-map", "", "which labels a file of yours has, and of which class: LABEL=CLASS,… "+
+		"with classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them (default for a "+
+		"LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
+	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
+		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
+		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
+	f.StringVar(&o.test, "test", "", "a second `file`, whose rows are the test set; all of --data is trained on then")
+}
+
+// check reports what is wrong with the flags for a data set.
+func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
+	if cmd.Flags().Lookup("label-map") == nil {
+		return nil
+	}
+	var errs []error
+	for _, flag := range OwnFlagNames {
+		if f := cmd.Flags().Lookup(flag); f.Changed && !OwnFile(name) {
+			errs = append(errs, fmt.Errorf("--%s is for a file of yours, not for %s", flag, name))
+		} else if f.Changed && f.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s = \"\", must not be empty", flag))
+		}
+	}
+	if !OwnFile(name) || len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	isTable := table.Is(name)
+	if isTable != (o.labelColumn != "") {
+		errs = append(errs, fmt.Errorf("--label-column = %q for %s, must name a column of a CSV file, and of no other",
+			o.labelColumn, name))
+	}
+	if isTable && o.LabelMap == "" {
+		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has: that is public, "+
+			"and not found in the data"))
+	}
+	if o.test != "" && table.Is(o.test) != isTable {
+		errs = append(errs, fmt.Errorf("--test = %s, must be of the kind of %s", o.test, name))
+	}
+	if o.LabelMap != "" {
+		_, err := data.ParseLabels(o.LabelMap)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Text states the flags that were given, each after a blank.
+func (o *OwnFlags) Text() string {
+	text := ""
+	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test} {
+		if value != "" {
+			text += " --" + OwnFlagNames[i] + " " + Quoted(value)
+		}
+	}
+	return text
+}
+
+// Quoted returns a word as a shell takes it.
+func Quoted(word string) string {
+	if strings.ContainsFunc(word, func(c rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%", c)
+	}) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
+// labels returns the label map; nil if none was given.
+func (o *OwnFlags) labels() (*data.Labels, error) {
+	if o.LabelMap == "" {
+		return nil, nil
+	}
+	return data.ParseLabels(o.LabelMap)
+}
+
+// read reads a file of so many features, 0 for any, within the memory.
+func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, error) {
+	labels, err := o.labels()
+	if err != nil {
+		return nil, Usage(err)
+	}
+	var d *data.Dataset
+	if table.Is(path) {
+		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Features: features,
+			Test: o.test, Memory: limit})
+	} else {
+		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
+			Memory: limit})
+	}
+	if err != nil || o.normalise == "" {
+		return d, err
+	}
+	m, err := o.constants(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := fitsMapped(d, m, limit); err != nil {
+		return nil, err
+	}
+	if d, err = d.Mapped(m); err == nil {
+		o.Mapped = &m
+		d.Note = "normalised by constants that were given (--normalise), which must be public"
+	}
+	return d, err
+}
+
+// fitsMapped reports that rows do not fit the memory once they are mapped.
+func fitsMapped(d *data.Dataset, m data.Affine, limit int64) error {
+	values := int64(len(d.Value))
+	if m.Dense() {
+		values = int64(d.Len()) * int64(d.Features)
+	}
+	if err := memory.Given(limit).Check(4 * values); err != nil {
+		return fmt.Errorf("--normalise: %w", err)
+	}
+	return nil
+}
+
+const boundsPrefix = "bounds:"
+
+// constants returns the map of the columns that --normalise asks for.
+func (o *OwnFlags) constants(d *data.Dataset) (data.Affine, error) {
+	if list, ok := strings.CutPrefix(o.normalise, boundsPrefix); ok {
+		m, err := table.Bounds(list, d)
+		if err != nil {
+			return m, Usage(fmt.Errorf("--normalise = %q: %w", o.normalise, err))
+		}
+		return m, nil
+	}
+	m, err := table.ReadConstants(o.normalise, d)
+	if err != nil {
+		return m, fmt.Errorf("--normalise: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// specFlag is the flag of a field of a training's spec. The library does not know
+// it: which flags there are, and what they mean, is said here alone.
+type specFlag struct {
+	name  string
+	group flagGroup
+	field func(*train.Spec) any // returns a pointer to the field
+	usage string
+}
+
+// flagGroup says which commands have a flag.
+type flagGroup int
+
+// The groups: what every command that trains has, what a search tries, of which
+// others have one each, how the model is judged at the end, the mechanism with its
+// statement, and what only one run by itself has.
+const (
+	SettingFlags flagGroup = iota
+	PointFlags
+	EndFlags
+	NoiseFlags
+	RunFlags
+)
+
+// specFlags lists the flags, in the order in which a command states them.
+var specFlags = []specFlag{
+	{"model", PointFlags, func(s *train.Spec) any { return &s.Model },
+		strings.Join(train.ModelNames(), ", ")},
+	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
+		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, or .csv with " +
+			"--label-column and --label-map"},
+	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
+		"number of clients n, in [1, 1000000]"},
+	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
+		"gradient computations K of each client, at least the first sample size"},
+	{"sample-size", SettingFlags, func(s *train.Spec) any { return &s.SampleSize },
+		"sample sizes s_i of rounds i, each in [1, N]: S, linear:FIRST,SLOPE, " +
+			"poly:FIRST,SLOPE,POWER or list:S0,S1,…"},
+	{"sigma", NoiseFlags, func(s *train.Spec) any { return &s.NoiseMultiplier },
+		"noise multiplier σ, at least 0: the noise of a sum of gradients is N(0, C²σ²) per " +
+			"coordinate; 0 trains without noise"},
+	{"clip", NoiseFlags, func(s *train.Spec) any { return &s.Clip },
+		"clipping norm C (max grad norm), in [1e-30, 1e30]"},
+	{"eta0", PointFlags, func(s *train.Spec) any { return &s.Eta0 },
+		"initial step size η₀, in [1e-30, 1e30]"},
+	{"beta", PointFlags, func(s *train.Spec) any { return &s.Beta },
+		"decay β of the step size, in [0, 1e30]; of the schedules linear and sqrt"},
+	{"schedule", SettingFlags, func(s *train.Spec) any { return &s.Schedule },
+		"step size after t gradients of a client: linear η₀/(1+βt), sqrt η₀/(1+β√t), constant, or, without β, " +
+			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
+	{"momentum", SettingFlags, func(s *train.Spec) any { return &s.Momentum },
+		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
+	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
+		"averaged model beside the last one: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
+			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
+	{"delay", SettingFlags, func(s *train.Spec) any { return &s.Delay },
+		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
+			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
+	{"partition", SettingFlags, func(s *train.Spec) any { return &s.Partition },
+		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
+			"dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])"},
+	{"sampling", SettingFlags, func(s *train.Spec) any { return &s.Sampling },
+		"poisson or fixed (exactly s without replacement)"},
+	{"runner", SettingFlags, func(s *train.Spec) any { return &s.Runner },
+		"virtual (repeatable) or hogwild (free-running goroutines)"},
+	{"compute-time", SettingFlags, func(s *train.Spec) any { return &s.Compute },
+		"virtual time of one gradient, at most 1h: constant:MEAN, exponential:MEAN, " +
+			"uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE (CSV: " +
+			"client,duration)"},
+	{"latency", SettingFlags, func(s *train.Spec) any { return &s.Latency },
+		"virtual time of one message, likewise"},
+	{"time-scale", SettingFlags, func(s *train.Spec) any { return &s.TimeScale },
+		"hogwild on a real clock: really wait for --compute-time, --speeds and --latency, a second of them for this " +
+			"many, in (0, 1e6] (default 0: rounds take the time they take)"},
+	{"speeds", SettingFlags, func(s *train.Spec) any { return &s.Speeds },
+		"speeds of the clients in [0.001, 1000], as 1,1,0.5 (a speed of 0.5 takes twice the " +
+			"time), or drawn, for a time's factor of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or " +
+			"pareto:ALPHA, ALPHA in (1, 1000]"},
+	{"loss", SettingFlags, func(s *train.Spec) any { return &s.Loss },
+		"probability in [0, 0.99] that a message is lost on its way, either way; it is sent " +
+			"again after --resend"},
+	{"resend", SettingFlags, func(s *train.Spec) any { return &s.Resend },
+		"virtual time, at most 1h, after which a lost message is sent again, such as 1ms"},
+	{"duplicate", SettingFlags, func(s *train.Spec) any { return &s.Duplicate },
+		"probability in [0, 1] that a message arrives twice"},
+	{"churn", SettingFlags, func(s *train.Spec) any { return &s.Churn },
+		"clients leave and return: mean times PRESENT,AWAY, each at most 1h, such as " +
+			"100ms,20ms; a round under way is begun again"},
+	{"adapt", SettingFlags, func(s *train.Spec) any { return &s.Adapt },
+		"clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or " +
+			"0: they do not; ε is of the sizes run"},
+	{"features", SettingFlags, func(s *train.Spec) any { return &featuresFlag{&s.Features, &s.FeatureMap} },
+		"number of features D of the data, in [1, 2147483646], beyond which an index of a LIBSVM file is an error " +
+			"(default: the largest index, which (ε, δ) does not cover); or hog:CELL:BINS, histograms of oriented " +
+			"gradients in the place of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, " +
+			"64]"},
+	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
+		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
+	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
+		"of what numbers matrix tiles (AMX) make the products of alexnet and convnet: bf16x3, off by up to 3·2⁻¹⁶ of " +
+			"a product, which only they can do (default: as exact as float32)"},
+	{"lambda", SettingFlags, func(s *train.Spec) any { return &s.Lambda },
+		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
+	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
+		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
+			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},
+	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
+		"δ of the privacy statement, in (0, 1) (default 1/N)"},
+	{"epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
+		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps " +
+			"it, in the place of --sigma; in [1e-8, 1e4]"},
+	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },
+		"keep this many training rows, the last ones, from training and judge by them, not by " +
+			"the test set; at least 1"},
+	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
+		"which rows --holdout keeps, at least 0: 0 the last ones; 1, 2 and so on each as many others, spread evenly"},
+	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
+		"seed of all randomness, a whole number of at least 0"},
+	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
+		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
+	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
+		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two " +
+			"that are composed need two numbers"},
+}
+
+// TrainFlags is the flags of a training run. Those not given have the paper's
+// values for the model and the data.
+type TrainFlags struct {
+	Spec  train.Spec
+	names []string
+}
+
+// Add gives cmd the flags of the groups.
+func (t *TrainFlags) Add(cmd *cobra.Command, groups ...flagGroup) {
+	for _, f := range specFlags {
+		if slices.Contains(groups, f.group) {
+			t.addFlag(cmd.Flags(), f)
+		}
+	}
+}
+
+// AddNamed gives cmd the flags of these names.
+func (t *TrainFlags) AddNamed(cmd *cobra.Command, names ...string) {
+	for _, f := range specFlags {
+		if slices.Contains(names, f.name) {
+			t.addFlag(cmd.Flags(), f)
+		}
+	}
+}
+
+func (t *TrainFlags) addFlag(flags *pflag.FlagSet, f specFlag) {
+	switch p := f.field(&t.Spec).(type) {
+	case pflag.Value:
+		flags.Var(p, f.name, f.usage)
+	case *string:
+		flags.StringVar(p, f.name, *p, f.usage)
+	case *int:
+		CountVar(flags, p, f.name, *p, f.usage)
+	case *uint64:
+		flags.Uint64Var(p, f.name, *p, f.usage)
+	case *float64:
+		flags.Float64Var(p, f.name, *p, f.usage)
+	case *bool:
+		flags.BoolVar(p, f.name, *p, f.usage)
+	}
+	t.names = append(t.names, f.name)
+}
+
+// given returns the values of the flags that were given, by name.
+func (t *TrainFlags) given(cmd *cobra.Command) map[string]string {
+	given := map[string]string{}
+	for _, name := range t.names {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			given[name] = f.Value.String()
+		}
+	}
+	return given
+}
+
+// Fill sets what was not given to what paper says for the model and the data
+// that were.
+func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
+	given := t.given(cmd)
+	t.Spec = paper(given["model"], given["data"])
+	for name, value := range given {
+		if err := cmd.Flags().Set(name, value); err != nil {
+			return err
+		}
+	}
+	if t.Spec.Average == "none" {
+		t.Spec.Average = ""
+	}
+	if _, asked := given["beta"]; !asked && sim.Decay(t.Spec.Schedule).Ends() {
+		t.Spec.Beta = 0
+	}
+	if t.Spec.Split == "" && OwnFile(t.Spec.Data) {
+		t.Spec.Split = train.RecordSplit
+	}
+	return nil
+}
+
+// Contradict reports the flags that were given with another value than a
+// checkpoint's run has. The name of the data may be another, for the same content.
+func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
+	given := t.given(cmd)
+	t.Spec = kept
+	var errs []error
+	for _, name := range t.names {
+		value, was := given[name]
+		if has := cmd.Flags().Lookup(name).Value.String(); was && value != has && name != "data" {
+			errs = append(errs, fmt.Errorf("--%s = %s, the checkpoint has %s", name, value, has))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// FlagsText states, for a command, the flags of what the spec says other than
+// usual, each after a blank, but for those that the command states by itself.
+func FlagsText(spec, usual train.Spec, stated ...string) string {
+	var text strings.Builder
+	for _, f := range specFlags {
+		value, other := flagValue(f.field(&spec)), flagValue(f.field(&usual))
+		if value != other && !slices.Contains(stated, f.name) {
+			fmt.Fprintf(&text, " --%s %v", f.name, value)
+		}
+	}
+	return text.String()
+}
+
+// flagValue returns what the field of a flag holds.
+func flagValue(field any) any {
+	if v, ok := field.(pflag.Value); ok {
+		return v.String()
+	}
+	return reflect.ValueOf(field).Elem().Interface()
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"proactivedp/train"
+)
+
+// derivedFields are the fields of a spec that no flag sets: they are found in the
+// files that other flags name.
+var derivedFields = []string{"ComputeTrace", "LatencyTrace"}
+
+// Every field of a training's spec has one flag, and every flag one field.
+func TestSpecFlagsAreTheFields(t *testing.T) {
+	var spec train.Spec
+	flags := map[any][]string{} // by the field's address
+	for _, f := range specFlags {
+		fields := []any{f.field(&spec)}
+		if two, ok := fields[0].(*featuresFlag); ok {
+			fields = []any{two.columns, two.mapped}
+		}
+		for _, p := range fields {
+			flags[p] = append(flags[p], f.name)
+		}
+		if f.usage == "" {
+			t.Errorf("--%s has no help", f.name)
+		}
+	}
+	fields := reflect.ValueOf(&spec).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		want := 1
+		if slices.Contains(derivedFields, name) {
+			want = 0
+		}
+		p := fields.Field(i).Addr().Interface()
+		if got := flags[p]; len(got) != want {
+			t.Errorf("the field %s has the flags %v, want %d", name, got, want)
+		}
+		delete(flags, p)
+	}
+	if len(flags) > 0 {
+		t.Errorf("no fields of a spec: %v", flags)
+	}
+}
+
+// What a command states of a spec sets a spec that states the same.
+func TestFlagsTextIsRead(t *testing.T) {
+	usual := train.DefaultSpec()
+	if text := FlagsText(usual, usual); text != "" {
+		t.Errorf("nothing differs, but %q", text)
+	}
+	spec := usual
+	spec.Clients, spec.Delay, spec.Loss, spec.Seed, spec.Holdout = 4, "unlimited", 0.25, 7, 10
+	spec.FeatureMap, spec.InputScale = "hog:4:8", 0.5
+	const want = " --clients 4 --delay unlimited --loss 0.25 --features hog:4:8 --input-scale 0.5 --holdout 10 --seed 7"
+	if text := FlagsText(spec, usual); text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if text := FlagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --features hog:4:8 "+
+		"--input-scale 0.5 --holdout 10" {
+		t.Errorf("without what is stated otherwise: %q", text)
+	}
+}

@@ -1,0 +1,75 @@
+package machines
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dist/broker"
+)
+
+// brokerFlags say who somebody is at a broker, and under which key files are.
+type brokerFlags struct {
+	credsFile, keyFile string
+	logJSON            bool
+	creds              *broker.Credentials // what credsFile holds
+	key                []byte              // what keyFile holds
+}
+
+func (b *brokerFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&b.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
+	f.StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: "+
+		"encrypted, or sealed against change where they hold nothing secret")
+	b.addLog(cmd)
+}
+
+func (b *brokerFlags) addLog(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&b.logJSON, "log-json", false, "write the log on stderr as JSON, a line for each event")
+}
+
+// read reads the files that the flags name.
+func (b *brokerFlags) read(cmd *cobra.Command) error {
+	errs := []error{cli.RefuseNoFile(cmd, "creds")}
+	if cmd.Flags().Lookup("key") != nil {
+		errs = append(errs, cli.RefuseNoFile(cmd, "key"))
+	}
+	if b.credsFile != "" {
+		var err error
+		if b.creds, err = broker.ReadCredentials(b.credsFile); err != nil {
+			errs = append(errs, fmt.Errorf("--creds: %w", err))
+		}
+	}
+	if b.keyFile != "" {
+		var err error
+		b.key, err = cli.ReadKey("key", b.keyFile, broker.MinKey)
+		errs = append(errs, err)
+	}
+	return cli.Usage(errors.Join(errs...))
+}
+
+// log returns the log on stderr.
+func (b *brokerFlags) log(cmd *cobra.Command) *slog.Logger {
+	if b.logJSON {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+}
+
+// withKeys returns the broker with the keyring in a folder, if one is named, and what is
+// wrong with either. Its own folder is decided later.
+func withKeys(e broker.Engine, folder string) (broker.Engine, error) {
+	var errs []error
+	if folder != "" {
+		var err error
+		if e.Keyring, err = broker.ReadKeyring(folder); err != nil {
+			errs = append(errs, fmt.Errorf("--keys: %w", err))
+		}
+	}
+	check := e
+	check.StoreDir = "."
+	return e, errors.Join(append(errs, check.Validate())...)
+}

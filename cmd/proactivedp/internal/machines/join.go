@@ -1,0 +1,160 @@
+package machines
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data/synth"
+	"proactivedp/dist"
+	"proactivedp/dist/broker"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/train"
+)
+
+// joinFlags are those of a client.
+type joinFlags struct {
+	brokerFlags
+	where         cli.DataFlags
+	data, records string
+	maxEpsilon    float64
+	options       dist.JoinOptions
+	json          bool
+}
+
+func newJoin() *cobra.Command {
+	var j joinFlags
+	j.options.Client = -1
+	cmd := &cobra.Command{
+		Use:   "join URL",
+		Short: "Take part in a training over several processes, as a client",
+		Long: `Take part in a training that proactivedp train serves at a broker, as one of its
+clients. The server says what is trained and how; samples and noise are drawn from a
+secret that this client alone has. It is in the folder --dir, with a journal of all
+that was released, and both must be kept as carefully as the records.
+
+Whatever happens to it, the same command goes on: what is in the journal is sent again,
+bit by bit, and no round is released twice. A journal that is lost, copied or restored
+from an old copy is refused; an operator can expel the client then.
+
+A client holds its part of the run's data set, as the partition deals it: that is a
+simulation of clients, since everybody can have the whole set. --records names a file of
+its own records in the place of that, all of which it trains on.
+
+--max-epsilon is the most that all rounds may cost a record here, certified. A run that
+would cost more is not joined.`,
+		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
+  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
+  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm`,
+		Args: cli.OneArg("the URL of a broker"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			j.options.URL = args[0]
+			if err := errors.Join(j.check(cmd), j.read(cmd)); err != nil {
+				return err
+			}
+			o := j.options
+			o.Key, o.Creds, o.Log = j.key, j.creds, j.log(cmd)
+			o.Prepare = func(a *dist.Announcement) (*train.Prepared, error) { return j.prepare(cmd, a) }
+			r, err := dist.Join(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if j.json {
+				return cli.PrintJSON(cmd.OutOrStdout(), r)
+			}
+			return r.WriteText(cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	cli.CountVar(f, &j.options.Client, "client", -1, "number of this client, in [0, 4095]")
+	f.StringVar(&j.options.Dir, "dir", "", "`folder` of this client's secret and journal, made if it is not there")
+	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
+	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
+	f.StringVar(&j.records, "records", "", "LIBSVM `file` of this client's own records (default: its part of the "+
+		"run's data set)")
+	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in "+
+		"[1e-8, 1e4] (default: any)")
+	f.BoolVar(&j.json, "json", false, "print JSON")
+	j.brokerFlags.add(cmd)
+	j.where.AddWithin(cmd)
+	return cmd
+}
+
+func (j *joinFlags) check(cmd *cobra.Command) error {
+	errs := []error{broker.CheckURL(j.options.URL), cli.RefuseNoFile(cmd, "data", "records")}
+	if j.options.Client < 0 || j.options.Client >= dist.MaxClients {
+		errs = append(errs, fmt.Errorf("--client = %d, must be given, in [0, %d]", j.options.Client, dist.MaxClients-1))
+	}
+	if j.options.Dir == "" {
+		errs = append(errs, errors.New("--dir is missing: the folder of this client's secret and journal"))
+	}
+	if cmd.Flags().Changed("max-epsilon") {
+		errs = append(errs, plan.CheckEpsilon(j.maxEpsilon))
+	}
+	if j.records != "" {
+		errs = append(errs, cli.RefuseWith(cmd, "records", "data"))
+	}
+	return cli.Usage(errors.Join(errs...))
+}
+
+// prepare prepares this client's part of what was announced, unless it costs too much.
+func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
+	p, err := j.load(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	s, err := dist.Planned(cmd.Context(), p)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "run %s: %s of %s, all its rounds:\n", a.Run, decimal.Many(a.Rounds, "round"),
+		filepath.Base(a.Spec.Data))
+	if err := s.WriteText(cmd.ErrOrStderr()); err != nil {
+		return nil, err
+	}
+	if j.maxEpsilon == 0 {
+		return p, nil
+	}
+	cost := s.Certified.PerClient
+	if cost.EpsilonUpper == nil {
+		return nil, fmt.Errorf("--max-epsilon = %v: no ε can be certified for the run: %s", j.maxEpsilon, cost.Reason)
+	}
+	if *cost.EpsilonUpper > j.maxEpsilon {
+		return nil, fmt.Errorf("--max-epsilon = %v: the run would cost a record ε ≤ %s here", j.maxEpsilon,
+			decimal.Up(*cost.EpsilonUpper, 5))
+	}
+	return p, nil
+}
+
+// load loads the client's records. A server does not say which files are read here.
+func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
+	if j.records != "" {
+		spec := a.Spec
+		spec.Features = a.Features
+		d, err := j.where.LoadAs(cmd, spec, j.records)
+		if err != nil {
+			return nil, err
+		}
+		return a.PrepareOwn(d, j.options.Client)
+	}
+	name := a.Spec.Data
+	if j.data != "" {
+		name = j.data
+	} else if !slices.Contains(cli.PublishedNames(), name) && !synth.Is(name) {
+		return nil, fmt.Errorf("the run's data set is the server's own file %q: name it as it is found here by "+
+			"--data, or this client's own records by --records", name)
+	}
+	if err := cli.CheckData(name); err != nil {
+		return nil, err
+	}
+	d, err := j.where.LoadAs(cmd, a.Spec, name)
+	if err != nil {
+		return nil, err
+	}
+	return a.Prepare(d)
+}

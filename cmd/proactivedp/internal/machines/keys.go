@@ -1,0 +1,72 @@
+package machines
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dist"
+	"proactivedp/dist/broker"
+	"proactivedp/dist/sweep"
+)
+
+// allowAll is what a user may do in trainings and sweeps.
+func allowAll(u broker.User) broker.Permissions {
+	if u.Role == broker.Worker {
+		return sweep.Allow(u)
+	}
+	return dist.Allow(u)
+}
+
+func newKeys() *cobra.Command {
+	var hosts []string
+	var dir string
+	clients := 5
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Make the keys of a broker that is reached by other machines",
+		Long: `Make keys for a broker beyond 127.0.0.1, in a folder: server.keys with its TLS
+certificate and the public keys of its users, for the server's machine alone; the same
+for a nats-server that runs elsewhere, nats.conf with server.crt and server.key; and
+credentials client-0.creds and so on, operator.creds, worker.creds and server.creds,
+each for the machine of its user alone. A client's credentials let it send its own updates and ask
+in its own name, and read the broadcasts, and nothing else. Nothing is overwritten.`,
+		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys`,
+		Args:    cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var errs []error
+			if len(hosts) == 0 {
+				errs = append(errs, errors.New("--host is missing: the names or addresses of the broker"))
+			}
+			if dir == "" {
+				errs = append(errs, errors.New("--dir is missing: the folder for the keys"))
+			}
+			if clients < 0 || clients > dist.MaxClients {
+				errs = append(errs, fmt.Errorf("--clients = %d, must be in [0, %d]", clients, dist.MaxClients))
+			}
+			if err := errors.Join(errs...); err != nil {
+				return cli.Usage(err)
+			}
+			if err := broker.MakeKeys(dir, clients, hosts); err != nil {
+				return err
+			}
+			ring, err := broker.ReadKeyring(dir)
+			if err != nil {
+				return err
+			}
+			if err := broker.WriteConfig(dir, ring, allowAll); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in "+
+				"%s\n", clients, dir)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	cli.CountVar(f, &clients, "clients", clients, "number of clients, in [0, 4096]")
+	f.StringSliceVar(&hosts, "host", nil, "`names` or addresses by which the broker is reached, separated by commas")
+	f.StringVar(&dir, "dir", "", "`folder` for the keys, made if it is not there")
+	return cmd
+}

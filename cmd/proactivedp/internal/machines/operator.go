@@ -1,0 +1,114 @@
+package machines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dist"
+	"proactivedp/dist/broker"
+	"proactivedp/internal/decimal"
+)
+
+// operate asks a server something as an operator.
+func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *dist.Operator) error) error {
+	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read(cmd)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), operatorPatience)
+	defer cancel()
+	o, err := dist.Operate(ctx, at, run, b.creds)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return do(ctx, o)
+}
+
+// operatorPatience is how long a server may be silent.
+const operatorPatience = 10 * time.Second
+
+// operatorFlags are those of who asks a server something.
+type operatorFlags struct {
+	brokerFlags
+	at, run string
+	json    bool
+}
+
+func (o *operatorFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.at, "at", "nats://127.0.0.1:4222", "the broker's `URL`")
+	f.StringVar(&o.run, "run-id", "", "id of the run, if several are served there")
+	f.StringVar(&o.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
+}
+
+func newStatus() *cobra.Command {
+	var o operatorFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "How a training over several processes stands",
+		Long: `Ask the server of a training how it stands: rounds, updates and bytes, and of each
+client which round it is in, when it was heard last, and what of it was refused.`,
+		Example: `  proactivedp status
+  proactivedp status --at tls://server:4222 --creds keys/operator.creds --json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *dist.Operator) error {
+				s, err := who.Status(ctx)
+				if err != nil {
+					return err
+				}
+				if o.json {
+					return cli.PrintJSON(cmd.OutOrStdout(), s)
+				}
+				return s.WriteText(cmd.OutOrStdout())
+			})
+		},
+	}
+	o.add(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func newExpel() *cobra.Command {
+	var o operatorFlags
+	cmd := &cobra.Command{
+		Use:   "expel CLIENT",
+		Short: "Let a training over several processes go on without a client",
+		Long: `Let a training go on without a client, for good: one whose machine or journal is
+lost, or who sends what it should not. What is in of it stays in. Others go on as soon
+as they need not wait for it any more. Its rounds count in full in the privacy
+statement, since nobody knows how many it released.`,
+		Example: `  proactivedp expel 2
+  proactivedp expel 2 --at tls://server:4222 --creds keys/operator.creds`,
+		Args: cli.OneArg("the number of a client"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := clientNumber(args[0])
+			if err != nil {
+				return err
+			}
+			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *dist.Operator) error {
+				if err := who.Expel(ctx, client); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "client %d is expelled\n", client)
+				return err
+			})
+		},
+	}
+	o.add(cmd)
+	return cmd
+}
+
+// clientNumber reads the number of a client.
+func clientNumber(text string) (int, error) {
+	n, err := decimal.Count(text)
+	if err != nil || n < 0 || n >= dist.MaxClients {
+		return 0, cli.Usage(fmt.Errorf("client = %q, must be a number in [0, %d]", text, dist.MaxClients-1))
+	}
+	return n, nil
+}

@@ -1,0 +1,116 @@
+package machines
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dist"
+	"proactivedp/dist/broker"
+	"proactivedp/train"
+)
+
+// ServeFlags make train the server of a training over several processes.
+type ServeFlags struct {
+	brokerFlags
+	listen, dir, url, keys   string
+	sync, expelAfter, scrape string
+}
+
+// Add gives cmd the flags.
+func (s *ServeFlags) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.listen, "listen", "", "serve a training over several processes, with a broker that listens at "+
+		"`HOST:PORT`")
+	f.StringVar(&s.dir, "dir", "", "`folder` of the run that is served; it is gone on from")
+	f.StringVar(&s.url, "broker", "", "serve at the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, in "+
+		"the place of --listen")
+	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
+	f.StringVar(&s.sync, "sync", "always", "when the broker's messages are on disk: always before they are "+
+		"acknowledged, or after at most this `time`, such as 2m")
+	f.StringVar(&s.expelAfter, "expel-after", "", "expel a client that was silent for this `time`, at least 5s "+
+		"(default: never)")
+	f.StringVar(&s.scrape, "metrics", "", "show metrics in the format of Prometheus at http://`HOST:PORT`/metrics, on "+
+		"loopback")
+	s.brokerFlags.add(cmd)
+}
+
+// Asked reports whether a training is to be served.
+func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
+
+// Check reports what the flags have wrong, and reads the files that they name.
+func (s *ServeFlags) Check(cmd *cobra.Command) error {
+	var errs []error
+	if !s.Asked() {
+		for _, name := range []string{"dir", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json"} {
+			if cmd.Flags().Changed(name) {
+				errs = append(errs, fmt.Errorf("--%s needs --listen or --broker", name))
+			}
+		}
+		return cli.Usage(errors.Join(errs...))
+	}
+	if s.dir == "" {
+		errs = append(errs, errors.New("--dir is missing: the folder that the run is kept in"))
+	}
+	errs = append(errs, cli.RefuseWith(cmd, cli.FlagGiven(cmd, "listen", "broker"), "runner", "checkpoint", "resume",
+		"trace", "seed-from-os", "average", "workers", "save"))
+	if s.url != "" {
+		errs = append(errs, cli.RefuseWith(cmd, "broker", "keys", "sync"))
+	} else {
+		errs = append(errs, cli.RefuseWith(cmd, "listen", "creds"))
+	}
+	_, err := s.engine()
+	return cli.Usage(errors.Join(append(errs, err, s.read(cmd))...))
+}
+
+// engine returns the broker that the flags ask for.
+func (s *ServeFlags) engine() (broker.Engine, error) {
+	e := broker.Engine{URL: s.url, Listen: s.listen}
+	var errs []error
+	if s.sync != "always" {
+		var err error
+		if e.Sync, err = time.ParseDuration(s.sync); err != nil || e.Sync <= 0 {
+			errs = append(errs, fmt.Errorf("--sync = %q, must be always or a time such as 2m", s.sync))
+		}
+	}
+	e, err := withKeys(e, s.keys)
+	return e, errors.Join(append(errs, err)...)
+}
+
+// Run serves the training and prints its report.
+func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) error {
+	e, err := s.engine()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	e.Key = s.key
+	o := dist.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: s.log(cmd)}
+	if s.expelAfter != "" {
+		if o.ExpelAfter, err = time.ParseDuration(s.expelAfter); err != nil || o.ExpelAfter == 0 {
+			return cli.Usage(fmt.Errorf("--expel-after = %q, must be a time such as 10m", s.expelAfter))
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return cli.Usage(err)
+	}
+	ctx := cmd.Context()
+	if s.scrape != "" {
+		m, err := dist.ServeMetrics(s.scrape)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		defer m.Close()
+		o.Watch = m.Watch
+	}
+	r, err := dist.Serve(ctx, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), r)
+	}
+	return r.WriteText(cmd.OutOrStdout())
+}

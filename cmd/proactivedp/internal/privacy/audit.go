@@ -1,0 +1,157 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/audit"
+	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
+)
+
+// An audit that did not go as it should ends with one of these: it has printed what
+// it found, and the status says the rest.
+var (
+	ErrViolated = errors.New("the claimed guarantee is violated")
+	errBroken   = errors.New("what is sent is not the mechanism that is claimed")
+	ErrNotFound = errors.New("the planted fault was not found")
+)
+
+func newAudit() *cobra.Command {
+	o := audit.DefaultOptions()
+	o.Workers = runtime.GOMAXPROCS(0)
+	var fault, runner = string(o.Fault), string(o.Runner)
+	var asJSON bool
+	var out string
+	audits := 50
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
+		Long: `Bound ε from below by experiment: small asynchronous trainings are run many times
+with a canary record and without, by the same clients and server as train, and told
+apart by all that the clients send. Where that works better than the certified upper
+bound of the accountant pld allows, the guarantee is violated.
+
+What is sent is also held against what it should be: independent noise of the right
+size on every coordinate, in every client, round and training, sums of clipped
+gradients, samples of the right size, and messages that are the same when they are
+sent again. A check that fails says that another mechanism was run; it bounds no ε.
+
+All bounds and checks hold together with --confidence. A violation is proof, up to
+that; that none was found proves nothing.
+
+--fault breaks the mechanism on purpose, to see that the audit finds it:
+
+` + faultTable() + `
+With --out the audit is made --audits times for every fault, of every size that at
+least half of them find, and what is found how often is written to a folder, which
+says what an audit can see. It goes on where it was interrupted.
+
+The exit status is 3 if the whole mechanism is found to be another than is claimed,
+or a planted fault is not found.`,
+		Example: `  proactivedp audit
+  proactivedp audit --fault batch-clip --json
+  proactivedp audit --fault less-noise --fault-size 0.95
+  proactivedp audit --runner hogwild --seed 7
+  proactivedp audit --runs 2000 --out out/audit`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
+			if err := o.Validate(); err != nil {
+				return cli.Usage(err)
+			}
+			if out != "" {
+				return survey(cmd, out, o, audits)
+			}
+			loop, err := auto.Course(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o.Courses = []audit.Course{loop}
+			r, err := audit.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = cli.PrintJSON(cmd.OutOrStdout(), r)
+			} else {
+				err = r.WriteText(cmd.OutOrStdout())
+			}
+			switch whole := o.Fault == audit.NoFault; {
+			case err != nil:
+				return err
+			case whole && r.Violated:
+				return ErrViolated
+			case whole && r.Alarm():
+				return errBroken
+			case !whole && !r.Alarm():
+				return ErrNotFound
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(FaultNames(), ", "))
+	f.Float64Var(&o.FaultSize, "fault-size", 0,
+		"how large the fault is, if it comes in sizes; 0: the one above")
+	f.StringVar(&runner, "runner", runner, "virtual (repeatable) or hogwild (free-running goroutines)")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
+	cli.CountVar(f, &o.Runs, "runs", o.Runs,
+		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
+			audit.MinRuns, audit.MaxRuns))
+	f.Float64Var(&o.Delta, "delta", o.Delta,
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
+	f.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
+	cli.CountVar(f, &o.Workers, "workers", o.Workers,
+		"runs at the same time, at least 1; never changes the result of virtual")
+	f.StringVar(&out, "out", "", "make a survey of all faults, into this folder")
+	cli.CountVar(f, &audits, "audits", audits, "audits of each cell of a survey, at least 1")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// survey measures what an audit finds.
+func survey(cmd *cobra.Command, dir string, o audit.Options, audits int) error {
+	for _, name := range []string{"fault", "fault-size", "runner", "json"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usage(fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
+		}
+	}
+	if audits < 1 {
+		return cli.Usage(fmt.Errorf("--audits = %d, must be at least 1", audits))
+	}
+	err := audit.Survey(cmd.Context(), dir, o, audits, func(p audit.Power) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,
+			p.Size, p.Runner, p.Found, p.Audits, p.Runs)
+	})
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", dir)
+	}
+	return err
+}
+
+// faultTable lists the faults, with their sizes.
+func faultTable() string {
+	var b strings.Builder
+	for _, f := range audit.Faults()[1:] {
+		fmt.Fprintf(&b, "  %-20s%s", f, f.About())
+		if f.Unit() != "" {
+			fmt.Fprintf(&b, "; size: %s, %v", f.Unit(), f.Sizes()[0])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// FaultNames lists the faults that an audit can plant.
+func FaultNames() []string {
+	var names []string
+	for _, f := range audit.Faults() {
+		names = append(names, string(f))
+	}
+	return names
+}

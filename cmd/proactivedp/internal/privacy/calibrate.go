@@ -1,0 +1,105 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/answer"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/internal/nearest"
+	"proactivedp/plan"
+	"proactivedp/plan/libraries"
+)
+
+// Solvable are the quantities that calibrate solves for, by their flags.
+var Solvable = []string{"sigma", "sample-rate", "steps"}
+
+func newCalibrate() *cobra.Command {
+	var release releaseFlags
+	var target plan.Target
+	var out cli.OutputFlags
+	var solve string
+	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: answer.CalibrationAccuracy}
+	cmd := &cobra.Command{
+		Use:   "calibrate",
+		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
+		Long: `Solve for one of three, given the other two: the least noise multiplier σ, the
+largest sample rate q, or the most rounds T, of which the upper bound on ε is at
+most --epsilon at --delta. The answer is accounted by pld, a certified interval,
+unless another accountant is named; gdp is one only where it is exact (q = 1).
+
+Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
+		Example: `  proactivedp calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
+  proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			acc, accErr := by.one()
+			unknown, unknownErr := unknownOf(cmd, solve)
+			e, releaseErr := release.event(cmd, unknown)
+			err := errors.Join(out.Check(), accErr, unknownErr, releaseErr)
+			if unknown != "sigma" {
+				err = errors.Join(err, cli.RefuseZeros(cmd, []cli.Allowed{{"sigma", "in [0.05, 1e6]"}}))
+			}
+			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
+			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
+			if err == nil {
+				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.SampleRate(), e.Count
+				switch unknown {
+				case "sigma":
+					target.Sigma = 0
+				case "sample-rate":
+					target.SampleRate = 0
+				case "steps":
+					target.Steps = 0
+				}
+			}
+			if err := errors.Join(err, target.Validate()); err != nil {
+				return cli.Usage(err)
+			}
+			c, err := answer.Calibrate(cmd.Context(), answer.CalibrateQuestion{Target: target, Accountant: acc.Name(),
+				Accuracy: by.accuracy})
+			if err != nil {
+				return err
+			}
+			if out.IsCode() {
+				release, err := libraries.OfEvents([]dp.Event{c.Event()}, c.Bound())
+				return out.PrintCode(cmd, release, err)
+			}
+			return out.Print(cmd, c.Statement, c, c.WriteText)
+		},
+	}
+	release.add(cmd)
+	by.add(cmd)
+	out.Add(cmd)
+	out.AddFormat(cmd)
+	f := cmd.Flags()
+	f.StringVar(&solve, "solve", "", strings.Join(Solvable, ", ")+" (default: the one that is not given)")
+	f.Float64Var(&target.Epsilon, "epsilon", 0, "ε that is allowed, in [1e-8, 1e4]")
+	f.Float64Var(&target.Delta, "delta", 0, "δ in (0, 1)")
+	return cmd
+}
+
+// unknownOf returns what is solved for: solve, or the one that is not given.
+func unknownOf(cmd *cobra.Command, solve string) (string, error) {
+	if cmd.Flags().Changed("solve") {
+		if !slices.Contains(Solvable, solve) {
+			return "", fmt.Errorf("--solve = %q, must be one of %s%s",
+				solve, strings.Join(Solvable, ", "), cli.Meant(nearest.Name(solve, Solvable)))
+		}
+		return solve, nil
+	}
+	given := map[string]bool{"sigma": cli.AnyChanged(cmd, "sigma"), "sample-rate": cli.AnyChanged(cmd, rateFlags...),
+		"steps": cli.AnyChanged(cmd, "steps")}
+	unknown := slices.DeleteFunc(slices.Clone(Solvable), func(name string) bool { return given[name] })
+	if len(unknown) != 1 {
+		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which "+
+			"one is solved for", len(Solvable)-len(unknown))
+	}
+	return unknown[0], nil
+}

@@ -1,0 +1,58 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/internal/atomicfile"
+)
+
+// fileFlags names the files that a table of numbers is written to.
+type fileFlags struct{ csv, png string }
+
+// add gives cmd the flags --csv and --png.
+func (f *fileFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().StringVar(&f.csv, "csv", "", "write "+what+" to this `file`, as CSV")
+	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this `file`, as a PNG picture")
+}
+
+// check refuses files without a name.
+func (f *fileFlags) check(cmd *cobra.Command) error {
+	errs := []error{cli.RefuseNoFile(cmd, "csv", "png")}
+	if f.csv != "" && filepath.Clean(f.csv) == filepath.Clean(f.png) {
+		errs = append(errs, fmt.Errorf("--csv and --png are both %q, must be two files", f.csv))
+	}
+	return errors.Join(errs...)
+}
+
+// writable reports files that cannot be written, before there is anything to write.
+func (f *fileFlags) writable() error {
+	var errs []error
+	for _, path := range []string{f.csv, f.png} {
+		if path != "" {
+			errs = append(errs, atomicfile.Check(path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write writes the files that were named, each as a whole.
+func (f *fileFlags) write(csv, png func(io.Writer) error) error {
+	for _, file := range []struct {
+		path string
+		fill func(io.Writer) error
+	}{{f.csv, csv}, {f.png, png}} {
+		if file.path == "" {
+			continue
+		}
+		if err := atomicfile.Write(file.path, file.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}

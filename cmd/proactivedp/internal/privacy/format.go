@@ -1,0 +1,22 @@
+package privacy
+
+import (
+	"math"
+
+	"proactivedp/internal/decimal"
+)
+
+// shownDigits is how many digits a table shows.
+const shownDigits = 6
+
+// shownUp and shownDown format v ≥ 0 such that what is shown is not below, or
+// not above v; what is not finite is "-".
+func shownUp(v float64) string   { return shown(v, decimal.Up) }
+func shownDown(v float64) string { return shown(v, decimal.Down) }
+
+func shown(v float64, rounded func(float64, int) string) string {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return "-"
+	}
+	return rounded(v, shownDigits)
+}

@@ -1,0 +1,267 @@
+package privacy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"proactivedp/answer"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
+	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
+	"proactivedp/plan"
+	"proactivedp/plan/libraries"
+	"proactivedp/plan/picture"
+)
+
+// These defaults, with those of the flags, are the paper's setting on LIBSVM data.
+const (
+	defaultN      = 10_000
+	defaultSigma  = 19.29962
+	defaultEpochs = 5
+)
+
+// planFlags says what a plan is made from, and in which forms it is printed.
+type planFlags struct {
+	req               plan.Request
+	method, adjacency string
+	legs              legFlags
+	tight, frontier   bool
+	points            int
+	by                accountantFlags
+	files             fileFlags
+	out               cli.OutputFlags
+}
+
+func newPlan() *cobra.Command {
+	f := planFlags{by: accountantFlags{accuracy: pld.DefaultAccuracy}}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "From a budget or a noise multiplier to sample size and rounds",
+		Long: `Plan the training of one client: N records, and some of epochs k, sample size s and
+rounds T (k = sT/N), noise multiplier σ and ε. What is not given is solved for:
+
+  --epochs, and --sigma or --epsilon        a joint plan: σ, the largest s, the fewest T
+  two of --epochs, --sample-size, --rounds  ε from --sigma, or the least σ from --epsilon
+  --sample-size or --rounds, with --sigma   the largest T or s
+    and --epsilon
+
+It is accounted by the closed form (Theorem simpleF; corrected γ), an upper bound, for
+add-or-remove adjacency and Poisson sampling, or by another --method. Beside it stands
+what the tight accountant pld allows, as certified intervals under both adjacencies.
+Without options it is the paper's setting on LIBSVM data; with any, --n says how many
+records there are.
+
+--after FILE plans the next leg of a training, after the rounds in FILE that use the
+record, of all clients, the first leg first. --epsilon is then for all rounds together;
+adjacency, sampling and, unless --n is given, N are those of FILE. Without --sigma, σ is
+that of --epsilon by (treq4). Legs, and when to stop, may be chosen by what was released:
+all rounds go through a Rényi filter, whose ε, δ and orders must be fixed before the
+first release. --record writes them with the plan into a file for --after; where FILE
+has none, --epsilon and --delta are assumed to have been fixed then. If all was fixed
+beforehand say so with --fixed-beforehand, and plain composition, a little tighter, is
+used. What --method says of such rounds stands beside the filter otherwise.
+` + eventsHelp,
+		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
+  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
+  proactivedp plan --n 60000 --rounds 4000 --sample-size 64 --epsilon 1 --method pld --adjacency replace-one --json
+  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --format opacus
+  proactivedp plan --n 10000 --epochs 2 --epsilon 0.1 --record rounds.json --budget 0.3
+  proactivedp plan --after rounds.json --epochs 2 --sigma 8`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.frontier = f.frontier || cli.AnyChanged(cmd, "csv", "png", "points")
+			return f.legs.alone(func() error {
+				if cmd.Flags().Changed("after") {
+					return f.replan(cmd)
+				}
+				return f.plan(cmd)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *planFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	cli.CountVar(fs, &f.req.N, "n", 0,
+		fmt.Sprintf("records N of the client, in [1, 2^53], must be given with other options (default %d without "+
+			"any)", defaultN))
+	fs.Float64Var(&f.req.Epochs, "epochs", 0,
+		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --sample-size or "+
+			"--rounds is given)", defaultEpochs))
+	cli.CountVar(fs, &f.req.SampleSize, "sample-size", 0, "sample size s, in [1, N]; the mean if θ > 1")
+	cli.CountVar(fs, &f.req.Rounds, "rounds", 0, "rounds T, at least 1")
+	fs.Float64Var(&f.req.Sigma, "sigma", 0,
+		fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default "+
+			"%g, unless --epsilon is given)", defaultSigma))
+	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
+		"all rounds (default that of the filter in the file)")
+	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
+	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
+	fs.StringVar(&f.method, "method", string(plan.ClosedForm),
+		"closed-form, rdp (upper bounds), pld (interval); closed-form-printed, paper (NO guarantee, to compare)")
+	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
+	cli.CountVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
+	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
+	fs.StringVar(&f.req.Root, "root", "", "public `name` of the root that the noise will be from, such as seed:1: the "+
+		"plan is its run 0, or, with --after, the run after the last in FILE")
+	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows")
+	fs.BoolVar(&f.frontier, "frontier", false,
+		"add the trade of sample size against noise against rounds, at the plan's ε and k")
+	cli.CountVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
+	f.legs.add(fs)
+	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
+	f.files.add(cmd, "the frontier")
+	f.out.Add(cmd)
+	f.out.AddFormat(cmd)
+}
+
+// common fills in the defaults and reports the flags that are wrong whatever
+// is planned.
+func (f *planFlags) common(cmd *cobra.Command) error {
+	err := cli.RefuseZeros(cmd, []cli.Allowed{
+		{"epochs", "in [1e-6, 1e9]"}, {"sample-size", "at least 1"}, {"rounds", "at least 1"},
+		{"sigma", "above √2, or at least 0.05 by another method"}, {"epsilon", "above 0, in [1e-8, 1e4]"},
+		{"delta", "in (0, 1)"}, {"theta", "at least 1"}, {"clients", "at least 1"},
+		{"budget", "above 0, in [1e-8, 1e4]"},
+	})
+	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
+		f.req.Epochs = defaultEpochs
+	}
+	var methodErr error
+	f.req.Method, methodErr = plan.ParseMethod(f.method)
+	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.files.check(cmd), f.legs.check(cmd), f.out.Check())
+}
+
+func (f *planFlags) plan(cmd *cobra.Command) error {
+	errs := []error{f.common(cmd), f.records(cmd)}
+	if !cli.AnyChanged(cmd, "sigma", "epsilon") {
+		f.req.Sigma = defaultSigma
+	}
+	if f.points < 2 || f.points > 1000 {
+		errs = append(errs, fmt.Errorf("--points = %d, must be in [2, 1000]", f.points))
+	}
+	if cmd.Flags().Changed("adjacency") {
+		var err error
+		f.req.Adjacency, err = dp.ParseAdjacency(f.adjacency)
+		errs = append(errs, err)
+	}
+	// A question that is not covered is right, and has no answer.
+	if err := f.req.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
+		errs = append(errs, err, f.littleNoise(cmd))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return cli.Usage(err)
+	}
+	if err := f.files.writable(); err != nil {
+		return err
+	}
+	solved, err := f.solve(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if solved.NoFrontier != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", solved.NoFrontier)
+	}
+	if solved.Frontier != nil {
+		draw := func(w io.Writer) error { return picture.Frontier(w, solved.Frontier) }
+		if err := f.files.write(solved.Frontier.WriteCSV, draw); err != nil {
+			return err
+		}
+	}
+	if !solved.Feasible {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", solved.Reason)
+	} else if err := f.legs.write(cmd, func() (plan.History, error) {
+		return f.history(cmd.Context(), solved.Plan)
+	}); err != nil {
+		return err
+	}
+	if f.out.IsCode() {
+		release, err := libraries.OfPlan(solved.Plan)
+		return f.out.PrintCode(cmd, release, err)
+	}
+	return f.out.Print(cmd, solved.Statement, solved, func(w io.Writer) error { return printPlan(w, solved) })
+}
+
+// history returns what --record writes of the plan. A filter lets less through than the
+// tight accountant certifies, so a plan by that may need more than its own ε.
+func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, error) {
+	h, err := p.History(ctx, cmp.Or(f.legs.budget, p.Epsilon), f.legs.orders...)
+	if short, ok := errors.AsType[*plan.BudgetError](err); ok && f.legs.budget == 0 {
+		return h, cli.Usage(fmt.Errorf("--budget is missing: the plan costs ε = %s by %s, but the filter of --record, "+
+			"which holds whatever the next legs are chosen by, needs ε = %s for it: give --budget %s or more",
+			shownUp(short.Budget), p.Method, shownUp(short.Needs), shownUp(short.Needs)))
+	}
+	return h, err
+}
+
+// littleNoise names, where σ is too small for the theorem, the command by which it is
+// accounted; nil where it is not.
+func (f *planFlags) littleNoise(cmd *cobra.Command) error {
+	joint := f.req.SampleSize == 0 && f.req.Rounds == 0 && f.req.Epsilon == 0
+	other := f.req.Method == plan.PLD || f.req.Method == plan.RDP
+	if f.req.Sigma < 0.05 || f.req.Sigma >= closedform.MinSigma || other && !joint {
+		return nil
+	}
+	command := "proactivedp plan"
+	if !cmd.Flags().Changed("n") {
+		command += " --n=N"
+	}
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if given.Name != "method" {
+			command += fmt.Sprintf(" --%s=%s", given.Name, given.Value)
+		}
+	})
+	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
+		command += fmt.Sprintf(" --epochs=%d", defaultEpochs)
+	}
+	if joint {
+		command += " --sample-size=S"
+	}
+	return fmt.Errorf("this σ is accounted by %s --method=pld", command)
+}
+
+// records makes N the paper's if no option says what else is planned: the size of
+// somebody's data is not guessed.
+func (f *planFlags) records(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("n") {
+		return nil
+	}
+	f.req.N = defaultN
+	var missing error
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if given.Name != "json" && given.Name != "statement" {
+			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the "+
+				"paper's setting has %d)", defaultN)
+		}
+	})
+	return missing
+}
+
+// solve asks for the plan of the flags.
+func (f *planFlags) solve(ctx context.Context) (*answer.Plan, error) {
+	q := answer.PlanQuestion{Request: f.req, Tight: f.tight, Accuracy: f.by.accuracy}
+	if f.frontier {
+		q.Points = f.points
+	}
+	return answer.Solve(ctx, q)
+}
+
+// printPlan writes a plan, and its frontier if there is one.
+func printPlan(w io.Writer, a *answer.Plan) error {
+	if err := a.WriteText(w); err != nil || a.Frontier == nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return a.Frontier.WriteText(w)
+}

@@ -1,0 +1,91 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
+)
+
+// releaseFlags says what is released: equal rounds.
+type releaseFlags struct {
+	sigma, rate        float64
+	size, n, steps     int
+	sampling, adjacent string
+}
+
+// add gives cmd the flags of the rounds.
+func (r *releaseFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Float64Var(&r.sigma, "sigma", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")
+	f.Float64Var(&r.rate, "sample-rate", 0, "sample rate q, in (0, 1]")
+	cli.CountVar(f, &r.size, "sample-size", 0,
+		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
+	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
+	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
+	f.StringVar(&r.adjacent, "adjacency", "",
+		"add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
+	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
+}
+
+// pair returns the sampling and the adjacency of the flags, and what is wrong with
+// them. Where something is wrong they have some allowed value, so that the rest can
+// be checked.
+func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, error) {
+	sampling, err := dp.ParseSampling(r.sampling)
+	if err != nil {
+		sampling = dp.Poisson
+	}
+	adjacency := dp.NaturalAdjacency(sampling)
+	if cmd.Flags().Changed("adjacency") {
+		given, bad := dp.ParseAdjacency(r.adjacent)
+		if bad == nil {
+			adjacency = given
+		}
+		err = errors.Join(err, bad)
+	}
+	return sampling, adjacency, err
+}
+
+// rateFlags are the flags that say how many records a round uses.
+var rateFlags = []string{"sample-rate", "sample-size", "n"}
+
+// event returns the event of the flags, and what is wrong with it. The quantity
+// named free may not be given. It has some allowed value, as what is missing has,
+// so that the rest is checked.
+func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) {
+	e := dp.Event{NoiseMultiplier: r.sigma, SampleSize: r.size, DatasetSize: r.n, Rate: r.rate, Count: r.steps}
+	var err error
+	e.Sampling, e.Adjacency, err = r.pair(cmd)
+	errs := []error{err}
+	for _, q := range []struct {
+		name, missing string
+		flags         []string
+		allow         func()
+	}{
+		{"sigma", "--sigma is missing", []string{"sigma"}, func() { e.NoiseMultiplier = 1 }},
+		{"sample-rate", "--sample-rate is missing, or --sample-size with --n", rateFlags, func() {
+			e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
+		}},
+		{"steps", "--steps is missing", []string{"steps"}, func() { e.Count = 1 }},
+	} {
+		isGiven, isFree := cli.AnyChanged(cmd, q.flags...), q.name == free
+		switch {
+		case isGiven && isFree:
+			errs = append(errs, fmt.Errorf("--%s is given, must not be: it is what is solved for", q.name))
+		case !isGiven && !isFree:
+			errs = append(errs, errors.New(q.missing))
+		}
+		if isFree || !isGiven {
+			q.allow()
+		}
+	}
+	if cmd.Flags().Changed("sample-rate") && r.rate == 0 {
+		errs = append(errs, errors.New("--sample-rate = 0, must be in (0, 1]"))
+		e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
+	}
+	return e, errors.Join(append(errs, e.Validate())...)
+}

@@ -1,0 +1,179 @@
+package privacy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/lockfile"
+	"proactivedp/plan"
+)
+
+// legFlags are the flags of a training in several legs.
+type legFlags struct {
+	after  historyFlags
+	record string
+	fixed  bool
+	budget float64
+	orders []float64
+}
+
+func (l *legFlags) add(fs *pflag.FlagSet) {
+	l.after.add(fs, "after", "plan the next leg after the rounds in this `file`, JSON or CSV; may be "+
+		"given for each of several releases, the first one first")
+	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
+		"fixed before the first release, so --method (default pld) composes them in the place of the filter")
+	fs.StringVar(&l.record, "record", "", "write the filter and the rounds, those that are planned included, to this "+
+		"`file`, JSON, for --after")
+	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
+		"1e4] (default the plan's ε)")
+	cli.NumbersVar(fs, &l.orders, "orders", nil, "with --record: Rényi orders of the filter, each with its share of "+
+		"δ, in (1, 1e10] (default the one at which rounds like the plan's run longest)")
+}
+
+// check reports what does not go together, and a record that cannot be written.
+func (l *legFlags) check(cmd *cobra.Command) error {
+	errs := []error{l.after.check(cmd)}
+	if l.fixed && !cmd.Flags().Changed("after") {
+		errs = append(errs, errors.New("--fixed-beforehand must not be given without --after: a plan is fixed"))
+	}
+	for _, name := range []string{"budget", "orders"} {
+		if cmd.Flags().Changed(name) && l.record == "" {
+			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
+		}
+	}
+	if cmd.Flags().Changed("root") && cmd.Flag("root").Value.String() == "" {
+		errs = append(errs, errors.New("--root = \"\", must name a root, such as seed:1"))
+	}
+	if err := cli.RefuseNoFile(cmd, "record"); err != nil || l.record == "" {
+		errs = append(errs, err)
+	} else {
+		errs = append(errs, atomicfile.Check(l.record))
+	}
+	return errors.Join(errs...)
+}
+
+// alone calls do while no other process plans with the record: of two who add a leg to
+// one, the second must see the first one's, or both would be the same run. What cannot be
+// locked is no record, and do says so.
+func (l *legFlags) alone(do func() error) error {
+	if info, err := os.Stat(l.record); l.record == "" || err == nil && !info.Mode().IsRegular() {
+		return do()
+	}
+	lock, err := lockfile.File(l.record)
+	switch {
+	case errors.Is(err, lockfile.ErrHeld):
+		return fmt.Errorf("--record: %w", err)
+	case err != nil:
+		return do()
+	}
+	return errors.Join(do(), lock.Release())
+}
+
+// keepFilter refuses to write over a filter that the new record would not go on with,
+// unless the record is the same: a command may be given again.
+func (l *legFlags) keepFilter(record []byte) error {
+	if slices.ContainsFunc(l.after.paths, func(path string) bool { return cli.SameFile(path, l.record) }) {
+		return nil
+	}
+	h, err := readHistory("record", l.record, dp.Poisson, dp.AddOrRemove)
+	if err != nil || h.Filter == nil {
+		return nil // no record of a filter, if it is there at all
+	}
+	var there bytes.Buffer
+	if err := h.WriteJSON(&there); err == nil && bytes.Equal(there.Bytes(), record) {
+		return nil
+	}
+	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
+		"name another file", l.record, h.Filter.Epsilon)
+}
+
+// write writes the history that of returns, if a record is wanted.
+func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) error {
+	if l.record == "" {
+		return nil
+	}
+	h, err := of()
+	if err != nil {
+		return err
+	}
+	var record bytes.Buffer
+	if err := h.WriteJSON(&record); err != nil {
+		return err
+	}
+	if err := l.keepFilter(record.Bytes()); err != nil {
+		return cli.Usage(err)
+	}
+	if err := atomicfile.Write(l.record, h.WriteJSON); err != nil {
+		return err
+	}
+	if _, unnamed := dp.Names(h.Events); unnamed {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train "+
+			"each leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
+	}
+	return nil
+}
+
+// replan plans the next leg after the rounds of a file.
+func (f *planFlags) replan(cmd *cobra.Command) error {
+	err := errors.Join(f.common(cmd), cli.RefuseWith(cmd, "after",
+		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
+	if f.out.IsCode() {
+		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run "+
+			"from its "+
+			"beginning", f.out.Format))
+	}
+	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
+	r := plan.NextRequest{
+		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
+		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late,
+		FixedBeforehand: f.legs.fixed, Root: f.req.Root, Notes: past.Notes,
+	}
+	if cmd.Flags().Changed("n") {
+		r.N = f.req.N
+	}
+	if pastErr == nil {
+		pastErr = r.Validate()
+	}
+	if err := errors.Join(err, pastErr); err != nil {
+		return cli.Usage(err)
+	}
+	method := f.req.Method
+	if !cmd.Flags().Changed("method") {
+		method = plan.PLD // the tight one; a leg by the closed form is asked for
+	}
+	acc, err := method.Accountant()
+	if err != nil {
+		return err
+	}
+	if method == plan.PLD {
+		acc = pld.Accountant{Accuracy: f.by.accuracy}
+	}
+	next, err := plan.Replan(cmd.Context(), r, acc)
+	if err != nil {
+		return err
+	}
+	if !next.Feasible {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no next leg: %s\n", next.Reason)
+	} else if err := f.legs.write(cmd, func() (plan.History, error) { return next.History(), nil }); err != nil {
+		return err
+	}
+	answer := struct {
+		*plan.Next
+		Releases  []dp.Release `json:"releases,omitempty"`
+		Statement string       `json:"statement"`
+	}{Next: next, Statement: next.Statement()}
+	if next.Feasible {
+		answer.Releases = dp.Releases(next.History().Events)
+	}
+	return f.out.Print(cmd, answer.Statement, answer, next.WriteText)
+}

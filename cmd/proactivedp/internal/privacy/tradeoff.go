@@ -1,0 +1,95 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/answer"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp/pld"
+	"proactivedp/dp/tradeoff"
+	"proactivedp/plan/picture"
+)
+
+func newTradeoff() *cobra.Command {
+	var release releaseFlags
+	var files fileFlags
+	var out cli.OutputFlags
+	var rounds historyFlags
+	var delta, epsilon float64
+	points := 201
+	by := accountantFlags{accuracy: pld.DefaultAccuracy}
+	cmd := &cobra.Command{
+		Use:   "tradeoff",
+		Short: "Trade-off curves of rounds of DP-SGD: what a test can tell from the release",
+		Long: `Trade-off curves (f-DP): the least type II error f(α) of any test, of type I error at
+most α, that tells neighbouring data sets apart. A lower curve is a guarantee.
+
+  pld lower, pld upper  certified: the release's own curve is between them
+  f(ε, δ)               lower: what (ε, δ) alone says, at --delta and pld's upper ε
+  gdp                   G_μ of the central limit theorem: an APPROXIMATION; exact
+                        where every round uses all records
+  paper                 lower: g(σ, ε_target) of the paper, which holds for any
+                        number of rounds that Theorem Main allows; for add-or-remove
+                        adjacency and Poisson sampling of --sample-size of --n
+
+The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect privacy.
+
+` + eventsHelp,
+		Example: "  proactivedp tradeoff --sigma 19.29962 --sample-size 31 --n 10000 --steps 1612 --delta 1e-4 " +
+			"--png curves.png\n" +
+			"  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			history, err := release.history(cmd, rounds)
+			errs := []error{err, by.checkAccuracy(), files.check(cmd), out.Check()}
+			if !(delta > 0 && delta < 1) {
+				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
+			}
+			if cmd.Flags().Changed("epsilon") && !(epsilon > 0 && epsilon < 0.5) {
+				errs = append(errs, fmt.Errorf("--epsilon = %v, must be in (0, 0.5): Theorem Main has no other",
+					epsilon))
+			}
+			if points < 3 || points > 100_000 {
+				errs = append(errs, fmt.Errorf("--points = %d, must be in [3, 100000]", points))
+			}
+			if err := errors.Join(errs...); err != nil {
+				return cli.Usage(err)
+			}
+			if err := files.writable(); err != nil {
+				return err
+			}
+			alphas, err := tradeoff.Alphas(points)
+			if err != nil {
+				return err
+			}
+			ask := answer.Comparison{
+				History: history, Delta: delta, Target: epsilon, Alphas: alphas,
+				Accountant: pld.Accountant{Accuracy: by.accuracy},
+			}
+			s, err := ask.Curves(cmd.Context())
+			if err != nil {
+				return err
+			}
+			draw := func(w io.Writer) error { return picture.Tradeoff(w, s.Lines, s.Statement) }
+			if err := files.write(s.Lines.WriteCSV, draw); err != nil {
+				return err
+			}
+			return out.Print(cmd, s.Statement, s, s.WriteText)
+		},
+	}
+	release.add(cmd)
+	addEvents(cmd, &rounds)
+	by.addAccuracy(cmd, "")
+	files.add(cmd, "the curves")
+	out.Add(cmd)
+	f := cmd.Flags()
+	f.Float64Var(&delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
+	f.Float64Var(&epsilon, "epsilon", 0,
+		"ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
+	cli.CountVar(f, &points, "points", points, "points of a curve, in [3, 100000]")
+	return cmd
+}

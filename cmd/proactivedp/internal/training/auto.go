@@ -1,0 +1,181 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/experiments"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// errNotSatisfied reports a loop that ended with a client short of its target.
+var errNotSatisfied = errors.New("not every client has its target accuracy")
+
+// autoFlags are the flags of the loop beside those of its training.
+type autoFlags struct {
+	epsilon, delta, accuracy []float64
+	strategy                 string
+	file, dir, probe         string
+	out                      cli.OutputFlags
+}
+
+func (f *autoFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
+		"1e4]: one for all clients, or one for each")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
+		"satisfied, in (0, 1], likewise")
+	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
+		"--epsilon, --delta and --target-accuracy")
+	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
+		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
+	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
+		"goes on from there, and another task on the same data draws on the same budget")
+	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own (the data themselves, which "+
+		"must be public then) or synthetic (default: own for a named benchmark, synthetic for a file)")
+	f.out.Add(cmd)
+}
+
+// clients returns what each client wants.
+func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
+	if f.file != "" {
+		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
+			return nil, err
+		}
+		return auto.ReadClients(f.file)
+	}
+	if !cmd.Flags().Changed("clients") {
+		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
+	}
+	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
+}
+
+func newAuto() *cobra.Command {
+	var where cli.DataFlags
+	var most cli.MemoryFlag
+	var f autoFlags
+	flags := cli.TrainFlags{Spec: train.DefaultSpec()}
+	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+	cmd := &cobra.Command{
+		Use:   "auto",
+		Short: "From a budget and a target accuracy to a trained private model",
+		Long: `Close the loop of the paper's flow chart: find by a utility graph which clipping norms
+and noise may reach the target accuracy, plan a stage within the budget, train it, and
+let every client judge the model that it receives by records that nobody trains on;
+then stop, or go on with less noise, until every client is satisfied or may spend no
+more. A client that is satisfied takes no part, receives on, and comes back when its
+accuracy falls.
+
+What comes next depends on what was released. So every round goes through a filter of
+the records that it uses, fixed before the first release, and nothing is released
+beyond ε: the statement is of the whole budget, however little is spent. With
+--partition replicate every record is every client's, and pays for all rounds.
+
+--dir keeps the ledgers, and finished probes. Interrupted anywhere, the same command goes
+on to the same bits; another task on the same data draws on what is left. Held-out
+records, by which clients judge, are not protected. The exit status is 0 if every client
+is satisfied.`,
+		Example: `  proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run
+  proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
+  proactivedp auto --strategy paper --epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			task, graph, err := f.task(cmd, &flags)
+			errs := []error{err, f.out.Check()}
+			if f.dir == "" {
+				errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
+			}
+			errs = append(errs, checkZeros(cmd, task.Spec), cli.CheckData(task.Spec.Data),
+				cli.CheckWorkers(perf.Workers))
+			if err := errors.Join(errs...); err != nil {
+				return cli.Usage(err)
+			}
+			d, err := where.LoadFor(cmd, task.Spec)
+			if err != nil {
+				return err
+			}
+			source := train.NewSource(d)
+			if task.Spec.Holdout == 0 {
+				if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
+					return cli.Usage(err)
+				}
+			}
+			if err := task.Validate(); err != nil {
+				return cli.Usage(err)
+			}
+			public, err := auto.PublicOf(source, task)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			probe, err := auto.NewProbe(source, task, f.probe, !cli.OwnFile(task.Spec.Data), cli.StandInSeed)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			probe.Graph = graph
+			probe.Trials = experiments.TrialOptions{Folder: filepath.Join(f.dir, ".cells"), Workers: perf.Workers,
+				Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+			r, err := auto.Run(cmd.Context(), task, auto.Options{
+				Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
+				Open: func(context.Context) (auto.Trainer, error) {
+					return auto.NewTrainer(source, task, f.dir, perf, cmd.ErrOrStderr()), nil
+				},
+			})
+			if err != nil {
+				return err
+			}
+			if err := f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText); err != nil {
+				return err
+			}
+			if !r.Satisfied {
+				return errNotSatisfied
+			}
+			return nil
+		},
+	}
+	where.Add(cmd)
+	where.Own.Add(cmd)
+	flags.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
+		"momentum", "average", "holdout", "seed", "seed-from-os")
+	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
+		"--seed-from-os of all randomness; a whole number of at least 0"
+	cmd.Flags().Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for " +
+		"a release, not a simulation; a stage under way keeps its secret in --dir"
+	cmd.Flags().Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
+		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
+	clients := cmd.Flags().Lookup("clients")
+	clients.DefValue = "" // not that of a training
+	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
+	most.Add(cmd)
+	f.add(cmd)
+	cli.CountVar(cmd.Flags(), &perf.Workers, "workers", perf.Workers,
+		"goroutines for gradients of large models, at least 1; never changes the result")
+	return cmd
+}
+
+// task returns the task that the flags ask for, with its utility graph.
+func (f *autoFlags) task(cmd *cobra.Command, flags *cli.TrainFlags) (auto.Task, auto.Graph, error) {
+	if err := flags.Fill(cmd, experiments.PaperTrainSpec); err != nil {
+		return auto.Task{}, auto.Graph{}, err
+	}
+	n := 1
+	if cmd.Flags().Changed("clients") {
+		n = flags.Spec.Clients
+	}
+	wishes, err := f.clients(cmd, n)
+	return auto.NewTask(flags.Spec, auto.Strategy(f.strategy), wishes), graphFor(flags.Spec, len(wishes)), err
+}
+
+// graphFor returns the paper's utility graph for so many clients.
+func graphFor(s train.Spec, clients int) auto.Graph {
+	spec, clips := experiments.PaperUtilitySpec(s.Model, s.Data)
+	all := spec.Train.GradComps * spec.Train.Clients
+	return auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, clients)}
+}

@@ -1,0 +1,122 @@
+package training
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// keepFlags says where a training run keeps checkpoints and goes on from.
+type keepFlags struct {
+	path, resume string
+	every        int
+	keyFile      string
+	key          []byte // what keyFile holds
+}
+
+// add gives cmd the flags of checkpoints.
+func (k *keepFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
+	cli.CountVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by "+
+		"time)")
+	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, "+
+		"of 16 to 4096 bytes: a change by anybody without it is seen")
+	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run "+
+		"may be left out, and must not contradict it")
+}
+
+// check reports what the flags themselves have wrong.
+func (k *keepFlags) check(cmd *cobra.Command) error {
+	errs := []error{cli.RefuseNoFile(cmd, "checkpoint", "resume", "checkpoint-key")}
+	if cmd.Flags().Changed("checkpoint-every") {
+		if k.every < 1 {
+			errs = append(errs, fmt.Errorf("--checkpoint-every = %d, must be at least 1 server update", k.every))
+		}
+		if !cli.AnyChanged(cmd, "checkpoint", "resume") {
+			errs = append(errs, errors.New("--checkpoint-every needs --checkpoint or --resume"))
+		}
+	}
+	if k.keyFile != "" {
+		if !cli.AnyChanged(cmd, "checkpoint", "resume") {
+			errs = append(errs, errors.New("--checkpoint-key needs --checkpoint or --resume"))
+		}
+		var err error
+		k.key, err = cli.ReadKey("checkpoint-key", k.keyFile, sim.MinKey)
+		errs = append(errs, err)
+	}
+	if k.resume != "" {
+		errs = append(errs, cli.RefuseWith(cmd, "resume", "seed-from-os", "dry-run"))
+	}
+	return cli.Usage(errors.Join(errs...))
+}
+
+// fits reports why a new run of the spec cannot be kept in the file.
+func (k *keepFlags) fits(s train.Spec) error {
+	if k.path == "" {
+		return nil
+	}
+	return s.CanKeep()
+}
+
+// keep returns how the flags ask to keep a run, which goes on from a checkpoint
+// unless that is nil.
+func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
+	return train.Keep{Path: k.path, Every: k.every, Key: k.key, From: from}
+}
+
+// goOn resumes the run of a checkpoint, and reports.
+func (k *keepFlags) goOn(
+	cmd *cobra.Command, flags *cli.TrainFlags, where cli.DataFlags, perf sim.Perf, trace traceFlag, save saveFlag,
+	asJSON bool,
+) error {
+	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	dataName := from.Spec.Data
+	if cmd.Flags().Changed("data") {
+		dataName = flags.Spec.Data // the data may be elsewhere now: their content is compared
+	}
+	if err := cli.Usage(errors.Join(flags.Contradict(cmd, from.Spec), cli.CheckData(dataName),
+		cli.CheckWorkers(perf.Workers))); err != nil {
+		return err
+	}
+	if err := k.place(); err != nil {
+		return err
+	}
+	save.own = &where.Own // what is read leaves there how
+	d, err := where.LoadAs(cmd, from.Spec, dataName)
+	if err != nil {
+		return err
+	}
+	p, err := from.Prepare(d)
+	if err != nil {
+		return err
+	}
+	if err := trace.check(cmd, p); err != nil {
+		return cli.Usage(err)
+	}
+	if err := p.Fits(perf, int64(where.Memory)); err != nil {
+		return err
+	}
+	return trainAndReport(cmd, p, perf, k.keep(from), trace, save, asJSON)
+}
+
+// place lets the file that is resumed keep the checkpoints unless another file is
+// named, which must be free.
+func (k *keepFlags) place() error {
+	if k.path == "" {
+		k.path = k.resume
+	}
+	if cli.SameFile(k.path, k.resume) {
+		return nil
+	}
+	return train.CheckKeep(k.path, k.key)
+}

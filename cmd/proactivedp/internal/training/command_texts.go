@@ -1,0 +1,106 @@
+package training
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/experiments"
+	"proactivedp/experiments/search"
+	"proactivedp/propose"
+	"proactivedp/train"
+)
+
+// The commands that make a result again, which its manifest states. Where the data
+// are is not among what they say.
+
+// figureCommand makes a figure again.
+func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) string {
+	text := strings.TrimSuffix("proactivedp figures "+figure, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
+	if o.Scale < 1 {
+		text += fmt.Sprintf(" --scale %g", o.Scale)
+	}
+	if o.Runner == train.HogwildRunner {
+		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
+	}
+	text += drawingText(o.Drawing)
+	if synthetic {
+		text += " --allow-stand-in"
+	}
+	return text
+}
+
+// delayCommand makes a comparison again.
+func delayCommand(s experiments.DelaySpec) string {
+	delays := strings.Join(s.Delays, ",")
+	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
+		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
+	}
+	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
+	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model, s.Train.Data,
+		delays, s.Seeds) +
+		cli.FlagsText(s.Train, usual, "model", "data", "seed")
+}
+
+// searchCommand makes a search again: with all that is always said, and what else
+// differs from the paper's.
+func searchCommand(s search.Spec) string {
+	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
+		"--schedule %s --holdout %d --scale %v --proxy %v --seeds %d",
+		s.Train.Data, strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
+		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Proxy, s.Seeds)
+	usual := search.Paper(s.Models[0], s.Train.Data).Train
+	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
+		"holdout", "seed")
+}
+
+// trainCommand trains a setting: with what a search decides of it, which is always
+// said, and what else differs from the paper's.
+func trainCommand(s train.Spec) string {
+	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
+		s.Data, s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
+	return text + cli.FlagsText(s, experiments.PaperTrainSpec(s.Model, s.Data), "model", "data", "sigma", "eta0",
+		"beta", "schedule")
+}
+
+// utilityCommand makes a utility graph again.
+func utilityCommand(s experiments.UtilitySpec, clips []float64) string {
+	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
+	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d", s.Train.Data,
+		s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
+	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "clip", "sigma")
+}
+
+// proposeCommand makes proposals again.
+func proposeCommand(r propose.Request, probe string, against float64) string {
+	usual := propose.DefaultRequest(experiments.PaperTrainSpec(r.Base.Model, r.Base.Data), r.Epsilon)
+	text := fmt.Sprintf("proactivedp propose --data %s --model %s", r.Base.Data, r.Base.Model)
+	if r.Epsilon != 0 {
+		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)
+	}
+	if r.TargetAccuracy != 0 {
+		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
+	}
+	if !slices.Equal(r.Rounds, usual.Rounds) {
+		text += " --rounds " + strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Rounds), " ", ","), "[]")
+	}
+	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
+	if probe != "" {
+		text += " --probe " + probe
+	}
+	if against != 0 {
+		text += fmt.Sprintf(" --against-grid %v", against)
+	}
+	return text + cli.FlagsText(r.Base, usual.Base, "model", "data")
+}
+
+// listText writes numbers as a flag lists them.
+func listText(x []float64) string {
+	texts := make([]string, len(x))
+	for i, v := range x {
+		texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,98 @@
+package training
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/experiments"
+	"proactivedp/experiments/search"
+	"proactivedp/train"
+)
+
+// The command of a figure says what of its size and its data is not the usual.
+func TestFigureCommand(t *testing.T) {
+	for _, c := range []struct {
+		scale     float64
+		synthetic bool
+		want      string
+	}{
+		{1, false, "proactivedp figures phishing-logreg-delay --seeds 5"},
+		{0.0011, true, "proactivedp figures phishing-logreg-delay --seeds 5 --scale 0.0011 --allow-stand-in"},
+	} {
+		o := experiments.MakeOptions{Seeds: 5, Scale: c.scale}
+		if got := figureCommand("phishing-logreg-delay", c.synthetic, o); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Delays that hold commas are quoted, as the flag reads them.
+func TestDelayCommand(t *testing.T) {
+	s := experiments.DefaultDelaySpec("", "phishing")
+	s.Delays, s.Seeds, s.Train.GradComps = []string{"2", "clients:0,1,0,1,0", "unlimited"}, 2, 300
+	const want = `proactivedp delay --model logreg --data phishing --delays '"2","clients:0,1,0,1,0","unlimited"' ` +
+		`--seeds 2 --grad-computations 300`
+	if got := delayCommand(s); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s.Delays = []string{"0", "1"}
+	if got := delayCommand(s); !strings.Contains(got, " --delays 0,1 ") {
+		t.Errorf("%s, want delays without quotes", got)
+	}
+}
+
+// The stated command says all that a flag has changed.
+func TestSearchCommand(t *testing.T) {
+	spec := search.Paper("", "mnist")
+	plain := searchCommand(spec)
+	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling",
+		"--runner", "--compute-time", "--latency"} {
+		if strings.Contains(plain, word) {
+			t.Errorf("%s is the paper's, but said: %s", word, plain)
+		}
+	}
+	s := &spec.Train
+	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
+	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms",
+		"constant:2ms"
+	spec.Scale = 0.5
+	const want = " --scale 0.5 --proxy 0.0625 --seeds 3 --clients 4 --grad-computations 3600 --delay unlimited" +
+		" --partition shard --sampling fixed --runner hogwild --compute-time constant:1ms --latency constant:2ms"
+	if got := searchCommand(spec); !strings.HasSuffix(got, want) {
+		t.Errorf("command %s, want …%s", got, want)
+	}
+}
+
+// The command that trains a winner says all that the search decided, and what a flag has
+// changed; each is read as it was meant.
+func TestTrainCommand(t *testing.T) {
+	spec := experiments.PaperTrainSpec(train.LeNetReLU, "synth-mnist:350")
+	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --sigma 12.10881 --eta0 0.015 " +
+		"--beta 1e-05 --schedule linear"
+	if got := trainCommand(spec); got != plain {
+		t.Errorf("%s, want %s", got, plain)
+	}
+	spec.Schedule, spec.Beta, spec.GradComps, spec.SampleSize, spec.Average = "zero", 0, 60, "20", "tail:0.5"
+	got := trainCommand(spec)
+	if want := strings.Replace(plain, "1e-05 --schedule linear", "0 --schedule zero", 1) +
+		" --grad-computations 60 --sample-size 20 --average tail:0.5"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var read train.Report
+	var answer bytes.Buffer
+	cmd := newTrain()
+	cmd.SetArgs(strings.Fields(strings.TrimPrefix(got, "proactivedp train ") + " --json"))
+	cmd.SetOut(&answer)
+	cmd.SetErr(io.Discard)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	if err := json.Unmarshal(answer.Bytes(), &read); err != nil || read.Spec != spec {
+		t.Errorf("%s is read as %+v, want %+v; error %v", got, read.Spec, spec, err)
+	}
+}

@@ -1,0 +1,121 @@
+package training
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/experiments"
+	"proactivedp/train"
+)
+
+func newDelay() *cobra.Command {
+	var where cli.DataFlags
+	var sweep machines.SweepFlags
+	spec := experiments.DefaultDelaySpec("", "")
+	flags := cli.TrainFlags{Spec: spec.Train}
+	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
+	drawing := newDrawingFlags()
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delay",
+		Short: "Compare permissible delays: how much asynchrony a training tolerates",
+		Long: `How much delay does your training tolerate, and what does it save? Train the same
+setting with several permissible delays Υ on a virtual clock, where clients take as
+long as --compute-time, --speeds and --latency say, and compare the accuracy at the
+end, the simulated time, the time to a target accuracy with the speed-up over
+synchronous training, the staleness of rounds, and how long clients idle.
+
+The target is, seed by seed, what the synchronous run (delay 0, which is always run)
+reaches at its end, less a tolerance that is stated. The defaults are the paper's
+setting for the model and the data, with compute times that have stragglers. Privacy
+does not depend on the delay, and is that of one training by itself: those of one seed
+share their noise, and no ε covers them together.
+
+With --runner hogwild the same durations are drawn and really waited for, by one
+goroutine per client: times, staleness and idle time are then measured, on a clock of
+which a second takes --time-scale seconds (default 20), and no other run has the same.
+
+--out writes pictures (accuracy against time and against the delay, staleness, idle
+time, the first rounds as a timeline), each in a folder with its data and a manifest,
+and keeps finished runs there: an interrupted command goes on from them. Without
+--out nothing is kept.`,
+		Example: `  proactivedp delay
+  proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
+  proactivedp delay --data my.libsvm --partition shard --clients 10 --compute-time pareto:2ms,1.3 --json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := sweep.Check(cmd); err != nil {
+				return err
+			}
+			if err := flags.Fill(cmd, func(model, dataset string) train.Spec {
+				return experiments.DefaultDelaySpec(model, dataset).Train
+			}); err != nil {
+				return err
+			}
+			spec.Train = flags.Spec
+			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
+				spec.Train.TimeScale = experiments.UsualTimeScale
+			}
+			o.Drawing, err = drawing.drawing()
+			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
+			if cmd.Flags().Changed("out") && o.Out == "" {
+				errs = append(errs, errors.New(`--out = "", must name a folder`))
+			}
+			if cmd.Flags().Changed("delay") {
+				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
+			}
+			if cmd.Flags().Changed("seed") {
+				errs = append(errs, errors.New("--seed is not for this command: --seeds says how many, from 1"))
+			}
+			if err := cli.Distinct(errs); err != nil {
+				return cli.Usage(err)
+			}
+			d, err := where.LoadFor(cmd, spec.Train)
+			if err != nil {
+				return err
+			}
+			source := train.NewSource(d)
+			if _, err := source.Prepare(spec.Train); err != nil {
+				return cli.Usage(err)
+			}
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.Memory)
+			if o.Elsewhere, err = sweep.Open(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, sweep.Close()) }()
+			r, err := spec.Compare(cmd.Context(), source, o)
+			if err != nil {
+				return err
+			}
+			if o.Out != "" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
+			}
+			if asJSON {
+				return cli.PrintJSON(cmd.OutOrStdout(), r)
+			}
+			return r.WriteText(cmd.OutOrStdout())
+		},
+	}
+	where.AddWithin(cmd)
+	where.Own.Add(cmd)
+	sweep.Add(cmd)
+	flags.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.NoiseFlags)
+	f := cmd.Flags()
+	for _, name := range []string{"delay", "seed"} {
+		f.Lookup(name).Hidden = true // other flags list delays and count seeds
+	}
+	f.StringSliceVar(&spec.Delays, "delays", spec.Delays,
+		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
+			"'0,\"clients:1,1,1,1,8\"'")
+	cli.CountVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
+	drawing.add(f)
+	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,245 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/data"
+	"proactivedp/data/fetch"
+	"proactivedp/experiments"
+	"proactivedp/experiments/course"
+	"proactivedp/propose"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// quickScale is the part of K that is enough for a first look.
+const quickScale = 0.05
+
+func newFigures() *cobra.Command {
+	var where cli.DataFlags
+	var sweep machines.SweepFlags
+	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
+		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
+	var list, quick, standIn bool
+	drawing := newDrawingFlags()
+	var own ownFigures
+	cmd := &cobra.Command{
+		Use:   "figures [name…]",
+		Short: "Make the paper's figures: picture, data and manifest",
+		Long: `Make figures from training runs: utility graphs, sample-size sweeps, ε sweeps, and
+what asynchrony costs and saves on a virtual clock (see delay). Each gets a folder
+with figure.png, data.csv and manifest.json. Names may be globs; without any, all
+figures of logistic regression are made.
+
+The settings are the paper's, but the step size of networks is searched on held-out
+records (see search). Networks take long at full size: --scale runs a part of it and
+says so on the plot.
+
+With --runner hogwild goroutines train, as in the paper: delays are then compared on a
+real clock, and what is made is kept but not repeatable, as plot and manifest say. The
+figures *-runners hold both runners side by side.
+
+--data makes figures of a file of yours, by settings that follow from its number of
+records unless they are given. They look at it without noise, too: no (ε, δ) covers that.
+
+An interrupted command keeps its finished runs below --out, and those under way as far
+as they are, and goes on from there.`,
+		Example: `  proactivedp figures --list
+  proactivedp figures 'phishing-logreg-*' --quick
+  proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
+  proactivedp figures --out out --seeds 5
+  proactivedp figures --data my.csv --label-column class --label-map no,yes --clients 1
+  proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif`,
+		ValidArgsFunction: cli.Arguments(figureNames),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := sweep.Check(cmd); err != nil {
+				return err
+			}
+			isOwn, err := own.asked(cmd, args)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if list && len(args) == 0 {
+				args = []string{"*"}
+			}
+			figures, err := experiments.Select(args)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if list {
+				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+				for _, f := range figures {
+					fmt.Fprintf(table, "%s\t%s\n", f.Name, f.Title)
+				}
+				return table.Flush()
+			}
+			if quick {
+				if err := cli.RefuseWith(cmd, "quick", "scale"); err != nil {
+					return cli.Usage(err)
+				}
+				o.Scale = quickScale
+			}
+			o.Drawing, err = drawing.drawing()
+			if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
+				return cli.Usage(err)
+			}
+			if o.Runner != train.HogwildRunner {
+				if cmd.Flags().Changed("time-scale") {
+					return cli.Usage(errors.New("--time-scale is of a real clock, give --runner hogwild with it"))
+				}
+			} else if len(args) == 0 {
+				figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
+			}
+			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.Memory)
+			if o.Elsewhere, err = sweep.Open(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, sweep.Close()) }()
+			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
+				return choose(ctx, source, w, o)
+			}
+			o.Loop = runLoop
+			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
+			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
+				d, err := where.Load(cmd, name)
+				missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)
+				if standIn && missing && where.Obtainable(cmd) {
+					name := "synth-" + name
+					fmt.Fprintf(cmd.ErrOrStderr(),
+						"proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it "+
+							"says so\n", err, name)
+					return where.Load(cmd, name)
+				}
+				return d, err
+			}
+			if isOwn {
+				var d *data.Dataset
+				if figures, d, err = own.figures(cmd, &where); err != nil {
+					return err
+				}
+				o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
+				o.Command = func(string, bool) string { return figureCommand("", false, o) + own.text(&where) }
+			}
+			if err := experiments.Make(cmd.Context(), figures, o); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s\n", o.Out)
+			return nil
+		},
+	}
+	where.AddWithin(cmd)
+	sweep.Add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
+	cli.CountVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	f.Float64Var(&o.Scale, "scale", o.Scale,
+		"run this part of the gradient computations, in (0, 1], stamped on the plots")
+	f.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
+		"another result)")
+	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock takes "+
+		"on which delays are compared, in (0, 1e6]")
+	drawing.add(f)
+	own.add(cmd, &where)
+	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
+	f.BoolVar(&list, "list", false, "list the figures and stop")
+	f.BoolVar(&standIn, "allow-stand-in", false,
+		"if a data set can be had nowhere, use its synthetic stand-in and say so")
+	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	return cmd
+}
+
+// choose fulfils a wish of a figure by proxies, which look at the figure's data; finished
+// ones are kept with the figures' cells.
+func choose(ctx context.Context, source *train.Source, w experiments.Wish, o experiments.MakeOptions) (
+	train.Spec, error,
+) {
+	r := propose.DefaultRequest(w.Spec, w.Epsilon)
+	asked := propose.Options{Data: source, Probe: source, Probing: propose.Own, Perf: sim.Perf{Workers: o.Workers},
+		Trials: o.Trials()}
+	if !w.Free {
+		return propose.Steps(ctx, r, asked)
+	}
+	r.Count = 1
+	answer, err := propose.Propose(ctx, r, asked)
+	if err != nil {
+		return train.Spec{}, err
+	}
+	return answer.Proposals[0].Setting, nil
+}
+
+// runLoop runs the loop of a figure, whose utility graph looks at drawn records. Its ledgers
+// are of a simulation, from a numbered seed, and go with its folder.
+func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
+	c course.Course, err error,
+) {
+	dir, err := os.MkdirTemp("", "proactivedp-course-")
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var wishes []auto.Client
+	for _, w := range r.Clients {
+		wishes = append(wishes, auto.Client{Epsilon: w.Epsilon, Accuracy: w.Accuracy})
+	}
+	task := auto.NewTask(r.Train, auto.Strategy(r.Strategy), wishes)
+	public, err := auto.PublicOf(source, task)
+	if err != nil {
+		return c, err
+	}
+	probe, err := auto.NewProbe(source, task, auto.ProbeSynthetic, true, cli.StandInSeed)
+	if err != nil {
+		return c, err
+	}
+	probe.Graph, probe.Trials.Workers = graphFor(r.Train, len(wishes)), perf.Workers
+	report, err := auto.Run(ctx, task, auto.Options{
+		Dir: dir, Public: public, Utility: probe.Utility,
+		Open: func(context.Context) (auto.Trainer, error) {
+			return auto.NewTrainer(source, task, dir, perf, nil), nil
+		},
+	})
+	if err != nil {
+		return c, err
+	}
+	return courseOf(report), nil
+}
+
+// courseOf returns how the loop of a report went. With shards each client has an account.
+func courseOf(r *auto.Report) course.Course {
+	p := r.Privacy
+	c := course.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
+	for i, client := range r.Clients {
+		c.Clients = append(c.Clients, course.End{
+			EpsilonUpper: p.Accounts[i].EpsilonUpper, Delta: p.Accounts[i].Delta,
+			Satisfied: client.Satisfied, TestAccuracy: client.TestAccuracy, Refused: client.Refused,
+		})
+	}
+	for _, s := range r.Stages {
+		sigma := make([]float64, len(r.Clients))
+		for _, part := range s.Parts {
+			sigma[part.Client] = part.NoiseMultiplier
+		}
+		c.Stages = append(c.Stages, course.Stage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
+			Eta0: s.Eta0, Sigma: sigma, HeldOut: s.HeldOut, Used: s.Used})
+	}
+	return c
+}
+
+// figureNames lists the figures.
+func figureNames() []string {
+	var names []string
+	for _, f := range experiments.Figures() {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,76 @@
+package training
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/experiments"
+	"proactivedp/experiments/learning"
+	"proactivedp/internal/lockfile"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// curveFlags ask for several seeds of a training, and for how its accuracy grows.
+type curveFlags struct {
+	seeds int
+	out   string
+	given bool // whether one of them was given
+}
+
+// add gives cmd the flags.
+func (c *curveFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	cli.CountVar(f, &c.seeds, "seeds", 1, "train with so many seeds, from --seed on, and show how the accuracy grows; "+
+		"in [1, 10000]")
+	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture, with its data and a manifest; keeps "+
+		"finished trainings")
+}
+
+// notWithCurves are flags of one training alone.
+var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key", "resume", "trace", "save", "dry-run",
+	"seed-from-os", "listen", "broker"}
+
+// check reports what contradicts the flags.
+func (c *curveFlags) check(cmd *cobra.Command) error {
+	if c.given = cli.AnyChanged(cmd, "seeds", "out"); !c.given {
+		return nil
+	}
+	return cli.Usage(cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...))
+}
+
+// run trains and shows the curve.
+func (c *curveFlags) run(
+	cmd *cobra.Command, p *train.Prepared, where *cli.DataFlags, perf sim.Perf, asJSON bool,
+) error {
+	o := experiments.TrialOptions{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
+	if err := learning.Check(p.Spec, c.seeds); err != nil {
+		return cli.Usage(err)
+	}
+	var l *learning.Curve
+	work := func() (err error) {
+		if l, err = learning.Train(cmd.Context(), p.Source(), p.Spec, c.seeds, o); err != nil || c.out == "" {
+			return err
+		}
+		spec := p.Spec
+		spec.TargetEpsilon = 0 // σ is what it came to
+		return l.Write(c.out, trainCommand(spec)+where.Own.Text()+fmt.Sprintf(" --seeds %d", c.seeds))
+	}
+	var err error
+	if c.out == "" {
+		err = work()
+	} else {
+		o.Folder = filepath.Join(c.out, ".cells")
+		err = lockfile.InFolder(c.out, work)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), l)
+	}
+	return l.WriteText(cmd.OutOrStdout())
+}

@@ -1,0 +1,75 @@
+package training
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/experiments"
+	"proactivedp/internal/bounded"
+	"proactivedp/train"
+)
+
+// maxPlanBytes bounds the file of a plan.
+const maxPlanBytes = 16 << 20
+
+// planFileFlags names the setting that a run takes from a file.
+type planFileFlags struct {
+	path    string
+	choose  int
+	setting *train.Setting // nil: there is no file
+}
+
+// add gives cmd the flags.
+func (p *planFileFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, as propose --json or plan --json wrote it; "+
+		"other flags override it, but for what decides its privacy")
+	cli.CountVar(f, &p.choose, "choose", 0, "which of the proposals in --plan, by rank, at least 1 (default 1)")
+}
+
+// read checks the flags, and reads the file.
+func (p *planFileFlags) read(cmd *cobra.Command) error {
+	chosen := cmd.Flags().Changed("choose")
+	switch {
+	case chosen && p.choose < 1:
+		return cli.Usage(fmt.Errorf("--choose = %d, must be at least 1", p.choose))
+	case chosen && !cmd.Flags().Changed("plan"):
+		return cli.Usage(errors.New("--choose needs --plan"))
+	case !cmd.Flags().Changed("plan"):
+		return nil
+	case p.path == "":
+		return cli.Usage(errors.New(`--plan = "", must name a file`))
+	}
+	if err := cli.RefuseWith(cmd, "plan", "sigma", "epsilon", "delta", "sample-size", "grad-computations", "clients",
+		"partition", "sampling", "adapt", "split", "holdout", "resume"); err != nil {
+		return cli.Usage(err)
+	}
+	text, err := bounded.File(p.path, maxPlanBytes)
+	if err != nil {
+		return fmt.Errorf("--plan: %w", err)
+	}
+	if p.setting, err = train.ReadSetting(text, p.choose); err != nil {
+		return cli.Usage(fmt.Errorf("--plan %s: %w", p.path, err))
+	}
+	return nil
+}
+
+// usual returns what is trained if no flag says otherwise: the paper's setting for the
+// model and the data, and what the file says.
+func (p *planFileFlags) usual(model, dataset string) train.Spec {
+	if p.setting == nil {
+		return experiments.PaperTrainSpec(model, dataset)
+	}
+	return p.setting.Over(experiments.PaperTrainSpec(model, dataset))
+}
+
+// fits reports that the run is not the one that was planned.
+func (p *planFileFlags) fits(run *train.Prepared) error {
+	if p.setting == nil {
+		return nil
+	}
+	return p.setting.Fits(run)
+}

@@ -1,0 +1,212 @@
+package training
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data"
+	"proactivedp/data/libsvm"
+	"proactivedp/data/table"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/decimal"
+	"proactivedp/train"
+)
+
+// prediction is what a model says of records.
+type prediction struct {
+	Model       string       `json:"model"`
+	Data        string       `json:"data"`
+	Rows        int          `json:"rows"`
+	Predictions []string     `json:"predictions"` // by row, the label
+	Accuracy    *float64     `json:"accuracy"`    // null where the records have no labels
+	Counts      []labelCount `json:"counts"`
+	DataSHA256  string       `json:"data_sha256"`
+	TrainedOn   string       `json:"trained_on_sha256"`
+	Same        bool         `json:"same_data"` // whether these are the records that it was trained on, or split from
+	ParamsHash  string       `json:"params_sha256"`
+	Privacy     claim.Report `json:"privacy"` // of the training
+}
+
+// labelCount is how often a label was predicted.
+type labelCount struct {
+	Label string `json:"label"`
+	Count int    `json:"count"`
+}
+
+// predictFlags are those of the command beside where data are.
+type predictFlags struct {
+	data, column, out  string
+	unlabelled, asJSON bool
+}
+
+func newPredict() *cobra.Command {
+	var where cli.DataFlags
+	var f predictFlags
+	cmd := &cobra.Command{
+		Use:   "predict MODEL",
+		Short: "Label records by a model that train --save wrote",
+		Long: `Label the rows of a file, or of a named data set, by a trained model. The model's file
+says what it takes, how columns are normalised and which labels there are: what does not
+fit is refused. Where the records have labels of their own, the accuracy is told.
+
+Labelling costs no privacy of the records that the model was trained on, whatever it is
+asked (post-processing); the records that are labelled are protected by nothing.`,
+		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
+		Args:    cli.OneArg("the file of a model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return cli.Usage(err)
+			}
+			m, err := train.OpenModel(args[0])
+			if err != nil {
+				return err
+			}
+			d, labelled, err := f.load(cmd, &where, m)
+			if err != nil {
+				return err
+			}
+			p, err := predict(m, d, labelled)
+			if err != nil {
+				return err
+			}
+			p.Data = f.data
+			return f.print(cmd, p)
+		},
+	}
+	where.AddWithin(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.data, "data", "", "data set `name`, or a file of the kind that the model was trained on")
+	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels (default: it "+
+		"has none)")
+	fs.BoolVar(&f.unlabelled, "unlabelled", false,
+		"do not look at what stands in the place of the labels of a LIBSVM file")
+	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
+	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (f *predictFlags) check(cmd *cobra.Command) error {
+	errs := []error{cli.RefuseNoFile(cmd, "out")}
+	if f.data == "" {
+		errs = append(errs, errors.New("--data is missing, must name the records to label"))
+	} else {
+		errs = append(errs, cli.CheckData(f.data))
+	}
+	if f.column != "" && !table.Is(f.data) {
+		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
+	}
+	if f.unlabelled && (!cli.OwnFile(f.data) || table.Is(f.data)) {
+		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM file, not for %s", f.data))
+	}
+	return errors.Join(errs...)
+}
+
+// load reads the records as those were read that the model was trained on, but for the
+// constants that normalise them, and reports whether they have labels.
+func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.Saved) (*data.Dataset, bool, error) {
+	if !cli.OwnFile(f.data) {
+		d, err := where.Load(cmd, f.data)
+		return d, true, err
+	}
+	labels, err := m.Inputs.LabelMap()
+	if err != nil {
+		return nil, false, err
+	}
+	if table.Is(f.data) {
+		if labels == nil {
+			return nil, false, errors.New("the model was trained on a file without a label map, must be on a CSV " +
+				"file to take one")
+		}
+		d, err := table.ParseFile(f.data, table.Options{Label: f.column, Labels: labels, Features: m.Inputs.Features,
+			Memory: int64(where.Memory), Unlabelled: f.column == ""})
+		return d, f.column != "", err
+	}
+	d, err := libsvm.ParseFiles(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
+		Unlabelled: f.unlabelled, Memory: int64(where.Memory)})
+	return d, !f.unlabelled, err
+}
+
+// predict labels the records.
+func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
+	d, err := m.Normalised(d)
+	if err != nil {
+		return nil, err
+	}
+	classes, err := m.Predict(d)
+	if err != nil {
+		return nil, err
+	}
+	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
+		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy}
+	p.Same = p.DataSHA256 == p.TrainedOn
+	counts := make([]int, len(m.Inputs.Labels))
+	right := 0
+	for i, class := range classes {
+		p.Predictions = append(p.Predictions, m.Inputs.Labels[class])
+		counts[class]++
+		if class == d.Label[i] {
+			right++
+		}
+	}
+	for class, n := range counts {
+		p.Counts = append(p.Counts, labelCount{m.Inputs.Labels[class], n})
+	}
+	if labelled {
+		accuracy := float64(right) / float64(d.Len())
+		p.Accuracy = &accuracy
+	}
+	return p, nil
+}
+
+// print writes the labels, and says of them what there is to say where it is not in the way.
+func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
+	if f.out != "" {
+		if err := atomicfile.Write(f.out, p.writeCSV); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.asJSON:
+		return cli.PrintJSON(cmd.OutOrStdout(), p)
+	case f.out == "":
+		return errors.Join(p.writeCSV(cmd.OutOrStdout()), p.writeText(cmd.ErrOrStderr()))
+	}
+	return p.writeText(cmd.OutOrStdout())
+}
+
+func (p *prediction) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"row", "label"}}
+	for i, label := range p.Predictions {
+		rows = append(rows, []string{strconv.Itoa(i + 1), label})
+	}
+	return out.WriteAll(rows)
+}
+
+func (p *prediction) writeText(w io.Writer) error {
+	text := fmt.Sprintf("%s of %s labelled by %s:", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
+	for i, c := range p.Counts {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %d %s", c.Count, c.Label)
+	}
+	text += "\n"
+	if p.Accuracy != nil {
+		text += fmt.Sprintf("accuracy        %.4f on the labels that they have\n", *p.Accuracy)
+	}
+	if p.Same {
+		text += "note            the model was trained on some of these records: the accuracy is no test\n"
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
+	}
+	return p.Privacy.WriteText(w)
+}

@@ -1,0 +1,65 @@
+package training
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/train"
+)
+
+// traceFlag names the file for a run's timeline.
+type traceFlag struct{ path string }
+
+func (t *traceFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.path, "trace", "",
+		"write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
+}
+
+// check refuses a file without a name, and a run that has no trace.
+func (t *traceFlag) check(cmd *cobra.Command, p *train.Prepared) error {
+	if err := cli.RefuseNoFile(cmd, "trace"); err != nil || t.path == "" {
+		return err
+	}
+	return p.CheckTrace()
+}
+
+// apart refuses a trace that would take the place of a checkpoint.
+func (t *traceFlag) apart(checkpoints ...string) error {
+	for _, path := range checkpoints {
+		if t.path != "" && cli.SameFile(t.path, path) {
+			return fmt.Errorf("--trace = %s, must not be the file of the checkpoints", t.path)
+		}
+	}
+	return nil
+}
+
+// run trains, and writes the trace, if one is asked for, before anything is reported
+// of the run: as a whole, or not at all if the training fails or is interrupted. Of a
+// run that has ended the report is returned, whatever could not be written.
+func (t *traceFlag) run(
+	cmd *cobra.Command, p *train.Prepared, run func() (*train.Report, error),
+) (r *train.Report, err error) {
+	if t.path == "" {
+		return run()
+	}
+	var runErr error
+	err = atomicfile.Write(t.path, func(w io.Writer) error {
+		p.Trace = train.NewTrace(w, p.Config.Clients())
+		if r, runErr = run(); r == nil {
+			return runErr
+		}
+		return p.Trace.Close()
+	})
+	if runErr != nil && r == nil {
+		return nil, runErr
+	}
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: trace in %s\n", t.path)
+	}
+	return r, errors.Join(runErr, err)
+}
