@@ -60,8 +60,9 @@ var (
 	ErrSecondRelease = errors.New("dist: rounds could be released twice")
 )
 
-// client is a client's process. The journal and what says so is under mu, sending is the
-// sender's; all else is of the goroutine of run.
+// client is a client's process. The journal is under disk, which is held while it is flushed,
+// what follows mu is under that, and sending is the sender's; all else is of the goroutine of
+// run.
 type client struct {
 	JoinOptions
 	log      *slog.Logger
@@ -77,13 +78,15 @@ type client struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
-	mu      sync.Mutex
+	disk    sync.Mutex
 	journal *journal.Journal
-	acked   map[int]ack // releases that the stream has acknowledged, by round
-	folded  uint64      // up to which message the server has folded the stream, as it said last
-	newest  int         // the k of the newest broadcast that came whole
-	sent    int64
-	resent  int
+
+	mu     sync.Mutex
+	acked  map[int]ack // releases that the stream has acknowledged, by round
+	folded uint64      // up to which message the server has folded the stream, as it said last
+	newest int         // the k of the newest broadcast that came whole
+	sent   int64
+	resent int
 
 	out    *sender
 	models *mailbox
@@ -333,8 +336,11 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // hello says hello, and more that h says, and returns the answer.
 func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
+	c.disk.Lock()
+	h.Life, h.Instance, h.Next = c.journal.Lives(), c.instance, c.journal.Next()
+	c.disk.Unlock()
 	c.mu.Lock()
-	h.Life, h.Instance, h.Next, h.Newest = c.journal.Lives(), c.instance, c.journal.Next(), c.newest
+	h.Newest = c.newest
 	c.mu.Unlock()
 	a := new(answer)
 	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, 3*beat); err != nil {
@@ -384,18 +390,19 @@ func (c *client) keepInTouch(ctx context.Context) error {
 
 // learn forgets what is covered, and sends again what the server lacks.
 func (c *client) learn(a *answer) error {
+	releases, err := c.cover(a.Covered)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.folded = a.Processed
-	if err := c.journal.Cover(a.Covered); err != nil {
-		return err
-	}
 	for round := range c.acked {
 		if round < a.Covered {
 			delete(c.acked, round)
 		}
 	}
-	for _, r := range c.journal.Releases() {
+	for _, r := range releases {
 		if r.Round < a.Next || r.Round <= a.Highest && !slices.Contains(a.Missing, r.Round) {
 			continue
 		}
@@ -413,12 +420,20 @@ func (c *client) learn(a *answer) error {
 	return nil
 }
 
+// cover forgets the releases of rounds below next, and returns the others.
+func (c *client) cover(next int) ([]journal.Release, error) {
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	err := c.journal.Cover(next)
+	return c.journal.Releases(), err
+}
+
 // resume sends again what the journal holds, and goes on behind it.
 func (c *client) resume(ctx context.Context, first *answer) error {
-	c.mu.Lock()
+	c.disk.Lock()
 	releases, next := c.journal.Releases(), c.journal.Next()
 	sizes := c.journal.Sizes()
-	c.mu.Unlock()
+	c.disk.Unlock()
 	lacking := 0
 	for _, r := range releases {
 		if r.Round >= first.Next {
@@ -509,13 +524,9 @@ func (c *client) round(ctx context.Context) error {
 		return err
 	}
 	c.at(beforeJournal)
-	c.mu.Lock()
-	err = c.journal.Append(r, u)
-	if err == nil {
-		all := c.journal.Releases()
-		r = all[len(all)-1]
-	}
-	c.mu.Unlock()
+	c.disk.Lock()
+	r, err = c.journal.Append(r, u)
+	c.disk.Unlock()
 	if err != nil {
 		return err
 	}
@@ -556,6 +567,8 @@ func (c *client) takeLeave(ctx context.Context) error {
 
 // ledger is what the client released, as it is sent.
 func (c *client) ledger() *clientLedger {
+	c.disk.Lock()
+	defer c.disk.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return &clientLedger{

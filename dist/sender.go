@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dist/internal/wire"
@@ -31,10 +32,10 @@ type outgoing struct {
 	u []float32
 }
 
-// flight is a release on its way: its messages, and what has it.
+// flight is a release on its way, in one message.
 type flight struct {
 	outgoing
-	sent []sending
+	sending
 }
 
 // memoryOut is about how many bytes of releases a client holds in memory to be sent.
@@ -83,46 +84,48 @@ func (s *sender) again(r journal.Release) {
 // run sends until the context ends.
 func (s *sender) run(ctx context.Context) error {
 	var flying []flight
-	land := func() error {
-		f := flying[0]
-		flying = flying[1:]
-		return s.land(ctx, f)
-	}
 	for {
-		var next []outgoing
-		var landed <-chan time.Time
-		if len(flying) > 0 {
-			landed = time.After(0)
+		queue := s.queue
+		if len(flying) >= s.room {
+			queue = nil // first the stream must have some
 		}
+		taken, refused := coming(flying)
+		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case all := <-s.more:
 			for _, r := range all {
-				next = append(next, outgoing{r, nil})
-			}
-		case o := <-s.queue:
-			next = append(next, o)
-		case <-landed:
-			if err := land(); err != nil {
-				return ended(ctx, err)
-			}
-			continue
-		}
-		for _, o := range next {
-			f, err := s.launch(ctx, o)
-			if err != nil {
-				return ended(ctx, err)
-			}
-			flying = append(flying, f)
-			// A long update is whole before the next begins.
-			for len(flying) > 0 && (len(flying) >= s.room || len(f.sent) == 0 || wire.Chunks(s.c.about.Params) > 1) {
-				if err := land(); err != nil {
-					return ended(ctx, err)
+				if flying, err = s.launch(ctx, flying, outgoing{r, nil}); err != nil {
+					break
 				}
 			}
+		case o := <-queue:
+			flying, err = s.launch(ctx, flying, o)
+		case ack := <-taken:
+			s.landed(flying[0].outgoing, ack.Sequence)
+			flying = flying[1:]
+		case failure := <-refused:
+			flying, err = s.land(ctx, flying, flying[0].failed(failure))
+		}
+		if err != nil {
+			return ended(ctx, err)
 		}
 	}
+}
+
+// coming returns what brings the answer to the oldest release on its way.
+func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan error) {
+	if len(flying) == 0 {
+		return nil, nil
+	}
+	ack := flying[0].ack
+	if ack == nil { // it did not leave
+		failed := make(chan error, 1)
+		failed <- nats.ErrDisconnected
+		return nil, failed
+	}
+	return ack.Ok(), ack.Err()
 }
 
 // ended leaves out errors that come of the context's end.
@@ -139,26 +142,40 @@ func (s *sender) header(r journal.Release) wire.Header {
 		Size: r.Size, Params: s.c.about.Params, Digest: r.Digest}
 }
 
-// launch sends a release of one message and does not wait; of a long one nothing is sent
-// yet.
-func (s *sender) launch(ctx context.Context, o outgoing) (flight, error) {
-	f := flight{outgoing: o}
-	if wire.Chunks(s.c.about.Params) > 1 {
-		return f, nil
-	}
+// launch sends a release of one message and does not wait for an answer; of a long one all
+// is there when it returns.
+func (s *sender) launch(ctx context.Context, flying []flight, o outgoing) ([]flight, error) {
 	u, err := s.floats(o)
+	if u == nil || err != nil {
+		return flying, err
+	}
+	if wire.Chunks(len(u)) > 1 {
+		last, err := s.long(ctx, o.Release, u)
+		if err == nil {
+			s.landed(o, last)
+		}
+		return flying, err
+	}
+	for err == nil && len(flying) >= s.room {
+		flying, err = s.land(ctx, flying, nil)
+	}
 	if err != nil {
-		return f, err
+		return flying, err
 	}
 	s.c.at(beforePublish)
 	message := s.header(o.Release).Append(nil, u)
-	one, err := publish(s.c.js, s.c.names.up(s.c.Client, o.Round, 0), message)
-	if err != nil { // land tries again
-		one = sending{subject: s.c.names.up(s.c.Client, o.Round, 0), data: message}
+	one := s.publish(s.c.names.up(s.c.Client, o.Round, 0), message)
+	return append(flying, flight{o, one}), ctx.Err()
+}
+
+// publish sends a message; one that does not leave has no ack.
+func (s *sender) publish(subject string, message []byte) sending {
+	one, err := publish(s.c.js, subject, message)
+	if err != nil {
+		return sending{subject: subject, data: message}
 	}
 	s.count(len(message))
-	f.sent = []sending{one}
-	return f, ctx.Err()
+	return one
 }
 
 func (s *sender) count(bytes int) {
@@ -167,7 +184,7 @@ func (s *sender) count(bytes int) {
 	s.c.mu.Unlock()
 }
 
-// floats returns a release's vector.
+// floats returns a release's vector; nil if it need not be sent any more.
 func (s *sender) floats(o outgoing) ([]float32, error) {
 	if o.u != nil {
 		return o.u, nil
@@ -175,59 +192,59 @@ func (s *sender) floats(o outgoing) ([]float32, error) {
 	if s.u == nil {
 		s.u = make([]float32, s.c.about.Params)
 	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	return s.u, s.c.journal.Read(o.Release, s.u)
+	s.c.disk.Lock()
+	defer s.c.disk.Unlock()
+	r, ok := s.c.journal.Release(o.Round)
+	if !ok {
+		return nil, nil
+	}
+	return s.u, s.c.journal.Read(r, s.u)
 }
 
-// land waits until the stream has a release, and sends again what it has not.
-func (s *sender) land(ctx context.Context, f flight) error {
-	last := uint64(0)
+// land waits until the stream has the oldest release, and sends again what it has not, at
+// once if its answer was an error.
+func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]flight, error) {
+	f := flying[0]
+	var last uint64
 	var err error
-	if len(f.sent) == 1 {
-		last, err = s.settle(ctx, f.Release, f.sent[0])
+	if failure == nil {
+		last, err = s.settle(ctx, f.Release, f.sending)
 	} else {
-		last, err = s.long(ctx, f.outgoing)
+		last, err = s.insist(ctx, f.Release, f.sending, failure)
 	}
 	if err != nil {
-		return err
+		return flying, err
 	}
+	s.landed(f.outgoing, last)
+	return flying[1:], nil
+}
+
+// landed notes that the stream has a release.
+func (s *sender) landed(o outgoing, last uint64) {
 	s.c.at(afterAck)
 	s.c.mu.Lock()
-	s.c.acked[f.Round] = ack{last, time.Now()}
+	s.c.acked[o.Round] = ack{last, time.Now()}
 	s.c.mu.Unlock()
-	if f.u != nil {
-		s.free <- f.u
+	if o.u != nil {
+		s.free <- o.u
 	}
-	return nil
 }
 
 // long sends a release of many messages, some at a time.
-func (s *sender) long(ctx context.Context, o outgoing) (last uint64, err error) {
-	u, err := s.floats(o)
-	if err != nil {
-		return 0, err
-	}
-	h, chunks := s.header(o.Release), wire.Chunks(len(u))
+func (s *sender) long(ctx context.Context, r journal.Release, u []float32) (last uint64, err error) {
+	h, chunks := s.header(r), wire.Chunks(len(u))
 	s.c.at(beforePublish)
 	var flying []sending
 	for chunk := 0; chunk < chunks || len(flying) > 0; {
 		if chunk < chunks && len(flying) < window {
 			h.Chunk = chunk
-			message := h.Append(nil, u)
-			subject := s.c.names.up(s.c.Client, o.Round, chunk)
-			one, err := publish(s.c.js, subject, message)
-			if err != nil {
-				one = sending{subject: subject, data: message}
-			}
-			s.count(len(message))
-			flying = append(flying, one)
+			flying = append(flying, s.publish(s.c.names.up(s.c.Client, r.Round, chunk), h.Append(nil, u)))
 			if chunk++; chunk == chunks/2 {
 				s.c.at(insidePublish)
 			}
 			continue
 		}
-		message, err := s.settle(ctx, o.Release, flying[0])
+		message, err := s.settle(ctx, r, flying[0])
 		if err != nil {
 			return 0, err
 		}
@@ -239,14 +256,16 @@ func (s *sender) long(ctx context.Context, o outgoing) (last uint64, err error) 
 
 // settle waits until the stream has a message, and sends it again until then.
 func (s *sender) settle(ctx context.Context, r journal.Release, one sending) (uint64, error) {
+	message, err := one.wait(ctx)
+	if err != nil {
+		return s.insist(ctx, r, one, err)
+	}
+	return message, nil
+}
+
+// insist sends a message that the stream did not take, for the reason err, until it has it.
+func (s *sender) insist(ctx context.Context, r journal.Release, one sending, err error) (uint64, error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
-		var err error = nats.ErrDisconnected
-		if one.ack != nil {
-			var message uint64
-			if message, err = one.wait(ctx); err == nil {
-				return message, nil
-			}
-		}
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
@@ -259,13 +278,11 @@ func (s *sender) settle(ctx context.Context, r journal.Release, one sending) (ui
 		if err := pause(ctx, wait); err != nil {
 			return 0, err
 		}
-		again, err := publish(s.c.js, one.subject, one.data)
-		if err != nil {
-			one.ack = nil
-			continue
+		one = s.publish(one.subject, one.data)
+		var message uint64
+		if message, err = one.wait(ctx); err == nil {
+			return message, nil
 		}
-		one = again
-		s.count(len(one.data))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type sending struct {
 	subject string
 	data    []byte
-	ack     jetstream.PubAckFuture
+	ack     jetstream.PubAckFuture // nil: it did not leave
 }
 
 // publish sends a message to a stream.
@@ -34,16 +34,24 @@ const storeFailed jetstream.ErrorCode = 10077
 // wait waits until the stream has the message, and returns its number there. The error is
 // errTaken if it had one of the subject.
 func (s sending) wait(ctx context.Context) (uint64, error) {
+	if s.ack == nil {
+		return 0, s.failed(nats.ErrDisconnected)
+	}
 	select {
 	case ack := <-s.ack.Ok():
 		return ack.Sequence, nil
 	case err := <-s.ack.Err():
-		api, ok := errors.AsType[*jetstream.APIError](err)
-		if ok && api.ErrorCode == storeFailed && api.Description == "maximum messages per subject exceeded" {
-			return 0, errTaken
-		}
-		return 0, fmt.Errorf("dist: %s: %w", s.subject, err)
+		return 0, s.failed(err)
 	case <-ctx.Done():
-		return 0, fmt.Errorf("dist: %s: %w", s.subject, context.Cause(ctx))
+		return 0, s.failed(context.Cause(ctx))
 	}
+}
+
+// failed says why the stream does not have the message.
+func (s sending) failed(err error) error {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if ok && api.ErrorCode == storeFailed && api.Description == "maximum messages per subject exceeded" {
+		return errTaken
+	}
+	return fmt.Errorf("dist: %s: %w", s.subject, err)
 }

@@ -122,7 +122,8 @@ type server struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	up     *upstream
-	again  chan struct{} // carries that the connection was lost and is there again
+	early  chan *nats.Msg // updates past the stream, see takeEarly
+	again  chan struct{}  // carries that the connection was lost and is there again
 	asked  chan *nats.Msg
 
 	assemblies []*assembly // by client; nil: nothing has come
@@ -197,6 +198,7 @@ func newServer(o ServeOptions) (*server, error) {
 	s := &server{
 		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
 		again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
+		early:      make(chan *nats.Msg, earlyRoom(config.Model.NumParams())),
 		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),
 	}
 	if s.record, err = openRecord(o.Dir, o.Engine.Key, o.Prepared, machine); err != nil {
@@ -252,6 +254,11 @@ func (s *server) listen(ctx context.Context) error {
 			return fmt.Errorf("dist: %w", err)
 		}
 	}
+	if cap(s.early) > 0 {
+		if _, err := s.conn.ChanSubscribe(s.names.subject("up", ">"), s.early); err != nil {
+			return fmt.Errorf("dist: %w", err)
+		}
+	}
 	return s.resubscribe(ctx)
 }
 
@@ -297,6 +304,11 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.fold(ctx, m)
 			for more := len(s.up.messages); more > 0; more-- { // then one broadcast for all
 				s.fold(ctx, <-s.up.messages)
+			}
+		case m := <-s.early:
+			s.takeEarly(m)
+			for more := len(s.early); more > 0; more-- {
+				s.takeEarly(<-s.early)
 			}
 		case m := <-s.asked:
 			s.reply(ctx, m)

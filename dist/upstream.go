@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/internal/wire"
-	"proactivedp/models"
-
-	"math"
-
 	"proactivedp/internal/f32"
+	"proactivedp/models"
 )
 
 // upstream is the stream of updates as it comes to the server.
@@ -141,7 +140,10 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	at := meta.Sequence.Stream
-	h, refusal, err := s.take(m, at)
+	h, refusal, err := s.take(m.Subject(), m.Headers(), m.Data(), at)
+	if refusal != NoUpdate {
+		s.record.Received += int64(len(m.Data()))
+	}
 	s.processed = max(s.processed, at)
 	if refusal == "" {
 		return
@@ -160,20 +162,42 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// take adds a message to its update, which is applied if that makes it whole.
-func (s *server) take(m jetstream.Msg, at uint64) (wire.Header, Refusal, error) {
-	client, round, chunk, ok := s.names.parseUp(m.Subject())
+// earlyBytes is how many bytes of updates may wait that came past the stream.
+const earlyBytes = 16 << 20
+
+// earlyRoom is how many updates of so many parameters may wait that came past the stream;
+// none of updates of several messages.
+func earlyRoom(params int) int {
+	if wire.Chunks(params) > 1 {
+		return 0
+	}
+	return min(1024, earlyBytes/(4*params))
+}
+
+// takeEarly takes an update as it is published, which is before the stream has it on disk:
+// a round need not wait for that, since the update is in its client's journal until the
+// server's state is saved with it. When it comes from the stream it is in. What is refused
+// here, or does not come because there was no room, is judged when it comes from the stream.
+func (s *server) takeEarly(m *nats.Msg) {
+	if h, refusal, err := s.take(m.Subject, m.Header, m.Data, 0); refusal != "" {
+		s.log.Debug("not taken early", "why", string(refusal), "subject", m.Subject, "round", h.Number, "error", err)
+	}
+}
+
+// take adds a message, of that number in the stream, to its update, which is applied if that
+// makes it whole.
+func (s *server) take(subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
+	client, round, chunk, ok := s.names.parseUp(subject)
 	if !ok {
 		return wire.Header{}, OtherSubject, nil
 	}
-	if len(m.Headers()) > 0 { // no client sends any; a broker's answers have them
+	if len(headers) > 0 { // no client sends any; a broker's answers have them
 		return wire.Header{}, NoUpdate, errors.New("it has headers")
 	}
-	h, floats, err := wire.Parse(m.Data())
+	h, floats, err := wire.Parse(data)
 	if err != nil {
 		return h, NoUpdate, err
 	}
-	s.record.Received += int64(len(m.Data()))
 	switch {
 	case h.Kind != wire.Update:
 		return h, NoUpdate, nil
@@ -184,10 +208,10 @@ func (s *server) take(m jetstream.Msg, at uint64) (wire.Header, Refusal, error) 
 	case client >= len(s.clients) || round >= s.about.Rounds || h.Params != s.about.Params ||
 		h.Size != s.mech.Sizes.At(round) || h.Newest > round:
 		return h, OutOfRange, nil
-	case s.record.Clients[client].Expelled:
-		return h, FromExpelled, nil
 	case s.machine.Has(client, round):
 		return h, "", nil
+	case s.record.Clients[client].Expelled:
+		return h, FromExpelled, nil
 	}
 	a := s.assemblies[client]
 	if a == nil {

@@ -88,7 +88,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"workers-at":     oneOf("nats://127.0.0.1:4222", "tls://"),
 		"metrics":        oneOf("127.0.0.1:9090"),
 		"records":        files(),
-		"sync":           oneOf("always", "2m"),
+		"sync":           oneOf("always", "1s", "2m"),
 		"resend":         oneOf(),
 		"rounds":         oneOf(),
 		"churn":          oneOf(),

@@ -187,6 +187,15 @@ func (j *Journal) Next() int { return j.before.rounds() + len(j.releases) }
 // Releases returns the releases that must be sent until they are covered, in order.
 func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
 
+// Release returns the release of a round; false if it is covered, or was not made.
+func (j *Journal) Release(round int) (Release, bool) {
+	i := round - j.before.rounds()
+	if i < 0 || i >= len(j.releases) {
+		return Release{}, false
+	}
+	return j.releases[i], true
+}
+
 // Sizes returns the sample sizes of all released rounds, in order.
 func (j *Journal) Sizes() []Stretch { return slices.Clone(j.all().sizes) }
 
@@ -220,25 +229,26 @@ func (j *Journal) Pin(run []byte, params int) error {
 	return nil
 }
 
-// Append writes a release, of the round after the last one, to disk. When it returns
-// the vector may be sent; after an error it must not, and the journal must be closed.
-func (j *Journal) Append(r Release, u []float32) error {
+// Append writes a release, of the round after the last one, to disk, and returns it as it
+// is there. Then the vector may be sent; after an error it must not, and the journal must
+// be closed.
+func (j *Journal) Append(r Release, u []float32) (Release, error) {
 	switch {
 	case j.pinned == nil:
-		return errors.New("journal: a release before Pin")
+		return r, errors.New("journal: a release before Pin")
 	case len(u) != j.params:
-		return fmt.Errorf("journal: a release of %d numbers, must be of %d", len(u), j.params)
+		return r, fmt.Errorf("journal: a release of %d numbers, must be of %d", len(u), j.params)
 	case r.Round != j.Next() || r.Newest < 0 || r.Newest > r.Round:
-		return fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that", r.Round,
-			r.Newest, j.Next())
+		return r, fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that",
+			r.Round, r.Newest, j.Next())
 	}
 	r.at, r.number, r.life = j.end, j.life.next, j.life
 	r.Digest = wire.Digest(u)
 	if err := j.write(releaseRecord, r.payload(j.buffer[:0], u)); err != nil {
-		return err
+		return r, err
 	}
 	j.releases = append(j.releases, r)
-	return nil
+	return r, nil
 }
 
 // Read sets u to a release's vector, the bits that were appended.

@@ -47,7 +47,7 @@ func release(t *testing.T, j *journal.Journal, n, end int) {
 	t.Helper()
 	for i := j.Next(); i < end; i++ {
 		r := journal.Release{Round: i, Newest: max(0, i-1), Size: 10 + i/4}
-		if err := j.Append(r, vector(i, n)); err != nil {
+		if _, err := j.Append(r, vector(i, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestReleasesSurvive(t *testing.T) {
 		if err := j.Pin([]byte("b"), n); err == nil {
 			t.Error("pinned to two runs")
 		}
-		if err := j.Append(journal.Release{Round: end}, vector(end, n)); err == nil {
+		if _, err := j.Append(journal.Release{Round: end}, vector(end, n)); err == nil {
 			t.Error("a round was released twice")
 		}
 	}

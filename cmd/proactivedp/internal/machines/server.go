@@ -29,8 +29,8 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&s.url, "broker", "", "serve at the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, in "+
 		"the place of --listen")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
-	f.StringVar(&s.sync, "sync", "always", "when the broker's messages are on disk: always before they are "+
-		"acknowledged, or after at most this `time`, such as 2m")
+	f.StringVar(&s.sync, "sync", "1s", "when the broker's copies of updates are on disk: always before they are "+
+		"acknowledged, or after at most this `time`, such as 2m; a client's own are before they are sent")
 	f.StringVar(&s.expelAfter, "expel-after", "", "expel a client that was silent for this `time`, at least 5s "+
 		"(default: never)")
 	f.StringVar(&s.scrape, "metrics", "", "show metrics in the format of Prometheus at http://`HOST:PORT`/metrics, on "+
@@ -73,7 +73,7 @@ func (s *ServeFlags) engine() (broker.Engine, error) {
 	if s.sync != "always" {
 		var err error
 		if e.Sync, err = time.ParseDuration(s.sync); err != nil || e.Sync <= 0 {
-			errs = append(errs, fmt.Errorf("--sync = %q, must be always or a time such as 2m", s.sync))
+			errs = append(errs, fmt.Errorf("--sync = %q, must be always or a time such as 1s", s.sync))
 		}
 	}
 	e, err := withKeys(e, s.keys)
