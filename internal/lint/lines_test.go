@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The widths of lines, in characters: a tab is four.
+// The widths of lines, in characters: a tab is four. That of Go is that of scripts and styles.
 const (
 	goWidth       = 120
 	markdownWidth = 100
@@ -23,6 +23,25 @@ func TestLinesOfGoAreShort(t *testing.T) {
 		for _, at := range beyond(text, goWidth) {
 			t.Errorf("%s:%d is longer than %d characters", file, at, goWidth)
 		}
+	}
+}
+
+// Scripts and styles, but for what a program makes of packages of others.
+func TestLinesOfThePageAreShort(t *testing.T) {
+	seen := 0
+	for _, extension := range []string{".js", ".mjs", ".css"} {
+		for file, text := range texts(t, extension) {
+			if strings.HasPrefix(text, "/*! Made by web/npm/build.mjs ") {
+				continue
+			}
+			seen++
+			for _, at := range beyond(text, goWidth) {
+				t.Errorf("%s:%d is longer than %d characters", file, at, goWidth)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d files were looked at", seen)
 	}
 }
 

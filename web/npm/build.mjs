@@ -10,8 +10,18 @@ const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "..", "static", "plot.js");
 
 const result = await build({
-  absWorkingDir: here, entryPoints: ["entry.js"], bundle: true, minify: true, format: "iife", globalName: "Plot", target: "es2022",
-  legalComments: "none", write: false, metafile: true, charset: "utf8", logLevel: "error",
+  absWorkingDir: here,
+  entryPoints: ["entry.js"],
+  bundle: true,
+  minify: true,
+  format: "iife",
+  globalName: "Plot",
+  target: "es2022",
+  legalComments: "none",
+  write: false,
+  metafile: true,
+  charset: "utf8",
+  logLevel: "error",
 });
 
 const packages = new Set();
@@ -25,9 +35,11 @@ const licences = [...packages].sort().map((name) => {
   const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((f) => /^(licen[cs]e|copying)/i.test(f));
   if (!file) throw new Error(`${name} ${version} states no licence`);
-  return `---- ${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").replace(/\r\n/g, "\n").trim()}\n`;
+  const text = readFileSync(join(folder, file), "utf8").replace(/\r\n/g, "\n").trim();
+  return `---- ${name} ${version} (${license})\n\n${text}\n`;
 });
-const banner = `/*! Made by web/npm/build.mjs of these packages, whose licences follow.\n\n${licences.join("\n").replaceAll("*/", "* /")}*/\n`;
+const stated = licences.join("\n").replaceAll("*/", "* /");
+const banner = `/*! Made by web/npm/build.mjs of these packages, whose licences follow.\n\n${stated}*/\n`;
 const text = banner + result.outputFiles[0].text;
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== text) {

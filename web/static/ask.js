@@ -6,14 +6,23 @@ const superseded = Symbol("superseded");
 // workerLane asks the planner in a worker of its own. A lane that restarts ends the worker
 // for a new question; the other waits for its answer, which is soon there.
 function workerLane(start, restarts) {
-  let worker = null, pending = null, queued = null;
-  const finish = (value) => { const p = pending; pending = null; if (p) p.resolve(value); };
+  let worker = null,
+    pending = null,
+    queued = null;
+  const finish = (value) => {
+    const p = pending;
+    pending = null;
+    if (p) p.resolve(value);
+  };
   function launch() {
     worker = start();
     worker.onmessage = ({ data }) => {
       if (data.ready) return;
       const answer = JSON.parse(data.answer);
-      if (answer.error?.kind === "fault") { worker.terminate(); worker = null; } // it may have ended
+      if (answer.error?.kind === "fault") {
+        worker.terminate();
+        worker = null;
+      } // it may have ended
       finish(answer);
       next();
     };
@@ -37,13 +46,24 @@ function workerLane(start, restarts) {
       return new Promise((resolve) => {
         if (queued) queued.resolve(superseded);
         queued = { question: JSON.stringify(question), resolve };
-        if (pending && restarts) { worker.terminate(); worker = null; finish(superseded); }
+        if (pending && restarts) {
+          worker.terminate();
+          worker = null;
+          finish(superseded);
+        }
         next();
       });
     },
     stop() {
-      if (queued) { queued.resolve(superseded); queued = null; }
-      if (pending && restarts) { worker.terminate(); worker = null; finish(superseded); }
+      if (queued) {
+        queued.resolve(superseded);
+        queued = null;
+      }
+      if (pending && restarts) {
+        worker.terminate();
+        worker = null;
+        finish(superseded);
+      }
     },
   };
 }
@@ -54,22 +74,30 @@ function serverLane(path) {
   return {
     async ask(question) {
       controller?.abort();
-      const own = controller = new AbortController();
+      const own = (controller = new AbortController());
       try {
         const reply = await fetch(path, {
-          method: "POST", body: JSON.stringify(question), signal: own.signal,
+          method: "POST",
+          body: JSON.stringify(question),
+          signal: own.signal,
           headers: { "Content-Type": "application/json" },
         });
         const text = await reply.text();
         if (own.signal.aborted) return superseded;
-        try { return JSON.parse(text); } catch { /* told below */ }
+        try {
+          return JSON.parse(text);
+        } catch {
+          /* told below */
+        }
         return { error: { kind: "fault", problems: [`the server answers ${reply.status}: ${text.slice(0, 200)}`] } };
       } catch (cause) {
         if (own.signal.aborted) return superseded;
         return { error: { kind: "fault", problems: [`the server does not answer: ${cause.message}`] } };
       }
     },
-    stop() { controller?.abort(); },
+    stop() {
+      controller?.abort();
+    },
   };
 }
 
@@ -84,7 +112,10 @@ async function unpacked(id) {
 async function backend() {
   if (!document.getElementById("planner-wasm")) {
     return {
-      server: true, quick: serverLane("answer"), slow: serverLane("answer"), propose: serverLane("propose"),
+      server: true,
+      quick: serverLane("answer"),
+      slow: serverLane("answer"),
+      propose: serverLane("propose"),
       sets: JSON.parse(document.getElementById("planner-sets")?.textContent || "[]"),
     };
   }

@@ -29,29 +29,52 @@ function picture(svg, description) {
 }
 
 // widthOf returns how wide a chart may be in an element.
-function widthOf(element, least = 280) { return Math.max(least, Math.floor(element.clientWidth || 640)); }
+function widthOf(element, least = 280) {
+  return Math.max(least, Math.floor(element.clientWidth || 640));
+}
 
-const tick = (v) => (v >= 1e6 || (v !== 0 && v < 1e-3) ? v.toExponential(0).replace("+", "") : v >= 1e3 ? v.toLocaleString("en") : String(+v.toPrecision(6)));
+const tick = (v) =>
+  v >= 1e6 || (v !== 0 && v < 1e-3)
+    ? v.toExponential(0).replace("+", "")
+    : v >= 1e3
+      ? v.toLocaleString("en")
+      : String(+v.toPrecision(6));
 
 // costChart sets the ε of all accountants on one logarithmic axis.
 function costChart(element, rows, budget) {
   const values = rows.flatMap((r) => [r.value, r.lower > 0 ? r.lower : r.value]).concat(budget || []);
-  const low = Math.min(...values) / 1.25, high = Math.max(...values) * 1.25;
+  const low = Math.min(...values) / 1.25,
+    high = Math.max(...values) * 1.25;
   const narrow = widthOf(element) < 420;
   const svg = Plot.plot({
-    width: widthOf(element), height: 34 * rows.length + 44, marginLeft: narrow ? 128 : 140, marginRight: 18, marginTop: 8,
+    width: widthOf(element),
+    height: 34 * rows.length + 44,
+    marginLeft: narrow ? 128 : 140,
+    marginRight: 18,
+    marginTop: 8,
     x: { type: "log", domain: [low, high], grid: true, label: "ε →", tickFormat: tick, ticks: narrow ? 3 : 5 },
     y: { domain: rows.map((r) => r.title), label: null, padding: 0.4, tickSize: 0 },
     style: { fontSize: "12.5px", background: "none" },
     marks: [
       budget ? Plot.ruleX([budget], { strokeDasharray: "4 4", stroke: "currentColor" }) : null,
-      Plot.dot(rows.filter((r) => r.kind === "upper"), { x: "value", y: "title", r: 6.5, fill: (r) => r.ink }),
-      Plot.dot(rows.filter((r) => r.kind === "interval" || r.kind === "exact"), { x: "value", y: "title", r: 7.5, symbol: "diamond",
-        fill: (r) => r.ink }),
-      Plot.dot(rows.filter((r) => r.kind === "approximation"), { x: "value", y: "title", r: 5.5, stroke: (r) => r.ink, strokeWidth: 2.5 }),
+      Plot.dot(
+        rows.filter((r) => r.kind === "upper"),
+        { x: "value", y: "title", r: 6.5, fill: (r) => r.ink },
+      ),
+      Plot.dot(
+        rows.filter((r) => r.kind === "interval" || r.kind === "exact"),
+        { x: "value", y: "title", r: 7.5, symbol: "diamond", fill: (r) => r.ink },
+      ),
+      Plot.dot(
+        rows.filter((r) => r.kind === "approximation"),
+        { x: "value", y: "title", r: 5.5, stroke: (r) => r.ink, strokeWidth: 2.5 },
+      ),
     ].filter(Boolean),
   });
-  return picture(svg, "ε of the run on a logarithmic axis: " + rows.map((r) => `${r.title} ${r.text}`).join("; ") + ".");
+  return picture(
+    svg,
+    "ε of the run on a logarithmic axis: " + rows.map((r) => `${r.title} ${r.text}`).join("; ") + ".",
+  );
 }
 
 const frontierLines = [
@@ -66,33 +89,100 @@ function frontierChart(element, rows, plan, at) {
   const width = widthOf(element);
   const sigmas = rows.flatMap((r) => frontierLines.map((l) => r[l.key])).filter((v) => v != null);
   if (plan) sigmas.push(plan.sigma);
-  const marks = [Plot.ruleX([rows[at].sample_size], { strokeDasharray: "2 3", stroke: "currentColor", strokeOpacity: 0.7 })];
+  const marks = [
+    Plot.ruleX([rows[at].sample_size], { strokeDasharray: "2 3", stroke: "currentColor", strokeOpacity: 0.7 }),
+  ];
   for (const l of frontierLines) {
     const there = rows.filter((r) => r[l.key] != null);
-    marks.push(Plot.line(there, { x: "sample_size", y: l.key, stroke: l.ink, strokeWidth: 2.25, strokeDasharray: l.dash }));
+    marks.push(
+      Plot.line(there, { x: "sample_size", y: l.key, stroke: l.ink, strokeWidth: 2.25, strokeDasharray: l.dash }),
+    );
     const here = rows[at][l.key];
     if (here != null) {
-      marks.push(Plot.dot([rows[at]], { x: "sample_size", y: l.key, r: 4.5, fill: "var(--card)", stroke: l.ink, strokeWidth: 2.25, symbol: l.symbol }));
+      marks.push(
+        Plot.dot([rows[at]], {
+          x: "sample_size",
+          y: l.key,
+          r: 4.5,
+          fill: "var(--card)",
+          stroke: l.ink,
+          strokeWidth: 2.25,
+          symbol: l.symbol,
+        }),
+      );
     }
   }
   if (plan) {
-    marks.push(Plot.dot([plan], { x: "s", y: "sigma", symbol: "star", r: 8, fill: "currentColor", stroke: "var(--card)", strokeWidth: 1 }));
-    const right = Math.log(plan.s / rows[0].sample_size) > 0.7 * Math.log(rows.at(-1).sample_size / rows[0].sample_size);
-    marks.push(Plot.text([plan], { x: "s", y: "sigma", text: () => "your plan", dx: right ? -12 : 12, dy: -10, textAnchor: right ? "end" : "start",
-      fontWeight: 700, fontSize: 13, fill: "currentColor", stroke: "var(--card)", strokeWidth: 4 }));
+    marks.push(
+      Plot.dot([plan], {
+        x: "s",
+        y: "sigma",
+        symbol: "star",
+        r: 8,
+        fill: "currentColor",
+        stroke: "var(--card)",
+        strokeWidth: 1,
+      }),
+    );
+    const right =
+      Math.log(plan.s / rows[0].sample_size) > 0.7 * Math.log(rows.at(-1).sample_size / rows[0].sample_size);
+    marks.push(
+      Plot.text([plan], {
+        x: "s",
+        y: "sigma",
+        text: () => "your plan",
+        dx: right ? -12 : 12,
+        dy: -10,
+        textAnchor: right ? "end" : "start",
+        fontWeight: 700,
+        fontSize: 13,
+        fill: "currentColor",
+        stroke: "var(--card)",
+        strokeWidth: 4,
+      }),
+    );
   }
   const svg = Plot.plot({
-    width, height: Math.round(Math.min(340, Math.max(240, width * 0.42))), marginLeft: 52, marginRight: 22, marginTop: 26, marginBottom: 40,
-    x: { type: "log", grid: true, label: "sample size s →", tickFormat: tick, ticks: width < 480 ? 4 : 8, domain: [rows[0].sample_size, rows.at(-1).sample_size] },
-    y: { type: "log", grid: true, label: "↑ noise multiplier σ", tickFormat: tick, ticks: 6, domain: [Math.min(...sigmas) / 1.1, Math.max(...sigmas) * 1.1] },
-    style: { fontSize: "12.5px", background: "none" }, marks,
+    width,
+    height: Math.round(Math.min(340, Math.max(240, width * 0.42))),
+    marginLeft: 52,
+    marginRight: 22,
+    marginTop: 26,
+    marginBottom: 40,
+    x: {
+      type: "log",
+      grid: true,
+      label: "sample size s →",
+      tickFormat: tick,
+      ticks: width < 480 ? 4 : 8,
+      domain: [rows[0].sample_size, rows.at(-1).sample_size],
+    },
+    y: {
+      type: "log",
+      grid: true,
+      label: "↑ noise multiplier σ",
+      tickFormat: tick,
+      ticks: 6,
+      domain: [Math.min(...sigmas) / 1.1, Math.max(...sigmas) * 1.1],
+    },
+    style: { fontSize: "12.5px", background: "none" },
+    marks,
   });
-  return picture(svg, `Least noise multiplier over the sample size, from ${count(rows[0].sample_size)} to ` +
-    `${count(rows.at(-1).sample_size)}, both logarithmic, by the closed form and certified under two adjacencies. The numbers are below.`);
+  return picture(
+    svg,
+    `Least noise multiplier over the sample size, from ${count(rows[0].sample_size)} to ` +
+      `${count(rows.at(-1).sample_size)}, both logarithmic, by the closed form and certified under two ` +
+      "adjacencies. The numbers are below.",
+  );
 }
 
 const curveStyles = [
-  { match: (c) => c.accountant === "pld" && c.side === "lower" && c.name === "pld lower", title: "certified guarantee", ink: ink.pld, dash: null },
+  {
+    match: (c) => c.accountant === "pld" && c.side === "lower" && c.name === "pld lower",
+    title: "certified guarantee",
+    ink: ink.pld,
+    dash: null,
+  },
   { match: (c) => c.name === "pld upper", title: "certified from the other side", ink: ink.pld, dash: "2 4" },
   { match: (c) => c.name.startsWith("f("), title: "what (ε, δ) alone says", ink: ink.closed, dash: "7 4" },
   { match: (c) => c.name.startsWith("gdp"), title: "central limit, no guarantee", ink: ink.gdp, dash: "1 5" },
@@ -100,38 +190,63 @@ const curveStyles = [
 
 // tradeoffChart draws who is recognised against who is wrongly suspected.
 function tradeoffChart(element, lines, at) {
-  const width = widthOf(element), marks = [];
+  const width = widthOf(element),
+    marks = [];
   const gain = (p) => Math.max(0, 1 - p.beta - p.alpha);
   let most = 1e-6;
   for (const style of curveStyles) {
     const curve = lines.find(style.match);
     if (curve) most = Math.max(most, ...curve.points.map((p) => 1.06 * gain(p)));
-    if (curve) marks.push(Plot.line(curve.points, { x: "alpha", y: gain, stroke: style.ink, strokeWidth: 2.25, strokeDasharray: style.dash }));
+    if (curve)
+      marks.push(
+        Plot.line(curve.points, {
+          x: "alpha",
+          y: gain,
+          stroke: style.ink,
+          strokeWidth: 2.25,
+          strokeDasharray: style.dash,
+        }),
+      );
   }
-  if (at) marks.push(Plot.dot([at], { x: "alpha", y: gain, r: 6, fill: "var(--card)", stroke: ink.pld, strokeWidth: 2.5 }));
+  if (at)
+    marks.push(Plot.dot([at], { x: "alpha", y: gain, r: 6, fill: "var(--card)", stroke: ink.pld, strokeWidth: 2.5 }));
   const svg = Plot.plot({
-    width, height: Math.round(Math.min(330, Math.max(240, width * 0.5))), marginLeft: 48, marginRight: 16, marginTop: 26, marginBottom: 40,
+    width,
+    height: Math.round(Math.min(330, Math.max(240, width * 0.5))),
+    marginLeft: 48,
+    marginRight: 16,
+    marginTop: 26,
+    marginBottom: 40,
     x: { domain: [0, 1], grid: true, label: "share of others wrongly suspected →", percent: false, ticks: 5 },
     y: { domain: [0, most], grid: true, label: "↑ share of members recognised, beyond guessing", ticks: 5 },
-    style: { fontSize: "12.5px", background: "none" }, marks,
+    style: { fontSize: "12.5px", background: "none" },
+    marks,
   });
-  return picture(svg, "Share of members that can be recognised, beyond what guessing gives, over the share of others that are wrongly " +
-    "suspected: the lower, the better. One point is read out below.");
+  return picture(
+    svg,
+    "Share of members that can be recognised, beyond what guessing gives, over the share of others that are wrongly " +
+      "suspected: the lower, the better. One point is read out below.",
+  );
 }
 
 // legend lists lines with their strokes.
 function legend(entries) {
-  return el("ul", { class: "legend" }, entries.map((l) => {
-    const item = el("li");
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", "0 0 28 10");
-    svg.setAttribute("aria-hidden", "true");
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    for (const [k, v] of Object.entries({ x1: 0, x2: 28, y1: 5, y2: 5, "stroke-width": 3 })) line.setAttribute(k, v);
-    line.style.stroke = l.ink;
-    if (l.dash) line.setAttribute("stroke-dasharray", l.dash);
-    svg.append(line);
-    item.append(svg, l.title);
-    return item;
-  }));
+  return el(
+    "ul",
+    { class: "legend" },
+    entries.map((l) => {
+      const item = el("li");
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      svg.setAttribute("viewBox", "0 0 28 10");
+      svg.setAttribute("aria-hidden", "true");
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+      for (const [k, v] of Object.entries({ x1: 0, x2: 28, y1: 5, y2: 5, "stroke-width": 3 }))
+        line.setAttribute(k, v);
+      line.style.stroke = l.ink;
+      if (l.dash) line.setAttribute("stroke-dasharray", l.dash);
+      svg.append(line);
+      item.append(svg, l.title);
+      return item;
+    }),
+  );
 }

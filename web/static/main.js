@@ -2,7 +2,12 @@
 
 const state = stateOf(location.hash.slice(1));
 const kept = keptOf(location.hash.slice(1)).map((address) => ({ address, state: stateOf(address), plan: null }));
-let lanes = null, asked = 0, spoken = null, current = null, redraws = {}, timings = {};
+let lanes = null,
+  asked = 0,
+  spoken = null,
+  current = null,
+  redraws = {},
+  timings = {};
 
 const $ = (id) => document.getElementById(id);
 
@@ -15,23 +20,44 @@ function sliderOf(f, value) {
 }
 
 function valueOf(f, place) {
-  if (f.linear) return String(Number((f.low + (f.high - f.low) * place / 1000).toFixed(3)));
-  const v = 10 ** (Math.log10(f.low) + (Math.log10(f.high) - Math.log10(f.low)) * place / 1000);
+  if (f.linear) return String(Number((f.low + ((f.high - f.low) * place) / 1000).toFixed(3)));
+  const v = 10 ** (Math.log10(f.low) + ((Math.log10(f.high) - Math.log10(f.low)) * place) / 1000);
   return String(f.whole ? Math.round(Number(v.toPrecision(3))) : Number(v.toPrecision(3)));
 }
 
-function endText(v) { return v >= 1e4 || v < 1e-3 ? v.toExponential(0).replace("+", "") : String(v); }
+function endText(v) {
+  return v >= 1e4 || v < 1e-3 ? v.toExponential(0).replace("+", "") : String(v);
+}
 
 function fieldView(name) {
-  const f = fields[name], id = `field-${name}`;
-  const text = el("input", { type: "text", id, inputmode: "decimal", spellcheck: "false", value: state[name], "aria-describedby": `${id}-wrong`,
-    placeholder: name === "delta" ? "1/N" : f.optional ? "any" : null });
-  const low = f.low, high = f.high;
-  const range = el("input", { type: "range", min: 0, max: 1000, step: 1, "aria-label": `${f.label}, slider`, value: sliderOf(f, numberOf(state[name]) || (name === "delta" ? 1e-5 : low)) });
+  const f = fields[name],
+    id = `field-${name}`;
+  const text = el("input", {
+    type: "text",
+    id,
+    inputmode: "decimal",
+    spellcheck: "false",
+    value: state[name],
+    "aria-describedby": `${id}-wrong`,
+    placeholder: name === "delta" ? "1/N" : f.optional ? "any" : null,
+  });
+  const low = f.low,
+    high = f.high;
+  const range = el("input", {
+    type: "range",
+    min: 0,
+    max: 1000,
+    step: 1,
+    "aria-label": `${f.label}, slider`,
+    value: sliderOf(f, numberOf(state[name]) || (name === "delta" ? 1e-5 : low)),
+  });
   text.addEventListener("input", () => {
     state[name] = text.value;
     const v = numberOf(text.value);
-    if (v > 0) { range.value = sliderOf(f, v); range.setAttribute("aria-valuetext", text.value); }
+    if (v > 0) {
+      range.value = sliderOf(f, v);
+      range.setAttribute("aria-valuetext", text.value);
+    }
     changed(name);
   });
   range.addEventListener("input", () => {
@@ -40,49 +66,131 @@ function fieldView(name) {
     changed(name);
   });
   range.setAttribute("aria-valuetext", state[name] || "1/N");
-  return el("div", { class: "field", "data-field": name }, el("div", { class: "head" }, el("label", { for: id }, f.label), el("span", { class: "hint" }, f.hint)),
-    el("div", { class: "row" }, text, el("div", {}, range, el("div", { class: "ends", "aria-hidden": "true" }, el("span", {}, endText(low)), el("span", {}, endText(high))))),
-    el("div", { class: "wrong", id: `${id}-wrong` }));
+  return el(
+    "div",
+    { class: "field", "data-field": name },
+    el("div", { class: "head" }, el("label", { for: id }, f.label), el("span", { class: "hint" }, f.hint)),
+    el(
+      "div",
+      { class: "row" },
+      text,
+      el(
+        "div",
+        {},
+        range,
+        el(
+          "div",
+          { class: "ends", "aria-hidden": "true" },
+          el("span", {}, endText(low)),
+          el("span", {}, endText(high)),
+        ),
+      ),
+    ),
+    el("div", { class: "wrong", id: `${id}-wrong` }),
+  );
 }
 
 function plainField(name, label, hint) {
   const id = `field-${name}`;
-  const text = el("input", { type: "text", id, inputmode: "decimal", value: state[name], "aria-describedby": `${id}-wrong` });
-  text.addEventListener("input", () => { state[name] = text.value; changed(name); });
-  return el("div", { class: "field", "data-field": name }, el("div", { class: "head" }, el("label", { for: id }, label), el("span", { class: "hint" }, hint)), text,
-    el("div", { class: "wrong", id: `${id}-wrong` }));
+  const text = el("input", {
+    type: "text",
+    id,
+    inputmode: "decimal",
+    value: state[name],
+    "aria-describedby": `${id}-wrong`,
+  });
+  text.addEventListener("input", () => {
+    state[name] = text.value;
+    changed(name);
+  });
+  return el(
+    "div",
+    { class: "field", "data-field": name },
+    el("div", { class: "head" }, el("label", { for: id }, label), el("span", { class: "hint" }, hint)),
+    text,
+    el("div", { class: "wrong", id: `${id}-wrong` }),
+  );
 }
 
 function selectField(name, label, options) {
   const id = `field-${name}`;
-  const select = el("select", { id }, Object.entries(options).map(([value, title]) => el("option", { value, selected: state[name] === value }, title)));
-  select.addEventListener("change", () => { state[name] = select.value; changed(name); });
+  const select = el(
+    "select",
+    { id },
+    Object.entries(options).map(([value, title]) => el("option", { value, selected: state[name] === value }, title)),
+  );
+  select.addEventListener("change", () => {
+    state[name] = select.value;
+    changed(name);
+  });
   return el("div", { class: "field" }, el("div", { class: "head" }, el("label", { for: id }, label)), select);
 }
 
 function choiceView(name) {
-  const q = questions[name], off = q.server && !lanes?.propose;
-  const radio = el("input", { type: "radio", name: "question", value: name, checked: state.question === name, disabled: off });
-  radio.addEventListener("change", () => { carryOver(); state.question = name; changed("question"); buildForm(); $("question").querySelector(`[value="${name}"]`).focus(); });
-  return el("label", { class: "choice" }, radio, el("span", {}, q.title, off ? el("small", {}, " (in proactivedp serve)") : null));
+  const q = questions[name],
+    off = q.server && !lanes?.propose;
+  const radio = el("input", {
+    type: "radio",
+    name: "question",
+    value: name,
+    checked: state.question === name,
+    disabled: off,
+  });
+  radio.addEventListener("change", () => {
+    carryOver();
+    state.question = name;
+    changed("question");
+    buildForm();
+    $("question").querySelector(`[value="${name}"]`).focus();
+  });
+  return el(
+    "label",
+    { class: "choice" },
+    radio,
+    el("span", {}, q.title, off ? el("small", {}, " (in proactivedp serve)") : null),
+  );
 }
 
 function buildForm() {
   const q = questions[state.question];
-  const parts = [el("fieldset", {}, el("legend", {}, "Your question"), Object.keys(questions).map(choiceView)), el("p", { class: "about" }, q.about)];
+  const parts = [
+    el("fieldset", {}, el("legend", {}, "Your question"), Object.keys(questions).map(choiceView)),
+    el("p", { class: "about" }, q.about),
+  ];
   if (q.server) {
     if (!lanes?.sets?.includes(state.data)) state.data = lanes?.sets?.[0] ?? "";
-    parts.push(selectField("data", "Public data set", Object.fromEntries((lanes?.sets ?? []).map((s) => [s, s]))), q.fields.map(fieldView),
-      plainField("clients", "Clients", "that hold each record"), el("button", { type: "button", class: "primary", id: "propose", onclick: proposeNow }, "Search settings"));
+    parts.push(
+      selectField("data", "Public data set", Object.fromEntries((lanes?.sets ?? []).map((s) => [s, s]))),
+      q.fields.map(fieldView),
+      plainField("clients", "Clients", "that hold each record"),
+      el("button", { type: "button", class: "primary", id: "propose", onclick: proposeNow }, "Search settings"),
+    );
   } else {
     const allowed = Object.fromEntries(Object.entries(methods).filter(([m]) => !q.methods || q.methods.includes(m)));
-    parts.push(q.fields.map(fieldView), selectField("adjacency", "Neighbouring data sets", { "add-or-remove": "one record added or removed", "replace-one": "one record replaced" }),
-      selectField("method", "Plan by", allowed));
+    parts.push(
+      q.fields.map(fieldView),
+      selectField("adjacency", "Neighbouring data sets", {
+        "add-or-remove": "one record added or removed",
+        "replace-one": "one record replaced",
+      }),
+      selectField("method", "Plan by", allowed),
+    );
     const several = state.clients.trim() !== "1" || state.theta.trim() !== "1";
     const shared = el("input", { type: "checkbox", id: "field-shared", checked: state.shared === "1" });
-    shared.addEventListener("change", () => { state.shared = shared.checked ? "1" : ""; changed("shared"); });
-    parts.push(el("details", { open: several, id: "more" }, el("summary", {}, "Several clients, growing samples"), plainField("clients", "Clients", "1 to 1,000,000"),
-      el("label", { class: "check" }, shared, "every client holds every record"), plainField("theta", "θ", "largest over mean sample size")));
+    shared.addEventListener("change", () => {
+      state.shared = shared.checked ? "1" : "";
+      changed("shared");
+    });
+    parts.push(
+      el(
+        "details",
+        { open: several, id: "more" },
+        el("summary", {}, "Several clients, growing samples"),
+        plainField("clients", "Clients", "1 to 1,000,000"),
+        el("label", { class: "check" }, shared, "every client holds every record"),
+        plainField("theta", "θ", "largest over mean sample size"),
+      ),
+    );
   }
   $("question").replaceChildren(...parts.flat());
   markWrong(requestOf(state).wrong);
@@ -90,8 +198,11 @@ function buildForm() {
 
 function markWrong(wrong) {
   for (const field of $("question").querySelectorAll("[data-field]")) {
-    const name = field.dataset.field, input = field.querySelector("input[type=text]");
-    field.querySelector(".wrong").textContent = wrong[name] ? `${wrong[name][0].toUpperCase()}${wrong[name].slice(1)}.` : "";
+    const name = field.dataset.field,
+      input = field.querySelector("input[type=text]");
+    field.querySelector(".wrong").textContent = wrong[name]
+      ? `${wrong[name][0].toUpperCase()}${wrong[name].slice(1)}.`
+      : "";
     if (wrong[name]) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   }
@@ -100,9 +211,15 @@ function markWrong(wrong) {
 // carryOver puts the answer's numbers where the next question has fields for them.
 function carryOver() {
   if (!current?.run) return;
-  const own = fieldsOf(state), run = current.run;
-  const values = { sample_size: run.sample_size, rounds: run.rounds, sigma: Number(up(current.sigma, 7).replace(/,/g, "")),
-    epsilon: Number(up(current.epsilon, 5).replace(/,/g, "")), epochs: Number(down(current.epochs, 6).replace(/,/g, "")) };
+  const own = fieldsOf(state),
+    run = current.run;
+  const values = {
+    sample_size: run.sample_size,
+    rounds: run.rounds,
+    sigma: Number(up(current.sigma, 7).replace(/,/g, "")),
+    epsilon: Number(up(current.epsilon, 5).replace(/,/g, "")),
+    epochs: Number(down(current.epochs, 6).replace(/,/g, "")),
+  };
   for (const [name, v] of Object.entries(values)) if (!own.includes(name) && v > 0) state[name] = String(v);
 }
 
@@ -141,7 +258,13 @@ function applyRemedy(remedy) {
 
 // applySetting plans a whole run, by the tight accountant.
 function applySetting(setting) {
-  Object.assign(state, { question: "run", sample_size: String(setting.sample_size), rounds: String(setting.rounds), sigma: String(setting.sigma), method: "pld" });
+  Object.assign(state, {
+    question: "run",
+    sample_size: String(setting.sample_size),
+    rounds: String(setting.rounds),
+    sigma: String(setting.sigma),
+    method: "pld",
+  });
   remember();
   buildForm();
   answer();
@@ -151,7 +274,13 @@ function applySetting(setting) {
 // applyPoint plans a point of the frontier: its sample size, the same epochs and budget.
 function applyPoint(row) {
   const epsilon = current?.target_epsilon || current?.epsilon;
-  Object.assign(state, { question: "batch", sample_size: String(row.sample_size), epsilon: String(epsilon), method: "pld", epochs: String(current?.epochs ?? state.epochs) });
+  Object.assign(state, {
+    question: "batch",
+    sample_size: String(row.sample_size),
+    epsilon: String(epsilon),
+    method: "pld",
+    epochs: String(current?.epochs ?? state.epochs),
+  });
   remember();
   buildForm();
   answer();
@@ -170,7 +299,8 @@ async function timed(name, lane, question) {
 }
 
 async function answer() {
-  const own = ++asked, card = $("answer");
+  const own = ++asked,
+    card = $("answer");
   Object.assign(document.body.dataset, { state: "asking", asked: own }); // how far which question is
   if (state.question === "accuracy") return accuracyHint();
   $("proposals").hidden = true;
@@ -188,7 +318,11 @@ async function answer() {
   if (quick.error) return failed(quick.error);
   card.classList.remove("stale");
   showPlan(quick.plan, false);
-  if (!quick.plan.feasible) { document.body.dataset.state = "planned"; later(quick.plan, own, request); return; }
+  if (!quick.plan.feasible) {
+    document.body.dataset.state = "planned";
+    later(quick.plan, own, request);
+    return;
+  }
   const event = quick.plan.releases[0].events[0];
   const accounts = await timed("account", lanes.quick, { account: { events: [event], delta: quick.plan.delta } });
   if (accounts === superseded || own !== asked) return;
@@ -204,12 +338,18 @@ async function later(plan, own, request, accounts) {
   if (plan.feasible && plan.method !== "pld") {
     const tight = await timed("tight", lanes.slow, { plan: { ...request, tight: true, code: true } });
     if (tight === superseded || own !== asked) return;
-    if (!tight.error) { showPlan(tight.plan, true); showCosts(tight.plan, accounts); plan = tight.plan; }
+    if (!tight.error) {
+      showPlan(tight.plan, true);
+      showCosts(tight.plan, accounts);
+      plan = tight.plan;
+    }
   } else if (plan.feasible) showPlan(plan, true);
   document.body.dataset.state = "certified";
   if (plan.feasible) {
     const event = plan.releases[0].events[0];
-    const curve = await timed("curve", lanes.slow, { tradeoff: { events: [event], delta: plan.delta, points: 81, epsilons: 60 } });
+    const curve = await timed("curve", lanes.slow, {
+      tradeoff: { events: [event], delta: plan.delta, points: 81, epsilons: 60 },
+    });
     if (curve === superseded || own !== asked) return;
     showTradeoff(curve);
     if (curve.tradeoff?.odds && !(plan.odds?.true_positive <= curve.tradeoff.odds.true_positive)) {
@@ -222,7 +362,12 @@ async function later(plan, own, request, accounts) {
     if (front === superseded || own !== asked) return;
     showFrontier(plan, front);
   } else hide("frontier");
-  $("timing").textContent = `Computed ${lanes.server ? "by the server" : "here"} in ` + Object.entries(timings).map(([k, v]) => `${Math.round(v)} ms (${k})`).join(", ") + ".";
+  $("timing").textContent =
+    `Computed ${lanes.server ? "by the server" : "here"} in ` +
+    Object.entries(timings)
+      .map(([k, v]) => `${Math.round(v)} ms (${k})`)
+      .join(", ") +
+    ".";
   await computeKept(own);
   if (own === asked) document.body.dataset.state = "answered";
 }
@@ -240,9 +385,13 @@ async function computeKept(own) {
 
 // ---- what is shown
 
-function hide(...ids) { for (const id of ids) $(id).hidden = true; }
+function hide(...ids) {
+  for (const id of ids) $(id).hidden = true;
+}
 
-function unhide(...ids) { for (const id of ids) $(id).hidden = false; }
+function unhide(...ids) {
+  for (const id of ids) $(id).hidden = false;
+}
 
 function failed(problem) {
   current = null;
@@ -261,11 +410,19 @@ function showPlan(plan, isLate) {
   $("answer").classList.toggle("bad", !plan.feasible);
   show("answer-body", answerView(state, plan, isLate, applyRemedy));
   speak($("answer-body").querySelector(".sentence").textContent);
-  $("brief").textContent = plan.feasible ? `ε ${relation(plan.kind)} ${up(plan.epsilon, 4)} · σ ${up(plan.sigma, 5)} · s ${count(plan.run.sample_size)} · T ${count(plan.run.rounds)}`
+  $("brief").textContent = plan.feasible
+    ? `ε ${relation(plan.kind)} ${up(plan.epsilon, 4)} · σ ${up(plan.sigma, 5)} · ` +
+      `s ${count(plan.run.sample_size)} · T ${count(plan.run.rounds)}`
     : "Not feasible: see what would be";
   if (plan.feasible) {
     unhide("cost", "conditions", "code", "statement", "tradeoff");
-    show("code-body", codeView(plan.code ?? [], state.tab, (tab) => { state.tab = tab; remember(); }));
+    show(
+      "code-body",
+      codeView(plan.code ?? [], state.tab, (tab) => {
+        state.tab = tab;
+        remember();
+      }),
+    );
     show("statement-body", statementView(plan.statement));
     if (!isLate) show("tradeoff-body", waiting("The trade-off curve is being computed …"));
   } else hide("cost", "code", "statement", "tradeoff");
@@ -286,14 +443,22 @@ function showPlan(plan, isLate) {
 }
 
 function showCosts(plan, accounts) {
-  const draw = () => show("cost-body", accounts.error ? problemView(accounts.error, applyRemedy, state)
-    : costView($("cost-body"), plan, accounts.account));
+  const draw = () =>
+    show(
+      "cost-body",
+      accounts.error
+        ? problemView(accounts.error, applyRemedy, state)
+        : costView($("cost-body"), plan, accounts.account),
+    );
   draw();
   redraws.cost = draw;
 }
 
 function showTradeoff(a) {
-  if (a.error) { show("tradeoff-body", el("p", { class: "quiet" }, a.error.problems.join(" "))); return; }
+  if (a.error) {
+    show("tradeoff-body", el("p", { class: "quiet" }, a.error.problems.join(" ")));
+    return;
+  }
   const view = tradeoffView($("tradeoff-body"), a.tradeoff);
   show("tradeoff-body", view.nodes);
   redraws.tradeoff = view.redraw;
@@ -301,29 +466,51 @@ function showTradeoff(a) {
 
 function showFrontier(plan, a) {
   if (a.error || !a.plan.frontier) {
-    show("frontier-body", el("p", { class: "quiet" }, a.error ? a.error.problems.join(" ") : a.plan.frontier_reason ?? "No frontier."));
+    show(
+      "frontier-body",
+      el("p", { class: "quiet" }, a.error ? a.error.problems.join(" ") : (a.plan.frontier_reason ?? "No frontier.")),
+    );
     return;
   }
   const f = a.plan.frontier;
-  $("frontier-of").textContent = `least σ for each sample size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
+  $("frontier-of").textContent =
+    `least σ for each sample size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
   const view = frontierView($("frontier-body"), plan, f, applyPoint);
   show("frontier-body", view.nodes);
   redraws.frontier = view.redraw;
 }
 
 function showCompare() {
-  show("compare-body", compareView(kept, () => {
-    if (!current || kept.length >= mostKept) return;
-    kept.push({ address: addressOf(state), state: { ...state }, plan: current.tight || current.method === "pld" ? current : null });
-    remember();
-    showCompare();
-    computeKept(asked);
-  }, (i) => { kept.splice(i, 1); remember(); showCompare(); }, (i) => takeState(kept[i].state)));
+  show(
+    "compare-body",
+    compareView(
+      kept,
+      () => {
+        if (!current || kept.length >= mostKept) return;
+        kept.push({
+          address: addressOf(state),
+          state: { ...state },
+          plan: current.tight || current.method === "pld" ? current : null,
+        });
+        remember();
+        showCompare();
+        computeKept(asked);
+      },
+      (i) => {
+        kept.splice(i, 1);
+        remember();
+        showCompare();
+      },
+      (i) => takeState(kept[i].state),
+    ),
+  );
 }
 
 function speak(text) {
   clearTimeout(spoken);
-  spoken = setTimeout(() => { $("spoken").textContent = text; }, 700);
+  spoken = setTimeout(() => {
+    $("spoken").textContent = text;
+  }, 700);
 }
 
 // ---- accuracy and budget, where there is a server
@@ -333,8 +520,16 @@ function accuracyHint() {
   current = null;
   hide("cost", "conditions", "tighter", "frontier", "tradeoff", "code", "statement");
   $("answer").classList.remove("bad");
-  show("answer-body", el("p", {}, "Cheap trainings on a public data set predict which accuracy complete settings reach within the budget. Nothing private is trained, " +
-    "and the server alone can do it: choose, and search."));
+  show(
+    "answer-body",
+    el(
+      "p",
+      {},
+      "Cheap trainings on a public data set predict which accuracy complete settings reach " +
+        "within the budget. Nothing private is trained, " +
+        "and the server alone can do it: choose, and search.",
+    ),
+  );
   showCompare();
   markWrong(requestOf(state).wrong);
   document.body.dataset.state = "answered";
@@ -344,70 +539,134 @@ async function proposeNow() {
   const { request, wrong } = requestOf(state);
   markWrong(wrong);
   if (Object.keys(wrong).length) return;
-  const own = ++asked, clients = numberOf(state.clients);
-  const question = { data: state.data, epsilon: request.epsilon ?? 0, target_accuracy: request.target_accuracy ?? 0, delta: request.delta ?? 0 };
+  const own = ++asked,
+    clients = numberOf(state.clients);
+  const question = {
+    data: state.data,
+    epsilon: request.epsilon ?? 0,
+    target_accuracy: request.target_accuracy ?? 0,
+    delta: request.delta ?? 0,
+  };
   if (clients >= 1) question.clients = clients;
   $("propose").disabled = true;
   show("answer-body", waiting("Settings are tried on the server; this takes some seconds to minutes …"));
   const a = await lanes.propose.ask(question);
   if ($("propose")) $("propose").disabled = false;
   if (a === superseded || own !== asked) return;
-  if (a.error) { failed(a.error); return; }
+  if (a.error) {
+    failed(a.error);
+    return;
+  }
   const best = a.proposals[0];
   $("answer").classList.remove("bad");
-  show("answer-body", el("p", { class: "sentence" }, "The best setting is predicted to reach ", el("b", {}, `${(best.predicted_accuracy * 100).toFixed(1)} %`),
-    ` on ${a.data} (${(best.predicted_low * 100).toFixed(1)} to ${(best.predicted_high * 100).toFixed(1)} %), with `, el("b", {}, `ε ≤ ${up(best.certified.per_record.epsilon_upper, 4)}`), " certified."));
+  show(
+    "answer-body",
+    el(
+      "p",
+      { class: "sentence" },
+      "The best setting is predicted to reach ",
+      el("b", {}, `${(best.predicted_accuracy * 100).toFixed(1)} %`),
+      ` on ${a.data} (${(best.predicted_low * 100).toFixed(1)} to ${(best.predicted_high * 100).toFixed(1)} %), with `,
+      el("b", {}, `ε ≤ ${up(best.certified.per_record.epsilon_upper, 4)}`),
+      " certified.",
+    ),
+  );
   speak($("answer-body").textContent);
   unhide("proposals");
-  show("proposals-body", proposalsView(a, (p, report) => takeState({ question: "run", n: String(report.records), sample_size: String(p.setting.sample_size),
-    rounds: String(p.rounds), sigma: String(p.setting.sigma), delta: String(p.delta), clients: String(report.clients), shared: report.clients > 1 ? "1" : "", method: "pld" })));
+  show(
+    "proposals-body",
+    proposalsView(a, (p, report) =>
+      takeState({
+        question: "run",
+        n: String(report.records),
+        sample_size: String(p.setting.sample_size),
+        rounds: String(p.rounds),
+        sigma: String(p.setting.sigma),
+        delta: String(p.delta),
+        clients: String(report.clients),
+        shared: report.clients > 1 ? "1" : "",
+        method: "pld",
+      }),
+    ),
+  );
 }
 
 // ---- the frame
 
 function theme() {
-  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   $("theme").textContent = dark ? "Light" : "Dark";
   return dark;
 }
 
 function frame() {
-  $("example").replaceChildren(el("option", { value: "" }, "Load an example …"), ...examples.map(([title], i) => el("option", { value: i }, title)));
+  $("example").replaceChildren(
+    el("option", { value: "" }, "Load an example …"),
+    ...examples.map(([title], i) => el("option", { value: i }, title)),
+  );
   $("example").addEventListener("change", () => {
     const chosen = examples[Number($("example").value)];
     if ($("example").value !== "" && chosen) takeState(chosen[1]);
     $("example").value = "";
   });
-  try { const saved = localStorage.getItem("proactivedp-theme"); if (saved) document.documentElement.dataset.theme = saved; } catch { /* no storage */ }
+  try {
+    const saved = localStorage.getItem("proactivedp-theme");
+    if (saved) document.documentElement.dataset.theme = saved;
+  } catch {
+    /* no storage */
+  }
   $("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = theme() ? "light" : "dark";
-    try { localStorage.setItem("proactivedp-theme", document.documentElement.dataset.theme); } catch { /* no storage */ }
+    try {
+      localStorage.setItem("proactivedp-theme", document.documentElement.dataset.theme);
+    } catch {
+      /* no storage */
+    }
     theme();
   });
   theme();
   $("copy-link").addEventListener("click", async () => {
     remember();
-    $("copy-link").textContent = await copied(location.href) ? "Copied" : "Not copied";
-    setTimeout(() => { $("copy-link").textContent = "Copy link"; }, 1500);
+    $("copy-link").textContent = (await copied(location.href)) ? "Copied" : "Not copied";
+    setTimeout(() => {
+      $("copy-link").textContent = "Copy link";
+    }, 1500);
   });
   for (const link of document.querySelectorAll("a[href='#answer-title']")) {
-    link.addEventListener("click", (e) => { e.preventDefault(); $("answer-title").scrollIntoView(); $("answer-title").focus(); }); // the address keeps the question
+    link.addEventListener("click", (e) => {
+      e.preventDefault();
+      $("answer-title").scrollIntoView();
+      $("answer-title").focus();
+    }); // the address keeps the question
   }
   $("question").addEventListener("submit", (e) => e.preventDefault());
   window.addEventListener("hashchange", () => {
     const address = location.hash.slice(1);
     Object.assign(state, stateOf(address));
-    kept.splice(0, kept.length, ...keptOf(address).map((a) => kept.find((k) => k.address === a) ?? { address: a, state: stateOf(a), plan: null }));
+    kept.splice(
+      0,
+      kept.length,
+      ...keptOf(address).map(
+        (a) => kept.find((k) => k.address === a) ?? { address: a, state: stateOf(a), plan: null },
+      ),
+    );
     buildForm();
     answer();
   });
   let resized = null;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(() => { for (const draw of Object.values(redraws)) draw(); }, 150);
+    resized = setTimeout(() => {
+      for (const draw of Object.values(redraws)) draw();
+    }, 150);
   });
   const licences = document.getElementById("planner-licences");
-  if (licences) $("licences").addEventListener("toggle", () => { $("licences-text").textContent ||= licences.textContent; });
+  if (licences)
+    $("licences").addEventListener("toggle", () => {
+      $("licences-text").textContent ||= licences.textContent;
+    });
   else hide("licences");
 }
 

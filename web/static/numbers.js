@@ -3,7 +3,10 @@
 
 // numberOf reads what somebody typed; NaN if it is no number.
 function numberOf(text) {
-  const plain = String(text).trim().replace(/[\s_\u2009\u202f]/g, "").replace(/,(?=\d{3}(\D|$))/g, "");
+  const plain = String(text)
+    .trim()
+    .replace(/[\s_\u2009\u202f]/g, "")
+    .replace(/,(?=\d{3}(\D|$))/g, "");
   return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(plain) ? Number(plain) : NaN;
 }
 
@@ -37,14 +40,22 @@ function plain(digits, exponent) {
   return grouped(whole) + (rest ? "." + rest : "");
 }
 
-function grouped(digits) { return digits.length > 3 ? digits.replace(/\B(?=(\d{3})+$)/g, ",") : digits; }
+function grouped(digits) {
+  return digits.length > 3 ? digits.replace(/\B(?=(\d{3})+$)/g, ",") : digits;
+}
 
-function up(v, digits = 5) { return rounded(v, digits, 1); }
+function up(v, digits = 5) {
+  return rounded(v, digits, 1);
+}
 
-function down(v, digits = 5) { return rounded(v, digits, -1); }
+function down(v, digits = 5) {
+  return rounded(v, digits, -1);
+}
 
 // count writes a whole number.
-function count(v) { return v >= 2 ** 53 ? "≥ 2^53" : grouped(String(v)); }
+function count(v) {
+  return v >= 2 ** 53 ? "≥ 2^53" : grouped(String(v));
+}
 
 // inHundred writes a share as so many in 100, rounded up.
 function inHundred(share) {

@@ -7,46 +7,108 @@ const fields = {
   sigma: { label: "Noise multiplier σ", hint: "noise over clipping norm", low: 0.3, high: 100 },
   sample_size: { label: "Sample size s", hint: "of a round, on average", low: 1, high: 1e5, whole: true },
   rounds: { label: "Rounds T", hint: "of one client", low: 1, high: 1e6, whole: true },
-  target_accuracy: { label: "Accuracy", hint: "that is wanted, from 0 to 1", low: 0.5, high: 0.99, linear: true, optional: true },
+  target_accuracy: {
+    label: "Accuracy",
+    hint: "that is wanted, from 0 to 1",
+    low: 0.5,
+    high: 0.99,
+    linear: true,
+    optional: true,
+  },
   delta: { label: "δ", hint: "empty: 1/N", low: 1e-12, high: 1e-2, optional: true },
 };
 
 const questions = {
-  budget: { title: "Budget ε → noise, batch, rounds", about: "Solves for the noise, the largest sample size and the fewest rounds.",
-    fields: ["n", "epochs", "epsilon", "delta"] },
-  noise: { title: "Noise σ → ε, batch, rounds", about: "ε follows from σ by the theorem; solves for the largest sample size.",
-    fields: ["n", "epochs", "sigma", "delta"] },
-  both: { title: "Budget and noise → largest batch", about: "Solves for the largest sample size with which all epochs stay within ε.",
-    fields: ["n", "epochs", "epsilon", "sigma", "delta"], methods: ["pld", "rdp"] },
-  run: { title: "A run → what it costs", about: "Any training with Poisson samples, also of another library.",
-    fields: ["n", "sample_size", "rounds", "sigma", "delta"] },
-  batch: { title: "Batch and budget → least noise", about: "Solves for the least noise with which these rounds stay within ε.",
-    fields: ["n", "sample_size", "epochs", "epsilon", "delta"] },
-  accuracy: { title: "Accuracy and budget → plan", about: "Ranks complete settings for a public data set by the accuracy that " +
-    "cheap trainings predict: some seconds to minutes.", fields: ["epsilon", "target_accuracy", "delta"], server: true },
+  budget: {
+    title: "Budget ε → noise, batch, rounds",
+    about: "Solves for the noise, the largest sample size and the fewest rounds.",
+    fields: ["n", "epochs", "epsilon", "delta"],
+  },
+  noise: {
+    title: "Noise σ → ε, batch, rounds",
+    about: "ε follows from σ by the theorem; solves for the largest sample size.",
+    fields: ["n", "epochs", "sigma", "delta"],
+  },
+  both: {
+    title: "Budget and noise → largest batch",
+    about: "Solves for the largest sample size with which all epochs stay within ε.",
+    fields: ["n", "epochs", "epsilon", "sigma", "delta"],
+    methods: ["pld", "rdp"],
+  },
+  run: {
+    title: "A run → what it costs",
+    about: "Any training with Poisson samples, also of another library.",
+    fields: ["n", "sample_size", "rounds", "sigma", "delta"],
+  },
+  batch: {
+    title: "Batch and budget → least noise",
+    about: "Solves for the least noise with which these rounds stay within ε.",
+    fields: ["n", "sample_size", "epochs", "epsilon", "delta"],
+  },
+  accuracy: {
+    title: "Accuracy and budget → plan",
+    about:
+      "Ranks complete settings for a public data set by the accuracy that " +
+      "cheap trainings predict: some seconds to minutes.",
+    fields: ["epsilon", "target_accuracy", "delta"],
+    server: true,
+  },
 };
 
-const methods = {
-  "closed-form": "closed form (theorem)", pld: "certified (pld)", rdp: "Rényi (rdp)",
-};
+const methods = { "closed-form": "closed form (theorem)", pld: "certified (pld)", rdp: "Rényi (rdp)" };
 
 const starting = {
-  question: "budget", n: "60000", epochs: "6", epsilon: "0.15", sigma: "12.2", sample_size: "408", rounds: "882",
-  target_accuracy: "", delta: "", adjacency: "add-or-remove", method: "closed-form", clients: "1", shared: "", theta: "1",
-  data: "", model: "logreg", tab: "proactivedp",
+  question: "budget",
+  n: "60000",
+  epochs: "6",
+  epsilon: "0.15",
+  sigma: "12.2",
+  sample_size: "408",
+  rounds: "882",
+  target_accuracy: "",
+  delta: "",
+  adjacency: "add-or-remove",
+  method: "closed-form",
+  clients: "1",
+  shared: "",
+  theta: "1",
+  data: "",
+  model: "logreg",
+  tab: "proactivedp",
 };
 
 const examples = [
   ["The paper: LIBSVM data, σ = 19.3", { question: "noise", n: "10000", epochs: "5", sigma: "19.29962" }],
   ["The paper: MNIST, ε = 0.15", { question: "budget", n: "60000", epochs: "6", epsilon: "0.15" }],
-  ["50,000 records, ε = 3, δ = 1e-5", { question: "both", n: "50000", epochs: "20", epsilon: "3", sigma: "1.1", delta: "1e-5", method: "pld" }],
-  ["Batches of 256, ε = 1: which noise?", { question: "batch", n: "60000", sample_size: "256", epochs: "15", epsilon: "1", delta: "1e-5",
-    method: "pld" }],
-  ["What did my Opacus run cost?", { question: "run", n: "60000", sample_size: "256", rounds: "10000", sigma: "1.1", delta: "1e-5",
-    method: "pld" }],
-  ["Five clients share their records", { question: "budget", n: "8844", epochs: "5", epsilon: "0.25", clients: "5", shared: "1" }],
-  ["A record may be replaced", { question: "batch", n: "50000", sample_size: "500", epochs: "10", epsilon: "2", delta: "1e-6",
-    adjacency: "replace-one", method: "pld" }],
+  [
+    "50,000 records, ε = 3, δ = 1e-5",
+    { question: "both", n: "50000", epochs: "20", epsilon: "3", sigma: "1.1", delta: "1e-5", method: "pld" },
+  ],
+  [
+    "Batches of 256, ε = 1: which noise?",
+    { question: "batch", n: "60000", sample_size: "256", epochs: "15", epsilon: "1", delta: "1e-5", method: "pld" },
+  ],
+  [
+    "What did my Opacus run cost?",
+    { question: "run", n: "60000", sample_size: "256", rounds: "10000", sigma: "1.1", delta: "1e-5", method: "pld" },
+  ],
+  [
+    "Five clients share their records",
+    { question: "budget", n: "8844", epochs: "5", epsilon: "0.25", clients: "5", shared: "1" },
+  ],
+  [
+    "A record may be replaced",
+    {
+      question: "batch",
+      n: "50000",
+      sample_size: "500",
+      epochs: "10",
+      epsilon: "2",
+      delta: "1e-6",
+      adjacency: "replace-one",
+      method: "pld",
+    },
+  ],
 ];
 
 // fieldsOf are the fields of the question that is asked, with those of several clients.
@@ -57,14 +119,18 @@ function fieldsOf(state) {
 
 // requestOf returns the plan that is asked for, and what is wrong with the fields.
 function requestOf(state) {
-  const request = {}, wrong = {};
+  const request = {},
+    wrong = {};
   for (const name of fieldsOf(state)) {
-    const f = fields[name] ?? {}, text = state[name].trim();
+    const f = fields[name] ?? {},
+      text = state[name].trim();
     if (text === "" && (f.optional || name === "clients" || name === "theta")) continue;
     const v = numberOf(text);
-    if (text === "" || Number.isNaN(v)) wrong[name] = text === "" ? "is missing" : "must be a number, such as 0.05 or 1e-5";
+    if (text === "" || Number.isNaN(v))
+      wrong[name] = text === "" ? "is missing" : "must be a number, such as 0.05 or 1e-5";
     else if (v === 0) wrong[name] = "must be above 0";
-    else if ((f.whole || name === "clients") && !Number.isSafeInteger(v)) wrong[name] = "must be a whole number below 2^53";
+    else if ((f.whole || name === "clients") && !Number.isSafeInteger(v))
+      wrong[name] = "must be a whole number below 2^53";
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
   }
@@ -90,7 +156,11 @@ function lawful(state, changed) {
 function addressOf(state) {
   const out = new URLSearchParams();
   const used = new Set(["question", "adjacency", "method", "shared", "tab", ...fieldsOf(state)]);
-  if (state.question === "accuracy") { used.add("data"); used.add("model"); used.add("clients"); }
+  if (state.question === "accuracy") {
+    used.add("data");
+    used.add("model");
+    used.add("clients");
+  }
   for (const name of used) {
     if (name === "question" || state[name] !== starting[name]) out.set(name, state[name]);
   }
@@ -99,7 +169,8 @@ function addressOf(state) {
 
 // stateOf reads an address. What it does not say, or says wrongly, is as at the start.
 function stateOf(address) {
-  const state = { ...starting }, given = new URLSearchParams(address);
+  const state = { ...starting },
+    given = new URLSearchParams(address);
   for (const [name, value] of given) {
     if (name in starting && value.length <= 60) state[name] = value;
   }
@@ -111,6 +182,11 @@ function stateOf(address) {
 }
 
 // keptOf returns the plans that an address keeps for comparison, four at most.
-function keptOf(address) { return new URLSearchParams(address).getAll("keep").filter((k) => k.length < 400).slice(0, mostKept); }
+function keptOf(address) {
+  return new URLSearchParams(address)
+    .getAll("keep")
+    .filter((k) => k.length < 400)
+    .slice(0, mostKept);
+}
 
 const mostKept = 4;

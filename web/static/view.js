@@ -1,29 +1,52 @@
 // What answers look like.
 
 const kinds = {
-  exact: "exact", interval: "certified interval", upper: "upper bound", approximation: "approximation: no guarantee",
+  exact: "exact",
+  interval: "certified interval",
+  upper: "upper bound",
+  approximation: "approximation: no guarantee",
 };
 
 const accountantTitles = {
-  pld: "certified (pld)", rdp: "Rényi (rdp)", "closed-form": "closed form", "closed-form-moments": "moments (theorem)", gdp: "CLT (gdp)",
+  pld: "certified (pld)",
+  rdp: "Rényi (rdp)",
+  "closed-form": "closed form",
+  "closed-form-moments": "moments (theorem)",
+  gdp: "CLT (gdp)",
 };
 
-const accountantInks = { pld: ink.pld, rdp: ink.rdp, "closed-form": ink.closed, "closed-form-moments": ink.closed, gdp: ink.gdp };
+const accountantInks = {
+  pld: ink.pld,
+  rdp: ink.rdp,
+  "closed-form": ink.closed,
+  "closed-form-moments": ink.closed,
+  gdp: ink.gdp,
+};
 
 // show replaces what an element holds.
-function show(id, ...children) { document.getElementById(id).replaceChildren(...children.flat(Infinity).filter(Boolean)); }
+function show(id, ...children) {
+  document.getElementById(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
+}
 
 // waiting says that something is being computed.
-function waiting(what) { return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), what); }
+function waiting(what) {
+  return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), what);
+}
 
 // typed returns the number as it was typed where the question has it, else rounded.
 function typed(state, name, v, otherwise) {
-  return fieldsOf(state).includes(name) && state[name].trim().length <= 12 && numberOf(state[name]) === v ? state[name].trim() : otherwise;
+  return fieldsOf(state).includes(name) && state[name].trim().length <= 12 && numberOf(state[name]) === v
+    ? state[name].trim()
+    : otherwise;
 }
 
 function tile(key, name, value, text, note, lead) {
-  return el("div", { class: lead ? "tile lead" : "tile", "data-key": key, "data-value": value }, el("dt", {}, name),
-    el("dd", {}, text, note ? el("small", { class: "quiet" }, note) : null));
+  return el(
+    "div",
+    { class: lead ? "tile lead" : "tile", "data-key": key, "data-value": value },
+    el("dt", {}, name),
+    el("dd", {}, text, note ? el("small", { class: "quiet" }, note) : null),
+  );
 }
 
 // certifiedOf returns what the tight accountant says of a plan's run, or null.
@@ -33,102 +56,258 @@ function certifiedOf(plan) {
 }
 
 // relation is how an ε of a kind is stated.
-function relation(kind) { return kind === "approximation" ? "≈" : kind === "exact" ? "=" : "≤"; }
+function relation(kind) {
+  return kind === "approximation" ? "≈" : kind === "exact" ? "=" : "≤";
+}
 
 // sentence says what to run and what it costs.
 function sentence(state, plan) {
   const b = (text) => el("b", {}, text);
   const sigma = typed(state, "sigma", plan.sigma, up(plan.sigma, 7));
   const delta = typed(state, "delta", plan.delta, up(plan.delta, 3));
-  const clients = plan.clients > 1 ? ` In the rounds of ${plan.shared ? `all ${count(plan.clients)} clients that hold it,` : "its client,"} ` : " Together ";
+  const clients =
+    plan.clients > 1
+      ? ` In the rounds of ${plan.shared ? `all ${count(plan.clients)} clients that hold it,` : "its client,"} `
+      : " Together ";
   const rounds = plan.run.rounds === 1 ? "1 round" : `${count(plan.run.rounds)} rounds`;
   const records = plan.run.sample_size === 1 ? "1 record" : `${count(plan.run.sample_size)} records`;
   const epsilon = typed(state, "epsilon", plan.epsilon, up(plan.epsilon, 5));
-  return [state.question === "run" ? "You run " : "Run ", b(rounds), " that ", plan.run.rounds === 1 ? "samples " : "sample ", b(records),
-    plan.run.rounds === 1 ? " on average, with noise " : " each on average, with noise ", b(`σ = ${sigma}`), ".", clients,
+  return [
+    state.question === "run" ? "You run " : "Run ",
+    b(rounds),
+    " that ",
+    plan.run.rounds === 1 ? "samples " : "sample ",
+    b(records),
+    plan.run.rounds === 1 ? " on average, with noise " : " each on average, with noise ",
+    b(`σ = ${sigma}`),
+    ".",
+    clients,
     plan.clients > 1 ? "they cost a record " : plan.run.rounds === 1 ? "it costs a record " : "they cost a record ",
-    b(`ε ${relation(plan.kind)} ${epsilon}`), ` at δ = ${delta}.`];
+    b(`ε ${relation(plan.kind)} ${epsilon}`),
+    ` at δ = ${delta}.`,
+  ];
 }
 
 // tilesOf lists a plan's numbers.
 function tilesOf(state, plan, isLate) {
   const certified = certifiedOf(plan);
   const byTight = plan.method === "pld";
-  const list = [tile("epsilon", "ε", plan.epsilon, typed(state, "epsilon", plan.epsilon, up(plan.epsilon, 5)),
-    `${kinds[plan.kind]}, ${plan.method}`, true)];
+  const list = [
+    tile(
+      "epsilon",
+      "ε",
+      plan.epsilon,
+      typed(state, "epsilon", plan.epsilon, up(plan.epsilon, 5)),
+      `${kinds[plan.kind]}, ${plan.method}`,
+      true,
+    ),
+  ];
   if (!byTight) {
-    list.push(certified
-      ? tile("certified", "ε, certified", certified.epsilon_upper, up(certified.epsilon_upper, 5), `at least ${down(certified.epsilon_lower, 4)}`, true)
-      : tile("certified", "ε, certified", "", isLate ? "none" : "…", isLate ? "no answer" : "computing", true));
+    list.push(
+      certified
+        ? tile(
+            "certified",
+            "ε, certified",
+            certified.epsilon_upper,
+            up(certified.epsilon_upper, 5),
+            `at least ${down(certified.epsilon_lower, 4)}`,
+            true,
+          )
+        : tile("certified", "ε, certified", "", isLate ? "none" : "…", isLate ? "no answer" : "computing", true),
+    );
   }
   list.push(tile("sigma", "noise σ", plan.sigma, typed(state, "sigma", plan.sigma, up(plan.sigma, 7))));
   const closed = plan.s_max_real > 0;
-  list.push(tile("sample_size", "sample size s", plan.run.sample_size, count(plan.run.sample_size), closed ? `at most ${down(plan.s_max_real, 5)}` : null));
-  list.push(tile("rounds", "rounds T", plan.run.rounds, count(plan.run.rounds), closed ? `at least ${up(plan.t_min_real, 6)}` : null));
+  list.push(
+    tile(
+      "sample_size",
+      "sample size s",
+      plan.run.sample_size,
+      count(plan.run.sample_size),
+      closed ? `at most ${down(plan.s_max_real, 5)}` : null,
+    ),
+  );
+  list.push(
+    tile(
+      "rounds",
+      "rounds T",
+      plan.run.rounds,
+      count(plan.run.rounds),
+      closed ? `at least ${up(plan.t_min_real, 6)}` : null,
+    ),
+  );
   list.push(tile("sample_rate", "rate q = s/N", plan.run.sample_rate, down(plan.run.sample_rate, 5)));
-  if (plan.gamma > 0) list.push(tile("gamma", "γ", plan.gamma, up(plan.gamma, 5), `printed ${up(plan.gamma_printed, 5)}`));
-  list.push(tile("remainder", "left over", plan.run.remainder, count(plan.run.remainder),
-    `of K = ${count(plan.run.grad_computations + plan.run.remainder)}`));
+  if (plan.gamma > 0)
+    list.push(tile("gamma", "γ", plan.gamma, up(plan.gamma, 5), `printed ${up(plan.gamma_printed, 5)}`));
+  list.push(
+    tile(
+      "remainder",
+      "left over",
+      plan.run.remainder,
+      count(plan.run.remainder),
+      `of K = ${count(plan.run.grad_computations + plan.run.remainder)}`,
+    ),
+  );
   return el("dl", { class: "tiles" }, list);
 }
 
 // oddsOf explains a guarantee by the odds of somebody who guesses.
 function oddsOf(odds) {
   if (!odds) return null;
-  const wrong = inHundred(odds.false_positive), right = inHundred(odds.true_positive);
-  const guess = Math.round(odds.false_positive * 100), most = Math.ceil(odds.true_positive * 100 - 1e-9);
-  return el("div", { class: "odds", "data-key": "odds", "data-value": odds.true_positive },
-    el("p", {}, "What that means: whoever knows all other records, and may be wrong about ", wrong, " in 100 people who are not in the data, recognises ",
-      el("b", {}, `at most ${right} in 100`), ` who are. By guessing it is ${wrong}.`),
-    el("div", { class: "people", "aria-hidden": "true" }, Array.from({ length: 100 }, (_, i) =>
-      el("i", { class: i < guess ? "guess" : i < most ? "more" : null }))));
+  const wrong = inHundred(odds.false_positive),
+    right = inHundred(odds.true_positive);
+  const guess = Math.round(odds.false_positive * 100),
+    most = Math.ceil(odds.true_positive * 100 - 1e-9);
+  return el(
+    "div",
+    { class: "odds", "data-key": "odds", "data-value": odds.true_positive },
+    el(
+      "p",
+      {},
+      "What that means: whoever knows all other records, and may be wrong about ",
+      wrong,
+      " in 100 people who are not in the data, recognises ",
+      el("b", {}, `at most ${right} in 100`),
+      ` who are. By guessing it is ${wrong}.`,
+    ),
+    el(
+      "div",
+      { class: "people", "aria-hidden": "true" },
+      Array.from({ length: 100 }, (_, i) => el("i", { class: i < guess ? "guess" : i < most ? "more" : null })),
+    ),
+  );
 }
 
 // remedyTitle names a change on a button.
 function remedyTitle(remedy) {
-  const names = { epsilon: "ε", sigma: "σ", epochs: "k", rounds: "T", sample_size: "s", steps: "T", sample_rate: "q" };
+  const names = {
+    epsilon: "ε",
+    sigma: "σ",
+    epochs: "k",
+    rounds: "T",
+    sample_size: "s",
+    steps: "T",
+    sample_rate: "q",
+  };
   if (remedy.change === "method") return `Plan by ${methods[remedy.method] ?? remedy.method}`;
-  const text = remedy.change === "rounds" || remedy.change === "sample_size" ? count(remedy.to)
-    : remedy.change === "sigma" || remedy.change === "epsilon" ? up(remedy.to, 7) : down(remedy.to, 7);
+  const text =
+    remedy.change === "rounds" || remedy.change === "sample_size"
+      ? count(remedy.to)
+      : remedy.change === "sigma" || remedy.change === "epsilon"
+        ? up(remedy.to, 7)
+        : down(remedy.to, 7);
   return `Take ${names[remedy.change] ?? remedy.change} = ${text}`;
 }
 
 // answerView is the card of the answer.
 function answerView(state, plan, isLate, apply) {
   if (!plan.feasible) {
-    const usable = (plan.remedies ?? []).filter((r) => r.change && (r.change === "method" ? !questions[state.question].methods ||
-      questions[state.question].methods.includes(r.method) : fieldsOf(state).includes(r.change)));
-    return [el("p", { class: "sentence", "data-key": "verdict", "data-value": plan.verdict }, plan.verdict),
+    const usable = (plan.remedies ?? []).filter(
+      (r) =>
+        r.change &&
+        (r.change === "method"
+          ? !questions[state.question].methods || questions[state.question].methods.includes(r.method)
+          : fieldsOf(state).includes(r.change)),
+    );
+    return [
+      el("p", { class: "sentence", "data-key": "verdict", "data-value": plan.verdict }, plan.verdict),
       el("p", { class: "quiet", "data-key": "reason", "data-value": plan.reason ?? "" }, plan.reason ?? ""),
-      el("div", { class: "actions" }, usable.map((r) => el("button", { type: "button", class: "primary", title: r.text, onclick: () => apply(r) }, remedyTitle(r))))];
+      el(
+        "div",
+        { class: "actions" },
+        usable.map((r) =>
+          el("button", { type: "button", class: "primary", title: r.text, onclick: () => apply(r) }, remedyTitle(r)),
+        ),
+      ),
+    ];
   }
-  return [el("p", { class: "sentence", "data-key": "verdict", "data-value": plan.verdict }, sentence(state, plan)), tilesOf(state, plan, isLate), oddsOf(plan.odds)];
+  return [
+    el("p", { class: "sentence", "data-key": "verdict", "data-value": plan.verdict }, sentence(state, plan)),
+    tilesOf(state, plan, isLate),
+    oddsOf(plan.odds),
+  ];
 }
 
 // problemView says why there is no answer.
 function problemView(problem, apply, state) {
-  const title = { "not-covered": "No accountant has a proof for this.", fault: "That is a fault of this program.", ended: "It took too long." };
-  return [el("p", { class: "sentence" }, title[problem.kind] ?? "That is no question yet."),
-    el("ul", { class: "problems" }, problem.problems.map((p) => el("li", {}, p))),
-    el("div", { class: "actions" }, (problem.remedies ?? []).filter((r) => fieldsOf(state).includes(r.change)).map((r) =>
-      el("button", { type: "button", class: "primary", onclick: () => apply(r) }, remedyTitle(r))))];
+  const title = {
+    "not-covered": "No accountant has a proof for this.",
+    fault: "That is a fault of this program.",
+    ended: "It took too long.",
+  };
+  return [
+    el("p", { class: "sentence" }, title[problem.kind] ?? "That is no question yet."),
+    el(
+      "ul",
+      { class: "problems" },
+      problem.problems.map((p) => el("li", {}, p)),
+    ),
+    el(
+      "div",
+      { class: "actions" },
+      (problem.remedies ?? [])
+        .filter((r) => fieldsOf(state).includes(r.change))
+        .map((r) => el("button", { type: "button", class: "primary", onclick: () => apply(r) }, remedyTitle(r))),
+    ),
+  ];
 }
 
 // costView is the card of all accountants.
 function costView(element, plan, accounts) {
-  const rows = accounts.filter((a) => !a.reason).map((a) => {
-    const value = a.epsilon_upper ?? a.epsilon;
-    return { name: a.accountant, title: accountantTitles[a.accountant] ?? a.accountant, ink: accountantInks[a.accountant] ?? ink.gdp, kind: a.kind,
-      lower: a.epsilon_lower, value, text: `${relation(a.kind)} ${up(value, 5)}` };
-  });
+  const rows = accounts
+    .filter((a) => !a.reason)
+    .map((a) => {
+      const value = a.epsilon_upper ?? a.epsilon;
+      return {
+        name: a.accountant,
+        title: accountantTitles[a.accountant] ?? a.accountant,
+        ink: accountantInks[a.accountant] ?? ink.gdp,
+        kind: a.kind,
+        lower: a.epsilon_lower,
+        value,
+        text: `${relation(a.kind)} ${up(value, 5)}`,
+      };
+    });
   const drawn = rows.filter((r) => r.value > 0);
-  const table = el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "accountant"), el("th", { scope: "col", class: "number" }, "ε"),
-    el("th", { scope: "col" }, "what it is"))), el("tbody", {},
-    rows.map((r) => el("tr", { "data-key": `account.${r.name}`, "data-value": r.value }, el("th", { scope: "row" }, r.title),
-      el("td", { class: "number" }, r.text), el("td", {}, kinds[r.kind]))),
-    accounts.filter((a) => a.reason).map((a) => el("tr", { "data-key": `account.${a.accountant}`, "data-value": "" },
-      el("th", { scope: "row" }, accountantTitles[a.accountant] ?? a.accountant), el("td", { class: "number" }, "–"),
-      el("td", { title: a.reason }, "not covered")))));
+  const table = el(
+    "table",
+    {},
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col" }, "accountant"),
+        el("th", { scope: "col", class: "number" }, "ε"),
+        el("th", { scope: "col" }, "what it is"),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      rows.map((r) =>
+        el(
+          "tr",
+          { "data-key": `account.${r.name}`, "data-value": r.value },
+          el("th", { scope: "row" }, r.title),
+          el("td", { class: "number" }, r.text),
+          el("td", {}, kinds[r.kind]),
+        ),
+      ),
+      accounts
+        .filter((a) => a.reason)
+        .map((a) =>
+          el(
+            "tr",
+            { "data-key": `account.${a.accountant}`, "data-value": "" },
+            el("th", { scope: "row" }, accountantTitles[a.accountant] ?? a.accountant),
+            el("td", { class: "number" }, "–"),
+            el("td", { title: a.reason }, "not covered"),
+          ),
+        ),
+    ),
+  );
   return [drawn.length > 0 ? costChart(element, drawn, plan.epsilon) : null, el("div", { class: "scroll" }, table)];
 }
 
@@ -137,7 +316,9 @@ function tighterView(plan, apply) {
   const tight = plan.tight?.[plan.adjacency === "replace-one" ? "replace_one" : "add_or_remove"];
   const certified = certifiedOf(plan);
   if (!tight || !certified || plan.method === "pld") return null;
-  const text = [`The certified cost is ${down(plan.epsilon / certified.epsilon_upper, 2)} times lower than the plan’s ε. `];
+  const text = [
+    `The certified cost is ${down(plan.epsilon / certified.epsilon_upper, 2)} times lower than the plan’s ε. `,
+  ];
   const buttons = [];
   const setting = (s, title) => el("button", { type: "button", onclick: () => apply(s) }, title);
   if (tight.largest_sample) {
@@ -154,9 +335,17 @@ function tighterView(plan, apply) {
 }
 
 const conditionWords = {
-  "simpleF.treq1": "small samples: θs ≤ g(σ)·N", "simpleF.treq2": "ε/(γk) ≤ h(σ)", "simpleF.treq3": "ε ≥ γθ²k·s/N",
-  "simpleF.treq4": "σ ≥ σ_eq(ε, δ)", "Main.sigma": "σ ≥ σ_eq(ε, δ)", "Main.delta": "δ ≤ 1/N", "Main.epsilon": "ε < 0.5", "Main.N": "N ≥ 10,000",
-  "Main.theta": "θ ≤ 6.85", "Main.minK": "(2/e)²k² ≥ ½ + ln(1/δ)", "Main.minT": "T ≥ γθ²k²/ε",
+  "simpleF.treq1": "small samples: θs ≤ g(σ)·N",
+  "simpleF.treq2": "ε/(γk) ≤ h(σ)",
+  "simpleF.treq3": "ε ≥ γθ²k·s/N",
+  "simpleF.treq4": "σ ≥ σ_eq(ε, δ)",
+  "Main.sigma": "σ ≥ σ_eq(ε, δ)",
+  "Main.delta": "δ ≤ 1/N",
+  "Main.epsilon": "ε < 0.5",
+  "Main.N": "N ≥ 10,000",
+  "Main.theta": "θ ≤ 6.85",
+  "Main.minK": "(2/e)²k² ≥ ½ + ln(1/δ)",
+  "Main.minT": "T ≥ γθ²k²/ε",
 };
 
 // margin writes a relative slack, rounded down.
@@ -169,11 +358,44 @@ function margin(v) {
 
 // conditionRows are the rows of one theorem.
 function conditionTable(theorem, list) {
-  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "condition"), el("th", { scope: "col" }, "status"),
-    el("th", { scope: "col", class: "number" }, "margin"))), el("tbody", {}, list.map((c) =>
-    el("tr", { "data-key": `condition.${theorem}.${c.name}`, "data-value": c.margin },
-      el("th", { scope: "row" }, c.name, el("br"), el("small", {}, conditionWords[`${theorem}.${c.name}`] ?? "")),
-      el("td", {}, el("span", { class: c.met ? "pill met" : "pill not" }, c.met ? "✓ met" : "✗ not met")), el("td", { class: "number" }, margin(c.margin)))))));
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      {},
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "col" }, "condition"),
+          el("th", { scope: "col" }, "status"),
+          el("th", { scope: "col", class: "number" }, "margin"),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        list.map((c) =>
+          el(
+            "tr",
+            { "data-key": `condition.${theorem}.${c.name}`, "data-value": c.margin },
+            el(
+              "th",
+              { scope: "row" },
+              c.name,
+              el("br"),
+              el("small", {}, conditionWords[`${theorem}.${c.name}`] ?? ""),
+            ),
+            el("td", {}, el("span", { class: c.met ? "pill met" : "pill not" }, c.met ? "✓ met" : "✗ not met")),
+            el("td", { class: "number" }, margin(c.margin)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 // conditionsView is the card of the theorems, or of the certified interval where no theorem
@@ -181,23 +403,91 @@ function conditionTable(theorem, list) {
 function conditionsView(plan) {
   if (plan.conditions.length === 0) {
     const b = plan.per_record;
-    return [el("p", {}, `This plan is accounted by ${accountantTitles[plan.method] ?? plan.method}: no condition of a theorem limits it. `,
-      b && b.epsilon_lower > 0 ? `Its true ε lies in [${down(b.epsilon_lower, 5)}, ${up(b.epsilon_upper, 5)}].` : "")];
+    return [
+      el(
+        "p",
+        {},
+        `This plan is accounted by ${accountantTitles[plan.method] ?? plan.method}: ` +
+          "no condition of a theorem limits it. ",
+        b && b.epsilon_lower > 0
+          ? `Its true ε lies in [${down(b.epsilon_lower, 5)}, ${up(b.epsilon_upper, 5)}].`
+          : "",
+      ),
+    ];
   }
   const of = (name) => plan.conditions.filter((c) => c.theorem === name);
-  const main = of("Main"), met = main.filter((c) => c.met).length;
-  return [conditionTable("simpleF", of("simpleF")), main.length > 0 ? el("details", {}, el("summary", {}, `Theorem Main: ${met} of ${main.length} met`,
-    " ", el("small", {}, "not needed for this plan")), conditionTable("Main", main)) : null];
+  const main = of("Main"),
+    met = main.filter((c) => c.met).length;
+  return [
+    conditionTable("simpleF", of("simpleF")),
+    main.length > 0
+      ? el(
+          "details",
+          {},
+          el(
+            "summary",
+            {},
+            `Theorem Main: ${met} of ${main.length} met`,
+            " ",
+            el("small", {}, "not needed for this plan"),
+          ),
+          conditionTable("Main", main),
+        )
+      : null,
+  ];
 }
 
 // frontierNumbers are the numbers of a frontier, folded.
 function frontierNumbers(rows) {
   const cell = (v) => el("td", { class: "number" }, v == null ? "–" : up(v, 5));
-  return el("details", {}, el("summary", {}, "The numbers"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {},
-    ["s", "T", "closed form σ", "certified σ, add or remove", "certified σ, replace one"].map((t) => el("th", { scope: "col", class: "number" }, t)))),
-  el("tbody", {}, rows.map((r, i) => el("tr", { "data-key": `frontier.${i}`, "data-value": [r.sample_size, r.rounds, r.sigma_closed_form ?? "",
-    r.sigma_add_or_remove ?? "", r.sigma_replace_one ?? ""].join(" ") }, el("td", { class: "number" }, count(r.sample_size)),
-  el("td", { class: "number" }, count(r.rounds)), cell(r.sigma_closed_form), cell(r.sigma_add_or_remove), cell(r.sigma_replace_one)))))));
+  return el(
+    "details",
+    {},
+    el("summary", {}, "The numbers"),
+    el(
+      "div",
+      { class: "scroll" },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            ["s", "T", "closed form σ", "certified σ, add or remove", "certified σ, replace one"].map((t) =>
+              el("th", { scope: "col", class: "number" }, t),
+            ),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          rows.map((r, i) =>
+            el(
+              "tr",
+              {
+                "data-key": `frontier.${i}`,
+                "data-value": [
+                  r.sample_size,
+                  r.rounds,
+                  r.sigma_closed_form ?? "",
+                  r.sigma_add_or_remove ?? "",
+                  r.sigma_replace_one ?? "",
+                ].join(" "),
+              },
+              el("td", { class: "number" }, count(r.sample_size)),
+              el("td", { class: "number" }, count(r.rounds)),
+              cell(r.sigma_closed_form),
+              cell(r.sigma_add_or_remove),
+              cell(r.sigma_replace_one),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 // frontierView is the card of the frontier, which a slider walks.
@@ -205,26 +495,52 @@ function frontierView(element, plan, frontier, apply) {
   const rows = frontier.rows;
   const own = plan.run ? { s: plan.run.sample_size, sigma: plan.sigma } : null;
   let at = Math.max(0, own ? rows.findIndex((r) => r.sample_size === own.s) : Math.floor(rows.length / 2));
-  const said = el("p", { id: "frontier-said" }), chart = el("div");
+  const said = el("p", { id: "frontier-said" }),
+    chart = el("div");
   const words = () => {
     const r = rows[at];
     const part = (v, what) => (v == null ? null : `σ = ${up(v, 5)} ${what}`);
-    const list = [part(r.sigma_closed_form, "closed form"), part(r.sigma_add_or_remove, "certified, add or remove"),
-      part(r.sigma_replace_one, "certified, replace one")].filter(Boolean);
+    const list = [
+      part(r.sigma_closed_form, "closed form"),
+      part(r.sigma_add_or_remove, "certified, add or remove"),
+      part(r.sigma_replace_one, "certified, replace one"),
+    ].filter(Boolean);
     return `s = ${count(r.sample_size)}, T = ${count(r.rounds)}: ${list.length ? list.join("; ") : "no σ is enough"}`;
   };
-  const range = el("input", { type: "range", id: "frontier-walk", min: 0, max: rows.length - 1, step: 1, value: at, "aria-describedby": "frontier-said" });
+  const range = el("input", {
+    type: "range",
+    id: "frontier-walk",
+    min: 0,
+    max: rows.length - 1,
+    step: 1,
+    value: at,
+    "aria-describedby": "frontier-said",
+  });
   const draw = () => {
     chart.replaceChildren(frontierChart(element, rows, own, at));
     said.textContent = words();
     range.setAttribute("aria-valuetext", words());
   };
-  range.addEventListener("input", () => { at = Number(range.value); draw(); });
+  range.addEventListener("input", () => {
+    at = Number(range.value);
+    draw();
+  });
   draw();
   return {
     redraw: draw,
-    nodes: [chart, legend(frontierLines.map((l) => ({ ...l }))), el("div", { class: "walk" }, el("label", { for: "frontier-walk" }, "Sample size"), range,
-      el("button", { type: "button", onclick: () => apply(rows[at]) }, "Plan this point")), said, frontierNumbers(rows)],
+    nodes: [
+      chart,
+      legend(frontierLines.map((l) => ({ ...l }))),
+      el(
+        "div",
+        { class: "walk" },
+        el("label", { for: "frontier-walk" }, "Sample size"),
+        range,
+        el("button", { type: "button", onclick: () => apply(rows[at]) }, "Plan this point"),
+      ),
+      said,
+      frontierNumbers(rows),
+    ],
   };
 }
 
@@ -235,21 +551,39 @@ function tradeoffView(element, tradeoff) {
   if (!points.length) return { redraw() {}, nodes: [el("p", { class: "quiet" }, "No certified curve.")] };
   let at = points.findIndex((p) => p.alpha >= 0.05);
   if (at < 0) at = points.length - 1;
-  const chart = el("div"), said = el("p", { id: "tradeoff-said" });
-  const range = el("input", { type: "range", id: "tradeoff-walk", min: 0, max: points.length - 1, step: 1, value: at, "aria-describedby": "tradeoff-said" });
-  const words = () => `Whoever may be wrong about ${inHundred(points[at].alpha)} in 100 others recognises at most ${inHundred(1 - points[at].beta)} in 100 members.`;
+  const chart = el("div"),
+    said = el("p", { id: "tradeoff-said" });
+  const range = el("input", {
+    type: "range",
+    id: "tradeoff-walk",
+    min: 0,
+    max: points.length - 1,
+    step: 1,
+    value: at,
+    "aria-describedby": "tradeoff-said",
+  });
+  const words = () =>
+    `Whoever may be wrong about ${inHundred(points[at].alpha)} in 100 others recognises at most ` +
+    `${inHundred(1 - points[at].beta)} in 100 members.`;
   const draw = () => {
     chart.replaceChildren(tradeoffChart(element, tradeoff.lines, points[at]));
     said.textContent = words();
     range.setAttribute("aria-valuetext", words());
   };
-  range.addEventListener("input", () => { at = Number(range.value); draw(); });
+  range.addEventListener("input", () => {
+    at = Number(range.value);
+    draw();
+  });
   draw();
   const shown = curveStyles.filter((s) => tradeoff.lines.some(s.match));
   return {
     redraw: draw,
-    nodes: [chart, legend(shown), el("div", { class: "walk" },
-      el("label", { for: "tradeoff-walk" }, "Wrong about"), range), said],
+    nodes: [
+      chart,
+      legend(shown),
+      el("div", { class: "walk" }, el("label", { for: "tradeoff-walk" }, "Wrong about"), range),
+      said,
+    ],
   };
 }
 
@@ -257,8 +591,10 @@ function tradeoffView(element, tradeoff) {
 function copyButton(text, title = "Copy") {
   const button = el("button", { type: "button" }, title);
   button.addEventListener("click", async () => {
-    button.textContent = await copied(text()) ? "Copied" : "Not copied";
-    setTimeout(() => { button.textContent = title; }, 1500);
+    button.textContent = (await copied(text())) ? "Copied" : "Not copied";
+    setTimeout(() => {
+      button.textContent = title;
+    }, 1500);
   });
   return button;
 }
@@ -280,44 +616,107 @@ async function copied(text) {
 }
 
 const codeTitles = {
-  proactivedp: "ProactiveDP", opacus: "Opacus", "tf-privacy": "TF Privacy", "jax-privacy": "JAX Privacy", flower: "Flower", latex: "LaTeX",
+  proactivedp: "ProactiveDP",
+  opacus: "Opacus",
+  "tf-privacy": "TF Privacy",
+  "jax-privacy": "JAX Privacy",
+  flower: "Flower",
+  latex: "LaTeX",
 };
 
 // codeView is the card of what to run: tabs, which arrow keys walk.
 function codeView(list, chosen, choose) {
-  let at = Math.max(0, list.findIndex((c) => c.format === chosen));
+  let at = Math.max(
+    0,
+    list.findIndex((c) => c.format === chosen),
+  );
   const panel = el("div", { role: "tabpanel", id: "code-panel" });
-  const tabs = list.map((c, i) => el("button", { type: "button", role: "tab", id: `tab-${c.format}`, "aria-controls": "code-panel",
-    onclick: () => pick(i, false) }, codeTitles[c.format] ?? c.format));
+  const tabs = list.map((c, i) =>
+    el(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${c.format}`,
+        "aria-controls": "code-panel",
+        onclick: () => pick(i, false),
+      },
+      codeTitles[c.format] ?? c.format,
+    ),
+  );
   function pick(i, focus) {
     at = i;
     const c = list[i];
-    tabs.forEach((t, j) => { t.setAttribute("aria-selected", String(j === i)); t.tabIndex = j === i ? 0 : -1; });
+    tabs.forEach((t, j) => {
+      t.setAttribute("aria-selected", String(j === i));
+      t.tabIndex = j === i ? 0 : -1;
+    });
     panel.setAttribute("aria-labelledby", `tab-${c.format}`);
-    panel.replaceChildren(el("pre", { tabindex: 0, "aria-label": `Code: ${codeTitles[c.format] ?? c.format}`, "data-key": `code.${c.format}` }, el("code", {}, c.text)),
-      c.tried ? el("p", { class: "quiet about" }, `${c.library}. ${c.tried[0].toUpperCase()}${c.tried.slice(1)}.`) : el("span"),
-      el("ul", { class: "caveats" }, (c.caveats ?? []).map((t) => el("li", {}, t))));
+    panel.replaceChildren(
+      el(
+        "pre",
+        { tabindex: 0, "aria-label": `Code: ${codeTitles[c.format] ?? c.format}`, "data-key": `code.${c.format}` },
+        el("code", {}, c.text),
+      ),
+      c.tried
+        ? el("p", { class: "quiet about" }, `${c.library}. ${c.tried[0].toUpperCase()}${c.tried.slice(1)}.`)
+        : el("span"),
+      el(
+        "ul",
+        { class: "caveats" },
+        (c.caveats ?? []).map((t) => el("li", {}, t)),
+      ),
+    );
     if (focus) tabs[i].focus();
     choose(c.format);
   }
-  const bar = el("div", { class: "tabs", role: "tablist", "aria-label": "Library", onkeydown: (e) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1, Home: -at, End: list.length - 1 - at }[e.key];
-    if (step === undefined) return;
-    e.preventDefault();
-    pick((at + step + list.length) % list.length, true);
-  } }, tabs);
+  const bar = el(
+    "div",
+    {
+      class: "tabs",
+      role: "tablist",
+      "aria-label": "Library",
+      onkeydown: (e) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1, Home: -at, End: list.length - 1 - at }[e.key];
+        if (step === undefined) return;
+        e.preventDefault();
+        pick((at + step + list.length) % list.length, true);
+      },
+    },
+    tabs,
+  );
   pick(at, false);
-  return [el("div", { class: "code-head" }, bar, copyButton(() => list[at].text)), panel];
+  return [
+    el(
+      "div",
+      { class: "code-head" },
+      bar,
+      copyButton(() => list[at].text),
+    ),
+    panel,
+  ];
 }
 
 // statementView is the card of the statement.
 function statementView(text) {
-  return [el("p", { class: "paper", "data-key": "statement", "data-value": text }, text), el("div", { class: "actions" }, copyButton(() => text))];
+  return [
+    el("p", { class: "paper", "data-key": "statement", "data-value": text }, text),
+    el(
+      "div",
+      { class: "actions" },
+      copyButton(() => text),
+    ),
+  ];
 }
 
 const compared = [
   ["ε", (p) => p.epsilon, (v, p) => `${relation(p.kind)} ${up(v, 5)}`, -1],
-  ["ε, certified", (p) => certifiedOf(p)?.epsilon_upper ?? (p.method === "pld" ? p.epsilon : null), (v) => `≤ ${up(v, 5)}`, -1],
+  [
+    "ε, certified",
+    (p) => certifiedOf(p)?.epsilon_upper ?? (p.method === "pld" ? p.epsilon : null),
+    (v) => `≤ ${up(v, 5)}`,
+    -1,
+  ],
   ["δ", (p) => p.delta, (v) => up(v, 3), 0],
   ["noise σ", (p) => p.sigma, (v) => up(v, 6), 0],
   ["sample size s", (p) => p.run?.sample_size, (v) => count(v), 0],
@@ -331,33 +730,129 @@ const compared = [
 
 // compareView is the card that sets kept plans side by side.
 function compareView(kept, keep, drop, load) {
-  const actions = el("div", { class: "actions" }, el("button", { type: "button", onclick: keep, disabled: kept.length >= mostKept },
-    kept.length >= mostKept ? "Four are kept" : "Keep this plan"));
-  if (kept.length === 0) return [el("p", { class: "quiet" }, "Keep a plan, change the question, and keep the next: they stand side by side here."), actions];
-  const head = el("tr", {}, el("th", { scope: "col" }, "plan"), kept.map((k, i) => el("th", { scope: "col" }, `${"ABCD"[i]}: ${questions[k.state.question].title.split(" →")[0]}`)));
+  const actions = el(
+    "div",
+    { class: "actions" },
+    el(
+      "button",
+      { type: "button", onclick: keep, disabled: kept.length >= mostKept },
+      kept.length >= mostKept ? "Four are kept" : "Keep this plan",
+    ),
+  );
+  if (kept.length === 0)
+    return [
+      el(
+        "p",
+        { class: "quiet" },
+        "Keep a plan, change the question, and keep the next: they stand side by side here.",
+      ),
+      actions,
+    ];
+  const head = el(
+    "tr",
+    {},
+    el("th", { scope: "col" }, "plan"),
+    kept.map((k, i) =>
+      el("th", { scope: "col" }, `${"ABCD"[i]}: ${questions[k.state.question].title.split(" →")[0]}`),
+    ),
+  );
   const body = compared.map(([name, of, write, better], row) => {
     const values = kept.map((k) => (k.plan?.feasible ? of(k.plan) : null) ?? null);
     const there = values.filter((v) => typeof v === "number");
     const best = better !== 0 && there.length > 1 ? Math.min(...there) : null;
-    return el("tr", {}, el("th", { scope: "row" }, name), values.map((v, i) => el("td", { class: v !== null && v === best ? "best" : null,
-      "data-key": `compare.${i}.${row}`, "data-value": v ?? "" }, v === null ? (kept[i].plan ? (kept[i].plan.feasible ? "–" : "not feasible") : "…") : write(v, kept[i].plan),
-    v !== null && v === best ? el("span", { class: "unseen" }, " (least)") : null)));
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, name),
+      values.map((v, i) =>
+        el(
+          "td",
+          {
+            class: v !== null && v === best ? "best" : null,
+            "data-key": `compare.${i}.${row}`,
+            "data-value": v ?? "",
+          },
+          v === null ? (kept[i].plan ? (kept[i].plan.feasible ? "–" : "not feasible") : "…") : write(v, kept[i].plan),
+          v !== null && v === best ? el("span", { class: "unseen" }, " (least)") : null,
+        ),
+      ),
+    );
   });
-  const foot = el("tr", {}, el("td", {}), kept.map((k, i) => el("td", {}, el("button", { type: "button", class: "plain", onclick: () => load(i) }, `Load ${"ABCD"[i]}`),
-    el("button", { type: "button", class: "plain", onclick: () => drop(i) }, `Remove ${"ABCD"[i]}`))));
-  return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Kept plans" }, el("table", { class: "compare" }, el("thead", {}, head), el("tbody", {}, body, foot))), actions];
+  const foot = el(
+    "tr",
+    {},
+    el("td", {}),
+    kept.map((k, i) =>
+      el(
+        "td",
+        {},
+        el("button", { type: "button", class: "plain", onclick: () => load(i) }, `Load ${"ABCD"[i]}`),
+        el("button", { type: "button", class: "plain", onclick: () => drop(i) }, `Remove ${"ABCD"[i]}`),
+      ),
+    ),
+  );
+  return [
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Kept plans" },
+      el("table", { class: "compare" }, el("thead", {}, head), el("tbody", {}, body, foot)),
+    ),
+    actions,
+  ];
 }
 
 // proposalsView is the card of settings that are predicted to reach an accuracy.
 function proposalsView(report, take) {
   const head = ["", "accuracy", "interval", "ε", "σ", "s", "T", "C", "η₀", "gradients", ""];
-  return [el("p", { class: "quiet" }, report.probe?.statement ?? ""), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Proposals" },
-    el("table", {}, el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { scope: "col", class: i > 0 && t ? "number" : null }, t || el("span", { class: "unseen" }, "rank or action"))))),
-      el("tbody", {}, report.proposals.map((p) => el("tr", { "data-key": `proposal.${p.rank}`, "data-value": p.predicted_accuracy },
-        el("td", {}, String(p.rank)), el("td", { class: "number" }, el("b", {}, p.predicted_accuracy.toFixed(4))),
-        el("td", { class: "number" }, `${p.predicted_low.toFixed(3)}–${p.predicted_high.toFixed(3)}`),
-        el("td", { class: "number" }, `≤ ${up(p.certified.per_record.epsilon_upper, 4)}`), el("td", { class: "number" }, up(p.setting.sigma ?? p.setting.noise_multiplier, 5)),
-        el("td", { class: "number" }, String(p.setting.sample_size)), el("td", { class: "number" }, count(p.rounds)),
-        el("td", { class: "number" }, String(p.setting.clip)), el("td", { class: "number" }, String(p.setting.eta0)),
-        el("td", { class: "number" }, count(p.gradients)), el("td", {}, el("button", { type: "button", class: "plain", onclick: () => take(p, report) }, "Look at it")))))))];
+  return [
+    el("p", { class: "quiet" }, report.probe?.statement ?? ""),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Proposals" },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            head.map((t, i) =>
+              el(
+                "th",
+                { scope: "col", class: i > 0 && t ? "number" : null },
+                t || el("span", { class: "unseen" }, "rank or action"),
+              ),
+            ),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          report.proposals.map((p) =>
+            el(
+              "tr",
+              { "data-key": `proposal.${p.rank}`, "data-value": p.predicted_accuracy },
+              el("td", {}, String(p.rank)),
+              el("td", { class: "number" }, el("b", {}, p.predicted_accuracy.toFixed(4))),
+              el("td", { class: "number" }, `${p.predicted_low.toFixed(3)}–${p.predicted_high.toFixed(3)}`),
+              el("td", { class: "number" }, `≤ ${up(p.certified.per_record.epsilon_upper, 4)}`),
+              el("td", { class: "number" }, up(p.setting.sigma ?? p.setting.noise_multiplier, 5)),
+              el("td", { class: "number" }, String(p.setting.sample_size)),
+              el("td", { class: "number" }, count(p.rounds)),
+              el("td", { class: "number" }, String(p.setting.clip)),
+              el("td", { class: "number" }, String(p.setting.eta0)),
+              el("td", { class: "number" }, count(p.gradients)),
+              el(
+                "td",
+                {},
+                el("button", { type: "button", class: "plain", onclick: () => take(p, report) }, "Look at it"),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  ];
 }

@@ -3,24 +3,26 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { chromium } from "playwright-core";
+import { beyond, launched, opened as openedIn, violations } from "../browser.mjs";
 
-const program = process.env.PROACTIVEDP_PROGRAM, file = process.env.PROACTIVEDP_PAGE, browserPath = process.env.PROACTIVEDP_CHROMIUM;
+const program = process.env.PROACTIVEDP_PROGRAM,
+  file = process.env.PROACTIVEDP_PAGE;
 const randomQuestions = Number(process.env.PROACTIVEDP_RANDOM || 100);
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const run = promisify(execFile);
 let browser, server, served;
 
 before(async () => {
-  browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"] });
+  browser = await launched();
   server = spawn(program, ["serve", "--address", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
   served = await new Promise((resolve, reject) => {
     let text = "";
-    server.stdout.on("data", (d) => { text += d; if (text.includes("\n")) resolve(text.trim()); });
+    server.stdout.on("data", (d) => {
+      text += d;
+      if (text.includes("\n")) resolve(text.trim());
+    });
     server.on("exit", () => reject(new Error("the server ended")));
   });
 });
@@ -35,25 +37,25 @@ after(async () => {
 });
 
 // opened returns a page that counts errors and foreign requests.
-async function opened(address, options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-  page.faults = [];
-  page.on("pageerror", (e) => page.faults.push(`error: ${e.message}`));
-  page.on("console", (m) => { if (["error", "warning"].includes(m.type())) page.faults.push(`console: ${m.text()}`); });
-  page.on("request", (r) => { if (!/^(file|blob|data):/.test(r.url()) && !r.url().startsWith(served)) page.faults.push(`request: ${r.url()}`); });
-  await page.goto(address);
-  return page;
+function opened(address, options = {}) {
+  return openedIn(browser, address, options, served);
 }
 
-const stages = { planned: ["planned", "certified", "answered"], certified: ["certified", "answered"], answered: ["answered"] };
+const stages = {
+  planned: ["planned", "certified", "answered"],
+  certified: ["certified", "answered"],
+  answered: ["answered"],
+};
 
 // reached waits until the newest question is at a stage, and is not the one before it.
 async function reached(page, stage, before = "") {
-  await page.waitForFunction(([good, old]) => {
+  const there = ([good, old]) => {
     const { state, asked } = document.body.dataset;
     return asked !== old && good.includes(state);
-  }, [stages[stage], before], { timeout: 90_000 })
-    .catch((cause) => { throw new Error(`${page.url()} is not ${stage}: ${cause.message}`); });
+  };
+  await page.waitForFunction(there, [stages[stage], before], { timeout: 90_000 }).catch((cause) => {
+    throw new Error(`${page.url()} is not ${stage}: ${cause.message}`);
+  });
 }
 
 // asks puts a question into the address, as a link does. The page takes it up a little
@@ -68,11 +70,24 @@ async function asks(page, address, stage) {
 }
 
 async function values(page) {
-  return page.evaluate(() => Object.fromEntries([...document.querySelectorAll("[data-key]")].map((e) => [e.dataset.key, e.dataset.value])));
+  return page.evaluate(() =>
+    Object.fromEntries([...document.querySelectorAll("[data-key]")].map((e) => [e.dataset.key, e.dataset.value])),
+  );
 }
 
-const flagsOf = { n: "--n", epochs: "--epochs", epsilon: "--epsilon", sigma: "--sigma", sample_size: "--sample-size", rounds: "--rounds", delta: "--delta",
-  adjacency: "--adjacency", method: "--method", clients: "--clients", theta: "--theta" };
+const flagsOf = {
+  n: "--n",
+  epochs: "--epochs",
+  epsilon: "--epsilon",
+  sigma: "--sigma",
+  sample_size: "--sample-size",
+  rounds: "--rounds",
+  delta: "--delta",
+  adjacency: "--adjacency",
+  method: "--method",
+  clients: "--clients",
+  theta: "--theta",
+};
 
 async function command(args) {
   const { stdout } = await run(program, [...args, "--json"], { maxBuffer: 64 << 20 });
@@ -88,9 +103,15 @@ function planArgs(q) {
 
 // near compares numbers to 1e-10, relative; whole numbers must be equal.
 function near(got, want, what) {
-  if (want === null || want === undefined) { assert.equal(got, "", what); return; }
+  if (want === null || want === undefined) {
+    assert.equal(got, "", what);
+    return;
+  }
   const v = Number(got);
-  assert.ok(got !== "" && (Number.isInteger(want) ? v === want : Math.abs(v - want) <= 1e-10 * Math.abs(want)), `${what}: the page has ${got}, the program ${want}`);
+  assert.ok(
+    got !== "" && (Number.isInteger(want) ? v === want : Math.abs(v - want) <= 1e-10 * Math.abs(want)),
+    `${what}: the page has ${got}, the program ${want}`,
+  );
 }
 
 // cases are questions of every kind.
@@ -106,8 +127,25 @@ function cases() {
     all.push({ question: "both", n, epochs: 10, epsilon: 2, sigma: 1.2, method: "rdp" });
     all.push({ question: "both", n, epochs: 4, epsilon: 0.7, sigma: 2, delta: "1e-7", method: "pld" });
   }
-  all.push({ question: "batch", n: 50_000, sample_size: 500, epochs: 10, epsilon: 2, delta: "1e-6", adjacency: "replace-one", method: "pld" });
-  all.push({ question: "run", n: 50_000, sample_size: 250, rounds: 100, sigma: 2, adjacency: "replace-one", method: "rdp" });
+  all.push({
+    question: "batch",
+    n: 50_000,
+    sample_size: 500,
+    epochs: 10,
+    epsilon: 2,
+    delta: "1e-6",
+    adjacency: "replace-one",
+    method: "pld",
+  });
+  all.push({
+    question: "run",
+    n: 50_000,
+    sample_size: 250,
+    rounds: 100,
+    sigma: 2,
+    adjacency: "replace-one",
+    method: "rdp",
+  });
   all.push({ question: "budget", n: 8844, epochs: 5, epsilon: 0.25, clients: 5, shared: "1" });
   all.push({ question: "budget", n: 10_000, epochs: 5, epsilon: 0.5, clients: 3 });
   all.push({ question: "noise", n: 20_000, epochs: 5, sigma: 10, theta: 2 });
@@ -120,30 +158,69 @@ const pick = (o, ...path) => path.reduce((v, key) => v?.[key], o);
 
 // compares holds what the page shows against the program's JSON.
 async function compares(page, q, whole) {
-  const name = JSON.stringify(q), asked = command([...planArgs(q), ...(whole ? ["--points=25"] : [])]);
+  const name = JSON.stringify(q),
+    asked = command([...planArgs(q), ...(whole ? ["--points=25"] : [])]);
   await asks(page, new URLSearchParams(q).toString(), whole ? "answered" : "certified");
   const [plan, shown] = [await asked, await values(page)];
-  assert.equal(shown.verdict.replace(/\(certified by pld\), /, ""), plan.verdict.replace(/\(certified by pld\), /, ""), `${name}: verdict`);
+  assert.equal(
+    shown.verdict.replace(/\(certified by pld\), /, ""),
+    plan.verdict.replace(/\(certified by pld\), /, ""),
+    `${name}: verdict`,
+  );
   let checked = 1;
   if (!plan.feasible) {
     assert.equal(shown.reason, plan.reason, `${name}: reason`);
     return checked + 1;
   }
-  for (const [key, want] of Object.entries({ epsilon: plan.epsilon, sigma: plan.sigma, sample_size: plan.run.sample_size, rounds: plan.run.rounds,
-    sample_rate: plan.run.sample_rate, remainder: plan.run.remainder })) { near(shown[key], want, `${name}: ${key}`); checked++; }
-  if (plan.gamma) { near(shown.gamma, plan.gamma, `${name}: gamma`); checked++; }
+  for (const [key, want] of Object.entries({
+    epsilon: plan.epsilon,
+    sigma: plan.sigma,
+    sample_size: plan.run.sample_size,
+    rounds: plan.run.rounds,
+    sample_rate: plan.run.sample_rate,
+    remainder: plan.run.remainder,
+  })) {
+    near(shown[key], want, `${name}: ${key}`);
+    checked++;
+  }
+  if (plan.gamma) {
+    near(shown.gamma, plan.gamma, `${name}: gamma`);
+    checked++;
+  }
   const side = plan.adjacency === "replace-one" ? "replace_one" : "add_or_remove";
-  if (plan.method !== "pld") { near(shown.certified, pick(plan, "tight", side, "run", "epsilon_upper"), `${name}: certified`); checked++; }
-  for (const c of plan.conditions) { near(shown[`condition.${c.theorem}.${c.name}`], c.margin, `${name}: ${c.name}`); checked++; }
+  if (plan.method !== "pld") {
+    near(shown.certified, pick(plan, "tight", side, "run", "epsilon_upper"), `${name}: certified`);
+    checked++;
+  }
+  for (const c of plan.conditions) {
+    near(shown[`condition.${c.theorem}.${c.name}`], c.margin, `${name}: ${c.name}`);
+    checked++;
+  }
   assert.equal(shown.statement, plan.statement, `${name}: statement`);
   const event = plan.releases[0].events[0];
-  const accounts = await command(["account", `--sigma=${event.noise_multiplier}`, `--sample-size=${event.sample_size}`, `--n=${event.dataset_size}`,
-    `--steps=${event.count}`, `--delta=${plan.delta}`, `--adjacency=${event.adjacency}`]);
-  for (const a of accounts) { near(shown[`account.${a.accountant}`], a.epsilon_upper ?? a.epsilon, `${name}: ${a.accountant}`); checked++; }
+  const accounts = await command([
+    "account",
+    `--sigma=${event.noise_multiplier}`,
+    `--sample-size=${event.sample_size}`,
+    `--n=${event.dataset_size}`,
+    `--steps=${event.count}`,
+    `--delta=${plan.delta}`,
+    `--adjacency=${event.adjacency}`,
+  ]);
+  for (const a of accounts) {
+    near(shown[`account.${a.accountant}`], a.epsilon_upper ?? a.epsilon, `${name}: ${a.accountant}`);
+    checked++;
+  }
   if (whole) {
     for (const [i, r] of plan.frontier.rows.entries()) {
       const got = shown[`frontier.${i}`].split(" ");
-      for (const [j, key] of ["sample_size", "rounds", "sigma_closed_form", "sigma_add_or_remove", "sigma_replace_one"].entries()) {
+      for (const [j, key] of [
+        "sample_size",
+        "rounds",
+        "sigma_closed_form",
+        "sigma_add_or_remove",
+        "sigma_replace_one",
+      ].entries()) {
         near(got[j], r[key], `${name}: frontier row ${i}, ${key}`);
         checked++;
       }
@@ -173,20 +250,19 @@ test("the page says what the program says", { timeout: 300_000 }, async () => {
   await own.close();
 });
 
-async function violations(page) {
-  await page.addScriptTag({ content: axeSource }).catch(() => page.evaluate(axeSource)); // a strict policy lets no script in
-  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-  return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
-}
-
 test("axe finds nothing in light, dark, on a phone, in error and in comparison", { timeout: 120_000 }, async () => {
   const kept = encodeURIComponent("question=run&n=60000&sample_size=256&rounds=1000&sigma=1.1&delta=1e-5&method=pld");
   const views = [
-    ["light", `file://${file}`, {}], ["dark", `file://${file}`, { colorScheme: "dark" }],
+    ["light", `file://${file}`, {}],
+    ["dark", `file://${file}`, { colorScheme: "dark" }],
     ["phone", `file://${file}`, { viewport: { width: 390, height: 844 }, isMobile: true }],
     ["infeasible, dark", `file://${file}#question=budget&n=1000&epochs=20&epsilon=0.01`, { colorScheme: "dark" }],
     ["wrong", `file://${file}#question=budget&n=abc&epochs=0&epsilon=-3`, {}],
-    ["compared", `file://${file}#question=both&n=50000&epochs=5&epsilon=3&sigma=1.1&method=pld&keep=${kept}&keep=${kept}`, {}],
+    [
+      "compared",
+      `file://${file}#question=both&n=50000&epochs=5&epsilon=3&sigma=1.1&method=pld&keep=${kept}&keep=${kept}`,
+      {},
+    ],
     ["served, accuracy", `${served}#question=accuracy`, {}],
   ];
   for (const [name, address, options] of views) {
@@ -194,7 +270,7 @@ test("axe finds nothing in light, dark, on a phone, in error and in comparison",
     await reached(page, "answered");
     assert.deepEqual(await violations(page), [], name);
     assert.deepEqual(page.faults, [], name);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    const wide = await beyond(page);
     assert.ok(wide <= 0, `${name}: the page is ${wide} pixels wider than the window`);
     await page.close();
   }
@@ -205,9 +281,12 @@ test("everything is done by keyboard", { timeout: 120_000 }, async () => {
   const page = await opened(`file://${file}`);
   await reached(page, "answered");
   const places = await page.evaluate(() => {
-    const list = [...document.querySelectorAll("a[href], button, select, input, summary, pre[tabindex], [tabindex='0']")].filter((e) => !e.disabled && e.tabIndex >= 0 &&
-      e.checkVisibility() && !(e.type === "radio" && !e.checked));
-    list.forEach((e, i) => { e.dataset.place = i; });
+    const list = [
+      ...document.querySelectorAll("a[href], button, select, input, summary, pre[tabindex], [tabindex='0']"),
+    ].filter((e) => !e.disabled && e.tabIndex >= 0 && e.checkVisibility() && !(e.type === "radio" && !e.checked));
+    list.forEach((e, i) => {
+      e.dataset.place = i;
+    });
     return list.length;
   });
   const seen = new Set();
@@ -265,23 +344,56 @@ test("remedies are one click", { timeout: 60_000 }, async () => {
 // A generator of its own, so that a failure can be had again: xorshift, seed 1.
 function drawer(seed) {
   let x = seed;
-  return () => { x ^= x << 13; x ^= x >>> 17; x ^= x << 5; return (x >>> 0) / 2 ** 32; };
+  return () => {
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    return (x >>> 0) / 2 ** 32;
+  };
 }
 
 test("no question blanks the page", { timeout: 600_000 }, async () => {
-  const draw = drawer(1), choose = (list) => list[Math.floor(draw() * list.length)];
+  const draw = drawer(1),
+    choose = (list) => list[Math.floor(draw() * list.length)];
   const page = await opened(`file://${file}`);
   await reached(page, "planned");
-  const number = () => choose([() => String(10 ** (draw() * 12 - 6)), () => String(Math.round(10 ** (draw() * 8))), () => choose(["0", "-1", "", "x", "1e999", "1e-400", "NaN",
-    "9007199254740993", "0x10", "1,000", "<b>", "½", "1e5"])])();
+  const number = () =>
+    choose([
+      () => String(10 ** (draw() * 12 - 6)),
+      () => String(Math.round(10 ** (draw() * 8))),
+      () =>
+        choose([
+          "0",
+          "-1",
+          "",
+          "x",
+          "1e999",
+          "1e-400",
+          "NaN",
+          "9007199254740993",
+          "0x10",
+          "1,000",
+          "<b>",
+          "½",
+          "1e5",
+        ]),
+    ])();
   let answered = 0;
   for (let i = 0; i < randomQuestions; i++) {
-    const q = { question: choose(["budget", "noise", "both", "run", "batch", "accuracy", "none"]), adjacency: choose(["add-or-remove", "replace-one", "x"]),
-      method: choose(["closed-form", "pld", "rdp", "paper"]), n: choose(["100", "5000", "60000", "1e6", number()]) };
-    for (const name of ["epochs", "epsilon", "sigma", "sample_size", "rounds", "delta", "clients", "theta"]) if (draw() < 0.4) q[name] = number();
+    const q = {
+      question: choose(["budget", "noise", "both", "run", "batch", "accuracy", "none"]),
+      adjacency: choose(["add-or-remove", "replace-one", "x"]),
+      method: choose(["closed-form", "pld", "rdp", "paper"]),
+      n: choose(["100", "5000", "60000", "1e6", number()]),
+    };
+    for (const name of ["epochs", "epsilon", "sigma", "sample_size", "rounds", "delta", "clients", "theta"])
+      if (draw() < 0.4) q[name] = number();
     await asks(page, new URLSearchParams(q).toString(), "planned");
     const text = await page.textContent("#answer-body");
-    assert.ok(text.trim().length > 10 && !/undefined|NaN|\[object/.test(text), `question ${i}, ${JSON.stringify(q)}: the page shows ${text}`);
+    assert.ok(
+      text.trim().length > 10 && !/undefined|NaN|\[object/.test(text),
+      `question ${i}, ${JSON.stringify(q)}: the page shows ${text}`,
+    );
     if (await page.$("[data-key=epsilon]")) answered++;
   }
   assert.deepEqual(page.faults, []);
@@ -299,8 +411,15 @@ test("it is small, soon there and follows a slider", { timeout: 120_000 }, async
   const first = Date.now() - start;
   await reached(page, "answered");
   const moved = await page.evaluate(async () => {
-    let worst = 0, last = performance.now(), going = true;
-    const watch = () => { const now = performance.now(); worst = Math.max(worst, now - last); last = now; if (going) requestAnimationFrame(watch); };
+    let worst = 0,
+      last = performance.now(),
+      going = true;
+    const watch = () => {
+      const now = performance.now();
+      worst = Math.max(worst, now - last);
+      last = now;
+      if (going) requestAnimationFrame(watch);
+    };
     requestAnimationFrame(watch);
     const slider = document.querySelector("[data-field=epsilon] input[type=range]");
     for (let i = 0; i < 40; i++) {
@@ -314,8 +433,11 @@ test("it is small, soon there and follows a slider", { timeout: 120_000 }, async
     going = false;
     return { worst, answer };
   });
-  console.log(`${statSync(file).size} bytes, ${compressed} compressed; first answer after ${first} ms; 40 slider moves: worst frame ${moved.worst.toFixed(0)} ms, ` +
-    `answer ${moved.answer.toFixed(0)} ms after the last`);
+  console.log(
+    `${statSync(file).size} bytes, ${compressed} compressed; first answer after ${first} ms;
+    40 slider moves: worst frame ${moved.worst.toFixed(0)} ms, ` +
+      `answer ${moved.answer.toFixed(0)} ms after the last`,
+  );
   // Generous: other work runs beside the tests. The figures are printed.
   assert.ok(first < 10_000 && moved.worst < 1500 && moved.answer < 3000);
   await reached(page, "answered");
