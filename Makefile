@@ -41,8 +41,8 @@ test: ## Pass the tests.
 test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
 	$(GO) test -tags noasm ./internal/f32 ./rng ./nn ./models/...
 
-test-page: build ## Pass the tests of the planner page in a browser, where there are node and chromium.
-	web/npm/test.sh $(abspath $(BIN))
+test-page: build site ## Pass the tests of the planner page, the report and the site in a browser, where there are node and chromium.
+	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
 	$(GO) test -tags invariants ./sim ./train ./experiments
@@ -124,9 +124,12 @@ search: build ## Search the networks' step sizes anew (half an hour or less).
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 6.572 --eta0 0.002,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
-.PHONY: examples release rename
+.PHONY: examples release rename site
 examples: ## Build, vet and run the programs of examples/, a module that uses the library from outside.
 	cd examples && $(GO) vet ./... && $(GO) test ./...
+
+site: ## Make the home page for the reader into out/site, and follow every link in it.
+	$(GO) run -buildvcs=auto ./internal/tools/site -out out/site
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).
 	$(GO) run ./internal/tools/release -version "$(VERSION)"

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/report"
 )
 
 // markdown turns pages into HTML. What a page has of HTML of its own is left out.
@@ -54,10 +55,7 @@ func (p *Page) addText(dir, path string) error {
 var (
 	images   = regexp.MustCompile(`<img src="([^"]*)"`)
 	links    = regexp.MustCompile(`<a href="[^"]*">(.*?)</a>`)
-	untitled = regexp.MustCompile(`<th([^>]*)></th>`)
 	headings = regexp.MustCompile(`<(/?)h([1-4])([^>]*)>`)
-	tables   = regexp.MustCompile(`(?s)<table>.*?</table>`)
-	codes    = regexp.MustCompile(`<pre>`)
 )
 
 // contained makes the HTML of a page one that needs nothing beside it: pictures are held
@@ -80,11 +78,5 @@ func contained(text, name, dir string) (string, error) {
 		part := headings.FindStringSubmatch(tag)
 		return fmt.Sprintf("<%sh%d%s>", part[1], int(part[2][0]-'0')+2, part[3])
 	})
-	number := 0
-	text = tables.ReplaceAllStringFunc(text, func(table string) string {
-		number++
-		return fmt.Sprintf(`<div class="wide" tabindex="0" role="region" aria-label="%s, table %d">%s</div>`,
-			template.HTMLEscapeString(name), number, untitled.ReplaceAllString(table, "<td$1></td>"))
-	})
-	return codes.ReplaceAllString(text, `<pre tabindex="0">`), failed
+	return report.Reachable(text, name), failed
 }

@@ -13,7 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
+
+	"proactivedp/internal/report"
 )
 
 // repository is the root of the repository, from where the tests run.
@@ -99,16 +100,8 @@ func anchors(text string) []string {
 	prose, _ := split(text)
 	var list []string
 	for _, m := range heading.FindAllStringSubmatch(prose, -1) {
-		title := linkText.ReplaceAllString(strings.TrimSpace(m[1]), "$1")
-		name := strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, title)
+		title := linkText.ReplaceAllString(m[1], "$1")
+		name := report.Anchor(title)
 		unique := name
 		for n := 1; slices.Contains(list, unique); n++ {
 			unique = fmt.Sprintf("%s-%d", name, n)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Passes the tests of the planner page in a real browser, with the program given: test.sh
-# PROGRAM. Where node or chromium is missing it says so and passes, but where
+# Passes the tests of the planner page, of the report and of the site in a real browser, with
+# the program and the site given: test.sh PROGRAM SITE. Where node or chromium is missing it says so and passes, but where
 # PROACTIVEDP_BROWSER_TESTS=required, as in CI.
 set -euo pipefail
-program=$1
+program=$1 site=$2
 cd "$(dirname "$0")"
 missing() {
 	if [ "${PROACTIVEDP_BROWSER_TESTS:-}" = required ]; then
@@ -21,4 +21,5 @@ node build.mjs --check
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 "$program" page --out "$made/planner.html"
-PROACTIVEDP_PROGRAM=$program PROACTIVEDP_PAGE=$made/planner.html PROACTIVEDP_CHROMIUM=$chromium node --test test/
+PROACTIVEDP_PROGRAM=$program PROACTIVEDP_PAGE=$made/planner.html PROACTIVEDP_CHROMIUM=$chromium \
+	PROACTIVEDP_REPORT=$made/report.html PROACTIVEDP_SITE=$site node --test test/

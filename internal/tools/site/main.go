@@ -1,0 +1,134 @@
+// Command site makes the home page for the reader: the README, the guides below docs, an
+// API reference from the comments of the public packages, the planner, the committed
+// results with thumbnails, and their report, as files that work from a folder, without a
+// server, a script or a network:
+//
+//	make site
+//
+// Every link in it is followed before anything is written: one that leads nowhere, to no
+// heading, or to a folder, which a browser does not open from a file, is an error. An
+// address of another host is read, but not asked for.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/checkout"
+	"proactivedp/internal/version"
+	"proactivedp/web"
+)
+
+func main() {
+	root := flag.String("root", ".", "folder of the repository")
+	out := flag.String("out", "out/site", "folder that is written; what an earlier call wrote there is replaced")
+	planner := flag.String("planner", "", "file that proactivedp page has written; none: the planner is compiled")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "site: argument %q, must be none\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	if err := run(context.Background(), *root, *out, *planner, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "site: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// maxPlanner bounds the file of the planner.
+const maxPlanner = 64 << 20
+
+func run(ctx context.Context, root, out, planner string, say io.Writer) error {
+	begun := time.Now()
+	if err := checkPlace(out); err != nil {
+		return err
+	}
+	page, err := plannerPage(ctx, root, planner)
+	if err != nil {
+		return err
+	}
+	tree, err := checkout.Read(root)
+	if err != nil {
+		return err
+	}
+	files, err := made(tree, filepath.Join(root, "results"), page)
+	if err != nil {
+		return err
+	}
+	seen, err := check(files)
+	if err != nil {
+		return err
+	}
+	if err := place(files, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(say,
+		"%s: %d pages, %d other files, %d links within and %d to elsewhere, none broken, in %.1f s\n",
+		filepath.Join(out, home), seen.pages, len(files)-seen.pages, seen.inner, seen.outer,
+		time.Since(begun).Seconds())
+	return err
+}
+
+// plannerPage returns the planner as one file: the one that is given, or a compiled one.
+func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
+	if file != "" {
+		page, err := bounded.File(file, maxPlanner)
+		if err == nil && web.PageVersion(page) == "" {
+			err = fmt.Errorf("%s is no page that proactivedp page has written", file)
+		}
+		return page, err
+	}
+	folder, err := web.Source(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	planner, err := web.Compile(ctx, folder, version.Get().Source())
+	if err != nil {
+		return nil, err
+	}
+	return web.Page(planner)
+}
+
+// checkPlace reports a folder that something else than this command has written.
+func checkPlace(out string) error {
+	entries, err := os.ReadDir(out)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := bounded.File(filepath.Join(out, home), maxPlanner)
+	if err != nil || !ours(text) {
+		return fmt.Errorf(
+			"out = %q has files that are not of a site, must be a new folder, an empty one or an older site",
+			out)
+	}
+	return nil
+}
+
+// place writes the files beside the folder and then puts them into its place.
+func place(files checkout.Tree, out string) error {
+	if err := os.MkdirAll(filepath.Dir(filepath.Clean(out)), 0o777); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(filepath.Dir(filepath.Clean(out)), ".site-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(made)
+	whole := filepath.Join(made, "site") // with the mode that a folder has here
+	if err := files.Write(whole); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	return os.Rename(whole, out)
+}
