@@ -45,7 +45,7 @@ test-page: build site ## Pass the tests of the planner page, the report and the 
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
-	$(GO) test -tags invariants ./sim ./train ./experiments
+	$(GO) test -tags invariants ./sim ./train ./experiments ./experiments/grid
 
 explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
@@ -74,7 +74,7 @@ mutants: ## Plant the listed faults in the source, one at a time; the tests must
 	$(GO) run ./internal/tools/mutants
 
 calls: ## Show how the calls of sim and experiments run between their files.
-	$(GO) run ./internal/tools/calls ./sim ./experiments
+	$(GO) run ./internal/tools/calls ./sim ./experiments ./experiments/grid
 
 generate: ## Write the assembly of all packages anew.
 	cd $(GENERATOR) && $(GO) run .

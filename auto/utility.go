@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -23,7 +23,7 @@ type Probe struct {
 	Same   bool       // whether these are the data of the task
 	Of     string     // what they are, in words
 	Graph  Graph      // for strategy Paper
-	Trials experiments.TrialOptions
+	Trials grid.Options
 }
 
 // Graph is which points of the paper's utility graph are looked at.
@@ -91,10 +91,10 @@ const bearable = 0.9
 func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	plain := p.Spec
 	plain.GradComps = p.Graph.GradComps
-	var specs []experiments.UtilitySpec
+	var specs []grid.UtilitySpec
 	for _, clip := range p.Graph.Clips {
 		plain.Clip = clip
-		spec := experiments.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+		spec := grid.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
 		if err := spec.Validate(); err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, _, err := experiments.Utilities(ctx, p.Source, specs, o)
+	lines, _, err := grid.Utilities(ctx, p.Source, specs, o)
 	if err != nil {
 		return nil, fmt.Errorf("auto: %w", err)
 	}
@@ -268,7 +268,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	if err != nil {
 		return err
 	}
-	found, _, err := experiments.Trials(ctx, p.Source, specs, o)
+	found, _, err := grid.Trials(ctx, p.Source, specs, o)
 	if err != nil {
 		return fmt.Errorf("auto: %w", err)
 	}
@@ -284,7 +284,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 
 // trials says how so many trainings are run that are like one: with progress if they take
 // long.
-func (p Probe) trials(number float64, like train.Spec) (experiments.TrialOptions, error) {
+func (p Probe) trials(number float64, like train.Spec) (grid.Options, error) {
 	o := p.Trials
 	run, err := p.Source.Prepare(like)
 	if err != nil {

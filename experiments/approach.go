@@ -103,8 +103,8 @@ func common(s train.Spec, n, epochs int) train.Spec {
 func (s setting) approaches(n int) ([]approach, error) {
 	var all []approach
 	if !s.heavy {
-		all = append(all, approach{s.label(s.train) + "the paper's plan and step size",
-			func(_ context.Context, f *frame, _ float64) (train.Spec, error) { return f.part(s.train) }})
+		all = append(all, approach{s.label(s.Train) + "the paper's plan and step size",
+			func(_ context.Context, f *frame, _ float64) (train.Spec, error) { return f.part(s.Train) }})
 	}
 	for _, spec := range s.models {
 		lean, err := tight(spec)
@@ -124,7 +124,7 @@ func (s setting) approaches(n int) ([]approach, error) {
 
 // label names the model before what is said of it, where the figure has several.
 func (s setting) label(spec train.Spec) string {
-	if len(s.models) == 1 && s.models[0].Model == s.train.Model {
+	if len(s.models) == 1 && s.models[0].Model == s.Train.Model {
 		return ""
 	}
 	return spec.Model + ": "

@@ -11,6 +11,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -53,7 +55,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 	for name, want := range map[string]struct{ series, trainings int }{
 		"phishing-equal-epsilon": {6, 6}, "phishing-budget": {2, 6 + len(budgetEpsilons)},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, name, tableFile))
+		text, err := os.ReadFile(filepath.Join(dir, name, folder.TableFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +93,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 
 // A tight plan has a sixteenth of the gradients in as many rounds.
 func TestTightPlan(t *testing.T) {
-	s := mnistSetting(train.LeNet).train
+	s := mnistSetting(presets.MNIST(train.LeNet)).Train
 	lean, err := tight(s)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/lockfile"
 	"proactivedp/train"
 )
@@ -32,7 +35,7 @@ var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 // the usual one with the other: the paper's parameters, and compute times with
 // stragglers.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
-	return DelaySpec{Train: withStragglers(PaperTrainSpec(model, dataset)), Delays: DefaultDelays, Seeds: 3}
+	return DelaySpec{Train: withStragglers(presets.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
 }
 
 // UsualTimeScale is the time scale of comparisons by hogwild where nothing is said: a round
@@ -86,7 +89,7 @@ type DelayOptions struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere Elsewhere
+	Elsewhere grid.Elsewhere
 }
 
 // DelayReport is what a comparison found.
@@ -138,9 +141,8 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	g := grid{store: store{o.cells()}, workers: o.Workers, progress: o.Progress, memory: o.Memory,
-		elsewhere: o.Elsewhere}
-	results, computed, err := g.run(ctx, cells)
+	results, computed, err := grid.Run(ctx, cells, grid.Options{Folder: o.cells(), Workers: o.Workers,
+		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +186,7 @@ func (o DelayOptions) cells() string {
 	if o.Out == "" {
 		return ""
 	}
-	return filepath.Join(o.Out, CellsFolder)
+	return filepath.Join(o.Out, grid.Folder)
 }
 
 // write writes the pictures, a folder each, as figures are.
@@ -213,7 +215,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
 			Scale: f.scale,
-			Data:  dataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.files(),
+			Data:  folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.files(),
 		}
 		if err := o.Drawing.write(filepath.Join(o.Out, picture.name), made.picture, made.table, m); err != nil {
 			return err

@@ -12,65 +12,28 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/timeline"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
 
-// timedRun runs the spec on the drawn data.
-func timedRun(t *testing.T, spec train.Spec, looks int) (*timed, *train.Prepared) {
+// timedRun runs the spec on the drawn data, and looks at it so often.
+func timedRun(t *testing.T, spec train.Spec, looks int) *grid.Timed {
 	t.Helper()
-	p, err := spec.Prepare(drawn(), nil)
+	cell := grid.OfTimed(spec, looks, train.NewSource(drawn()))
+	run, err := cell.Run(t.Context(), sim.Perf{}, func(float64) {}, train.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := runTimed(context.Background(), p, sim.Perf{}, looks, func(float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run, p
-}
-
-// Watching leaves the run as it is, looks come in the order of time, and every
-// round is counted once.
-func TestTimedRunIsTheRun(t *testing.T) {
-	spec := smallSpec()
-	spec.Delay = "3"
-	run, p := timedRun(t, spec, 40)
-	r, err := p.Train(context.Background(), sim.Perf{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := run.Accuracy[40]; len(run.Accuracy) != 41 || last != r.TestAccuracy {
-		t.Errorf("%d looks, the last %v; want 41 and %v", len(run.Accuracy), last, r.TestAccuracy)
-	}
-	if !slices.IsSorted(run.At) || run.At[0] != 0 || run.At[40] > run.Clock {
-		t.Errorf("looks at %v of a run that ends at %v", run.At, run.Clock)
-	}
-	rounds := 0
-	for _, n := range run.Staleness {
-		rounds += n
-	}
-	if mean, most := run.lag(); rounds != r.Updates || most != r.MaxLag || mean <= 0 || mean > float64(most) {
-		t.Errorf("%d rounds, mean lag %v, largest %d; want %d rounds, largest %d", rounds, mean, most, r.Updates,
-			r.MaxLag)
-	}
-	for c := range run.Busy {
-		if w := run.waiting(c); w < 0 || w >= 1 || run.Done[c] > run.Clock || run.Busy[c] <= 0 {
-			t.Errorf("client %d: busy %v until %v, idle %v", c, run.Busy[c], run.Done[c], w)
-		}
-	}
-	if free := func() *timed { spec.Delay = "unlimited"; r, _ := timedRun(t, spec, 1); return r }(); free.idle() != 0 {
-		t.Errorf("unlimited delay: idle %v, want 0: nobody ever waits", free.idle())
-	}
+	return run.(*grid.Timed)
 }
 
 // handmade is a run of one client with these accuracies, a second apart.
-func handmade(accuracy ...float64) timed {
-	t := timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9},
+func handmade(accuracy ...float64) grid.Timed {
+	t := grid.Timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9},
 		Done: []sim.Time{4e9}}
 	for i := range accuracy {
 		t.At = append(t.At, sim.Time(i)*1e9)
@@ -84,7 +47,7 @@ func handmade(accuracy ...float64) timed {
 // seed which never reaches it has no speed-up.
 func TestStandings(t *testing.T) {
 	all := []contender{{name: "reference"}, {name: "fast"}, {name: "never"}}
-	c := newContest(all, [][]timed{
+	c := newContest(all, [][]grid.Timed{
 		{handmade(0.5, 0.6, 0.7, 0.8, 0.9), handmade(0.5, 0.5, 0.6, 0.65, 0.8)},
 		{handmade(0.5, 0.85, 0.9, 0.9, 0.9), handmade(0.5, 0.6, 0.75, 0.8, 0.8)},
 		{handmade(0.5, 0.5, 0.5, 0.5, 0.9), handmade(0.5, 0.5, 0.5, 0.5, 0.6)},
@@ -106,7 +69,7 @@ func TestStandings(t *testing.T) {
 		t.Errorf("reference: %+v", s)
 	}
 	// One seed has no spread: the test rows' is left, √(0.9·0.1/10,000).
-	if one := newContest(all[:1], [][]timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
+	if one := newContest(all[:1], [][]grid.Timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
 		t.Errorf("one seed: tolerance %v, want 0.003", one.tolerance)
 	}
 }
@@ -115,13 +78,13 @@ func TestStandings(t *testing.T) {
 func TestDivergedRunsAreCounted(t *testing.T) {
 	spec := smallSpec()
 	spec.GradComps, spec.NoiseMultiplier, spec.Clip, spec.Eta0 = 6, 1e15, 1e14, 1e10
-	run, _ := timedRun(t, spec, 10)
+	run := timedRun(t, spec, 10)
 	if !run.Diverged || run.Accuracy[10] != 0 || len(run.At) != 11 {
 		t.Fatalf("run %+v", run)
 	}
 	// A diverged run has not reached the target even if it was there before.
 	run.Accuracy[3] = 0.95
-	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]timed{{handmade(0.5, 0.9)}, {*run}})
+	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]grid.Timed{{handmade(0.5, 0.9)}, {*run}})
 	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
 		!strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
@@ -139,51 +102,15 @@ func TestLagRowsDouble(t *testing.T) {
 	}
 }
 
-// The window of a synchronous run: no client begins round i + 1 before all updates
-// of round i are in, and every first round is there.
-func TestWindowOfASynchronousRun(t *testing.T) {
-	spec := smallSpec()
-	spec.Delay = "0"
-	p, err := spec.Prepare(drawn(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := runWindow(context.Background(), p, sim.Perf{}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := make([]sim.Time, 6)
-	first := 0
-	for _, r := range w.Rounds {
-		if r.Round < 4 {
-			first++
-			in[r.Round] = max(in[r.Round], r.Arrives)
-		}
-	}
-	for _, r := range w.Rounds {
-		if r.Lag != 0 || r.To < r.From || r.Round > 0 && r.From < in[r.Round-1] {
-			t.Errorf("%+v; the updates of the round before are in at %v", r, in[max(r.Round-1, 0)])
-		}
-	}
-	if first != 4*spec.Clients {
-		t.Errorf("%d first rounds, want %d", first, 4*spec.Clients)
-	}
-	for _, b := range w.Broadcasts {
-		if b.Sent < in[b.K-1] || b.Arrives < b.Sent {
-			t.Errorf("%+v; the updates it has are in at %v", b, in[b.K-1])
-		}
-	}
-}
-
 // A picture says what of its setting the paper does not assume, what befalls
 // messages, and which rows judge.
 func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec := smallSpec()
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
-	run, _ := timedRun(t, spec, 2)
+	run := timedRun(t, spec, 2)
 	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1},
-		newContest([]contender{{"τ = 1", spec}}, [][]timed{{*run}}))
+		newContest([]contender{{"τ = 1", spec}}, [][]grid.Timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,11 +130,11 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 // run computed and pays.
 func TestAdaptiveDataIsThePicture(t *testing.T) {
 	spec := smallSpec()
-	run, _ := timedRun(t, spec, 4)
+	run := timedRun(t, spec, 4)
 	adaptive := spec
 	adaptive.Adapt = 4
-	other, _ := timedRun(t, adaptive, 4)
-	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]timed{{*run}, {*other}})
+	other := timedRun(t, adaptive, 4)
+	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]grid.Timed{{*run}, {*other}})
 	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
@@ -216,46 +143,18 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 		t.Fatalf("%d lines of data, %d rows below the picture; want %d and 3", len(out.table), len(out.picture.Rows), n)
 	}
 	column := slices.Index(out.table[0], "grad_computations_max")
-	for i, want := range []*paid{nil, other.Paid} {
+	for i, want := range []*grid.Paid{nil, other.Paid} {
 		record := out.table[1+5*i]
 		if len(record) != len(out.table[0]) {
 			t.Fatalf("%d columns of %d", len(record), len(out.table[0]))
 		}
 		most := spec.GradComps
 		if want != nil {
-			_, most, _, _ = want.sizes()
+			_, most, _, _ = want.Sizes()
 		}
 		if record[column] != strconv.Itoa(most) {
 			t.Errorf("%s: most gradients of a client %s, want %d", record[2], record[column], most)
 		}
-	}
-}
-
-// With messages that all take equally long, every broadcast of a window does: the
-// one that a client gets on its return is not mistaken for what others get. (A
-// client that returns while one is on its way may have two of one k.)
-func TestWindowOfClientsThatReturn(t *testing.T) {
-	const latency = 20 * time.Millisecond
-	spec := smallSpec()
-	spec.Latency, spec.Churn = "constant:"+latency.String(), "60ms,10ms"
-	p, err := spec.Prepare(drawn(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := runWindow(context.Background(), p, sim.Perf{}, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range w.Broadcasts {
-		returned := slices.ContainsFunc(w.Away, func(a timeline.Away) bool {
-			return a.Client == b.Client && a.To > b.Arrives-sim.Time(latency) && a.To <= b.Arrives
-		})
-		if !returned && b.Arrives-b.Sent != sim.Time(latency) {
-			t.Errorf("%+v took %v", b, time.Duration(b.Arrives-b.Sent))
-		}
-	}
-	if len(w.Away) == 0 || len(w.Broadcasts) == 0 {
-		t.Errorf("%d absences, %d broadcasts", len(w.Away), len(w.Broadcasts))
 	}
 }
 
@@ -343,14 +242,14 @@ func TestDelaySpecReportsEveryProblem(t *testing.T) {
 // checkFigureFolder wants a whole picture, data and a manifest.
 func checkFigureFolder(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, pictureFile))
+	text, err := os.ReadFile(filepath.Join(dir, folder.PictureFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := png.Decode(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{tableFile, manifest.File} {
+	for _, name := range []string{folder.TableFile, manifest.File} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
 			t.Errorf("%s of %s: %v", name, dir, err)
 		}
@@ -406,7 +305,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	table, err := os.ReadFile(filepath.Join(dir, "time", tableFile))
+	table, err := os.ReadFile(filepath.Join(dir, "time", folder.TableFile))
 	if err != nil || !strings.Contains(string(table), "real_clock_seconds") || strings.Contains(string(table),
 		"virtual") {
 		t.Errorf("error %v, table %.200s", err, table)

@@ -1,16 +1,13 @@
 package experiments
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/plots"
 )
 
@@ -59,7 +56,7 @@ func (d Drawing) files() []string {
 	for _, format := range d.formats() {
 		names = append(names, pictureName(format))
 	}
-	return append(names, tableFile, manifest.File)
+	return append(names, folder.TableFile, manifest.File)
 }
 
 // write writes a figure to a folder: pictures, table and manifest, all or nothing.
@@ -68,21 +65,5 @@ func (d Drawing) write(dir string, picture plots.Picture, table [][]string, m an
 	for _, format := range d.formats() {
 		pictures[pictureName(format)] = func(w io.Writer) error { return picture.Write(w, format, d.style()) }
 	}
-	return write(dir, pictures, table, m)
-}
-
-// write writes pictures, by their names, with a table and a manifest.
-func write(dir string, pictures map[string]func(io.Writer) error, table [][]string, m any) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("experiments: %w", err)
-	}
-	var files []atomicfile.Output
-	for name, draw := range pictures {
-		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: draw})
-	}
-	files = append(files, atomicfile.Output{Path: filepath.Join(dir, tableFile),
-		Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }})
-	return atomicfile.WriteSet(files, atomicfile.Output{
-		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
-	})
+	return folder.WriteFiles(dir, pictures, table, m)
 }

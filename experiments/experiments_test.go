@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/plots/plotstest"
 	"proactivedp/sim"
@@ -99,7 +101,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if !strings.Contains(string(index), links) {
 			t.Errorf("the index lacks %s", links)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, f.Name, pictureFile))
+		text, err := os.ReadFile(filepath.Join(dir, f.Name, folder.PictureFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +112,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 				return err
 			})
 		}
-		text, err = os.ReadFile(filepath.Join(dir, f.Name, tableFile))
+		text, err = os.ReadFile(filepath.Join(dir, f.Name, folder.TableFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +189,10 @@ func TestUnwritableFolderIsAnError(t *testing.T) {
 func TestUtility(t *testing.T) {
 	spec := smallSpec()
 	spec.GradComps, spec.Beta = 6000, 0
-	s := UtilitySpec{Train: spec, Sigmas: []float64{0, 200}, Draws: 10}
+	s := grid.UtilitySpec{Train: spec, Sigmas: []float64{0, 200}, Draws: 10}
 	d := drawn()
 	d.Note = "a note on the rows"
-	r, err := s.Graph(context.Background(), train.NewSource(d), []float64{0.1, 0.2}, sim.Perf{}, nil)
+	r, err := Graph(context.Background(), s, train.NewSource(d), []float64{0.1, 0.2}, sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +212,7 @@ func TestUtility(t *testing.T) {
 	if u.Points[1].Fraction > 0.85 {
 		t.Errorf("noise of 200 times the clipping norm leaves %v of %v", u.Points[1].Fraction, u.Accuracy)
 	}
-	if err := (UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil ||
+	if err := (grid.UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil ||
 		!strings.Contains(err.Error(), "draws") || !strings.Contains(err.Error(), "sigma") {
 		t.Errorf("error %v should name sigma and draws", err)
 	}
@@ -218,7 +220,7 @@ func TestUtility(t *testing.T) {
 
 // Numbers that would never end are refused at once.
 func TestHugeNumbersAreRefused(t *testing.T) {
-	if (UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
+	if (grid.UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
 		t.Error("draws: accepted")
 	}
 	if (MakeOptions{Out: "x", Seeds: math.MaxInt}).Validate() == nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/nearest"
 	"proactivedp/train"
 )
@@ -23,7 +25,7 @@ type Figure struct {
 	// other.
 	Fixed bool
 
-	cells  func(ctx context.Context, f *frame) ([]cell, error)
+	cells  func(ctx context.Context, f *frame) ([]grid.Cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
 }
 
@@ -37,11 +39,11 @@ func Figures() []Figure {
 		all = append(all, l.delayFigures()...)
 	}
 	for _, s := range settings() {
-		if s.train.Model != train.Plain { // it differs from ridge by the penalty alone
+		if s.Train.Model != train.Plain { // it differs from ridge by the penalty alone
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
 	}
-	return append(all, convexSetting(train.Ridge, "phishing").courseFigures()...)
+	return append(all, convexSetting(presets.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 
 // delayFigures returns the laboratory's figures, in the order of the index.

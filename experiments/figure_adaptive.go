@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/train"
 )
 
@@ -54,18 +55,19 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		row = []string{row[0], row[1], row[3], row[4]}
 		worst := *fixed
 		for seed, r := range c.runs[i] {
-			if at := r.paidOr(fixed); seed == 0 || at.worse(&worst) {
+			if at := paidOr(&r, fixed); seed == 0 || at.Worse(&worst) {
 				worst = *at
 			}
 		}
-		p.Rows = append(p.Rows, append(row, worst.row()...))
+		p.Rows = append(p.Rows, append(row, paidRow(&worst)...))
 	}
 	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T "+
 		"and the step sizes stay. The last columns are of the seed that pays most per record, "+
 		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.",
 		float64(adaptMost))
-	out.table = c.records(f, slices.Concat(lookColumns, paidColumns), func(_, seed int, r *timed) (rows [][]string) {
-		paid := r.paidOr(fixed).record()
+	columns := slices.Concat(lookColumns, paidColumns)
+	out.table = c.records(f, columns, func(_, seed int, r *grid.Timed) (rows [][]string) {
+		paid := paidRecord(paidOr(r, fixed))
 		for j := range r.At {
 			rows = append(rows, append(c.look(seed, r, j), paid...))
 		}
@@ -75,7 +77,7 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 }
 
 // paidOr returns what the run paid, or fixed if its sizes were fixed beforehand.
-func (t *timed) paidOr(fixed *paid) *paid {
+func paidOr(t *grid.Timed, fixed *grid.Paid) *grid.Paid {
 	if t.Paid == nil {
 		return fixed
 	}
@@ -83,7 +85,7 @@ func (t *timed) paidOr(fixed *paid) *paid {
 }
 
 // fixedSizes returns what a run of the first contender pays, whose sizes are fixed.
-func (c *contest) fixedSizes(ctx context.Context, f *frame) (*paid, error) {
+func (c *contest) fixedSizes(ctx context.Context, f *frame) (*grid.Paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (c *contest) fixedSizes(ctx context.Context, f *frame) (*paid, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := paid{Privacy: privacy}
+	out := grid.Paid{Privacy: privacy}
 	for range p.Config.Clients() {
 		out.Runs = append(out.Runs, p.Config.Run())
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"proactivedp/dp/claim"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
@@ -41,16 +42,16 @@ func (p *priced) epsilon() float64 {
 type budgetPlan func(ctx context.Context, f *frame) ([]priced, error)
 
 // cells returns a training for each seed of each.
-func (b budgetPlan) cells(ctx context.Context, f *frame) ([]cell, error) {
+func (b budgetPlan) cells(ctx context.Context, f *frame) ([]grid.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	var cells []cell
+	var cells []grid.Cell
 	for _, p := range all {
 		for seed := range f.seeds {
 			p.Train.Seed = uint64(seed + 1)
-			cells = append(cells, trialCell(p.Train, f.source))
+			cells = append(cells, grid.OfTrial(p.Train, f.source))
 		}
 	}
 	return cells, nil
@@ -84,7 +85,7 @@ func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMes
 	}
 	for i := range all {
 		for seed := range f.seeds {
-			t, err := decode[Trial](results[i*f.seeds+seed])
+			t, err := grid.Decode[grid.Trial](results[i*f.seeds+seed])
 			if err != nil {
 				return nil, err
 			}
@@ -148,8 +149,8 @@ func (s setting) budgetFigure() Figure {
 func (s setting) pricedFigure(kind, title string, plan budgetPlan,
 	draw func(f *frame, all []priced, p *plots.Picture)) Figure {
 	return Figure{
-		Name: s.train.Data + kind, Data: s.train.Data, Long: true,
-		Title: fmt.Sprintf("%s, on %s", title, s.train.Data),
+		Name: s.Train.Data + kind, Data: s.Train.Data, Long: true,
+		Title: fmt.Sprintf("%s, on %s", title, s.Train.Data),
 		cells: plan.cells,
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			all, err := plan.results(ctx, f, results)
@@ -167,7 +168,7 @@ func (s setting) pricedFigure(kind, title string, plan budgetPlan,
 
 // stated returns the accuracies that the paper states of the data set.
 func (s setting) stated() []paper.Stated {
-	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.train.Data })
+	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }
 
 // overBudgets returns the rows of the paper's table with its one step size, and each
@@ -176,7 +177,7 @@ func (s setting) overBudgets(ctx context.Context, f *frame) ([]priced, error) {
 	var all []priced
 	if !s.heavy {
 		for _, b := range s.paper.Budgets.Rows {
-			spec := s.train
+			spec := s.Train
 			spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 			spec, err := f.part(spec)
 			if err != nil {

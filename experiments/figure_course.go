@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/course"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -43,11 +44,11 @@ func (s setting) courseFigures() []Figure {
 // courseFigure shows how the loop goes for clients of unequal budgets and targets.
 func (s setting) courseFigure(suffix, strategy string) Figure {
 	return Figure{
-		Name: s.train.Data + "-course" + suffix, Data: s.train.Data, Long: true, Fixed: true,
+		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
-			strategy, s.train.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
-			var cells []cell
+			strategy, s.Train.Data),
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+			var cells []grid.Cell
 			for seed := range f.seeds {
 				r, err := s.courseRequest(f, strategy, uint64(seed+1))
 				if err != nil {
@@ -68,7 +69,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			}
 			var courses []course.Course
 			for _, text := range results {
-				c, err := decode[course.Course](text)
+				c, err := grid.Decode[course.Course](text)
 				if err != nil {
 					return nil, err
 				}
@@ -89,7 +90,7 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 	if f.scale != 1 {
 		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)
 	}
-	spec := s.train
+	spec := s.Train
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
 	var err error
 	spec.Holdout, err = spec.UsualHoldout(f.data())
@@ -149,24 +150,24 @@ type courseSpec struct {
 }
 
 // courseCell is a loop by the frame's Loop.
-func (f *frame) courseCell(r LoopRequest) (cell, error) {
+func (f *frame) courseCell(r LoopRequest) (grid.Cell, error) {
 	if f.loop == nil {
-		return cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
+		return grid.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
 	}
-	return cell{
-		spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},
-		code:    r.Train.CodeVersion(),
-		kernels: r.Train.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return costOf(f.source, r.Train, 1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+	return grid.Cell{
+		Spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},
+		Code:    r.Train.CodeVersion(),
+		Kernels: r.Train.Kernels(),
+		Cost:    func(workers int) (train.Cost, error) { return grid.CostOf(f.source, r.Train, 1, workers) },
+		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			c, err := f.loop(ctx, f.source, r, perf)
 			if err != nil {
 				return nil, err
 			}
 			return c, c.Validate(len(r.Clients))
 		},
-		check: func(text json.RawMessage) error {
-			c, err := decode[course.Course](text)
+		Check: func(text json.RawMessage) error {
+			c, err := grid.Decode[course.Course](text)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"proactivedp/dp/claim"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -30,22 +31,22 @@ type member struct {
 func (s setting) sampleSizeFigure() Figure {
 	var members []member
 	for _, size := range s.sizes {
-		spec := s.train
+		spec := s.Train
 		spec.SampleSize = strconv.Itoa(size)
 		name := fmt.Sprintf("s = %d", size)
 		members = append(members, member{name: name, legend: name, spec: spec,
 			stated: s.paper.Basic.Epsilon.Value()})
 	}
-	return s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.train.NoiseMultiplier), members)
+	return s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.Train.NoiseMultiplier), members)
 }
 
 // epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
 // rows of its budget table and without noise.
 func (s setting) epsilonFigure() Figure {
-	plain := s.withoutNoise()
+	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
-		spec := s.train
+		spec := s.Train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 		members = append(members, member{
 			name: fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
@@ -69,15 +70,15 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 	}
 	return Figure{
 		Name:  s.name() + "-" + kind,
-		Data:  s.train.Data,
+		Data:  s.Train.Data,
 		Long:  s.long,
-		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.train.Model), s.train.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
-			var cells []cell
+		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.Train.Model), s.Train.Data),
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+			var cells []grid.Cell
 			for _, m := range specs(f) {
 				for seed := range f.seeds {
 					m.spec.Seed = uint64(seed + 1)
-					cells = append(cells, curveCell(m.spec, s.points, f.source))
+					cells = append(cells, grid.OfCurve(m.spec, s.points, f.source))
 				}
 			}
 			return cells, nil
@@ -103,15 +104,15 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 					return nil, err
 				}
 				privacy = append(privacy, planned)
-				curves := make([]*Curve, f.seeds)
+				curves := make([]*grid.Curve, f.seeds)
 				for seed := range curves {
-					c, err := decode[*Curve](results[i*f.seeds+seed])
+					c, err := grid.Decode[*grid.Curve](results[i*f.seeds+seed])
 					if err != nil {
 						return nil, err
 					}
 					curves[seed] = c
 					for j, target := range c.Target {
-						table = append(table, []string{f.data().Name, s.train.Model, m.name, strconv.Itoa(seed + 1),
+						table = append(table, []string{f.data().Name, s.Train.Model, m.name, strconv.Itoa(seed + 1),
 							m.spec.SampleSize,
 							decimal.Exactly(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
 							strconv.Itoa(planned.PerClient.Rounds),
@@ -132,7 +133,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}
 			picture := plots.Picture{
 				Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
-					train.ModelTitle(s.train.Model)),
+					train.ModelTitle(s.Train.Model)),
 				XLabel:  "gradient computations per client",
 				YLabel:  "test accuracy (fraction)",
 				Caption: s.curveCaption(f, all, privacy),
@@ -158,7 +159,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 }
 
 // finalAccuracy returns the mean accuracy at the end with its spread over seeds.
-func finalAccuracy(curves []*Curve) string {
+func finalAccuracy(curves []*grid.Curve) string {
 	var ends []float64
 	for _, c := range curves {
 		ends = append(ends, c.Accuracy[len(c.Accuracy)-1])
@@ -168,7 +169,7 @@ func finalAccuracy(curves []*Curve) string {
 }
 
 // averageCurves returns the mean over seeds with a band of one standard deviation.
-func averageCurves(m member, curves []*Curve) plots.Line {
+func averageCurves(m member, curves []*grid.Curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
 		var y []float64
@@ -247,7 +248,7 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 // foundBy returns words, to follow a step size, that say where it is from if it is
 // not the paper's.
 func (s setting) foundBy() string {
-	if train.IsNetwork(s.train.Model) {
+	if train.IsNetwork(s.Train.Model) {
 		return ", searched on held-out records"
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/train"
 )
 
@@ -15,7 +16,7 @@ func (l laboratory) contestFigure(kind, title string, all func(f *frame) []conte
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
 			return contestCells(all(f), f.seeds, l.looks, f.source), nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {

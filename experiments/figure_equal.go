@@ -26,7 +26,7 @@ func (s setting) equalFigure() Figure {
 func (s setting) atEqualEpsilon(ctx context.Context, f *frame) ([]priced, error) {
 	plan := s.models[0]
 	if !s.heavy {
-		plan = s.train
+		plan = s.Train
 	}
 	plan, err := f.part(plan)
 	if err != nil {

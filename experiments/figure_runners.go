@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
@@ -30,7 +31,7 @@ func (l laboratory) runnersFigure() Figure {
 		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Both runners: what the virtual clock foretells of a real one, %s on %s",
 			train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
 			return contestCells(contenders(f), f.seeds, l.looks, f.source), nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
@@ -44,7 +45,7 @@ func (l laboratory) runnersFigure() Figure {
 }
 
 // ends returns when the last update of the run was applied.
-func (t *timed) ends() float64 { return clockSeconds(t.At[len(t.At)-1]) }
+func ends(t *grid.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
 // What is compared of a run: accuracy at the end, time, staleness and idle time.
 const (
@@ -56,9 +57,9 @@ const (
 )
 
 // compared returns the numbers of a run that are compared.
-func (t *timed) compared() [comparisons]float64 {
-	lag, _ := t.lag()
-	return [comparisons]float64{t.Accuracy[len(t.Accuracy)-1], t.ends(), lag, t.idle()}
+func compared(t *grid.Timed) [comparisons]float64 {
+	lag, _ := t.Lag()
+	return [comparisons]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
 }
 
 // runnersConfig is what a manifest says of both runners.
@@ -101,7 +102,7 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 		var here []float64
 		for s := range f.seeds {
 			row := []string{f.data().Name, spec.Model, m.spec.Delay, strconv.Itoa(s + 1)}
-			pair := [2][comparisons]float64{virtual.runs[i][s].compared(), real.runs[i][s].compared()}
+			pair := [2][comparisons]float64{compared(&virtual.runs[i][s]), compared(&real.runs[i][s])}
 			for what := range comparisons {
 				for runner := range both {
 					of[runner][what] = append(of[runner][what], pair[runner][what])

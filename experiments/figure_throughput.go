@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
@@ -42,14 +43,14 @@ type rate struct {
 }
 
 // rateCell measures updates a second on so many cores: nothing else is to run beside it.
-func rateCell(spec train.Spec, cores int, source *train.Source) cell {
-	return cell{
-		spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
-		code:    spec.CodeVersion(),
-		kernels: spec.Kernels(),
-		alone:   true,
-		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, 0, max(workers, cores)) },
-		run: func(ctx context.Context, _ sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+func rateCell(spec train.Spec, cores int, source *train.Source) grid.Cell {
+	return grid.Cell{
+		Spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Alone:   true,
+		Cost:    func(workers int) (train.Cost, error) { return grid.CostOf(source, spec, 0, max(workers, cores)) },
+		Run: func(ctx context.Context, _ sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
@@ -62,8 +63,8 @@ func rateCell(spec train.Spec, cores int, source *train.Source) cell {
 			}
 			return rate{r.Updates, time.Since(begun).Seconds()}, nil
 		},
-		check: func(text json.RawMessage) error {
-			r, err := decode[rate](text)
+		Check: func(text json.RawMessage) error {
+			r, err := grid.Decode[rate](text)
 			if err == nil && !(r.Updates > 0 && r.Seconds > 0) {
 				err = fmt.Errorf("experiments: finished cell: %d updates in %v s", r.Updates, r.Seconds)
 			}
@@ -91,7 +92,7 @@ func rateds() []rated {
 
 // rateTraining returns the training of so many clients, of about equally many updates.
 func (l laboratory) rateTraining(f *frame, of rated, clients int) (train.Spec, error) {
-	spec := l.setting.train
+	spec := l.setting.Train
 	size, err := strconv.Atoi(spec.SampleSize)
 	if err != nil {
 		return spec, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
@@ -111,8 +112,8 @@ func (l laboratory) throughputFigure() Figure {
 		Name: l.name() + "-throughput", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Updates a second against clients and cores, %s on %s", train.ModelTitle(l.with.Model),
 			l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
-			var cells []cell
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+			var cells []grid.Cell
 			for _, of := range rateds() {
 				for _, clients := range rateClients {
 					spec, err := l.rateTraining(f, of, clients)
@@ -151,7 +152,7 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 		for i, clients := range rateClients {
 			var rates []float64
 			for seed := range f.seeds {
-				r, err := decode[rate](results[seed])
+				r, err := grid.Decode[rate](results[seed])
 				if err != nil {
 					return nil, err
 				}

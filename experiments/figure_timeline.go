@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/timeline"
 	"proactivedp/train"
 )
@@ -21,7 +22,7 @@ func (l laboratory) timelineFigure() Figure {
 	return Figure{
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) { return windowCells(contenders(f), f), nil },
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) { return windowCells(contenders(f), f), nil },
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			return windowOutcome(f, contenders(f), results)
 		},
@@ -29,11 +30,11 @@ func (l laboratory) timelineFigure() Figure {
 }
 
 // windowCells returns the cells of the first rounds of every contender, with the first seed.
-func windowCells(all []contender, f *frame) []cell {
-	var cells []cell
+func windowCells(all []contender, f *frame) []grid.Cell {
+	var cells []grid.Cell
 	for _, c := range all {
 		c.spec.Seed = 1
-		cells = append(cells, windowCell(c.spec, timelineRounds, f.source))
+		cells = append(cells, grid.OfWindow(c.spec, timelineRounds, f.source))
 	}
 	return cells
 }
@@ -45,7 +46,7 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
 	for i, text := range results {
-		w, err := decode[timeline.Window](text)
+		w, err := grid.Decode[timeline.Window](text)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -18,14 +19,14 @@ import (
 func (s setting) utilityFigure() Figure {
 	return Figure{
 		Name: s.name() + "-utility",
-		Data: s.train.Data,
+		Data: s.Train.Data,
 		Long: s.long,
-		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.train.Model),
-			s.train.Data),
-		cells: func(_ context.Context, f *frame) ([]cell, error) {
-			var cells []cell
+		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.Train.Model),
+			s.Train.Data),
+		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+			var cells []grid.Cell
 			for _, spec := range s.utilitySpecs(f) {
-				cells = append(cells, utilityCell(spec, f.source))
+				cells = append(cells, grid.OfUtility(spec, f.source))
 			}
 			return cells, nil
 		},
@@ -35,16 +36,16 @@ func (s setting) utilityFigure() Figure {
 				"wstar_accuracy", "wstar_norm"}}
 			var lines []plots.Line
 			var norms []string
-			for c, clip := range s.clips {
-				var bySeed []*Utility
+			for c, clip := range s.Clips {
+				var bySeed []*grid.Utility
 				for seed := range f.seeds {
-					u, err := decode[*Utility](results[c*f.seeds+seed])
+					u, err := grid.Decode[*grid.Utility](results[c*f.seeds+seed])
 					if err != nil {
 						return nil, err
 					}
 					bySeed = append(bySeed, u)
 					for _, p := range u.Points {
-						table = append(table, []string{f.data().Name, s.train.Model, report.Number(clip),
+						table = append(table, []string{f.data().Name, s.Train.Model, report.Number(clip),
 							strconv.Itoa(seed + 1), decimal.Exactly(p.Sigma),
 							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy),
 							report.Number(u.Accuracy), report.Number(u.Norm)})
@@ -69,7 +70,7 @@ func (s setting) utilityFigure() Figure {
 			return &outcome{
 				picture: plots.Picture{
 					Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
-						train.ModelTitle(s.train.Model)),
+						train.ModelTitle(s.Train.Model)),
 					XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
 					YLabel:  "fraction of test accuracy",
 					Caption: caption, Banner: f.banner(), Lines: lines,
@@ -83,13 +84,13 @@ func (s setting) utilityFigure() Figure {
 
 // utilitySpecs lists the specs that are run, clipping norm by clipping norm and
 // seed by seed.
-func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
-	for _, clip := range s.clips {
+func (s setting) utilitySpecs(f *frame) (out []grid.UtilitySpec) {
+	for _, clip := range s.Clips {
 		for seed := range f.seeds {
-			train := f.by(s.withoutNoise())
+			train := f.by(s.WithoutNoise())
 			train.Clip, train.Seed = clip, uint64(seed+1)
-			train.GradComps = f.gradComps(s.wstar) / train.Clients
-			out = append(out, UtilitySpec{Train: train, Sigmas: s.sigmas, Draws: f.draws(s.draws)})
+			train.GradComps = f.gradComps(s.WStar) / train.Clients
+			out = append(out, grid.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: f.draws(s.Draws)})
 		}
 	}
 	return out
@@ -97,7 +98,7 @@ func (s setting) utilitySpecs(f *frame) (out []UtilitySpec) {
 
 // utilityLine returns the mean over seeds; the band is one standard deviation over
 // seeds and draws together.
-func utilityLine(clip float64, bySeed []*Utility) plots.Line {
+func utilityLine(clip float64, bySeed []*grid.Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {
 		var means []float64
@@ -111,7 +112,7 @@ func utilityLine(clip float64, bySeed []*Utility) plots.Line {
 	return l
 }
 
-func utilityNorm(clip float64, bySeed []*Utility) string {
+func utilityNorm(clip float64, bySeed []*grid.Utility) string {
 	var norm, accuracy float64
 	for _, u := range bySeed {
 		norm += u.Norm / float64(len(bySeed))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/experiments/presets"
 	"proactivedp/train"
 )
 
@@ -52,14 +53,15 @@ const networkPart = 0.25
 
 // laboratories lists the settings that there are delay figures of.
 func laboratories() []laboratory {
-	return []laboratory{convexSetting(train.Ridge, "phishing").laboratory(), mnistSetting(mnistModel).laboratory()}
+	return []laboratory{convexSetting(presets.Convex(train.Ridge, "phishing")).laboratory(),
+		mnistSetting(presets.MNIST(presets.MNISTModel)).laboratory()}
 }
 
 // laboratory returns the setting's laboratory.
 func (s setting) laboratory() laboratory {
-	l := laboratory{setting: s, with: s.train, without: s.withoutNoise(), gradComps: s.paper.GradComps,
-		looks: looksOf(s.train.Model), realPart: 0.4, realScale: 50}
-	if train.IsNetwork(s.train.Model) {
+	l := laboratory{setting: s, with: s.Train, without: s.WithoutNoise(), gradComps: s.paper.GradComps,
+		looks: looksOf(s.Train.Model), realPart: 0.4, realScale: 50}
+	if train.IsNetwork(s.Train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
 		l.realPart, l.realScale = networkPart/4, 40
 	}

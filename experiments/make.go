@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim/realclock"
@@ -42,7 +44,7 @@ type MakeOptions struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere Elsewhere
+	Elsewhere grid.Elsewhere
 	// Choose returns settings for a budget, which figures of budgets need; nil: those
 	// figures are refused.
 	Choose Chooser
@@ -55,8 +57,8 @@ type MakeOptions struct {
 
 // Trials returns how a Chooser is to run its own trainings: finished ones are kept with
 // the figures' cells.
-func (o MakeOptions) Trials() TrialOptions {
-	return TrialOptions{Folder: filepath.Join(o.Out, CellsFolder), Workers: o.Workers, Progress: o.Progress,
+func (o MakeOptions) Trials() grid.Options {
+	return grid.Options{Folder: filepath.Join(o.Out, grid.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
 }
 
@@ -78,9 +80,6 @@ type Manifest struct {
 	Files   []string `json:"files"`           // the first is a picture
 	SHA256  string   `json:"manifest_sha256"` // see manifest.Write
 }
-
-// dataOf returns what a manifest says of a source.
-func dataOf(source *train.Source) manifest.Data { return manifest.DataOf(source.Data(), source.Hash()) }
 
 // command returns what makes the figure again, if that can be said.
 func (o MakeOptions) command(figure string, synthetic bool) string {
@@ -145,7 +144,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	start := time.Now()
 	frames := map[string]*frame{}
-	var cells []cell
+	var cells []grid.Cell
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
 		if fig.Fixed && o.hogwild() {
@@ -171,9 +170,9 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		cells = append(cells, more...)
 		from[i+1] = len(cells)
 	}
-	g := grid{store: store{filepath.Join(o.Out, CellsFolder)}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
-		memory: o.Memory, elsewhere: o.Elsewhere}
-	results, computed, err := g.run(ctx, cells)
+	how := o.Trials()
+	how.Scale = o.Scale
+	results, computed, err := grid.Run(ctx, cells, how)
 	if err != nil {
 		return err
 	}
@@ -195,45 +194,11 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return writeIndex(o.Out, figures)
 }
 
-// CellsFolder is the folder that keeps finished cells, within that of a result.
-const CellsFolder = ".cells"
-
-// The files of a figure's folder, beside its manifest.
-const (
-	pictureFile = "figure.png"
-	tableFile   = "data.csv"
-)
-
-// FigureManifest is how a figure was made that is not in the registry, beside the
-// figure. What is made sets the data, the origin and the files.
-type FigureManifest struct {
-	Title   string          `json:"title"`
-	Command string          `json:"command"`
-	Config  any             `json:"config"`
-	Seeds   int             `json:"seeds"`
-	Data    []manifest.Data `json:"data"`
-	manifest.Origin
-	Files  []string `json:"files"`
-	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
-}
-
-// WriteFigure writes a figure made from the sources elsewhere to a folder as [Make] does:
-// what picture writes as PNG, the data in long form, the header first, and the manifest.
-func WriteFigure(dir string, picture func(io.Writer) error, table [][]string, m FigureManifest,
-	sources []*train.Source, took time.Duration) error {
-	m.Data = nil
-	for _, source := range sources {
-		m.Data = append(m.Data, dataOf(source))
-	}
-	m.Origin, m.Files = manifest.NewOrigin(0, 0, took), []string{pictureFile, tableFile, manifest.File}
-	return write(dir, map[string]func(io.Writer) error{pictureFile: picture}, table, m)
-}
-
 func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
 		Seeds: f.seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
-		Data: dataOf(f.source), Origin: origin,
+		Data: folder.DataOf(f.source), Origin: origin,
 		Drawing: o.Drawing, Files: o.Drawing.files(),
 	}
 }

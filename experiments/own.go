@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/sim"
@@ -42,12 +43,12 @@ var ownEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 // the utility graph, sample sizes, an ε sweep and permissible delays, of trainings like the
 // spec, of which a client holds n records. σ is calibrated on the source for each ε.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n int, name string) ([]Figure, error) {
-	s := convexSetting(train.Ridge, spec.Data)
-	s.own, s.train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
-	s.plain = steps{spec.Eta0, spec.Beta, sim.Decay(spec.Schedule)}
+	s := convexSetting(presets.Convex(train.Ridge, spec.Data))
+	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
+	s.Plain = presets.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
 	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
 	s.paper.Basic.Epsilon = "0" // nothing is stated
-	s.wstar, s.sizes = spec.GradComps*spec.Clients, nil
+	s.WStar, s.sizes = spec.GradComps*spec.Clients, nil
 	size, err := strconv.Atoi(spec.SampleSize)
 	if err != nil {
 		return nil, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
@@ -57,7 +58,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n in
 			s.sizes = append(s.sizes, one)
 		}
 	}
-	members := []member{{name: "no noise", spec: s.withoutNoise(), reference: true}}
+	members := []member{{name: "no noise", spec: s.WithoutNoise(), reference: true}}
 	for _, epsilon := range ownEpsilons {
 		p, err := source.Prepare(spec)
 		if err != nil {

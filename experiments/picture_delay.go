@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/plots"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -100,7 +101,7 @@ func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 			now := sim.Time(math.Round(float64(end) * float64(j) / timePoints))
 			var accuracy []float64
 			for _, r := range c.runs[i] {
-				accuracy = append(accuracy, r.accuracyAt(now))
+				accuracy = append(accuracy, r.AccuracyAt(now))
 			}
 			addMean(&l, clockSeconds(now), accuracy, 0)
 		}
@@ -199,7 +200,7 @@ func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 // idler is whose idle time a line shows.
 type idler struct {
 	name string
-	of   func(r *timed) float64
+	of   func(r *grid.Timed) float64
 }
 
 // idlers returns every client or, where they are too many for lines, the idlest and
@@ -208,22 +209,22 @@ func (c *contest) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients
 	if clients > len(plots.Palette) {
-		edge := func(pick func(...float64) float64) func(r *timed) float64 {
-			return func(r *timed) float64 {
-				at := r.waiting(0)
+		edge := func(pick func(...float64) float64) func(r *grid.Timed) float64 {
+			return func(r *grid.Timed) float64 {
+				at := r.Waiting(0)
 				for client := range r.Busy {
-					at = pick(at, r.waiting(client))
+					at = pick(at, r.Waiting(client))
 				}
 				return at
 			}
 		}
 		lowest := func(x ...float64) float64 { return slices.Min(x) }
 		highest := func(x ...float64) float64 { return slices.Max(x) }
-		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*timed).idle},
+		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*grid.Timed).Idle},
 			{"the busiest client", edge(lowest)}}
 	}
 	for client := range clients {
-		out = append(out, idler{c.clientName(client), func(r *timed) float64 { return r.waiting(client) }})
+		out = append(out, idler{c.clientName(client), func(r *grid.Timed) float64 { return r.Waiting(client) }})
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/presets"
 	"proactivedp/train"
 )
 
@@ -22,7 +24,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 		for _, c := range []struct {
 			kind, column string
 			want         []float64
-		}{{"-utility", "sigma", s.sigmas}, {"-sample-size", "sample_size", sizes}} {
+		}{{"-utility", "sigma", s.Sigmas}, {"-sample-size", "sample_size", sizes}} {
 			if got := columnOf(t, s.name()+c.kind, c.column); !slices.Equal(got, c.want) {
 				t.Errorf("%s%s: %s %v in results, %v in the preset", s.name(), c.kind, c.column, got, c.want)
 			}
@@ -33,7 +35,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 // columnOf returns the different numbers of a column of a committed figure's data.
 func columnOf(t *testing.T, figure, column string) []float64 {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "results", figure, tableFile))
+	file, err := os.Open(filepath.Join("..", "results", figure, folder.TableFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func columnOf(t *testing.T, figure, column string) []float64 {
 func TestModelsBesideThePaperTakeTheDataSetsSetting(t *testing.T) {
 	for dataset, like := range map[string]string{"mnist": train.LeNet, "cifar10": train.AlexNet,
 		"phishing": train.Ridge} {
-		got, want := PaperTrainSpec(train.Softmax, dataset), PaperTrainSpec(like, dataset)
+		got, want := presets.Train(train.Softmax, dataset), presets.Train(like, dataset)
 		if want.Model = train.Softmax; got != want {
 			t.Errorf("%s: %+v, want %+v", dataset, got, want)
 		}

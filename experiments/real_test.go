@@ -12,6 +12,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/data/mnist"
+	"proactivedp/experiments/presets"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -54,7 +55,7 @@ func TestPhishingFollowsThePaper(t *testing.T) {
 		{"s 1", train.Ridge, "1", 19.29962, 0, 0.70},
 		{"plain, s 26", train.Plain, "26", 19.29962, 0.865, 1},
 	} {
-		spec := convexSpec(c.model, "phishing")
+		spec := presets.Convex(c.model, "phishing").Train
 		spec.SampleSize, spec.NoiseMultiplier = c.size, c.sigma
 		got := meanAccuracy(t, d, spec)
 		accuracy[c.name] = got
@@ -77,7 +78,7 @@ func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	spec.Sigmas = []float64{5, 18}
 	for seed := range realSeeds {
 		spec.Train.Seed = uint64(seed + 1)
-		r, err := spec.Graph(context.Background(), train.NewSource(d), []float64{spec.Train.Clip}, sim.Perf{}, nil)
+		r, err := Graph(context.Background(), spec, train.NewSource(d), []float64{spec.Train.Clip}, sim.Perf{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestMNISTIsLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mnistSetting(mnistModel)
+	s := mnistSetting(presets.MNIST(presets.MNISTModel))
 	accuracy := func(spec train.Spec) float64 {
 		spec.GradComps /= 20
 		p, err := spec.Prepare(d, nil)
@@ -118,8 +119,8 @@ func TestMNISTIsLearned(t *testing.T) {
 		}
 		return r.TestAccuracy
 	}
-	plain, private := accuracy(s.withoutNoise()), accuracy(s.train)
-	t.Logf("no noise %.4f, σ = %v %.4f", plain, s.train.NoiseMultiplier, private)
+	plain, private := accuracy(s.WithoutNoise()), accuracy(s.Train)
+	t.Logf("no noise %.4f, σ = %v %.4f", plain, s.Train.NoiseMultiplier, private)
 	if plain < 0.85 || private < 0.65 || private >= plain {
 		t.Errorf("test accuracy %.4f without noise, %.4f with", plain, private)
 	}

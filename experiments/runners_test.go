@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -14,15 +16,16 @@ import (
 // The figure of both runners says by how much the virtual clock is off: here two clients
 // whose runs on the real clock took a quarter and three quarters longer.
 func TestForetoldTimes(t *testing.T) {
-	run := func(end sim.Time, accuracy float64) timed {
-		return timed{Rounds: 1, TestRows: 100, Clock: end, At: []sim.Time{0, end}, Accuracy: []float64{0.5, accuracy},
+	run := func(end sim.Time, accuracy float64) grid.Timed {
+		return grid.Timed{Rounds: 1, TestRows: 100, Clock: end, At: []sim.Time{0, end},
+			Accuracy:  []float64{0.5, accuracy},
 			Staleness: sim.Staleness{3, 1}, Busy: []sim.Time{end, end / 2}, Done: []sim.Time{end, end}}
 	}
 	spec := smallSpec()
 	real := spec
 	real.Runner, real.TimeScale = train.HogwildRunner, 8
-	of := func(spec train.Spec, a, b timed) *contest {
-		return newContest([]contender{{"synchronous", spec}}, [][]timed{{a, b}})
+	of := func(spec train.Spec, a, b grid.Timed) *contest {
+		return newContest([]contender{{"synchronous", spec}}, [][]grid.Timed{{a, b}})
 	}
 	out, err := runnersOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*contest{
 		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))})
@@ -61,7 +64,7 @@ func TestForetoldTimes(t *testing.T) {
 func TestFiguresByHogwild(t *testing.T) {
 	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 0.01, runner: train.HogwildRunner, timeScale: 3}
 	virtual := &frame{source: f.source, seeds: 1, scale: 0.01}
-	s := convexSetting(train.Ridge, "phishing")
+	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
 	for _, fig := range []Figure{s.utilityFigure(), s.epsilonFigure(), s.laboratory().delayFigure(),
 		s.laboratory().timelineFigure()} {
 		ours, err := fig.cells(t.Context(), f)
@@ -73,13 +76,13 @@ func TestFiguresByHogwild(t *testing.T) {
 			t.Fatalf("%s: %d and %d cells, error %v", fig.Name, len(ours), len(theirs), err)
 		}
 		for i := range ours {
-			a, errA := ours[i].key()
-			b, errB := theirs[i].key()
+			a, errA := ours[i].Key()
+			b, errB := theirs[i].Key()
 			if a == b || errA != nil || errB != nil {
 				t.Errorf("%s: cell %d is the same by both runners; %v, %v", fig.Name, i, errA, errB)
 			}
-			if spec, ok := ours[i].spec.(timedSpec); ok && (spec.Train.TimeScale != 3 || !ours[i].alone ||
-				theirs[i].alone) {
+			if kind, spec := kindOf(t, ours[i]); kind == "timed" && (spec.TimeScale != 3 || !ours[i].Alone ||
+				theirs[i].Alone) {
 				t.Errorf("%s: %+v", fig.Name, spec)
 			}
 		}

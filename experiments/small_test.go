@@ -1,10 +1,12 @@
 package experiments
 
 import (
+	"encoding/json"
 	"testing"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -16,13 +18,6 @@ func drawn() *data.Dataset { return synth.OneHot(rng.New(3), 400) }
 func smallSpec() train.Spec {
 	s := train.DefaultSpec()
 	s.Data, s.GradComps, s.SampleSize = "synth-drawn", 300, "6"
-	return s
-}
-
-// longSpec is long enough to be stopped: small runs look at the context seldom.
-func longSpec() train.Spec {
-	s := smallSpec()
-	s.GradComps *= 200
 	return s
 }
 
@@ -38,9 +33,19 @@ func prepared(t *testing.T, s train.Spec, d *data.Dataset) *train.Prepared {
 // digits returns drawn images like MNIST's, 6 of 7 for training.
 func digits(rows int) *data.Dataset { return synth.Digits(rng.New(1), rows) }
 
-// smallLeNet is a training of LeNet on few digits that takes no time.
-func smallLeNet() train.Spec {
-	s := PaperTrainSpec("", "synth-mnist:350")
-	s.GradComps, s.SampleSize = 60, "20"
-	return s
+// kindOf returns what a cell is called, and the spec of its training.
+func kindOf(t *testing.T, c grid.Cell) (string, train.Spec) {
+	t.Helper()
+	text, err := json.Marshal(c.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of struct {
+		Kind  string
+		Train train.Spec
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		t.Fatal(err)
+	}
+	return of.Kind, of.Train
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -20,17 +21,17 @@ type contender struct {
 // the others are timed to its accuracy.
 type contest struct {
 	all       []contender
-	runs      [][]timed // the runs, by contender and seed
-	goal      []float64 // the accuracy to reach, by seed
-	tolerance float64   // how far the goal is below the reference's last accuracy
+	runs      [][]grid.Timed // the runs, by contender and seed
+	goal      []float64      // the accuracy to reach, by seed
+	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
-func contestCells(all []contender, seeds, looks int, source *train.Source) []cell {
-	var cells []cell
+func contestCells(all []contender, seeds, looks int, source *train.Source) []grid.Cell {
+	var cells []grid.Cell
 	for _, c := range all {
 		for seed := range seeds {
 			c.spec.Seed = uint64(seed + 1)
-			cells = append(cells, timedCell(c.spec, looks, source))
+			cells = append(cells, grid.OfTimed(c.spec, looks, source))
 		}
 	}
 	return cells
@@ -39,9 +40,9 @@ func contestCells(all []contender, seeds, looks int, source *train.Source) []cel
 // decodeContest reads the results of contestCells.
 func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
 	seeds := len(results) / len(all)
-	runs := make([][]timed, len(all))
+	runs := make([][]grid.Timed, len(all))
 	for i, text := range results {
-		run, err := decode[timed](text)
+		run, err := grid.Decode[grid.Timed](text)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to]
 // looks returns how often runs were looked at, their start included.
 func (c *contest) looks() int { return len(c.runs[0][0].At) }
 
-func newContest(all []contender, runs [][]timed) *contest {
+func newContest(all []contender, runs [][]grid.Timed) *contest {
 	c := &contest{all: all, runs: runs}
 	last := finals(runs[0])
 	mean, sd := spread.Of(last)
@@ -70,7 +71,7 @@ func newContest(all []contender, runs [][]timed) *contest {
 // toleranceText says how far below the reference the goal is, and why so far.
 const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
 
-func finals(runs []timed) []float64 {
+func finals(runs []grid.Timed) []float64 {
 	var out []float64
 	for _, r := range runs {
 		out = append(out, r.Accuracy[len(r.Accuracy)-1])
@@ -109,7 +110,7 @@ func (c *contest) standings() []Standing {
 // times returns a contender's times to the goal, by seed; NaN: never.
 func (c *contest) times(i int) (seconds []float64, reached int) {
 	for seed, run := range c.runs[i] {
-		at, ok := run.reaches(c.goal[seed])
+		at, ok := run.Reaches(c.goal[seed])
 		if !ok {
 			seconds = append(seconds, math.NaN())
 			continue
@@ -135,11 +136,11 @@ func (c *contest) standing(i int, base []float64) Standing {
 		}
 		whole++
 		s.Seconds += clockSeconds(r.Clock)
-		mean, most := r.lag()
+		mean, most := r.Lag()
 		s.MeanLag += mean
 		s.MaxLag = max(s.MaxLag, most)
 		for client := range r.Busy {
-			s.IdleBy[client] += r.waiting(client)
+			s.IdleBy[client] += r.Waiting(client)
 		}
 	}
 	if whole > 0 {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
@@ -40,7 +42,7 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 		noise = "no noise"
 	}
 	part := ""
-	if paper := PaperTrainSpec(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
+	if paper := presets.Train(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+
@@ -131,7 +133,7 @@ func (c *contest) config() contestConfig {
 
 // records returns rows of CSV for every run, with more columns of the contest's
 // own; the header first.
-func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *timed) [][]string) [][]string {
+func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *grid.Timed) [][]string) [][]string {
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"},
 		clockColumns(c.all[0].spec, columns)...)}
 	for i, m := range c.all {
@@ -150,17 +152,17 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 func (c *contest) table(f *frame) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
 		"mean_lag", "max_lag", "idle", "diverged"},
-		func(_, seed int, r *timed) [][]string {
-			mean, most := r.lag()
+		func(_, seed int, r *grid.Timed) [][]string {
+			mean, most := r.Lag()
 			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock),
 				report.Number(c.goal[seed]), c.reachedText(seed, r),
-				report.Number(mean), strconv.Itoa(most), report.Number(r.idle()), strconv.FormatBool(r.Diverged)}}
+				report.Number(mean), strconv.Itoa(most), report.Number(r.Idle()), strconv.FormatBool(r.Diverged)}}
 		})
 }
 
 // reachedText returns when a run came to the target, or "".
-func (c *contest) reachedText(seed int, r *timed) string {
-	at, ok := r.reaches(c.goal[seed])
+func (c *contest) reachedText(seed int, r *grid.Timed) string {
+	at, ok := r.Reaches(c.goal[seed])
 	if !ok {
 		return ""
 	}
@@ -183,14 +185,14 @@ func (c *contest) clientName(client int) string {
 var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
 
 // look returns look j at a run, and how the run stands then, as cells of a table.
-func (c *contest) look(seed int, r *timed, j int) []string {
+func (c *contest) look(seed int, r *grid.Timed, j int) []string {
 	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), report.Number(c.goal[seed]), c.reachedText(seed, r)}
 }
 
 // curves returns every look at every run, as rows of CSV.
 func (c *contest) curves(f *frame) [][]string {
 	return c.records(f, lookColumns,
-		func(_, seed int, r *timed) (rows [][]string) {
+		func(_, seed int, r *grid.Timed) (rows [][]string) {
 			for j := range r.At {
 				rows = append(rows, c.look(seed, r, j))
 			}
@@ -200,7 +202,7 @@ func (c *contest) curves(f *frame) [][]string {
 
 // stalenessTable returns how many rounds of every run had which lag, as rows of CSV.
 func (c *contest) stalenessTable(f *frame) [][]string {
-	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *timed) (rows [][]string) {
+	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *grid.Timed) (rows [][]string) {
 		for lag, n := range r.Staleness {
 			rows = append(rows, []string{strconv.Itoa(lag), strconv.Itoa(n)})
 		}
@@ -211,10 +213,10 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 // idleTable returns how every client spent its time, as rows of CSV.
 func (c *contest) idleTable(f *frame) [][]string {
 	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"},
-		func(_, _ int, r *timed) (rows [][]string) {
+		func(_, _ int, r *grid.Timed) (rows [][]string) {
 			for client := range r.Busy {
 				rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]),
-					report.Number(r.waiting(client))})
+					report.Number(r.Waiting(client))})
 			}
 			return rows
 		})

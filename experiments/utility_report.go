@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -17,19 +19,19 @@ import (
 
 // UtilityReport is a utility graph: a line for each clipping norm.
 type UtilityReport struct {
-	Lines      []*Utility  `json:"lines"`
-	TestRows   int         `json:"test_rows"`
-	JudgedOn   string      `json:"judged_on"`      // which rows TestRows are
-	Majority   float64     `json:"majority_share"` // accuracy of guessing their most frequent class
-	Synthetic  bool        `json:"synthetic_data"`
-	DataNote   string      `json:"data_note,omitempty"`
-	DataSHA256 string      `json:"data_sha256"` // digest of the parsed content
-	Spec       UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
+	Lines      []*grid.Utility  `json:"lines"`
+	TestRows   int              `json:"test_rows"`
+	JudgedOn   string           `json:"judged_on"`      // which rows TestRows are
+	Majority   float64          `json:"majority_share"` // accuracy of guessing their most frequent class
+	Synthetic  bool             `json:"synthetic_data"`
+	DataNote   string           `json:"data_note,omitempty"`
+	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
+	Spec       grid.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
 }
 
-// Graph runs the spec with each clipping norm. A long run shows its progress; nil:
-// none.
-func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []float64, perf sim.Perf,
+// Graph runs the spec of a utility graph with each clipping norm. A long run shows its
+// progress; nil: none.
+func Graph(ctx context.Context, s grid.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	p, err := source.Prepare(s.Train)
 	if err != nil {
@@ -42,12 +44,12 @@ func (s UtilitySpec) Graph(ctx context.Context, source *train.Source, clips []fl
 	}
 	r.Spec.Train.Clip = 0
 	n := float64(len(clips))
-	show, finish := report.LongBar(progress, "training and judging", n*s.work(p))
+	show, finish := report.LongBar(progress, "training and judging", n*s.Work(p))
 	defer finish()
 	for i, clip := range clips {
 		one := s
 		one.Train.Clip = clip
-		u, err := one.run(ctx, source, perf, func(part float64) {
+		u, err := one.Run(ctx, source, perf, func(part float64) {
 			if show != nil {
 				show((float64(i) + part) / n)
 			}
@@ -69,20 +71,20 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, format string, value func(*Utility) float64) {
+	row := func(name string, format string, value func(*grid.Utility) float64) {
 		fmt.Fprintf(t, "%s\t", name)
 		for _, u := range r.Lines {
 			fmt.Fprintf(t, format+"\t", value(u))
 		}
 		fmt.Fprint(t, "\n")
 	}
-	row("σ", "C = %g", func(u *Utility) float64 { return u.Clip })
+	row("σ", "C = %g", func(u *grid.Utility) float64 { return u.Clip })
 	for i, sigma := range r.Spec.Sigmas {
-		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *Utility) float64 { return u.Points[i].Fraction })
+		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *grid.Utility) float64 { return u.Points[i].Fraction })
 	}
-	row("accuracy of w*", "%.4f", func(u *Utility) float64 { return u.Accuracy })
-	row("majority class", "%.4f", func(*Utility) float64 { return r.Majority })
-	row("‖w*‖", "%.4f", func(u *Utility) float64 { return u.Norm })
+	row("accuracy of w*", "%.4f", func(u *grid.Utility) float64 { return u.Accuracy })
+	row("majority class", "%.4f", func(*grid.Utility) float64 { return r.Majority })
+	row("‖w*‖", "%.4f", func(u *grid.Utility) float64 { return u.Norm })
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (r *UtilityReport) Write(dir, command string, source *train.Source, took ti
 		"wstar_norm"}}
 	p.YMin = 1
 	for _, u := range r.Lines {
-		line := utilityLine(u.Clip, []*Utility{u})
+		line := utilityLine(u.Clip, []*grid.Utility{u})
 		p.Lines, p.YMin = append(p.Lines, line), min(p.YMin, slices.Min(line.Lo))
 		for _, at := range u.Points {
 			table = append(table, []string{s.Data, s.Model, report.Number(u.Clip), decimal.Exactly(at.Sigma),
@@ -125,6 +127,6 @@ func (r *UtilityReport) Write(dir, command string, source *train.Source, took ti
 				report.Number(u.Accuracy), report.Number(u.Norm)})
 		}
 	}
-	return WriteFigure(dir, p.WritePNG, table, FigureManifest{Title: p.Title, Command: command, Config: r.Spec,
-		Seeds: 1}, []*train.Source{source}, took)
+	return folder.Write(dir, p.WritePNG, table, folder.Manifest{Title: p.Title, Command: command,
+		Config: r.Spec, Seeds: 1}, []*train.Source{source}, took)
 }

@@ -13,7 +13,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -36,7 +38,7 @@ type Case struct {
 // Checks returns the cases that are held against trainings.
 func Checks() []Case {
 	one := func(model, dataset string) train.Spec {
-		spec := experiments.PaperTrainSpec(model, dataset)
+		spec := presets.Train(model, dataset)
 		spec.Clients = 1
 		return spec
 	}
@@ -47,8 +49,8 @@ func Checks() []Case {
 	}
 	convex := []float64{0.05, 0.2, 1}
 	return []Case{
-		{"phishing", experiments.PaperTrainSpec("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
-		{"mushrooms", experiments.PaperTrainSpec("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
+		{"phishing", presets.Train("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
+		{"mushrooms", presets.Train("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
 			0.3},
 		{"MNIST, HOG", features("mnist", "hog:4:8"), []float64{0.1, 1}, []float64{1, 2}, []float64{6, 24}, 500, 0.1},
 		{"CIFAR-10, HOG", features("cifar10", "hog:4:9"), []float64{0.3, 3}, []float64{1, 2}, []float64{6, 24}, 500,
@@ -95,7 +97,7 @@ type Checked struct {
 	Prediction
 	Proxy   float64 `json:"proxy"`         // f
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see experiments.UtilitySpec
+	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see grid.UtilitySpec
 	Short   float64 `json:"short_run"`     // accuracy after a part of the rounds
 }
 
@@ -108,7 +110,7 @@ const shortPart, utilityDraws = 8, 5
 
 // Check holds predictions for the case's settings against trainings on the source, with
 // as many matched seeds.
-func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o experiments.TrialOptions) (
+func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o grid.Options) (
 	[]Checked, error,
 ) {
 	r := DefaultRequest(c.Base, c.Epsilon[0])
@@ -142,26 +144,26 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o expe
 	}
 	spread := s.spread(all)
 	var real, short []train.Spec
-	var plain []experiments.UtilitySpec
+	var plain []grid.UtilitySpec
 	for i, candidate := range all {
 		out[i].Setting, out[i].Prediction, out[i].Proxy = candidate.spec, s.prediction(candidate, spread),
 			candidate.fraction
 		real = append(real, candidate.spec)
 		held := s.probeOf(candidate.spec, 0)
-		plain = append(plain, experiments.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
+		plain = append(plain, grid.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
 			Draws: utilityDraws})
 		held.GradComps /= shortPart
 		short = append(short, held)
 	}
-	trained, _, err := experiments.Trials(ctx, source, real, o)
+	trained, _, err := grid.Trials(ctx, source, real, o)
 	if err != nil {
 		return nil, err
 	}
-	shorter, _, err := experiments.Trials(ctx, source, short, o)
+	shorter, _, err := grid.Trials(ctx, source, short, o)
 	if err != nil {
 		return nil, err
 	}
-	lines, _, err := experiments.Utilities(ctx, source, plain, o)
+	lines, _, err := grid.Utilities(ctx, source, plain, o)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +336,7 @@ func (r *CheckReport) table() [][]string {
 func (r *CheckReport) Write(
 	dir, command string, cases []Case, sources []*train.Source, seeds int, took time.Duration,
 ) error {
-	return experiments.WriteFigure(dir, r.picture(seeds).WritePNG, r.table(), experiments.FigureManifest{
+	return folder.Write(dir, r.picture(seeds).WritePNG, r.table(), folder.Manifest{
 		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds,
 	}, sources, took)
 }

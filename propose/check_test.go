@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 	base.Data, base.Clients = "synth-drawn", 1
 	c := Case{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}
 	source := train.NewSource(synth.OneHot(rng.New(3), 1500))
-	all, err := c.Check(t.Context(), source, 3, experiments.TrialOptions{Workers: 2})
+	all, err := c.Check(t.Context(), source, 3, grid.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

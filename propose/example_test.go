@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -20,7 +20,7 @@ func ExamplePropose() {
 	request.Rounds, request.Seeds = []int{60}, 3
 	source := train.NewSource(synth.OneHot(rng.New(3), 800))
 	report, err := propose.Propose(context.Background(), request, propose.Options{
-		Data: source, Probe: source, Probing: propose.Own, Trials: experiments.TrialOptions{Workers: 2},
+		Data: source, Probe: source, Probing: propose.Own, Trials: grid.Options{Workers: 2},
 	})
 	if err != nil {
 		log.Fatal(err)

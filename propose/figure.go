@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -16,7 +16,7 @@ import (
 // Write writes the proposals as a figure to a folder: the frontier of accuracy, ε and
 // gradients with the proposals in it, all of it as CSV, and a manifest.
 func (r *Report) Write(dir, command string, sources []*train.Source, took time.Duration) error {
-	return experiments.WriteFigure(dir, r.picture().WritePNG, r.table(), experiments.FigureManifest{
+	return folder.Write(dir, r.picture().WritePNG, r.table(), folder.Manifest{
 		Title: fmt.Sprintf("Settings for %s on %s", train.ModelTitle(r.Model), r.Data), Command: command, Config: r,
 		Seeds: len(r.Proposals[0].Seeds),
 	}, sources, took)

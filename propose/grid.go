@@ -14,7 +14,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -189,7 +190,7 @@ func (s *searcher) winner(ctx context.Context, c *candidate, seeds int) (Winner,
 		spec.Seed += uint64(i)
 		specs = append(specs, spec)
 	}
-	trials, _, err := experiments.Trials(ctx, s.Data, specs, s.Options.Trials)
+	trials, _, err := grid.Trials(ctx, s.Data, specs, s.Options.Trials)
 	for _, t := range trials {
 		w.Test = append(w.Test, t.Accuracy)
 	}
@@ -235,7 +236,7 @@ func (r *GridReport) rows() [][]string {
 
 // Write writes the comparison as a figure to a folder: picture, data and manifest.
 func (r *GridReport) Write(dir, command string, sources []*train.Source, took time.Duration) error {
-	return experiments.WriteFigure(dir, r.picture().WritePNG, r.table(), experiments.FigureManifest{
+	return folder.Write(dir, r.picture().WritePNG, r.table(), folder.Manifest{
 		Title:   fmt.Sprintf("A proposal beside the best of a grid, %s on %s", train.ModelTitle(r.Model), r.Data),
 		Command: command, Config: r, Seeds: r.Seeds,
 	}, sources, took)

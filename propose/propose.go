@@ -22,7 +22,7 @@ import (
 	"slices"
 
 	"proactivedp/dp"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -101,7 +101,7 @@ type Options struct {
 	Probe *train.Source // what proxies look at
 	// Probing says in what relation the two stand.
 	Probing Probing
-	Trials  experiments.TrialOptions
+	Trials  grid.Options
 	Perf    sim.Perf // with which the time of a training is forecast
 }
 

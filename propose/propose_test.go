@@ -11,7 +11,7 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp/pld"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -29,7 +29,7 @@ func request() Request {
 // options probe what they are asked about.
 func options(workers int) Options {
 	source := train.NewSource(synth.OneHot(rng.New(3), 800))
-	return Options{Data: source, Probe: source, Probing: Own, Trials: experiments.TrialOptions{Workers: workers},
+	return Options{Data: source, Probe: source, Probing: Own, Trials: grid.Options{Workers: workers},
 		Perf: sim.Perf{Workers: workers}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -35,13 +35,13 @@ type searcher struct {
 	tested  int            // rows of the test set of the data
 	holdout int            // rows of the probed data that a proxy is judged by
 
-	trials   map[train.Spec]experiments.Trial // what was found, by the proxy's spec
-	computed int                              // of these, those that had to be run
-	work     float64                          // of all of these, as train.Prepared.Work counts it
+	trials   map[train.Spec]grid.Trial // what was found, by the proxy's spec
+	computed int                       // of these, those that had to be run
+	work     float64                   // of all of these, as train.Prepared.Work counts it
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
-	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]experiments.Trial{},
+	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]grid.Trial{},
 		params: map[string]int{}}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
@@ -292,7 +292,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 }
 
 // enter sets what the proxies found.
-func (c *candidate) enter(trials []experiments.Trial) {
+func (c *candidate) enter(trials []grid.Trial) {
 	c.each = make([]float64, len(trials))
 	for i, t := range trials {
 		c.each[i] = t.Accuracy
@@ -301,7 +301,7 @@ func (c *candidate) enter(trials []experiments.Trial) {
 }
 
 // run returns the trials of the specs, each run once, of so much work at the most.
-func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]experiments.Trial, error) {
+func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]grid.Trial, error) {
 	o := s.Options.Trials
 	if work < report.LongRun {
 		o.Progress = nil
@@ -310,7 +310,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		_, done := s.trials[spec]
 		return done
 	})
-	found, computed, err := experiments.Trials(ctx, s.Probe, missing, o)
+	found, computed, err := grid.Trials(ctx, s.Probe, missing, o)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		}
 		s.trials[missing[i]] = t
 	}
-	out := make([]experiments.Trial, len(specs))
+	out := make([]grid.Trial, len(specs))
 	for i, spec := range specs {
 		out[i] = s.trials[spec]
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/strictjson"
 	"proactivedp/propose"
 	"proactivedp/sim"
@@ -101,7 +102,7 @@ func proposeFor(
 	if !slices.Contains(proposedSets(), ask.Data) {
 		return nil, fmt.Errorf("data = %q, must be one of %s", ask.Data, strings.Join(proposedSets(), ", "))
 	}
-	base := experiments.PaperTrainSpec("logreg", ask.Data)
+	base := presets.Train("logreg", ask.Data)
 	base.Delta = ask.Delta
 	base.Clients = cmp.Or(ask.Clients, base.Clients)
 	r := propose.DefaultRequest(base, ask.Epsilon)
@@ -112,7 +113,7 @@ func proposeFor(
 	}
 	workers := runtime.GOMAXPROCS(0)
 	o := propose.Options{Perf: sim.Perf{Workers: workers}, Probing: propose.Own,
-		Trials: experiments.TrialOptions{Workers: workers, Progress: io.Discard}}
+		Trials: grid.Options{Workers: workers, Progress: io.Discard}}
 	if err := cli.Distinct([]error{r.Validate(), o.Validate(r)}); err != nil {
 		return nil, err
 	}

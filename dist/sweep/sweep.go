@@ -27,7 +27,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/broker"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/strictjson"
@@ -81,7 +81,7 @@ type Options struct {
 	Log    *slog.Logger // is told who computes what; nil: nothing is logged
 }
 
-// Queue hands cells out to workers. It is an experiments.Elsewhere. One that is done with
+// Queue hands cells out to workers. It is an grid.Elsewhere. One that is done with
 // must be closed.
 type Queue struct {
 	log    *slog.Logger
@@ -196,13 +196,13 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 
 // task is a job under way.
 type task struct {
-	experiments.Job
+	grid.Job
 	done bool
 }
 
 // Compute hands the jobs out and takes their results. It ends with the first job that no
 // worker can do, or whose results differ.
-func (q *Queue) Compute(ctx context.Context, jobs []experiments.Job,
+func (q *Queue) Compute(ctx context.Context, jobs []grid.Job,
 	done func(job int, result json.RawMessage) error, part func(job int, part float64)) error {
 	at := make(map[string]int, len(jobs))
 	left := len(jobs)

@@ -18,7 +18,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dist/broker"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -119,12 +119,12 @@ func TestASweepIsThatOfOneMachine(t *testing.T) {
 	q := open(t)
 	work(t, q, "right", drawn())
 	work(t, q, "wrong", synth.OneHot(rng.New(4), 400))
-	lines := []experiments.UtilitySpec{{Train: specs(1, 300)[0], Sigmas: []float64{0, 1, 4}, Draws: 3}}
-	for _, o := range []experiments.TrialOptions{{Folder: here, Workers: 2}, {Folder: there, Elsewhere: q}} {
-		if _, computed, err := experiments.Trials(t.Context(), source, specs(n, 300), o); err != nil || computed != n {
+	lines := []grid.UtilitySpec{{Train: specs(1, 300)[0], Sigmas: []float64{0, 1, 4}, Draws: 3}}
+	for _, o := range []grid.Options{{Folder: here, Workers: 2}, {Folder: there, Elsewhere: q}} {
+		if _, computed, err := grid.Trials(t.Context(), source, specs(n, 300), o); err != nil || computed != n {
 			t.Fatalf("%d computed: %v", computed, err)
 		}
-		if _, _, err := experiments.Utilities(t.Context(), source, lines, o); err != nil {
+		if _, _, err := grid.Utilities(t.Context(), source, lines, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,9 +135,9 @@ func TestASweepIsThatOfOneMachine(t *testing.T) {
 func TestOtherBytesAreAnError(t *testing.T) {
 	q := open(t)
 	work(t, q, "worker", drawn())
-	o := experiments.TrialOptions{Folder: t.TempDir(), Elsewhere: q}
+	o := grid.Options{Folder: t.TempDir(), Elsewhere: q}
 	source := train.NewSource(drawn())
-	if _, _, err := experiments.Trials(t.Context(), source, specs(1, 300), o); err != nil {
+	if _, _, err := grid.Trials(t.Context(), source, specs(1, 300), o); err != nil {
 		t.Fatal(err)
 	}
 	results, err := q.js.KeyValue(t.Context(), resultBucket)
@@ -167,7 +167,7 @@ func TestOtherBytesAreAnError(t *testing.T) {
 	if err := q.conn.Publish(noteSubject, text); err != nil {
 		t.Fatal(err)
 	}
-	err = q.Compute(t.Context(), []experiments.Job{{Key: "k", Spec: []byte("{}")}}, nil, func(int, float64) {})
+	err = q.Compute(t.Context(), []grid.Job{{Key: "k", Spec: []byte("{}")}}, nil, func(int, float64) {})
 	if err == nil {
 		t.Error("it went on")
 	}
@@ -183,7 +183,7 @@ func TestAKilledWorkersCellIsGivenAway(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	source := train.NewSource(drawn())
 	long := specs(1, 1_200_000)
-	if _, _, err := experiments.Trials(t.Context(), source, long, experiments.TrialOptions{Folder: here}); err != nil {
+	if _, _, err := grid.Trials(t.Context(), source, long, grid.Options{Folder: here}); err != nil {
 		t.Fatal(err)
 	}
 	taken := func() bool {
@@ -210,7 +210,7 @@ func TestAKilledWorkersCellIsGivenAway(t *testing.T) {
 		_ = victim.Wait()
 		work(t, q, "heir", drawn())
 	})
-	_, _, err := experiments.Trials(t.Context(), source, long, experiments.TrialOptions{Folder: there, Elsewhere: q})
+	_, _, err := grid.Trials(t.Context(), source, long, grid.Options{Folder: there, Elsewhere: q})
 	helper.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestAKilledWorkersCellIsGivenAway(t *testing.T) {
 func TestACheckpointMoves(t *testing.T) {
 	q := open(t)
 	w := &worker{js: q.js, conn: q.conn, log: q.log}
-	one := &hand{worker: w, job: experiments.Job{Key: "k"}, file: filepath.Join(t.TempDir(), "k.checkpoint")}
+	one := &hand{worker: w, job: grid.Job{Key: "k"}, file: filepath.Join(t.TempDir(), "k.checkpoint")}
 	other := &hand{worker: w, job: one.job, file: filepath.Join(t.TempDir(), "k.checkpoint")}
 	text := bytes.Repeat([]byte("state"), 100_000)
 	if err := os.WriteFile(one.file, text, 0o666); err != nil {
@@ -267,8 +267,8 @@ func Example() {
 	worker.Go(func() {
 		_ = Work(ending, WorkOptions{URL: q.URL(), Name: "one", Workers: 1, Dir: dir, Load: load(drawn())})
 	})
-	_, computed, err := experiments.Trials(ctx, train.NewSource(drawn()), specs(3, 60),
-		experiments.TrialOptions{Elsewhere: q})
+	_, computed, err := grid.Trials(ctx, train.NewSource(drawn()), specs(3, 60),
+		grid.Options{Elsewhere: q})
 	stop()
 	worker.Wait()
 	fmt.Println(computed, err)

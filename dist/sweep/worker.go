@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/broker"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/strictjson"
@@ -127,7 +127,7 @@ func (w *worker) say(n note) {
 
 // cell computes the cell of a message.
 func (w *worker) cell(working context.Context, m jetstream.Msg) {
-	var job experiments.Job
+	var job grid.Job
 	if err := strictjson.Decode(m.Data(), &job); err != nil {
 		w.log.Error("a cell that cannot be read", "error", err)
 		_ = m.Term()
@@ -224,7 +224,7 @@ func (w *worker) create(ctx context.Context, key string, result []byte) error {
 // hand is a worker's hand on one cell.
 type hand struct {
 	*worker
-	job   experiments.Job
+	job   grid.Job
 	m     jetstream.Msg
 	file  string // the cell's checkpoint
 	saved time.Time

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/learning"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -16,7 +16,7 @@ func Example() {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier = "drawn", 2600, 1
 	source := train.NewSource(synth.OneHot(rng.New(3), 1000))
-	curve, err := learning.Train(context.Background(), source, spec, 3, experiments.TrialOptions{Workers: 2})
+	curve, err := learning.Train(context.Background(), source, spec, 3, grid.Options{Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

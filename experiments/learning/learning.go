@@ -1,6 +1,6 @@
 // Package learning shows how the accuracy of one training grows, over several seeds.
 //
-//	curve, err := learning.Train(ctx, source, spec, 5, experiments.TrialOptions{Workers: 2})
+//	curve, err := learning.Train(ctx, source, spec, 5, grid.Options{Workers: 2})
 package learning
 
 import (
@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -75,8 +76,8 @@ func Check(spec train.Spec, seeds int) error {
 }
 
 // Train trains the spec with so many seeds, from its own on, and returns how their accuracy
-// grew. Finished trainings are kept, as those of [experiments.Trials].
-func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o experiments.TrialOptions) (
+// grew. Finished trainings are kept, as those of [grid.Trials].
+func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o grid.Options) (
 	*Curve, error,
 ) {
 	if err := errors.Join(Check(spec, seeds), spec.Validate()); err != nil {
@@ -94,7 +95,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 		one.Seed += uint64(i)
 		specs = append(specs, one)
 	}
-	curves, _, err := experiments.Curves(ctx, source, specs, points, o)
+	curves, _, err := grid.Curves(ctx, source, specs, points, o)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (l *Curve) WriteText(w io.Writer) error {
 
 // Write writes the curve as a figure to a folder: picture, data and manifest.
 func (l *Curve) Write(dir, command string) error {
-	return experiments.WriteFigure(dir, l.picture().WritePNG, l.table(), experiments.FigureManifest{
+	return folder.Write(dir, l.picture().WritePNG, l.table(), folder.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
 		Command: command, Config: l.Spec, Seeds: l.Seeds,
 	}, []*train.Source{l.source}, l.took)

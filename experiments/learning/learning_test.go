@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -21,7 +21,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Seed = "drawn", 1040, 2, 5
 	source := train.NewSource(synth.OneHot(rng.New(3), 600))
-	o := experiments.TrialOptions{Workers: 2, Folder: t.TempDir()}
+	o := grid.Options{Workers: 2, Folder: t.TempDir()}
 	l, err := Train(t.Context(), source, spec, 3, o)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	for i := range 3 {
 		one := spec
 		one.Seed += uint64(i)
-		trials, _, err := experiments.Trials(t.Context(), source, []train.Spec{one}, o)
+		trials, _, err := grid.Trials(t.Context(), source, []train.Spec{one}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

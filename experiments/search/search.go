@@ -16,6 +16,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
 )
@@ -47,13 +49,13 @@ const (
 // Paper returns the search for a data set of the paper's networks, over all
 // models for it if none is named.
 func Paper(model, dataset string) Spec {
-	grid := experiments.PaperStepGrid(model, dataset)
+	s := presets.Of(model, dataset)
 	spec := Spec{
-		Train: grid.Train, Models: []string{grid.Train.Model}, Eta0: grid.Eta0, Beta: grid.Beta,
-		Sigmas: []float64{grid.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
+		Train: s.Train, Models: []string{s.Train.Model}, Eta0: s.Eta0, Beta: s.Beta,
+		Sigmas: []float64{s.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
 	}
-	spec.Train.Holdout = grid.Records / train.HoldoutPart
-	if model == "" && grid.Train.Model == train.LeNet {
+	spec.Train.Holdout = s.Records / train.HoldoutPart
+	if model == "" && s.Train.Model == train.LeNet {
 		spec.Models = []string{train.LeNet, train.LeNetReLU}
 	}
 	return spec
@@ -167,7 +169,7 @@ func (s Spec) points() ([]found, error) {
 type found struct {
 	spec     train.Spec // the whole training
 	run      train.Spec // what was trained for it: itself or its proxy
-	trials   []experiments.Trial
+	trials   []grid.Trial
 	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
@@ -193,7 +195,7 @@ func (f found) how() string {
 }
 
 // search runs the grid.
-func (s Spec) search(ctx context.Context, source *train.Source, o experiments.TrialOptions) (
+func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) (
 	all []found, computed int, err error,
 ) {
 	all, err = s.points()
@@ -207,7 +209,7 @@ func (s Spec) search(ctx context.Context, source *train.Source, o experiments.Tr
 			specs = append(specs, f.run)
 		}
 	}
-	trials, computed, err := experiments.Trials(ctx, source, specs, o)
+	trials, computed, err := grid.Trials(ctx, source, specs, o)
 	if err != nil {
 		return nil, 0, err
 	}

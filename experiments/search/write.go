@@ -11,7 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
@@ -57,8 +57,8 @@ func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report,
 
 func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
 	start := time.Now()
-	all, computed, err := s.search(ctx, source, experiments.TrialOptions{
-		Folder: filepath.Join(o.Out, experiments.CellsFolder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
+	all, computed, err := s.search(ctx, source, grid.Options{
+		Folder: filepath.Join(o.Out, grid.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere,
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ type Options struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere experiments.Elsewhere
+	Elsewhere grid.Elsewhere
 }
 
 // command returns what makes the search again, if that can be said.
@@ -193,7 +193,7 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 	return p.String()
 }
 
-func diverged(trials []experiments.Trial) int {
+func diverged(trials []grid.Trial) int {
 	n := 0
 	for _, t := range trials {
 		if t.Diverged {

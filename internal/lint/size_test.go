@@ -14,12 +14,6 @@ const (
 	mostFiles = 40
 )
 
-// larger are the packages with a file for each of many things that know nothing of each
-// other, of which one more makes them no harder to read: the figures.
-var larger = map[string]struct{ lines, files int }{
-	module + "/experiments": {5250, 40},
-}
-
 func TestPackagesAreSmall(t *testing.T) {
 	for _, p := range packages(t) {
 		lines := 0
@@ -39,12 +33,9 @@ func TestPackagesAreSmall(t *testing.T) {
 			n++
 			lines += bytes.Count(text, []byte("\n"))
 		}
-		atMost, inFiles := mostLines, mostFiles
-		if is, ok := larger[p.ImportPath]; ok {
-			atMost, inFiles = is.lines, is.files
-		}
-		if lines > atMost || n > inFiles {
-			t.Errorf("%s has %d lines in %d files, at most %d in %d may be", p.ImportPath, lines, n, atMost, inFiles)
+		if lines > mostLines || n > mostFiles {
+			t.Errorf("%s has %d lines in %d files, at most %d in %d may be", p.ImportPath, lines, n, mostLines,
+				mostFiles)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 var Packages = []string{
 	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10",
 	"claim", "clock", "closedform", "convnet", "course", "cpu", "data", "dist", "dp",
-	"experiments", "f32", "fetch", "gdp", "hog", "journal", "learning", "libraries", "libsvm",
+	"experiments", "f32", "fetch", "folder", "gdp", "grid", "hog", "journal", "learning", "libraries", "libsvm",
 	"lockfile", "logreg", "manifest", "memory", "mnist", "models", "nn", "oracle", "overview",
 	"papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
 	"rng", "root", "search", "sim", "softmax", "sweep", "synth", "table", "tradeoff", "train",

@@ -27,7 +27,8 @@ var shares = []struct {
 	share  int
 }{
 	{"dp", 5}, {"dp/claim", 5}, {"dp/closedform", 9}, {"dp/gdp", 3}, {"dp/pld", 9}, {"dp/rdp", 6}, {"dp/tradeoff", 3},
-	{"plan", 12}, {"sim", 15}, {"sim/clock", 4}, {"train", 14}, {"experiments", 14}, {"internal/plots", 8},
+	{"plan", 12}, {"sim", 15}, {"sim/clock", 4}, {"train", 14}, {"experiments", 9}, {"experiments/grid", 5},
+	{"internal/plots", 8},
 }
 
 // candidate is a fault that may be drawn, with its place in the draw.

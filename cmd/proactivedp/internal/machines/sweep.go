@@ -9,7 +9,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/sweep"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 )
 
 // SweepFlags let workers on other machines compute a command's trainings.
@@ -52,7 +52,7 @@ func (s *SweepFlags) engine() (broker.Engine, error) {
 
 // Open returns what computes trainings in workers, if they are asked for; else nil. It
 // must be closed by close.
-func (s *SweepFlags) Open(cmd *cobra.Command) (experiments.Elsewhere, error) {
+func (s *SweepFlags) Open(cmd *cobra.Command) (grid.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
 	}

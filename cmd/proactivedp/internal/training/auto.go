@@ -11,6 +11,8 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -120,7 +122,7 @@ is satisfied.`,
 				return cli.Usage(err)
 			}
 			probe.Graph = graph
-			probe.Trials = experiments.TrialOptions{Folder: filepath.Join(f.dir, ".cells"), Workers: perf.Workers,
+			probe.Trials = grid.Options{Folder: filepath.Join(f.dir, grid.Folder), Workers: perf.Workers,
 				Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			r, err := auto.Run(cmd.Context(), task, auto.Options{
 				Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
@@ -162,7 +164,7 @@ is satisfied.`,
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command, flags *cli.TrainFlags) (auto.Task, auto.Graph, error) {
-	if err := flags.Fill(cmd, experiments.PaperTrainSpec); err != nil {
+	if err := flags.Fill(cmd, presets.Train); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
 	n := 1

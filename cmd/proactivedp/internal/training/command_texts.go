@@ -8,6 +8,8 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -61,12 +63,12 @@ func searchCommand(s search.Spec) string {
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
 		s.Data, s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
-	return text + cli.FlagsText(s, experiments.PaperTrainSpec(s.Model, s.Data), "model", "data", "sigma", "eta0",
+	return text + cli.FlagsText(s, presets.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
 		"beta", "schedule")
 }
 
 // utilityCommand makes a utility graph again.
-func utilityCommand(s experiments.UtilitySpec, clips []float64) string {
+func utilityCommand(s grid.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d", s.Train.Data,
 		s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
@@ -75,7 +77,7 @@ func utilityCommand(s experiments.UtilitySpec, clips []float64) string {
 
 // proposeCommand makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
-	usual := propose.DefaultRequest(experiments.PaperTrainSpec(r.Base.Model, r.Base.Data), r.Epsilon)
+	usual := propose.DefaultRequest(presets.Train(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", r.Base.Data, r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)

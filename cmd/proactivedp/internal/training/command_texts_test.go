@@ -10,6 +10,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/experiments"
+	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
 	"proactivedp/train"
 )
@@ -71,7 +72,7 @@ func TestSearchCommand(t *testing.T) {
 // The command that trains a winner says all that the search decided, and what a flag has
 // changed; each is read as it was meant.
 func TestTrainCommand(t *testing.T) {
-	spec := experiments.PaperTrainSpec(train.LeNetReLU, "synth-mnist:350")
+	spec := presets.Train(train.LeNetReLU, "synth-mnist:350")
 	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --sigma 12.10881 --eta0 0.015 " +
 		"--beta 1e-05 --schedule linear"
 	if got := trainCommand(spec); got != plain {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/learning"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim"
@@ -46,7 +46,7 @@ func (c *curveFlags) check(cmd *cobra.Command) error {
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
-	o := experiments.TrialOptions{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
+	o := grid.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
 	if err := learning.Check(p.Spec, c.seeds); err != nil {
 		return cli.Usage(err)
 	}
@@ -63,7 +63,7 @@ func (c *curveFlags) run(
 	if c.out == "" {
 		err = work()
 	} else {
-		o.Folder = filepath.Join(c.out, ".cells")
+		o.Folder = filepath.Join(c.out, grid.Folder)
 		err = lockfile.InFolder(c.out, work)
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/bounded"
 	"proactivedp/train"
 )
@@ -61,9 +61,9 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 // model and the data, and what the file says.
 func (p *planFileFlags) usual(model, dataset string) train.Spec {
 	if p.setting == nil {
-		return experiments.PaperTrainSpec(model, dataset)
+		return presets.Train(model, dataset)
 	}
-	return p.setting.Over(experiments.PaperTrainSpec(model, dataset))
+	return p.setting.Over(presets.Train(model, dataset))
 }
 
 // fits reports that the run is not the one that was planned.

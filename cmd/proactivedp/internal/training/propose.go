@@ -14,7 +14,8 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
-	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/lockfile"
 	"proactivedp/propose"
 	"proactivedp/sim"
@@ -71,7 +72,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				o := experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+				o := grid.Options{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 				cases := checked{cases: propose.Checks(), seeds: checkSeeds}
 				if cmd.Flags().Changed("seeds") {
 					cases.seeds = r.Seeds
@@ -84,7 +85,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 			if cmd.Flags().Changed("fresh") {
 				return cli.Usage(errors.New("--fresh is for --check, which is not given"))
 			}
-			if err := flags.Fill(cmd, experiments.PaperTrainSpec); err != nil {
+			if err := flags.Fill(cmd, presets.Train); err != nil {
 				return err
 			}
 			r.Base = flags.Spec
@@ -92,9 +93,9 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 				r.Seeds = propose.DefaultRequest(r.Base, 0).Seeds
 			}
 			o := propose.Options{Perf: sim.Perf{Workers: workers}}
-			o.Trials = experiments.TrialOptions{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
+			o.Trials = grid.Options{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			if out != "" {
-				o.Trials.Folder = filepath.Join(out, ".cells")
+				o.Trials.Folder = filepath.Join(out, grid.Folder)
 			}
 			zeros := cli.RefuseZeros(cmd, []cli.Allowed{
 				{"epsilon", epsilonRange()}, {"target-accuracy", "in (0, 1)"}, {"against-grid", "in [1, 1000]"},
@@ -210,7 +211,7 @@ type checked struct {
 
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
-func checkPredictions(cmd *cobra.Command, where *cli.DataFlags, out string, asked checked, o experiments.TrialOptions,
+func checkPredictions(cmd *cobra.Command, where *cli.DataFlags, out string, asked checked, o grid.Options,
 	asJSON bool) error {
 	if err := cli.RefuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
 		"lambda", "split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
@@ -245,7 +246,7 @@ func checkPredictions(cmd *cobra.Command, where *cli.DataFlags, out string, aske
 	if out == "" {
 		err = work()
 	} else {
-		o.Folder = filepath.Join(out, ".cells")
+		o.Folder = filepath.Join(out, grid.Folder)
 		err = lockfile.InFolder(out, work)
 	}
 	if err != nil {

@@ -75,7 +75,7 @@ but for the step size of networks, as those of train.`,
 				return err
 			}
 			start := time.Now()
-			r, err := spec.Graph(cmd.Context(), source, clips, perf, cmd.ErrOrStderr())
+			r, err := experiments.Graph(cmd.Context(), spec, source, clips, perf, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"bytes"
@@ -39,13 +39,13 @@ type anyCell struct {
 }
 
 // job returns the cell as a job; false if it is computed here alone.
-func (c cell) job(key string, work float64) (Job, bool, error) {
-	if c.alone {
+func (c Cell) job(key string, work float64) (Job, bool, error) {
+	if c.Alone {
 		return Job{}, false, nil
 	}
-	text, err := json.Marshal(c.spec)
+	text, err := json.Marshal(c.Spec)
 	if err != nil {
-		return Job{}, false, fmt.Errorf("experiments: cell: %w", err)
+		return Job{}, false, fmt.Errorf("grid: cell: %w", err)
 	}
 	_, spec, err := readCell(text)
 	return Job{Key: key, Spec: text, Data: spec.Data, Work: work}, err == nil && spec.Runner == train.VirtualRunner, nil
@@ -56,10 +56,10 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	var c anyCell
 	var spec train.Spec
 	if err := strictjson.Decode(text, &c); err != nil {
-		return c, spec, fmt.Errorf("experiments: job: %w", err)
+		return c, spec, fmt.Errorf("grid: job: %w", err)
 	}
 	if !slices.Contains([]string{"trial", "curve", "timed", "window", "utility"}, c.Kind) {
-		return c, spec, fmt.Errorf("experiments: job: a cell of kind %q is computed where it is asked for", c.Kind)
+		return c, spec, fmt.Errorf("grid: job: a cell of kind %q is computed where it is asked for", c.Kind)
 	}
 	of := c.Train
 	if c.Kind == "utility" {
@@ -86,33 +86,33 @@ func (j Job) Do(ctx context.Context, open func(context.Context, train.Spec) (*tr
 		return nil, err
 	}
 	if got := source.Hash(); got != c.Data {
-		return nil, fmt.Errorf("experiments: job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
+		return nil, fmt.Errorf("grid: job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
 			c.Data)
 	}
-	var own cell
+	var own Cell
 	switch c.Kind {
 	case "trial":
-		own = trialCell(spec, source)
+		own = OfTrial(spec, source)
 	case "curve":
-		own = curveCell(spec, c.Points, source)
+		own = OfCurve(spec, c.Points, source)
 	case "timed":
-		own = timedCell(spec, c.Looks, source)
+		own = OfTimed(spec, c.Looks, source)
 	case "window":
-		own = windowCell(spec, c.Rounds, source)
+		own = OfWindow(spec, c.Rounds, source)
 	case "utility":
 		var u UtilitySpec
 		if err := strictjson.Decode(c.Spec, &u); err != nil {
-			return nil, fmt.Errorf("experiments: job %s: %w", j.Key, err)
+			return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
 		}
-		own = utilityCell(u, source)
+		own = OfUtility(u, source)
 	}
-	if key, err := own.key(); err != nil || key != j.Key {
-		return nil, fmt.Errorf("experiments: job %s is %s here (%v): another program, or other kernels", j.Key, key,
+	if key, err := own.Key(); err != nil || key != j.Key {
+		return nil, fmt.Errorf("grid: job %s is %s here (%v): another program, or other kernels", j.Key, key,
 			err)
 	}
 	s := store{folder}
 	keep := s.keep(j.Key)
-	result, err := own.run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	result, err := own.Run(ctx, sim.Perf{Workers: workers}, progress, keep)
 	if keep.From != nil {
 		keep.From.Close() // it was read
 	}
@@ -121,7 +121,7 @@ func (j Job) Do(ctx context.Context, open func(context.Context, train.Spec) (*tr
 	}
 	text, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("experiments: job %s: %w", j.Key, err)
+		return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
 	}
 	return text, keep.Forget()
 }
@@ -149,8 +149,8 @@ func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error)
 	}
 	return left, b.elsewhere.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
 		i := of[job]
-		if err := b.cells[i].check(result); err != nil {
-			return fmt.Errorf("experiments: job %s: %w", b.keys[i], err)
+		if err := b.cells[i].Check(result); err != nil {
+			return fmt.Errorf("grid: job %s: %w", b.keys[i], err)
 		}
 		text, err := b.store.save(b.keys[i], json.RawMessage(bytes.Clone(result)))
 		if err != nil {

@@ -1,11 +1,11 @@
-package experiments
+package grid
 
 import "testing"
 
 // Of two releases the one with the larger ε costs more, and one without any ε most.
 func TestWhichReleaseIsWorse(t *testing.T) {
-	of := func(epsilon float64) *paid {
-		var p paid
+	of := func(epsilon float64) *Paid {
+		var p Paid
 		if epsilon > 0 {
 			p.Privacy.Certified.PerRecord.EpsilonUpper = &epsilon
 		}
@@ -18,7 +18,7 @@ func TestWhichReleaseIsWorse(t *testing.T) {
 	}{
 		{1, 2, false}, {2, 1, true}, {1, 1, false}, {none, 1, true}, {1, none, false}, {none, none, false},
 	} {
-		if got := of(c.p).worse(of(c.o)); got != c.want {
+		if got := of(c.p).Worse(of(c.o)); got != c.want {
 			t.Errorf("ε = %v worse than %v: %v", c.p, c.o, got)
 		}
 	}

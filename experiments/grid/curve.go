@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"context"
@@ -26,26 +26,27 @@ type Curve struct {
 	Accuracy []float64 `json:"accuracy"`
 }
 
-func curveCell(spec train.Spec, points int, source *train.Source) cell {
-	return cell{
-		spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
-		code:    spec.CodeVersion(),
-		kernels: spec.Kernels(),
-		cost:    func(workers int) (train.Cost, error) { return costOf(source, spec, points+1, workers) },
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+// OfCurve returns the cell of a [Curve] of so many points after the first.
+func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
+	return Cell{
+		Spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) },
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}
 			return watch(ctx, p, perf, points, progress, keep)
 		},
-		check: func(text json.RawMessage) error {
-			c, err := decode[Curve](text)
+		Check: func(text json.RawMessage) error {
+			c, err := Decode[Curve](text)
 			if err != nil {
 				return err
 			}
 			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
-				return fmt.Errorf("experiments: finished cell: %d, %d and %d points, must be %d", len(c.Target),
+				return fmt.Errorf("grid: finished cell: %d, %d and %d points, must be %d", len(c.Target),
 					len(c.At), len(c.Accuracy), n)
 			}
 			return nil

@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/manifest"
-	"proactivedp/internal/lockfile"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -77,13 +75,13 @@ func TestFlippedBitsOfCellsAreSeen(t *testing.T) {
 
 func TestDamagedCellsAreSaid(t *testing.T) {
 	dir := t.TempDir()
-	c := cell{
-		spec:  "x",
-		cost:  free,
-		run:   func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil },
-		check: checkInt,
+	c := Cell{
+		Spec:  "x",
+		Cost:  free,
+		Run:   func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return 7, nil },
+		Check: checkInt,
 	}
-	key, err := c.key()
+	key, err := c.Key()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +90,7 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 	}
 	for _, want := range []string{"1 finished cells in " + dir + " are damaged", ""} {
 		var said bytes.Buffer
-		results, _, err := grid{store: store{dir}, workers: 1, progress: &said}.run(t.Context(), []cell{c})
+		results, _, err := grid{store: store{dir}, workers: 1, progress: &said}.run(t.Context(), []Cell{c})
 		if err != nil || string(results[0]) != "7" {
 			t.Errorf("result %s, error %v", results, err)
 		}
@@ -103,62 +101,10 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 	}
 }
 
-// A damaged manifest is seen before it stands in an index.
-func TestDamagedManifestsAreSeen(t *testing.T) {
-	var text bytes.Buffer
-	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05}
-	if err := manifest.Write(&text, m); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, m.Figure), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, m.Figure, manifest.File)
-	if err := os.WriteFile(path, bytes.Replace(text.Bytes(), []byte("0.05"), []byte("0.06"), 1), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) || !strings.Contains(err.Error(), path) {
-		t.Errorf("a folder with a damaged manifest: %v", err)
-	}
-	figures, err := Select([]string{m.Figure})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := checkIndex(dir, figures); err != nil {
-		t.Errorf("its figure is made anew: %v", err)
-	}
-}
-
-// Two calls do not write to one folder: the second is refused by name.
-func TestFoldersBelongToOneCall(t *testing.T) {
-	dir := t.TempDir()
-	lock, err := lockfile.Folder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	figures, err := Select([]string{"phishing-logreg-utility"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, compared := DefaultDelaySpec("", "").Compare(t.Context(), train.NewSource(drawn()), DelayOptions{Out: dir})
-	for name, err := range map[string]error{
-		"Make":    Make(t.Context(), figures, options(t, dir)),
-		"Compare": compared,
-	} {
-		if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Cells of architectures that give other last bits are other cells; those of the
 // usual one have the keys that they had before there were architectures in them.
 func TestKeysTellArchitectures(t *testing.T) {
-	c := cell{spec: "x", code: 4}
+	c := Cell{Spec: "x", Code: 4}
 	seen := map[string]string{}
 	for _, arch := range []string{"amd64", "amd64+fma", "arm64"} {
 		key, err := c.keyOn(arch)

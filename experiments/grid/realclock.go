@@ -1,10 +1,9 @@
-package experiments
+package grid
 
 import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"proactivedp/models"
 	"proactivedp/sim"
@@ -15,9 +14,9 @@ import (
 // runOnRealClock trains by hogwild, which waits for the durations that the virtual clock
 // would draw, and looks at the model on the way. What is looked at is judged at the end, as
 // judging takes time.
-func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress func(part float64)) (*timed, error) {
+func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress func(part float64)) (*Timed, error) {
 	run := p.Config.Run()
-	t := &timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
+	t := &Timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
 	updates := int64(run.Rounds) * int64(p.Config.Clients())
 	var seen [][]float32
 	look := func(done int, at sim.Time, v []float32) {
@@ -50,24 +49,4 @@ func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress 
 	}
 	t.Clock, t.Staleness, t.Busy = result.Clock, result.Staleness, result.Busy
 	return t, nil
-}
-
-// clockLabel returns what axes and titles call the time of a spec's runs.
-func clockLabel(s train.Spec) string {
-	if s.Runner == train.HogwildRunner {
-		return "time on a real clock"
-	}
-	return "time on the virtual clock"
-}
-
-// clockColumns returns the header of a table of such times.
-func clockColumns(s train.Spec, columns []string) []string {
-	if s.Runner != train.HogwildRunner {
-		return columns
-	}
-	out := make([]string, len(columns))
-	for i, c := range columns {
-		out[i] = strings.ReplaceAll(c, "virtual_seconds", "real_clock_seconds")
-	}
-	return out
 }

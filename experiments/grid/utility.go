@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"context"
@@ -32,15 +32,15 @@ const maxDraws = 1_000_000
 func (s UtilitySpec) Validate() error {
 	var errs []error
 	if len(s.Sigmas) == 0 {
-		errs = append(errs, errors.New("experiments: sigmas: none given, must be at least one"))
+		errs = append(errs, errors.New("grid: sigmas: none given, must be at least one"))
 	}
 	for _, sigma := range s.Sigmas {
 		if !(sigma >= 0) || math.IsInf(sigma, 0) {
-			errs = append(errs, fmt.Errorf("experiments: sigma = %v, must be finite and not negative", sigma))
+			errs = append(errs, fmt.Errorf("grid: sigma = %v, must be finite and not negative", sigma))
 		}
 	}
 	if s.Draws < 1 || s.Draws > maxDraws {
-		errs = append(errs, fmt.Errorf("experiments: draws = %d, must be in [1, %d]", s.Draws, maxDraws))
+		errs = append(errs, fmt.Errorf("grid: draws = %d, must be in [1, %d]", s.Draws, maxDraws))
 	}
 	return errors.Join(errs...)
 }
@@ -68,9 +68,9 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// run trains w* and adds the noise. It reports which part of the work is done,
+// Run trains w* and adds the noise. It reports which part of the work is done,
 // from time to time.
-func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
+func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 	if err != nil {
 		return nil, err
 	}
-	training := p.Work() / s.work(p)
+	training := p.Work() / s.Work(p)
 	r, _, err := p.RunKept(ctx, perf, p.Progress(func(part float64) { progress(training * part) }), keep.For(p, nil))
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("experiments: w* labels none of the %d test rows rightly: there is no fraction of its "+
+		return nil, fmt.Errorf("grid: w* labels none of the %d test rows rightly: there is no fraction of its "+
 			"accuracy", p.Test.Len())
 	}
 	noisy := make([]float32, len(r.Params))
@@ -113,8 +113,8 @@ func (s UtilitySpec) run(ctx context.Context, source *train.Source, perf sim.Per
 	return u, nil
 }
 
-// work returns the operations of p, which trains w*, and of judging the noisy models.
-func (s UtilitySpec) work(p *train.Prepared) float64 {
+// Work returns the operations of p, which trains w*, and of judging the noisy models.
+func (s UtilitySpec) Work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }
 
@@ -124,22 +124,23 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-func utilityCell(spec UtilitySpec, source *train.Source) cell {
+// OfUtility returns the cell of a line of a utility graph, a [Utility].
+func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
-	return cell{
-		spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
-		code:    spec.Train.CodeVersion(),
-		kernels: spec.Train.Kernels(),
-		cost: func(workers int) (train.Cost, error) {
-			return costOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
+	return Cell{
+		Spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
+		Code:    spec.Train.CodeVersion(),
+		Kernels: spec.Train.Kernels(),
+		Cost: func(workers int) (train.Cost, error) {
+			return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
 		},
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			return spec.run(ctx, source, perf, progress, keep)
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+			return spec.Run(ctx, source, perf, progress, keep)
 		},
-		check: func(text json.RawMessage) error {
-			u, err := decode[Utility](text)
+		Check: func(text json.RawMessage) error {
+			u, err := Decode[Utility](text)
 			if err == nil && len(u.Points) != len(spec.Sigmas) {
-				err = fmt.Errorf("experiments: finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+				err = fmt.Errorf("grid: finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
 			}
 			return err
 		},

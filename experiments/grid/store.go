@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func (s store) make() error {
 		return nil
 	}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
-		return fmt.Errorf("experiments: %w", err)
+		return fmt.Errorf("grid: %w", err)
 	}
 	return atomicfile.SweepFolder(s.dir)
 }
@@ -76,7 +76,7 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 	case errors.Is(err, bounded.ErrTooLarge):
 		return nil, errDamaged
 	case err != nil:
-		return nil, fmt.Errorf("experiments: finished cell: %w", err)
+		return nil, fmt.Errorf("grid: finished cell: %w", err)
 	}
 	var cell sealed
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -90,7 +90,7 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 func (s store) save(key string, result any) (json.RawMessage, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("experiments: cell: %w", err)
+		return nil, fmt.Errorf("grid: cell: %w", err)
 	}
 	if s.dir == "" {
 		return text, nil
@@ -99,7 +99,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	cell.SHA256 = cell.digest()
 	whole, err := json.Marshal(cell)
 	if err != nil {
-		return nil, fmt.Errorf("experiments: cell: %w", err)
+		return nil, fmt.Errorf("grid: cell: %w", err)
 	}
 	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(whole)

@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"context"
@@ -19,28 +19,30 @@ type windowSpec struct {
 	Rounds int        `json:"rounds"` // how many rounds of each client are shown
 }
 
-func windowCell(spec train.Spec, rounds int, source *train.Source) cell {
-	return cell{
-		spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
-		code:    spec.CodeVersion(),
-		kernels: spec.Kernels(),
-		alone:   spec.Runner == train.HogwildRunner,
-		cost: func(workers int) (train.Cost, error) {
-			c, err := costOf(source, spec, 0, workers)
+// OfWindow returns the cell of the first rounds of a training on a clock, a
+// [timeline.Window].
+func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
+	return Cell{
+		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Alone:   spec.Runner == train.HogwildRunner,
+		Cost: func(workers int) (train.Cost, error) {
+			c, err := CostOf(source, spec, 0, workers)
 			c.Work = 0 // it is next to nothing beside whole runs
 			return c, err
 		},
-		run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
 			}
 			return runWindow(ctx, p, perf, rounds)
 		},
-		check: func(text json.RawMessage) error {
-			w, err := decode[timeline.Window](text)
+		Check: func(text json.RawMessage) error {
+			w, err := Decode[timeline.Window](text)
 			if err == nil && len(w.Rounds) == 0 {
-				err = fmt.Errorf("experiments: finished cell: no rounds")
+				err = fmt.Errorf("grid: finished cell: no rounds")
 			}
 			return err
 		},

@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"bytes"
@@ -57,18 +57,18 @@ func (o *overlap) run(workers int, memory int64) {
 func TestLargeCellsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o overlap
-		of := func(name string, memory int64) cell {
-			return cell{
-				spec: name, check: checkInt,
-				cost: func(int) (train.Cost, error) { return train.Cost{Work: 10, Memory: memory}, nil },
-				run: func(_ context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+		of := func(name string, memory int64) Cell {
+			return Cell{
+				Spec: name, Check: checkInt,
+				Cost: func(int) (train.Cost, error) { return train.Cost{Work: 10, Memory: memory}, nil },
+				Run: func(_ context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
 					progress(0.5)
 					o.run(perf.Workers, memory)
 					return 1, nil
 				},
 			}
 		}
-		cells := []cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
+		cells := []Cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
 		if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(t.Context(), cells); err != nil {
 			t.Fatal(err)
 		}
@@ -98,14 +98,14 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o overlap
 				memory := func(workers int) int64 { return c.fixed + int64(workers)*c.each }
-				var cells []cell
+				var cells []Cell
 				for name := range 4 {
-					cells = append(cells, cell{
-						spec: name, check: checkInt,
-						cost: func(workers int) (train.Cost, error) {
+					cells = append(cells, Cell{
+						Spec: name, Check: checkInt,
+						Cost: func(workers int) (train.Cost, error) {
 							return train.Cost{Work: 1, Memory: memory(workers)}, nil
 						},
-						run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+						Run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 							o.run(perf.Workers, memory(perf.Workers))
 							return 1, nil
 						},
@@ -136,15 +136,15 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 	keys := func(s train.Spec) map[string]bool {
 		out := map[string]bool{}
-		for _, c := range []cell{curveCell(s, 3, train.NewSource(drawn())),
-			utilityCell(UtilitySpec{Train: s}, train.NewSource(drawn())), trialCell(s, train.NewSource(drawn()))} {
-			key, err := c.key()
+		for _, c := range []Cell{OfCurve(s, 3, train.NewSource(drawn())),
+			OfUtility(UtilitySpec{Train: s}, train.NewSource(drawn())), OfTrial(s, train.NewSource(drawn()))} {
+			key, err := c.Key()
 			if err != nil {
 				t.Fatal(err)
 			}
 			out[key] = true
-			c.kernels = ""
-			if plain, err := c.key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable ||
+			c.Kernels = ""
+			if plain, err := c.Key(); err != nil || (plain == key) != (f32.Kernels() != cpu.Portable ||
 				s.Model == train.Ridge) {
 				t.Errorf("%s, %v: key %s, of the spec alone %s, error %v", s.Model, f32.Kernels(), key, plain, err)
 			}
@@ -175,17 +175,17 @@ func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	dir := t.TempDir()
 	var computed atomic.Int32
-	cells := func(ctx context.CancelFunc, stopAt int32) []cell {
-		var out []cell
+	cells := func(ctx context.CancelFunc, stopAt int32) []Cell {
+		var out []Cell
 		for i := range 20 {
 			// each spec is there twice
-			out = append(out, cell{spec: i / 2 * 2, cost: free,
-				run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+			out = append(out, Cell{Spec: i / 2 * 2, Cost: free,
+				Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
 					if computed.Add(1) == stopAt {
 						ctx()
 					}
 					return i / 2 * 2 * 10, nil
-				}, check: checkInt})
+				}, Check: checkInt})
 		}
 		return out
 	}
@@ -206,7 +206,7 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 		t.Errorf("%d cells computed in both runs, want each of the 10 once", got)
 	}
 	for i, r := range results {
-		if got, err := decode[int](r); err != nil || got != i/2*2*10 {
+		if got, err := Decode[int](r); err != nil || got != i/2*2*10 {
 			t.Errorf("cell %d: %d, error %v", i, got, err)
 		}
 	}
@@ -216,24 +216,24 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 func free(int) (train.Cost, error) { return train.Cost{}, nil }
 
 func checkInt(text json.RawMessage) error {
-	_, err := decode[int](text)
+	_, err := Decode[int](text)
 	return err
 }
 
 func TestDamagedCellIsComputedAgain(t *testing.T) {
 	for _, damage := range []string{`{"half`, `"text"`, ``} {
 		dir := t.TempDir()
-		c := cell{spec: "x", cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+		c := Cell{Spec: "x", Cost: free, Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
 			return 7, nil
-		}, check: checkInt}
-		key, err := c.key()
+		}, Check: checkInt}
+		key, err := c.Key()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte(damage), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		results, _, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []cell{c})
+		results, _, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []Cell{c})
 		if err != nil || string(results[0]) != "7" {
 			t.Errorf("%q: result %s, error %v", damage, results, err)
 		}
@@ -243,15 +243,15 @@ func TestDamagedCellIsComputedAgain(t *testing.T) {
 // Cells of figures are refused unless they have every point.
 func TestFigureCellsAreChecked(t *testing.T) {
 	d := train.NewSource(drawn())
-	curve := curveCell(smallSpec(), 10, d)
-	utility := utilityCell(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d)
-	for name, c := range map[string]cell{"curve": curve, "utility": utility} {
+	curve := OfCurve(smallSpec(), 10, d)
+	utility := OfUtility(UtilitySpec{Train: smallSpec(), Sigmas: []float64{1}, Draws: 1}, d)
+	for name, c := range map[string]Cell{"curve": curve, "utility": utility} {
 		for _, text := range []string{`null`, `{}`, `5`, `{"target":[1]}`, `{"points":[]}`} {
-			if c.check(json.RawMessage(text)) == nil {
+			if c.Check(json.RawMessage(text)) == nil {
 				t.Errorf("%s: %s was taken for a result", name, text)
 			}
 		}
-		result, err := c.run(context.Background(), sim.Perf{}, func(float64) {}, train.Keep{})
+		result, err := c.Run(context.Background(), sim.Perf{}, func(float64) {}, train.Keep{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestFigureCellsAreChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.check(text); err != nil {
+		if err := c.Check(text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -267,10 +267,10 @@ func TestFigureCellsAreChecked(t *testing.T) {
 
 func TestFailedCellNamesItsCause(t *testing.T) {
 	fault := errors.New("planted fault")
-	c := cell{spec: 1, cost: free, run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+	c := Cell{Spec: 1, Cost: free, Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
 		return nil, fault
-	}, check: checkInt}
-	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []cell{c}); !errors.Is(err,
+	}, Check: checkInt}
+	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []Cell{c}); !errors.Is(err,
 		fault) {
 		t.Errorf("error %v, want the fault", err)
 	}
@@ -284,18 +284,18 @@ func TestStoppedCellsGoOn(t *testing.T) {
 	held.Holdout = 60
 	free := longSpec()
 	free.Runner = train.HogwildRunner
-	for name, c := range map[string]cell{
-		"curve":   curveCell(longSpec(), 10, d),
-		"trial":   trialCell(held, d),
-		"utility": utilityCell(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d),
-		"hogwild": curveCell(free, 10, d), // hogwild keeps no checkpoint
+	for name, c := range map[string]Cell{
+		"curve":   OfCurve(longSpec(), 10, d),
+		"trial":   OfTrial(held, d),
+		"utility": OfUtility(UtilitySpec{Train: longSpec(), Sigmas: []float64{1}, Draws: 1}, d),
+		"hogwild": OfCurve(free, 10, d), // hogwild keeps no checkpoint
 	} {
 		t.Run(name, func(t *testing.T) {
-			key, err := c.key()
+			key, err := c.Key()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []cell{c})
+			want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []Cell{c})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +303,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			part := 0.0
-			if _, err := c.run(ctx, sim.Perf{}, func(done float64) {
+			if _, err := c.Run(ctx, sim.Perf{}, func(done float64) {
 				if part = done; done > 0.3 {
 					cancel()
 				}
@@ -314,8 +314,8 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if (kept.From == nil) != (name == "hogwild") {
 				t.Fatalf("checkpoint: %v", kept.From)
 			}
-			run := c.run
-			c.run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+			run := c.Run
+			c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 				first := true
 				return run(ctx, perf, func(done float64) {
 					if first && name != "hogwild" && name != "curve" && done < part {
@@ -325,7 +325,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 					progress(done)
 				}, keep)
 			}
-			got, _, err := grid{store: s, workers: 1}.run(t.Context(), []cell{c})
+			got, _, err := grid{store: s, workers: 1}.run(t.Context(), []Cell{c})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,12 +343,12 @@ func TestStoppedCellsGoOn(t *testing.T) {
 // A cell begins anew where its checkpoint is not whole, or is of another run.
 func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	d := train.NewSource(drawn())
-	c := curveCell(smallSpec(), 10, d)
-	key, err := c.key()
+	c := OfCurve(smallSpec(), 10, d)
+	key, err := c.Key()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []cell{c})
+	want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []Cell{c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	} {
 		s := store{t.TempDir()}
 		fill(s.keep(key).Path)
-		got, _, err := grid{store: s, workers: 1}.run(t.Context(), []cell{c})
+		got, _, err := grid{store: s, workers: 1}.run(t.Context(), []Cell{c})
 		if err != nil || !bytes.Equal(got[0], want[0]) {
 			t.Errorf("%s: %s, error %v, want %s", name, got, err, want[0])
 		}

@@ -1,4 +1,4 @@
-package experiments
+package grid
 
 import (
 	"context"
@@ -20,10 +20,10 @@ type timedSpec struct {
 	Looks int        `json:"looks"`
 }
 
-// timed is what a watched run shows. Look j, from 0, is at the server's model v
+// Timed is what a watched run shows. Look j, from 0, is at the server's model v
 // when the first j/looks of all updates are in it: equally much work, not
 // equally much time, lies between looks.
-type timed struct {
+type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
 	Clock     sim.Time      `json:"clock"`     // time at the end
@@ -34,16 +34,18 @@ type timed struct {
 	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
 	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if none ever is
 	Done      []sim.Time    `json:"done"`               // when each client's last round ended
-	Paid      *paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
+	Paid      *Paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
 }
 
-func timedCell(spec train.Spec, looks int, source *train.Source) cell {
-	return cell{
-		spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
-		code:    spec.CodeVersion(),
-		kernels: spec.Kernels(),
-		alone:   spec.Runner == train.HogwildRunner,
-		cost: func(workers int) (train.Cost, error) {
+// OfTimed returns the cell of a training on a clock, [Timed], that is looked at so often after
+// its start.
+func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
+	return Cell{
+		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Alone:   spec.Runner == train.HogwildRunner,
+		Cost: func(workers int) (train.Cost, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return train.Cost{}, err
@@ -54,7 +56,7 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 			}
 			return c, nil
 		},
-		run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
 				return nil, err
@@ -64,10 +66,10 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 			}
 			return runTimed(ctx, p, perf, looks, progress)
 		},
-		check: func(text json.RawMessage) error {
-			t, err := decode[timed](text)
+		Check: func(text json.RawMessage) error {
+			t, err := Decode[Timed](text)
 			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
-				err = fmt.Errorf("experiments: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+				err = fmt.Errorf("grid: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
 					looks+1)
 			}
 			return err
@@ -77,13 +79,13 @@ func timedCell(spec train.Spec, looks int, source *train.Source) cell {
 
 // runTimed trains on the virtual clock and looks at the model on the way.
 func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
-	progress func(part float64)) (*timed, error) {
+	progress func(part float64)) (*Timed, error) {
 	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
 	if err != nil {
 		return nil, err
 	}
 	run := p.Config.Run()
-	t := &timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
+	t := &Timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
 	v.Record(func(h sim.Happening) {
 		if h.Kind == sim.RoundEnds {
 			t.Done[h.Client] = h.At
@@ -131,7 +133,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 }
 
 // diverge ends the looks of a run that could not go on after the given time.
-func (t *timed) diverge(looks int, now sim.Time) {
+func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
 	for len(t.At) <= looks {
 		t.At, t.Accuracy = append(t.At, now), append(t.Accuracy, 0)
@@ -139,9 +141,9 @@ func (t *timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
+// Waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
 // last round in which it was neither in a round nor away.
-func (t *timed) waiting(client int) float64 {
+func (t *Timed) Waiting(client int) float64 {
 	if t.Done[client] == 0 {
 		return 0
 	}
@@ -152,17 +154,17 @@ func (t *timed) waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// idle returns the mean of waiting over clients.
-func (t *timed) idle() float64 {
+// Idle returns the mean of waiting over clients.
+func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
-		sum += t.waiting(client) / float64(len(t.Busy))
+		sum += t.Waiting(client) / float64(len(t.Busy))
 	}
 	return sum
 }
 
-// lag returns the mean and the largest i − k of all rounds.
-func (t *timed) lag() (mean float64, most int) {
+// Lag returns the mean and the largest i − k of all rounds.
+func (t *Timed) Lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
 		if n > 0 {
@@ -172,8 +174,8 @@ func (t *timed) lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// accuracyAt returns the accuracy at the last look up to a time.
-func (t *timed) accuracyAt(now sim.Time) float64 {
+// AccuracyAt returns the accuracy at the last look up to a time.
+func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
 		if at > now {
@@ -184,9 +186,9 @@ func (t *timed) accuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// reaches returns the time of the first look that is at least the target, or
+// Reaches returns the time of the first look that is at least the target, or
 // false, as for a run that diverges later.
-func (t *timed) reaches(target float64) (sim.Time, bool) {
+func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false
 	}

@@ -1,4 +1,9 @@
-package experiments
+// Package grid runs grids of trainings: pieces of work, each with an identity, that are
+// computed once, side by side as the memory allows, here or in other processes, and kept
+// when they are finished, so that an interrupted call goes on where it was. Trainings are
+// watched in one of five ways: at their end, along their gradients, on a clock, in their
+// first rounds, or as the line of a utility graph.
+package grid
 
 import (
 	"context"
@@ -20,28 +25,28 @@ import (
 	"proactivedp/train"
 )
 
-// cell is one piece of work of a grid: its spec says all that its result
+// Cell is one piece of work of a grid: its spec says all that its result
 // depends on, so equal specs are computed once and a finished cell is found
 // again by a later run.
-type cell struct {
-	spec any // what the result depends on, as JSON has it
-	code int // see train.Spec.CodeVersion
-	// kernels is the class of the float32 kernels in use if the result depends on
+type Cell struct {
+	Spec any // what the result depends on, as JSON has it
+	Code int // see train.Spec.CodeVersion
+	// Kernels is the class of the float32 kernels in use if the result depends on
 	// it, else ""; see train.Spec.Kernels.
-	kernels string
-	// cost returns what run takes with so many workers.
-	cost func(workers int) (train.Cost, error)
-	// run may report, from time to time, which part of the work is done, and keep
+	Kernels string
+	// Cost returns what Run takes with so many workers.
+	Cost func(workers int) (train.Cost, error)
+	// Run may report, from time to time, which part of the work is done, and keep
 	// what it has done to go on from.
-	run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	check func(json.RawMessage) error // reports whether a result read from the store is whole
-	// alone says that the result depends on how long things really take, so that nothing
+	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
+	Check func(json.RawMessage) error // reports whether a result read from the store is whole
+	// Alone says that the result depends on how long things really take, so that nothing
 	// else is computed at the same time. It is kept as others are, but not repeatable.
-	alone bool
+	Alone bool
 }
 
-// costOf returns what a run of the spec takes with so many evaluations and workers.
-func costOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
+// CostOf returns what a run of the spec takes with so many evaluations and workers.
+func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
 		return train.Cost{}, err
@@ -49,14 +54,14 @@ func costOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// key returns the cell's identity: a hash of all that its result depends on.
-func (c cell) key() (string, error) { return c.keyOn(cpu.Arch()) }
+// Key returns the cell's identity: a hash of all that its result depends on.
+func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that keys leave out: they had none at first.
 const usualArch = "amd64"
 
 // keyOn is the key on an architecture: others give other last bits.
-func (c cell) keyOn(arch string) (string, error) {
+func (c Cell) keyOn(arch string) (string, error) {
 	if arch == usualArch {
 		arch = ""
 	}
@@ -65,9 +70,9 @@ func (c cell) keyOn(arch string) (string, error) {
 		Spec    any    `json:"spec"`
 		Kernels string `json:"kernels,omitempty"`
 		Arch    string `json:"arch,omitempty"`
-	}{c.code, c.spec, c.kernels, arch})
+	}{c.Code, c.Spec, c.Kernels, arch})
 	if err != nil {
-		return "", fmt.Errorf("experiments: cell: %w", err)
+		return "", fmt.Errorf("grid: cell: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16]), nil
@@ -87,7 +92,7 @@ type grid struct {
 // run returns the result of every cell, in order, and how many were computed:
 // those that the store has are not. When the context is cancelled or a cell fails,
 // the cells under way stop, the finished ones stay in the store, and run fails.
-func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, error) {
+func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, int, error) {
 	if err := g.store.make(); err != nil {
 		return nil, 0, err
 	}
@@ -97,7 +102,7 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 	var todo []int
 	damaged := 0
 	for i, c := range cells {
-		key, err := c.key()
+		key, err := c.Key()
 		if err != nil {
 			return nil, 0, err
 		}
@@ -106,7 +111,7 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 			continue
 		}
 		first[key] = i
-		switch results[i], err = g.store.load(key, c.check); {
+		switch results[i], err = g.store.load(key, c.Check); {
 		case errors.Is(err, errDamaged):
 			damaged++
 		case err != nil:
@@ -117,7 +122,7 @@ func (g grid) run(ctx context.Context, cells []cell) ([]json.RawMessage, int, er
 		}
 	}
 	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "experiments: %d finished cells in %s are damaged, or of an older version of this "+
+		fmt.Fprintf(g.progress, "%d finished cells in %s are damaged, or of an older version of this "+
 			"program, and are computed again\n", damaged, g.store.dir)
 	}
 	if err := g.compute(ctx, cells, keys, todo, results); err != nil {
@@ -141,12 +146,12 @@ const largeCell = 1 << 28
 func (g grid) budget(largest int64) (int64, error) {
 	limit := memory.Given(g.memory)
 	if err := limit.Check(largest); err != nil {
-		return 0, fmt.Errorf("experiments: the largest cell: %w", err)
+		return 0, fmt.Errorf("grid: the largest cell: %w", err)
 	}
 	return min(memoryLimit, limit.Left()), nil
 }
 
-func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []int, results []json.RawMessage) error {
+func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) error {
 	if len(todo) == 0 {
 		return nil // all are kept from an earlier call
 	}
@@ -155,9 +160,9 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	workers := max(g.workers, 1)
 	work := 0.0
 	for _, i := range todo {
-		c, err := cells[i].cost(1)
+		c, err := cells[i].Cost(1)
 		if err != nil && g.scale > 0 && g.scale < 1 {
-			return fmt.Errorf("experiments: at scale = %v: %w", g.scale, err)
+			return fmt.Errorf("grid: at scale = %v: %w", g.scale, err)
 		}
 		if err != nil {
 			return err
@@ -182,7 +187,7 @@ func (g grid) compute(ctx context.Context, cells []cell, keys []string, todo []i
 	var small, large, alone []int // those that fit side by side, those that do not, and those that must not
 	for _, i := range todo {
 		switch {
-		case cells[i].alone:
+		case cells[i].Alone:
 			alone = append(alone, i)
 		case b.costs[i].Memory <= budget/int64(workers):
 			small = append(small, i)
@@ -206,7 +211,7 @@ func (b *batch) stopped(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("experiments: stopped with %d of %d cells done, %s: %w", b.done, b.total, b.store.kept(), err)
+	return fmt.Errorf("grid: stopped with %d of %d cells done, %s: %w", b.done, b.total, b.store.kept(), err)
 }
 
 // largest is the memory of the largest of the cells.
@@ -221,7 +226,7 @@ func (b *batch) largest(numbers []int) int64 {
 // batch is the work of computing those cells of a grid that were not found.
 type batch struct {
 	grid
-	cells   []cell
+	cells   []Cell
 	keys    []string
 	costs   []train.Cost
 	results []json.RawMessage
@@ -251,7 +256,7 @@ func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int
 // and at most the given number.
 func (b *batch) staff(i int, memory int64, workers int) (int, error) {
 	for ; workers > 1; workers-- {
-		c, err := b.cells[i].cost(workers)
+		c, err := b.cells[i].Cost(workers)
 		if err != nil {
 			return 0, err
 		}
@@ -273,7 +278,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 		shown = done
 	}
 	keep := b.store.keep(b.keys[i])
-	result, err := b.cells[i].run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	result, err := b.cells[i].Run(ctx, sim.Perf{Workers: workers}, progress, keep)
 	if keep.From != nil {
 		err = errors.Join(err, keep.From.Close())
 	}
@@ -302,11 +307,11 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 // described is what is being done, for the bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
-// decode reads a cell's result.
-func decode[T any](text json.RawMessage) (T, error) {
+// Decode reads a cell's result.
+func Decode[T any](text json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
-		return out, fmt.Errorf("experiments: finished cell: %w", err)
+		return out, fmt.Errorf("grid: finished cell: %w", err)
 	}
 	return out, nil
 }

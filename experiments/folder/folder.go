@@ -1,0 +1,67 @@
+// Package folder writes the folder of a figure: pictures, their data as a table, and the
+// manifest, all of it or nothing.
+package folder
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"proactivedp/experiments/manifest"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/train"
+)
+
+// The files of a figure's folder, beside its manifest.
+const (
+	PictureFile = "figure.png" // the picture, if it is drawn as PNG
+	TableFile   = "data.csv"   // its data in long form
+)
+
+// Manifest is how a figure was made that is not in the registry, beside the
+// figure. What is made sets the data, the origin and the files.
+type Manifest struct {
+	Title   string          `json:"title"`
+	Command string          `json:"command"`
+	Config  any             `json:"config"`
+	Seeds   int             `json:"seeds"`
+	Data    []manifest.Data `json:"data"`
+	manifest.Origin
+	Files  []string `json:"files"`
+	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
+}
+
+// Write writes a figure made from the sources elsewhere to a folder as experiments.Make does:
+// what picture writes as PNG, the data in long form, the header first, and the manifest.
+func Write(dir string, picture func(io.Writer) error, table [][]string, m Manifest,
+	sources []*train.Source, took time.Duration) error {
+	m.Data = nil
+	for _, source := range sources {
+		m.Data = append(m.Data, DataOf(source))
+	}
+	m.Origin, m.Files = manifest.NewOrigin(0, 0, took), []string{PictureFile, TableFile, manifest.File}
+	return WriteFiles(dir, map[string]func(io.Writer) error{PictureFile: picture}, table, m)
+}
+
+// DataOf returns what a manifest says of a source.
+func DataOf(source *train.Source) manifest.Data { return manifest.DataOf(source.Data(), source.Hash()) }
+
+// WriteFiles writes pictures, by the names of their files, with a table, the header first, and
+// a manifest, which is written last: all or nothing.
+func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][]string, m any) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("folder: %w", err)
+	}
+	var files []atomicfile.Output
+	for name, draw := range pictures {
+		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: draw})
+	}
+	files = append(files, atomicfile.Output{Path: filepath.Join(dir, TableFile),
+		Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }})
+	return atomicfile.WriteSet(files, atomicfile.Output{
+		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
+	})
+}

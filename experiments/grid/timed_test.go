@@ -1,0 +1,124 @@
+package grid
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"proactivedp/internal/timeline"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// timedRun runs the spec on the drawn data.
+func timedRun(t *testing.T, spec train.Spec, looks int) (*Timed, *train.Prepared) {
+	t.Helper()
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runTimed(context.Background(), p, sim.Perf{}, looks, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, p
+}
+
+// Watching leaves the run as it is, looks come in the order of time, and every
+// round is counted once.
+func TestTimedRunIsTheRun(t *testing.T) {
+	spec := smallSpec()
+	spec.Delay = "3"
+	run, p := timedRun(t, spec, 40)
+	r, err := p.Train(context.Background(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := run.Accuracy[40]; len(run.Accuracy) != 41 || last != r.TestAccuracy {
+		t.Errorf("%d looks, the last %v; want 41 and %v", len(run.Accuracy), last, r.TestAccuracy)
+	}
+	if !slices.IsSorted(run.At) || run.At[0] != 0 || run.At[40] > run.Clock {
+		t.Errorf("looks at %v of a run that ends at %v", run.At, run.Clock)
+	}
+	rounds := 0
+	for _, n := range run.Staleness {
+		rounds += n
+	}
+	if mean, most := run.Lag(); rounds != r.Updates || most != r.MaxLag || mean <= 0 || mean > float64(most) {
+		t.Errorf("%d rounds, mean lag %v, largest %d; want %d rounds, largest %d", rounds, mean, most, r.Updates,
+			r.MaxLag)
+	}
+	for c := range run.Busy {
+		if w := run.Waiting(c); w < 0 || w >= 1 || run.Done[c] > run.Clock || run.Busy[c] <= 0 {
+			t.Errorf("client %d: busy %v until %v, idle %v", c, run.Busy[c], run.Done[c], w)
+		}
+	}
+	if free := func() *Timed { spec.Delay = "unlimited"; r, _ := timedRun(t, spec, 1); return r }(); free.Idle() != 0 {
+		t.Errorf("unlimited delay: idle %v, want 0: nobody ever waits", free.Idle())
+	}
+}
+
+// The window of a synchronous run: no client begins round i + 1 before all updates
+// of round i are in, and every first round is there.
+func TestWindowOfASynchronousRun(t *testing.T) {
+	spec := smallSpec()
+	spec.Delay = "0"
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := runWindow(context.Background(), p, sim.Perf{}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := make([]sim.Time, 6)
+	first := 0
+	for _, r := range w.Rounds {
+		if r.Round < 4 {
+			first++
+			in[r.Round] = max(in[r.Round], r.Arrives)
+		}
+	}
+	for _, r := range w.Rounds {
+		if r.Lag != 0 || r.To < r.From || r.Round > 0 && r.From < in[r.Round-1] {
+			t.Errorf("%+v; the updates of the round before are in at %v", r, in[max(r.Round-1, 0)])
+		}
+	}
+	if first != 4*spec.Clients {
+		t.Errorf("%d first rounds, want %d", first, 4*spec.Clients)
+	}
+	for _, b := range w.Broadcasts {
+		if b.Sent < in[b.K-1] || b.Arrives < b.Sent {
+			t.Errorf("%+v; the updates it has are in at %v", b, in[b.K-1])
+		}
+	}
+}
+
+// With messages that all take equally long, every broadcast of a window does: the
+// one that a client gets on its return is not mistaken for what others get. (A
+// client that returns while one is on its way may have two of one k.)
+func TestWindowOfClientsThatReturn(t *testing.T) {
+	const latency = 20 * time.Millisecond
+	spec := smallSpec()
+	spec.Latency, spec.Churn = "constant:"+latency.String(), "60ms,10ms"
+	p, err := spec.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := runWindow(context.Background(), p, sim.Perf{}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range w.Broadcasts {
+		returned := slices.ContainsFunc(w.Away, func(a timeline.Away) bool {
+			return a.Client == b.Client && a.To > b.Arrives-sim.Time(latency) && a.To <= b.Arrives
+		})
+		if !returned && b.Arrives-b.Sent != sim.Time(latency) {
+			t.Errorf("%+v took %v", b, time.Duration(b.Arrives-b.Sent))
+		}
+	}
+	if len(w.Away) == 0 || len(w.Broadcasts) == 0 {
+		t.Errorf("%d absences, %d broadcasts", len(w.Away), len(w.Broadcasts))
+	}
+}

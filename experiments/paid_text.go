@@ -1,0 +1,32 @@
+package experiments
+
+import (
+	"strconv"
+
+	"proactivedp/experiments/grid"
+	"proactivedp/internal/decimal"
+)
+
+// paidColumns is the header of paidRecord.
+var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
+	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
+
+// paidRecord returns sizes and the certified ε as cells of a table.
+func paidRecord(p *grid.Paid) []string {
+	least, most, largest, theta := p.Sizes()
+	certified := p.Privacy.Certified
+	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), decimal.Up(theta, 6),
+		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
+}
+
+// paidRow returns the same cells for people to read.
+func paidRow(p *grid.Paid) []string {
+	least, most, largest, theta := p.Sizes()
+	k := strconv.Itoa(least)
+	if most > least {
+		k += "–" + strconv.Itoa(most)
+	}
+	certified := p.Privacy.Certified
+	return []string{k, strconv.Itoa(largest), decimal.Up(theta, 3),
+		epsilonAtMost(certified.PerClient.EpsilonUpper), epsilonAtMost(certified.PerRecord.EpsilonUpper)}
+}

@@ -1,0 +1,175 @@
+// Package presets has the paper's settings: for a model on a data set the parameters of
+// its trainings, the lines of its utility graph, and the step sizes that are searched.
+package presets
+
+import (
+	"slices"
+
+	"proactivedp/data/synth"
+	"proactivedp/internal/paper"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Setting is one of the paper's experiments: a model on a data set.
+type Setting struct {
+	Train   train.Spec // its basic parameters
+	Plain   Steps      // the step size of runs without noise
+	Records int        // how many records the paper gives a client
+
+	Clips, Sigmas []float64 // clipping norms and noise multipliers of the utility graph
+	WStar         int       // gradient computations of w* there, over all clients
+	Draws         int       // draws of the noise, for each σ
+
+	Eta0, Beta []float64 // the grid of step sizes that is searched
+}
+
+// Steps is a step size as it is searched for.
+type Steps struct {
+	Eta0, Beta float64
+	Decay      sim.Decay
+}
+
+// of returns the spec with the step size.
+func (s Steps) of(t train.Spec) train.Spec {
+	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
+	return t
+}
+
+// WithoutNoise returns the basic parameters for a run without noise.
+func (s Setting) WithoutNoise() train.Spec {
+	spec := s.Plain.of(s.Train)
+	spec.NoiseMultiplier = 0
+	return spec
+}
+
+// Settings lists the paper's own experiments.
+func Settings() []Setting {
+	var all []Setting
+	for _, dataset := range []string{"phishing", "mushrooms"} {
+		for _, model := range []string{train.Ridge, train.Plain} {
+			all = append(all, Convex(model, dataset))
+		}
+	}
+	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
+}
+
+// Convex returns logistic regression: Tables "Basic parameter setting for
+// strongly and plain convex problems" and "Different privacy budget settings for
+// strongly and plain convex problems".
+func Convex(model, dataset string) Setting {
+	spec := convexSpec(model, dataset)
+	return Setting{
+		Records: paper.Convex().N, Train: spec, Plain: Steps{spec.Eta0, spec.Beta, sim.Decay(spec.Schedule)},
+		Clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
+		Sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
+		WStar:  3_500_000, Draws: 20,
+		Eta0: []float64{0.02, 0.05, 0.1, 0.2, 0.5}, Beta: []float64{0.0001, 0.001, 0.01},
+	}
+}
+
+// convexSpec returns the paper's parameters for a convex model: η₀/(1+βt) with β =
+// 0.001 for ridge, η₀/(1+β√t) with β = 0.01 for plain logistic regression.
+func convexSpec(model, dataset string) train.Spec {
+	s := train.DefaultSpec()
+	s.Model, s.Data = model, dataset
+	if model == train.Plain {
+		s.Beta, s.Schedule = 0.01, string(sim.SqrtDecay)
+	}
+	return s
+}
+
+// MNISTModel is the LeNet of MNIST's setting: the paper does not say which LeNet it has,
+// nor what its grid search over step sizes found. Model and step sizes here are found by
+// "proactivedp search" on records held out of the training set, for MNIST at full size
+// (results/search-mnist and its neighbours), for CIFAR-10 at a twentieth of K. On MNIST
+// with noise η₀/(1+βt) was better than the paper's η₀/(1+β√t).
+const MNISTModel = train.LeNet
+
+var (
+	mnistSteps      = Steps{0.015, 1e-5, sim.LinearDecay}
+	mnistPlainSteps = Steps{0.2, 3e-6, sim.LinearDecay}
+	cifarSteps      = Steps{0.01, 0.01, sim.SqrtDecay}
+	cifarPlainSteps = Steps{0.02, 0.01, sim.SqrtDecay}
+)
+
+// MNIST returns a LeNet on MNIST: Tables "Basic parameter setting for
+// non-convex problem with MNIST data set" and "Different privacy budget settings
+// for non-convex problem for MNIST data set".
+func MNIST(model string) Setting {
+	basics := paper.MNIST()
+	return Setting{
+		Records: basics.N, Train: mnistSteps.of(Network(model, "mnist")), Plain: mnistPlainSteps,
+		Clips:  []float64{0.005, 0.01, 0.025, 0.05},
+		Sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
+		WStar:  5 * basics.GradComps, Draws: 5,
+		Eta0: []float64{0.01, 0.015, 0.02, 0.03}, Beta: []float64{1e-5, 2e-5, 3e-5},
+	}
+}
+
+// CIFAR returns an AlexNet on CIFAR-10: the tables of the same names.
+func CIFAR(model string) Setting {
+	basics := paper.CIFAR()
+	return Setting{
+		Records: basics.N, Train: cifarSteps.of(Network(model, "cifar10")), Plain: cifarPlainSteps,
+		Clips:  []float64{0.01, 0.025, 0.05},
+		Sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
+		WStar:  5 * basics.GradComps, Draws: 3,
+		Eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, Beta: []float64{0.001, 0.01},
+	}
+}
+
+// Features returns what [Network] does for a linear model on fixed features, which is
+// not the paper's.
+func Features(dataset string) train.Spec {
+	s := Network(train.Softmax, dataset)
+	s.FeatureMap = "hog:4:8"
+	return s
+}
+
+// Network returns what the networks share, C = 0.025, and what the paper prints
+// for the data set, mnist or cifar10. δ is 1/N, as there.
+func Network(model, dataset string) train.Spec {
+	basics := paper.MNIST()
+	if dataset == "cifar10" {
+		basics = paper.CIFAR()
+	}
+	s := train.DefaultSpec()
+	s.Model, s.Data = model, dataset
+	s.GradComps, s.SampleSize, s.NoiseMultiplier = basics.GradComps, string(basics.Basic.Size),
+		basics.Basic.Sigma.Value()
+	s.Clip = 0.025
+	return s
+}
+
+// Of returns the paper's experiment of a model on a data set, either "" for
+// the usual one with the other. Where the paper has none it is the model's first, or
+// the data set's, or ridge logistic regression on phishing, under the names given.
+func Of(model, dataset string) Setting {
+	known := append(Settings(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
+		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
+	is := func(s Setting) bool { return model == "" || s.Train.Model == model }
+	on := func(s Setting) bool { return dataset == "" || s.Train.Data == synth.StandsInFor(dataset) }
+	i := slices.IndexFunc(known, func(s Setting) bool { return is(s) && on(s) })
+	if i < 0 && model != "" {
+		i = slices.IndexFunc(known, is)
+	}
+	if i < 0 {
+		i = slices.IndexFunc(known, on)
+	}
+	s := known[max(i, 0)]
+	if model != "" {
+		s.Train.Model = model
+	}
+	if dataset != "" {
+		s.Train.Data = dataset
+	}
+	return s
+}
+
+// Train returns the paper's parameters for a model on a data set, either
+// "" for the usual one with the other. Where the paper has no experiment, they are
+// those of the nearest one. The step size of networks is not the paper's,
+// which has η₀ = 0.1 and η₀/(1+β√t) with β = 0.01, but searched on held-out
+// records.
+func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

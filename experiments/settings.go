@@ -1,0 +1,84 @@
+package experiments
+
+import (
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
+	"proactivedp/internal/paper"
+	"proactivedp/train"
+)
+
+// setting is one of the paper's experiments, with what its figures show.
+type setting struct {
+	presets.Setting
+	paper paper.Case // what the paper prints for it
+	sizes []int      // the sample sizes of the sweep
+
+	points     int // points of a curve, after its start
+	yMin, yMax float64
+	long       bool // whether its figures take long
+
+	models []train.Spec // what the figures of budgets train, their step sizes chosen
+	own    string       // what the names of figures begin with, of one's own data; "": data and model
+	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
+}
+
+// name returns what the names of the setting's figures begin with.
+func (s setting) name() string {
+	if s.own != "" {
+		return s.own
+	}
+	return s.Train.Data + "-" + s.Train.Model
+}
+
+// settings returns those of the registry, in the order of the index.
+func settings() []setting {
+	var all []setting
+	for _, p := range presets.Settings() {
+		switch p.Train.Data {
+		case "mnist":
+			all = append(all, mnistSetting(p))
+		case "cifar10":
+			all = append(all, cifarSetting(p))
+		default:
+			all = append(all, convexSetting(p))
+		}
+	}
+	return all
+}
+
+// convexSetting returns the figures' setting of logistic regression.
+func convexSetting(p presets.Setting) setting {
+	return setting{
+		Setting: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
+		points: 50, yMin: 0.4, yMax: 1,
+		models: []train.Spec{p.Train},
+	}
+}
+
+// mnistSetting returns the figures' setting of a network on MNIST.
+func mnistSetting(p presets.Setting) setting {
+	return setting{
+		Setting: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
+		points: 25, yMin: 0, yMax: 1, long: true,
+		models: []train.Spec{presets.Network(p.Train.Model, "mnist"), presets.Features("mnist")},
+	}
+}
+
+// cifarSetting returns the figures' setting of a network on CIFAR-10.
+func cifarSetting(p presets.Setting) setting {
+	return setting{
+		Setting: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
+		points: 20, yMin: 0, yMax: 0.8, long: true,
+		models: []train.Spec{presets.Features("cifar10")}, heavy: true,
+	}
+}
+
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
+// [presets.Train] does: what each line needs but its clipping norm, and the
+// clipping norms.
+func PaperUtilitySpec(model, dataset string) (spec grid.UtilitySpec, clips []float64) {
+	s := presets.Of(model, dataset)
+	train := s.WithoutNoise()
+	train.GradComps = s.WStar / train.Clients
+	return grid.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
+}
