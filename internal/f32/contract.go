@@ -51,9 +51,10 @@ const (
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA] · B[t.B + ColB[j] + l]
 //
 // where start is Bias[m] if Bias is not nil, else what C holds if Accumulate,
-// else 0. Terms are added in order; the accelerated kernels fuse the
-// multiplication with the addition and are within 1e-5 of the portable one,
-// relative to Σ|A·B|. C must overlap neither A nor B.
+// else 0. Terms are added in order, each product rounded by itself by the
+// portable kernel; the accelerated ones fuse the multiplication with the addition, give
+// the same bits in every class, and are within 1e-5 of the portable one, relative to
+// Σ|A·B|. C must overlap neither A nor B.
 type Tile struct {
 	Rows, Cols int // in [1, TileRows], [1, TileCols]
 	RowA, RowC int // floats from a row to the next, ≥ 0
@@ -188,7 +189,7 @@ func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
 		a := t.A[int(x.A)+m*t.RowA]
 		b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
 		for l := range acc {
-			acc[l] += a * b[l]
+			acc[l] += float32(a * b[l])
 		}
 	}
 	return acc
@@ -236,7 +237,7 @@ func laneTilePortable(t *LaneTile, terms []Term) {
 				a := (*[Lanes]float32)(t.A[int(x.A)+m*t.RowA:])
 				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
 				for l := range acc {
-					acc[l] += a[l] * b[l]
+					acc[l] += float32(a[l] * b[l])
 				}
 			}
 			*c = acc
