@@ -126,7 +126,7 @@ func writeNeural(w io.Writer, runs int) error {
 		for _, s := range net.steps {
 			n.step(net.title+", "+s.title, s, steps, peak)
 		}
-		if f32.Kernels() < cpu.AVX512 {
+		if k := f32.Kernels(); k != cpu.AVX512 && k != cpu.AMX {
 			continue
 		}
 		if last := net.steps[len(net.steps)-1]; net.tiled && f32.Tiled() {

@@ -40,7 +40,7 @@ func newVersion() *cobra.Command {
 		Short: "Say which build this is: version, revision, Go, and kernels",
 		Long: `version prints the version and the revision that this program was built from, the
 Go and the platform it was built for, and the class of its kernels on this machine
-(avx512, avx2 or portable). The flag --version prints the same text.`,
+(amx, avx512, avx2, neon or portable). The flag --version prints the same text.`,
 		Example: `  proactivedp version
   proactivedp version --json`,
 		Args: cli.NoArgs,

@@ -50,9 +50,11 @@ const (
 )
 
 // number is an integer constant of package f32.
-func (k *kernels) number(name string) U32 {
-	v, _ := constant.Uint64Val(k.pkg.Scope().Lookup(name).(*types.Const).Val())
-	return U32(v)
+func (k *kernels) number(name string) U32 { return U32(number(k.pkg, name)) }
+
+func number(pkg *types.Package, name string) uint32 {
+	v, _ := constant.Uint64Val(pkg.Scope().Lookup(name).(*types.Const).Val())
+	return uint32(v)
 }
 
 type gaussian struct {

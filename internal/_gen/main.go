@@ -1,6 +1,7 @@
 // Command _gen writes the assembly of the packages next to it, and the Go
-// declarations of its functions, with avo: NAME_amd64.s and NAME_amd64.go, in
-// the folder of the package, for every generator named, or for all.
+// declarations of its functions: NAME_amd64.s and NAME_amd64.go with avo, and
+// NAME_arm64.s and NAME_arm64.go by its own means, in the folder of the package,
+// for every generator named, or for all.
 //
 //	go run . [-out folder] [name ...]
 package main
@@ -35,14 +36,15 @@ const root = "../.."
 var generators = map[string]struct {
 	folder   string
 	generate func(*kernels)
+	arm64    func(*neon) // nil if there is none
 }{
-	"contract":  {"internal/f32", contract},
-	"gauss":     {"internal/f32", gauss},
-	"keystream": {"rng", keystream},
-	"rows":      {"internal/f32", rows},
-	"split":     {"internal/f32", split},
-	"state":     {"internal/cpu", state},
-	"vector":    {"internal/f32", vector},
+	"contract":  {"internal/f32", contract, neonContract},
+	"gauss":     {"internal/f32", gauss, neonGauss},
+	"keystream": {"rng", keystream, nil},
+	"rows":      {"internal/f32", rows, neonRows},
+	"split":     {"internal/f32", split, nil},
+	"state":     {"internal/cpu", state, nil},
+	"vector":    {"internal/f32", vector, neonVector},
 }
 
 func main() {
@@ -95,7 +97,12 @@ func write(out, name string) error {
 			return err
 		}
 	}
-	return nil
+	if generator.arm64 == nil {
+		return nil
+	}
+	n := &neon{pkg: pkg}
+	generator.arm64(n)
+	return n.writeTo(folder, name)
 }
 
 // kernels is a file of functions under construction.

@@ -15,6 +15,8 @@ func Describe() string {
 		parts = append(parts, name)
 	}
 	switch Detect() {
+	case NEON:
+		parts = append(parts, "NEON")
 	case AMX:
 		parts = append(parts, "AMX")
 	case AVX512:

@@ -3,12 +3,13 @@ package f32
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"proactivedp/internal/cpu"
 )
 
 // EnvKernels names the environment variable that lowers the class of the
-// kernels: portable, avx2, avx512 or amx.
+// kernels: portable, avx2, avx512, amx or neon.
 const EnvKernels = "PROACTIVEDP_KERNELS"
 
 var (
@@ -45,8 +46,8 @@ func EnvironmentErr() error { return environmentErr }
 func widest() cpu.Class { return min(cpu.Detect(), cpu.Class(len(sets)-1)) }
 
 func usable(c cpu.Class) error {
-	if c < 0 || c > widest() {
-		return fmt.Errorf("f32: kernels = %v, must be at most %v on this machine and in this build", c, widest())
+	if all := Classes(); !slices.Contains(all, c) {
+		return fmt.Errorf("f32: kernels = %v, must be one of %v on this machine and in this build", c, all)
 	}
 	return nil
 }
@@ -61,8 +62,8 @@ func Tiled() bool { return class == cpu.AMX }
 // Classes lists the classes that can be used, narrowest first.
 func Classes() []cpu.Class {
 	var all []cpu.Class
-	for c := range sets {
-		if usable(cpu.Class(c)) == nil {
+	for c, set := range sets[:widest()+1] {
+		if set.relu != nil { // else a class of other machines
 			all = append(all, cpu.Class(c))
 		}
 	}

@@ -20,7 +20,7 @@ func TestEnvironmentClass(t *testing.T) {
 	if c, err := environmentClass(""); c != widest() || err != nil {
 		t.Errorf("not set: %v, %v", c, err)
 	}
-	for c := cpu.Portable; c <= cpu.AMX; c++ {
+	for c := cpu.Portable; c <= cpu.NEON; c++ {
 		got, err := environmentClass(c.String())
 		if usable := slices.Contains(Classes(), c); usable != (err == nil) || usable && got != c || got > widest() {
 			t.Errorf("%v: %v, %v", c, got, err)

@@ -405,11 +405,14 @@ func flush(x float32) float32 {
 	return x
 }
 
-// fused returns x·y + c for numbers in bfloat16, whose product is exact in float64,
-// rounded once: the sum in float64 is first rounded to odd, which keeps the second
-// rounding right (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly Rounded
-// Sums: Proved Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
-func fused(x, y, c float32) float32 {
+// fused returns x·y + c rounded once, or 0 of its sign if it is subnormal.
+func fused(x, y, c float32) float32 { return flush(multiplyAdd(x, y, c)) }
+
+// multiplyAdd returns x·y + c rounded once, as all kernels but the portable ones do: the
+// product is exact in float64, and the sum in float64 is first rounded to odd, which keeps
+// the second rounding right (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly
+// Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
+func multiplyAdd(x, y, c float32) float32 {
 	product, addend := float64(x)*float64(y), float64(c)
 	sum := product + addend
 	back := sum - product
@@ -423,5 +426,5 @@ func fused(x, y, c float32) float32 {
 			sum = math.Float64frombits(bits)
 		}
 	}
-	return flush(float32(sum))
+	return float32(sum)
 }

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"os"
+	"path"
+	"strings"
+)
+
+// neon is a file of arm64 functions under construction. avo writes amd64 alone, and Go's
+// assembler lacks most vector instructions: these are written as words, each with its name
+// beside it. What is written keeps to what both Linux and Darwin leave to a leaf function:
+// it has no frame, and no use of R16 to R18 and R26 to R30.
+type neon struct {
+	pkg         *types.Package
+	text, stubs strings.Builder
+	// Of the function being written: where its arguments lie, and which registers are taken.
+	arguments  map[string]int
+	size       int
+	vecs, gps  [32]bool
+	labelsMade int
+}
+
+// vec and gp are registers, of 128 and of 64 bits.
+type (
+	vec int
+	gp  int
+)
+
+func (v vec) String() string { return fmt.Sprintf("F%d", int(v)) }
+func (r gp) String() string  { return fmt.Sprintf("R%d", int(r)) }
+
+// block is registers that an instruction is repeated for. As a source, one register stands
+// for as many as needed.
+type block []vec
+
+func (b block) at(i int) vec {
+	if len(b) == 1 {
+		return b[0]
+	}
+	return b[i]
+}
+
+// vecBytes is the size of a register, and quads how many hold a vector of 16 floats.
+const (
+	vecBytes = 16
+	quads    = laneBytes / vecBytes
+)
+
+// arm64 registers that a function may use: the others belong to the assembler, the system
+// and Go.
+var general = []gp{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25}
+
+func (n *neon) gp() gp {
+	for _, r := range general {
+		if !n.gps[r] {
+			n.gps[r] = true
+			return r
+		}
+	}
+	panic("no register left")
+}
+
+// block takes free registers.
+func (n *neon) block(size int) block {
+	var b block
+	for i := range n.vecs {
+		if len(b) < size && !n.vecs[i] {
+			n.vecs[i] = true
+			b = append(b, vec(i))
+		}
+	}
+	if len(b) < size {
+		panic("no vector register left")
+	}
+	return b
+}
+
+// vector takes registers for 16 floats.
+func (n *neon) vector() block { return n.block(quads) }
+
+// scope frees the registers that the body takes.
+func (n *neon) scope(body func()) {
+	vecs, gps := n.vecs, n.gps
+	body()
+	n.vecs, n.gps = vecs, gps
+}
+
+// op writes an instruction of Go's assembler.
+func (n *neon) op(name string, operands ...any) {
+	words := make([]string, len(operands))
+	for i, o := range operands {
+		words[i] = fmt.Sprint(o)
+	}
+	fmt.Fprintf(&n.text, "\t%s %s\n", name, strings.Join(words, ", "))
+}
+
+// label returns a name not used before in the function.
+func (n *neon) label(what string) string {
+	n.labelsMade++
+	return fmt.Sprintf("%s%d", what, n.labelsMade)
+}
+
+func (n *neon) place(label string) { fmt.Fprintf(&n.text, "%s:\n", label) }
+
+// at is the operand of what lies so many bytes behind a pointer.
+func at(p gp, bytes int) string {
+	if bytes == 0 {
+		return fmt.Sprintf("(%v)", p)
+	}
+	return fmt.Sprintf("%d(%v)", bytes, p)
+}
+
+func immediate(v int) string { return fmt.Sprintf("$%d", v) }
+
+// kernel starts a function, whose signature is written as in its package.
+func (n *neon) kernel(name, signature, doc string) {
+	value, err := types.Eval(token.NewFileSet(), n.pkg, token.NoPos, signature)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err))
+	}
+	n.arguments, n.size, n.vecs, n.gps, n.labelsMade = map[string]int{}, 0, [32]bool{}, [32]bool{}, 0
+	s := value.Type.(*types.Signature)
+	for v := range s.Params().Variables() {
+		n.argument(v.Name(), v.Type())
+	}
+	if s.Results().Len() > 0 {
+		n.size = (n.size + 7) &^ 7
+	}
+	for v := range s.Results().Variables() {
+		if v.Name() == "" {
+			v = types.NewVar(token.NoPos, n.pkg, "ret", v.Type())
+		}
+		n.argument(v.Name(), v.Type())
+	}
+	declaration := "func " + name + strings.TrimPrefix(signature, "func")
+	fmt.Fprintf(&n.text, "\n// %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", declaration, name, n.size)
+	comment := strings.ReplaceAll(name+" "+doc, "\n", "\n// ")
+	fmt.Fprintf(&n.stubs, "\n// %s\n//\n//go:noescape\n%s\n", comment, declaration)
+}
+
+// sizes are those of arm64.
+var sizes = types.SizesFor("gc", "arm64")
+
+// argument notes where an argument or a result lies, and the parts of one.
+func (n *neon) argument(name string, t types.Type) {
+	align := int(sizes.Alignof(t))
+	n.size = (n.size + align - 1) / align * align
+	n.arguments[name] = n.size
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		n.arguments[name+"_base"], n.arguments[name+"_len"] = n.size, n.size+8
+	case *types.Struct:
+		var fields []*types.Var
+		for f := range u.Fields() {
+			fields = append(fields, f)
+		}
+		for i, offset := range sizes.Offsetsof(fields) {
+			n.arguments[name+"_"+fields[i].Name()] = n.size + int(offset)
+		}
+	}
+	n.size += int(sizes.Sizeof(t))
+}
+
+// operand is the operand of an argument, a part of one (x_len, p_H) or a result.
+func (n *neon) operand(name string) string {
+	offset, ok := n.arguments[name]
+	if !ok {
+		panic("no argument " + name)
+	}
+	return fmt.Sprintf("%s+%d(FP)", name, offset)
+}
+
+// load reads an argument of 64 bits.
+func (n *neon) load(name string) gp {
+	r := n.gp()
+	n.op("MOVD", n.operand(name), r)
+	return r
+}
+
+// field is where a field of a struct type of the package lies.
+func (n *neon) field(typeName, name string) int {
+	u := n.pkg.Scope().Lookup(typeName).Type().Underlying().(*types.Struct)
+	var fields []*types.Var
+	for f := range u.Fields() {
+		fields = append(fields, f)
+	}
+	for i, offset := range sizes.Offsetsof(fields) {
+		if fields[i].Name() == name {
+			return int(offset)
+		}
+	}
+	panic("no field " + name)
+}
+
+// loop repeats the body count times, count ≥ 0, counting it down.
+func (n *neon) loop(count gp, body func()) {
+	again, done := n.label("again"), n.label("done")
+	n.op("CBZ", count, done)
+	n.place(again)
+	n.scope(body)
+	n.op("SUB", "$1", count)
+	n.op("CBNZ", count, again)
+	n.place(done)
+}
+
+// vectors loops over the vectors of 16 floats of a slice.
+func (n *neon) vectors(slice string, body func()) {
+	count := n.load(slice + "_len")
+	n.op("LSR", "$4", count)
+	n.loop(count, body)
+}
+
+// advance moves pointers on.
+func (n *neon) advance(bytes int, pointers ...gp) {
+	for _, p := range pointers {
+		n.op("ADD", immediate(bytes), p)
+	}
+}
+
+// scale multiplies registers by a power of two.
+func (n *neon) scale(shift int, registers ...gp) {
+	for _, r := range registers {
+		n.op("LSL", immediate(shift), r)
+	}
+}
+
+// read and write move a block from and to memory, as it lies there.
+func (n *neon) read(b block, p gp, bytes int) block {
+	for i := range b {
+		switch offset := bytes + i*vecBytes; {
+		case len(b)%2 > 0:
+			n.op("FMOVQ", at(p, offset), b[i])
+		case i%2 == 0:
+			n.op("FLDPQ", at(p, offset), fmt.Sprintf("(%v, %v)", b[i], b[i+1]))
+		}
+	}
+	return b
+}
+
+func (n *neon) write(b block, p gp, bytes int) {
+	for i := range b {
+		switch offset := bytes + i*vecBytes; {
+		case len(b)%2 > 0:
+			n.op("FMOVQ", b[i], at(p, offset))
+		case i%2 == 0:
+			n.op("FSTPQ", fmt.Sprintf("(%v, %v)", b[i], b[i+1]), at(p, offset))
+		}
+	}
+}
+
+// table returns a pointer to a Go table.
+func (n *neon) table(name string) gp {
+	r := n.gp()
+	n.op("MOVD", "$·"+name+"(SB)", r)
+	return r
+}
+
+// splat fills a register with number i of a table of float32.
+func (n *neon) splat(table gp, i int) block {
+	b := n.block(1)
+	n.op("FMOVS", at(table, 4*i), b[0])
+	n.do("dup.4s", b, b)
+	return b
+}
+
+// splatWide fills a register with number i of a table of float64.
+func (n *neon) splatWide(table gp, i int) block {
+	b := n.block(1)
+	n.op("FMOVD", at(table, 8*i), b[0])
+	n.do("dup.2d", b, b)
+	return b
+}
+
+// splatArgument fills a register with an argument of type float32.
+func (n *neon) splatArgument(name string) block {
+	b := n.block(1)
+	n.op("FMOVS", n.operand(name), b[0])
+	n.do("dup.4s", b, b)
+	return b
+}
+
+func (n *neon) splatWideArgument(name string) block {
+	b := n.block(1)
+	n.op("FMOVD", n.operand(name), b[0])
+	n.do("dup.2d", b, b)
+	return b
+}
+
+// splatBits fills a register with an integer of 32 bits.
+func (n *neon) splatBits(v uint32) block {
+	b := n.block(1)
+	n.scope(func() {
+		r := n.gp()
+		n.op("MOVD", fmt.Sprintf("$%#x", v), r)
+		n.op("VDUP", r, fmt.Sprintf("V%d.S4", int(b[0])))
+	})
+	return b
+}
+
+func (n *neon) clear(b block) {
+	for i := range b {
+		n.do("eor.16b", b[i:i+1], b[i:i+1], b[i:i+1])
+	}
+}
+
+func (n *neon) zeros(size int) block {
+	b := n.block(size)
+	n.clear(b)
+	return b
+}
+
+func (n *neon) copied(b block) block {
+	c := n.block(len(b))
+	n.do("orr.16b", c, b, b)
+	return c
+}
+
+// writeTo writes the file and the declarations of its functions.
+func (n *neon) writeTo(folder, name string) error {
+	head := fmt.Sprintf("// Code generated by command: go run . %s. DO NOT EDIT.\n\n//go:build !noasm\n\n", name)
+	for suffix, text := range map[string]string{
+		"_arm64.s":  head + "#include \"textflag.h\"\n" + n.text.String(),
+		"_arm64.go": head + "package " + path.Base(folder) + "\n" + n.stubs.String(),
+	} {
+		if err := os.WriteFile(path.Join(folder, name+suffix), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+//go:build !noasm
+
+package f32
+
+import (
+	"unsafe"
+
+	"proactivedp/internal/cpu"
+)
+
+var sets = [...]kernelSet{cpu.Portable: portable, cpu.NEON: neon}
+
+func mulTile(t *Tile, terms []Term) {
+	if class != cpu.NEON {
+		tilePortable(t, terms)
+		return
+	}
+	for column := range t.Cols {
+		tileColumnNEON(t, terms, column)
+	}
+}
+
+func mulRuns(t *Tile, terms []Term, run int) {
+	if class != cpu.NEON {
+		runsPortable(t, terms, run)
+		return
+	}
+	for column := range t.Cols {
+		tileColumnRunsNEON(t, terms, run, column)
+	}
+}
+
+func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
+	if class != cpu.NEON {
+		widePortable(t, terms, lengths, wide, wideRow)
+		return
+	}
+	for column := range t.Cols {
+		tileColumnWideNEON(t, terms, lengths, wide, wideRow, column)
+	}
+}
+
+// prefetch asks for rows of x, row apart and of width elements, to be brought near:
+// it changes nothing.
+func prefetch[T float32 | float64](x []T, row, rows, width int) {
+	if class == cpu.NEON {
+		bytes := int(unsafe.Sizeof(x[0]))
+		_ = x[(rows-1)*row+width-1]
+		prefetchRows((*byte)(unsafe.Pointer(&x[0])), bytes*row, rows, bytes*width)
+	}
+}
+
+// neonLanes is how many lanes laneTileLanesNEON does at a time.
+const neonLanes = 4
+
+func mulLaneTile(t *LaneTile, terms []Term) {
+	if class != cpu.NEON {
+		laneTilePortable(t, terms)
+		return
+	}
+	for lane := 0; lane < Lanes; lane += neonLanes {
+		laneTileLanesNEON(t, terms, lane)
+	}
+}
+
+func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
+	if class == cpu.NEON {
+		transposeNEON(dst, dstRow, src, srcRow)
+	} else {
+		transposePortable(dst, dstRow, src, srcRow)
+	}
+}
+
+func peakFMA(rounds int) (flops int) {
+	if class == cpu.NEON {
+		return peakFMANEON(rounds)
+	}
+	return peakFMAPortable(rounds)
+}

@@ -1,0 +1,24 @@
+//go:build !noasm
+
+package f32
+
+import "proactivedp/internal/cpu"
+
+var neon = kernelSet{
+	relu: reluNEON, reluBack: reluBackNEON, tanh: tanhNEON, tanhBack: tanhBackNEON, exp: expNEON,
+	maxPool: maxPoolNEON, maxPoolBack: maxPoolBackNEON, avgPool: avgPoolNEON, avgPoolBack: avgPoolBackNEON,
+	laneSumSquares: laneSumSquaresNEON, laneSum: laneSumNEON, laneScale: laneScaleNEON,
+	spread:    spreadNEON,
+	fromBytes: fromBytesNEON, axpy: axpyNEON, sumSquares: sumSquaresNEON,
+	laneAxpyWide: laneAxpyWideNEON, addNarrow: addNarrowNEON, axpyWide: axpyWideNEON,
+	addWide: addWideNEON, narrowTile: narrowTileNEON,
+	rowDots: rowDotsNEON, addRows: addRowsNEON, expWide: expWideNEON,
+}
+
+// addNormals is called by the class, as on amd64, so that its arguments do not escape.
+func addNormals(x []float32, bits []byte, scale float32) int {
+	if class == cpu.NEON {
+		return addNormalsNEON(x, bits, scale)
+	}
+	return addNormalsPortable(x, bits, scale)
+}
