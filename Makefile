@@ -9,8 +9,14 @@ FUZZTIME    ?= 10s
 AUDITS      ?= 50
 LOADTIME    ?= 10m
 TORTURE     ?= 20m
-# What an emulator runs in some seconds: what seeds mean, rounding, closed forms, parsers, files.
-ARM64        = ./internal/decimal ./internal/atomicfile ./data/libsvm
+# What an emulator runs in some seconds: what seeds mean, rounding, closed forms, parsers, files; the
+# kernels, but for statistics of noise whose bits are tested and for twins of matrix tiles, and what
+# whole gradients come to with them.
+ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./internal/decimal ./internal/atomicfile ./data/libsvm \
+	./models/lenet ./models/logreg ./models/softmax
+# … and what takes it long.
+ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
+ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat
 # Of the commands' tests those of which the program itself does several things at a time: it
 # listens to signals, trains in a crew or by hogwild, runs grids. What else their scripts run
 # concurrently is in packages whose own tests are raced.
@@ -90,9 +96,7 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 
 test-arm64: ## Pass the tests of the core for arm64 under an emulator, where there is one.
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
-	GOARCH=arm64 $(GO) test -short -exec "$$emulator" -run '^Test(SeedMeans|StreamIs|DistinctPlaces|KeyStream|Refill|Ziggurat)' ./rng && \
-	GOARCH=arm64 $(GO) test -short -exec "$$emulator" -skip 'MinEpsilon|GammaSolves|Moment|Accountant|Exact|Growing|PoissonSampling|RHS' ./dp ./dp/closedform && \
-	GOARCH=arm64 $(GO) test -short -exec "$$emulator" $(ARM64)
+	GOARCH=arm64 $(GO) test -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64)
 
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
