@@ -84,8 +84,8 @@ const frontierLines = [
 ];
 
 // frontierChart draws the least σ over the sample size, with the plan and the point at
-// which somebody stands.
-function frontierChart(element, rows, plan, at) {
+// which somebody stands. A click walks to the sample size that is nearest to it.
+function frontierChart(element, rows, plan, at, walk) {
   const width = widthOf(element);
   const sigmas = rows.flatMap((r) => frontierLines.map((l) => r[l.key])).filter((v) => v != null);
   if (plan) sigmas.push(plan.sigma);
@@ -167,6 +167,13 @@ function frontierChart(element, rows, plan, at) {
     },
     style: { fontSize: "12.5px", background: "none" },
     marks,
+  });
+  const x = svg.scale("x");
+  svg.addEventListener("click", (e) => {
+    const box = svg.getBoundingClientRect();
+    const clicked = Math.log(x.invert(((e.clientX - box.left) * width) / box.width));
+    const away = rows.map((r) => Math.abs(Math.log(r.sample_size) - clicked));
+    walk(away.indexOf(Math.min(...away)));
   });
   return picture(
     svg,

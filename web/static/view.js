@@ -437,66 +437,69 @@ function conditionsView(plan) {
   ];
 }
 
-// frontierNumbers are the numbers of a frontier, folded.
-function frontierNumbers(rows) {
+// frontierNumbers are the numbers of a frontier, folded. A row is walked to by arrow keys or
+// the pointer, and chosen by Enter or a click.
+function frontierNumbers(rows, walk, choose) {
+  const titles = ["s", "T", "closed form σ", "certified σ, add or remove", "certified σ, replace one"];
   const cell = (v) => el("td", { class: "number" }, v == null ? "–" : up(v, 5));
-  return el(
-    "details",
-    {},
-    el("summary", {}, "The numbers"),
+  const buttons = rows.map((r, i) =>
     el(
-      "div",
-      { class: "scroll" },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            ["s", "T", "closed form σ", "certified σ, add or remove", "certified σ, replace one"].map((t) =>
-              el("th", { scope: "col", class: "number" }, t),
-            ),
-          ),
-        ),
-        el(
-          "tbody",
-          {},
-          rows.map((r, i) =>
-            el(
-              "tr",
-              {
-                "data-key": `frontier.${i}`,
-                "data-value": [
-                  r.sample_size,
-                  r.rounds,
-                  r.sigma_closed_form ?? "",
-                  r.sigma_add_or_remove ?? "",
-                  r.sigma_replace_one ?? "",
-                ].join(" "),
-              },
-              el("td", { class: "number" }, count(r.sample_size)),
-              el("td", { class: "number" }, count(r.rounds)),
-              cell(r.sigma_closed_form),
-              cell(r.sigma_add_or_remove),
-              cell(r.sigma_replace_one),
-            ),
-          ),
-        ),
-      ),
+      "button",
+      { type: "button", class: "plain", onfocus: () => walk(i), "aria-label": `Plan s = ${count(r.sample_size)}` },
+      count(r.sample_size),
     ),
   );
+  const lines = rows.map((r, i) => {
+    const values = [r.sample_size, r.rounds, r.sigma_closed_form, r.sigma_add_or_remove, r.sigma_replace_one];
+    return el(
+      "tr",
+      {
+        onclick: () => choose(rows[i]),
+        "data-key": `frontier.${i}`,
+        "data-value": values.map((v) => v ?? "").join(" "),
+      },
+      el("td", { class: "number" }, buttons[i]),
+      el("td", { class: "number" }, count(r.rounds)),
+      values.slice(2).map(cell),
+    );
+  });
+  const moves = (e) => {
+    const at = buttons.indexOf(e.target);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[e.key];
+    if (at < 0 || to === undefined) return;
+    e.preventDefault();
+    buttons[Math.min(rows.length - 1, Math.max(0, to))].focus();
+  };
+  const heads = titles.map((t) => el("th", { scope: "col", class: "number" }, t));
+  const table = el(
+    "table",
+    { class: "rows" },
+    el("thead", {}, el("tr", {}, heads)),
+    el("tbody", { onkeydown: moves }, lines),
+  );
+  return {
+    node: el(
+      "details",
+      { id: "frontier-numbers" },
+      el("summary", {}, "The numbers ", el("small", {}, "arrow keys walk, Enter or a click plans a row")),
+      el("div", { class: "scroll" }, table),
+    ),
+    // mark makes a row the one at which somebody stands: the one that Tab reaches.
+    mark(at) {
+      lines.forEach((line, i) => line.classList.toggle("here", i === at));
+      buttons.forEach((button, i) => (button.tabIndex = i === at ? 0 : -1));
+    },
+  };
 }
 
-// frontierView is the card of the frontier, which a slider walks.
-function frontierView(element, plan, frontier, apply) {
+// frontierView is the card of the frontier: a slider, the rows of a table and clicks into
+// the chart walk it, and choose is called with the row that somebody chooses.
+function frontierView(element, plan, frontier, choose) {
   const rows = frontier.rows;
   const own = plan.run ? { s: plan.run.sample_size, sigma: plan.sigma } : null;
   let at = Math.max(0, own ? rows.findIndex((r) => r.sample_size === own.s) : Math.floor(rows.length / 2));
   const said = el("p", { id: "frontier-said" }),
-    chart = el("div");
+    chart = el("div", { class: "clicked" });
   const words = () => {
     const r = rows[at];
     const part = (v, what) => (v == null ? null : `σ = ${up(v, 5)} ${what}`);
@@ -516,14 +519,22 @@ function frontierView(element, plan, frontier, apply) {
     value: at,
     "aria-describedby": "frontier-said",
   });
+  const walk = (to) => {
+    if (to === at) return;
+    at = to;
+    range.value = at;
+    draw();
+  };
+  const numbers = frontierNumbers(rows, walk, choose);
   const draw = () => {
-    chart.replaceChildren(frontierChart(element, rows, own, at));
+    chart.replaceChildren(frontierChart(element, rows, own, at, walk));
     said.textContent = words();
     range.setAttribute("aria-valuetext", words());
+    numbers.mark(at);
   };
-  range.addEventListener("input", () => {
-    at = Number(range.value);
-    draw();
+  range.addEventListener("input", () => walk(Number(range.value)));
+  range.addEventListener("keydown", (e) => {
+    if (e.key === "Enter") choose(rows[at]);
   });
   draw();
   return {
@@ -536,10 +547,10 @@ function frontierView(element, plan, frontier, apply) {
         { class: "walk" },
         el("label", { for: "frontier-walk" }, "Sample size"),
         range,
-        el("button", { type: "button", onclick: () => apply(rows[at]) }, "Plan this point"),
+        el("button", { type: "button", onclick: () => choose(rows[at]) }, "Plan this point"),
       ),
       said,
-      frontierNumbers(rows),
+      numbers.node,
     ],
   };
 }

@@ -326,6 +326,53 @@ test("everything is done by keyboard", { timeout: 120_000 }, async () => {
   await page.close();
 });
 
+test("a row of the frontier is walked to and chosen, by keyboard and by pointer", { timeout: 120_000 }, async () => {
+  const page = await opened(`file://${file}#question=budget&n=10000&epochs=5&epsilon=0.5`);
+  await reached(page, "answered");
+  const said = () => page.textContent("#frontier-said");
+  const sizes = await page.evaluate(() =>
+    [...document.querySelectorAll("[data-key^='frontier.']")].map((e) => e.dataset.value.split(" ")[0]),
+  );
+  assert.ok(sizes.length >= 20, `${sizes.length} rows`);
+  // chosen is what the question says after a row was chosen.
+  const chosen = async (choose, want) => {
+    const before = await page.evaluate(() => document.body.dataset.asked);
+    await choose();
+    await reached(page, "answered", before);
+    const state = Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+    assert.deepEqual([state.question, state.method, state.sample_size, state.epsilon], ["batch", "pld", want, "0.5"]);
+    assert.equal(await page.inputValue("#field-sample_size"), want);
+    assert.equal((await values(page)).sample_size, want);
+    await asks(page, "question=budget&n=10000&epochs=5&epsilon=0.5", "answered");
+  };
+  // By keyboard: from the folded numbers, with arrows, Home and End.
+  await page.focus("#frontier-numbers summary");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Home");
+  assert.match(await said(), new RegExp(`^s = ${Number(sizes[0]).toLocaleString("en")},`));
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  assert.match(await said(), new RegExp(`^s = ${Number(sizes[1]).toLocaleString("en")},`));
+  assert.equal(await page.inputValue("#frontier-walk"), "1");
+  await chosen(() => page.keyboard.press("Enter"), sizes[1]);
+  // By the slider, by a click on a row, and by one into the chart.
+  await page.focus("#frontier-walk");
+  await page.keyboard.press("End");
+  await chosen(() => page.keyboard.press("Enter"), sizes.at(-1));
+  await page.click("#frontier-numbers summary");
+  await chosen(() => page.click("[data-key='frontier.3'] td:nth-child(4)"), sizes[3]);
+  const chart = page.locator("#frontier-body svg").first();
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  await page.mouse.click(box.x + 60, box.y + box.height / 2);
+  assert.match(await said(), new RegExp(`^s = ${Number(sizes[0]).toLocaleString("en")},`));
+  await chosen(() => page.click("text=Plan this point"), sizes[0]);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("remedies are one click", { timeout: 60_000 }, async () => {
   const page = await opened(`file://${file}#question=budget&n=1000&epochs=20&epsilon=0.01`);
   await reached(page, "planned");
