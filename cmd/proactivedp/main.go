@@ -120,7 +120,7 @@ found the mechanism broken, or a planted fault not at all.`,
 		Args:          cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return newBuild().write(cmd.OutOrStdout())
+				return newBuild().WriteText(cmd.OutOrStdout())
 			}
 			return cmd.Help()
 		},

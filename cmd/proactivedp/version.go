@@ -19,8 +19,8 @@ type build struct {
 
 func newBuild() build { return build{version.Get(), f32.Kernels().String()} }
 
-// write prints the description as text.
-func (b build) write(w io.Writer) error {
+// WriteText prints the description as text.
+func (b build) WriteText(w io.Writer) error {
 	revision := b.Revision
 	if revision == "" {
 		revision = "not recorded by the build"
@@ -45,12 +45,9 @@ Go and the platform it was built for, and the class of its kernels on this machi
   proactivedp version --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), newBuild())
-			}
-			return newBuild().write(cmd.OutOrStdout())
+			return cli.Report(cmd, asJSON, newBuild())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(cmd.Flags(), &asJSON)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/internal/nearest"
 	"proactivedp/plan/libraries"
@@ -39,7 +40,7 @@ func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 
 // Add gives cmd the flags --json and --statement.
 func (o *OutputFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	JSONVar(cmd.Flags(), &o.json)
 	cmd.Flags().BoolVar(&o.statement, "statement", false,
 		"print only the privacy statement, ready to paste into a paper")
 }
@@ -82,7 +83,7 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 	w := cmd.OutOrStdout()
 	switch {
 	case o.json, o.Format == jsonFormat:
-		return PrintJSON(w, answer)
+		return printJSON(w, answer)
 	case o.statement:
 		_, err := fmt.Fprintln(w, statement)
 		return err
@@ -90,8 +91,19 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 	return text(w)
 }
 
-// PrintJSON writes v to stdout, indented.
-func PrintJSON(w io.Writer, v any) error {
+// JSONVar gives f the flag --json.
+func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
+
+// Report writes a report to stdout, as JSON or as text.
+func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), r)
+	}
+	return r.WriteText(cmd.OutOrStdout())
+}
+
+// printJSON writes v, indented.
+func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

@@ -20,11 +20,15 @@ type brokerFlags struct {
 }
 
 func (b *brokerFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&b.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
-	f.StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: "+
+	b.addCreds(cmd)
+	cmd.Flags().StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: "+
 		"encrypted, or sealed against change where they hold nothing secret")
 	b.addLog(cmd)
+}
+
+func (b *brokerFlags) addCreds(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp "+
+		"keys")
 }
 
 func (b *brokerFlags) addLog(cmd *cobra.Command) {

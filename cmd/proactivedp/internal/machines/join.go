@@ -64,10 +64,7 @@ would cost more is not joined.`,
 			if err != nil {
 				return err
 			}
-			if j.json {
-				return cli.PrintJSON(cmd.OutOrStdout(), r)
-			}
-			return r.WriteText(cmd.OutOrStdout())
+			return cli.Report(cmd, j.json, r)
 		},
 	}
 	f := cmd.Flags()
@@ -79,7 +76,7 @@ would cost more is not joined.`,
 		"run's data set)")
 	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in "+
 		"[1e-8, 1e4] (default: any)")
-	f.BoolVar(&j.json, "json", false, "print JSON")
+	cli.JSONVar(f, &j.json)
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
 	return cmd

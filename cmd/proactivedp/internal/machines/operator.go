@@ -43,7 +43,7 @@ func (o *operatorFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "nats://127.0.0.1:4222", "the broker's `URL`")
 	f.StringVar(&o.run, "run-id", "", "id of the run, if several are served there")
-	f.StringVar(&o.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
+	o.addCreds(cmd)
 }
 
 func newStatus() *cobra.Command {
@@ -62,15 +62,12 @@ client which round it is in, when it was heard last, and what of it was refused.
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return cli.PrintJSON(cmd.OutOrStdout(), s)
-				}
-				return s.WriteText(cmd.OutOrStdout())
+				return cli.Report(cmd, o.json, s)
 			})
 		},
 	}
 	o.add(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	cli.JSONVar(cmd.Flags(), &o.json)
 	return cmd
 }
 

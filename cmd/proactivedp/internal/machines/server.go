@@ -109,8 +109,5 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) err
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return cli.PrintJSON(cmd.OutOrStdout(), r)
-	}
-	return r.WriteText(cmd.OutOrStdout())
+	return cli.Report(cmd, asJSON, r)
 }

@@ -27,7 +27,7 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&s.listen, "listen", "", "let workers compute the trainings, who meet at a broker that listens here "+
 		"at `HOST:PORT`")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
-	f.StringVar(&s.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
+	s.addCreds(cmd)
 	s.addLog(cmd)
 }
 

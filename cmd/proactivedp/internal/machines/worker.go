@@ -64,7 +64,7 @@ digest is another.`,
 	}
 	f := cmd.Flags()
 	cli.CountVar(f, &o.Workers, "workers", o.Workers, "trainings at the same time, at least 1")
-	f.StringVar(&flags.credsFile, "creds", "", "show the broker the credentials in this `file`, see proactivedp keys")
+	flags.addCreds(cmd)
 	flags.addLog(cmd)
 	where.AddWithin(cmd)
 	return cmd

@@ -76,11 +76,7 @@ or a planted fault is not found.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = cli.PrintJSON(cmd.OutOrStdout(), r)
-			} else {
-				err = r.WriteText(cmd.OutOrStdout())
-			}
+			err = cli.Report(cmd, asJSON, r)
 			switch whole := o.Fault == audit.NoFault; {
 			case err != nil:
 				return err
@@ -110,7 +106,7 @@ or a planted fault is not found.`,
 		"runs at the same time, at least 1; never changes the result of virtual")
 	f.StringVar(&out, "out", "", "make a survey of all faults, into this folder")
 	cli.CountVar(f, &audits, "audits", audits, "audits of each cell of a survey, at least 1")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }
 

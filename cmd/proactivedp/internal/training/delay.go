@@ -95,10 +95,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if o.Out != "" {
 				fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
 			}
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), r)
-			}
-			return r.WriteText(cmd.OutOrStdout())
+			return cli.Report(cmd, asJSON, r)
 		},
 	}
 	where.AddWithin(cmd)
@@ -116,6 +113,6 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
 	drawing.add(f)
 	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }

@@ -69,8 +69,5 @@ func (c *curveFlags) run(
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return cli.PrintJSON(cmd.OutOrStdout(), l)
-	}
-	return l.WriteText(cmd.OutOrStdout())
+	return cli.Report(cmd, asJSON, l)
 }

@@ -88,7 +88,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
 		"do not look at what stands in the place of the labels of a LIBSVM file")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
-	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
+	cli.JSONVar(fs, &f.asJSON)
 	return cmd
 }
 
@@ -172,13 +172,10 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 			return err
 		}
 	}
-	switch {
-	case f.asJSON:
-		return cli.PrintJSON(cmd.OutOrStdout(), p)
-	case f.out == "":
-		return errors.Join(p.writeCSV(cmd.OutOrStdout()), p.writeText(cmd.ErrOrStderr()))
+	if f.out == "" && !f.asJSON {
+		return errors.Join(p.writeCSV(cmd.OutOrStdout()), p.WriteText(cmd.ErrOrStderr()))
 	}
-	return p.writeText(cmd.OutOrStdout())
+	return cli.Report(cmd, f.asJSON, p)
 }
 
 func (p *prediction) writeCSV(w io.Writer) error {
@@ -190,7 +187,8 @@ func (p *prediction) writeCSV(w io.Writer) error {
 	return out.WriteAll(rows)
 }
 
-func (p *prediction) writeText(w io.Writer) error {
+// WriteText writes what there is to say of the labels.
+func (p *prediction) WriteText(w io.Writer) error {
 	text := fmt.Sprintf("%s of %s labelled by %s:", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
 	for i, c := range p.Counts {
 		if i > 0 {

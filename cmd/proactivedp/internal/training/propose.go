@@ -150,10 +150,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 					return err
 				}
 			}
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), answer)
-			}
-			return answer.WriteText(cmd.OutOrStdout())
+			return cli.Report(cmd, asJSON, answer)
 		},
 	}
 	where.Add(cmd)
@@ -180,7 +177,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 		"interval was chosen by")
 	f.Float64Var(&against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so many "+
 		"`times` the arithmetic, in [1, 1000]")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }
 
@@ -259,10 +256,7 @@ func checkPredictions(cmd *cobra.Command, where *cli.DataFlags, out string, aske
 			return err
 		}
 	}
-	if asJSON {
-		return cli.PrintJSON(cmd.OutOrStdout(), r)
-	}
-	return r.WriteText(cmd.OutOrStdout())
+	return cli.Report(cmd, asJSON, r)
 }
 
 // checkedSettings is how many settings are checked.

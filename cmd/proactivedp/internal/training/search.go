@@ -109,10 +109,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), r)
-			}
-			return r.WriteText(cmd.OutOrStdout())
+			return cli.Report(cmd, asJSON, r)
 		},
 	}
 	where.AddWithin(cmd)
@@ -132,6 +129,6 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 	cli.CountVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	f.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
 	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }

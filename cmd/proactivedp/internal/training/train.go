@@ -134,10 +134,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return cli.PrintJSON(cmd.OutOrStdout(), f)
-				}
-				return f.WriteText(cmd.OutOrStdout())
+				return cli.Report(cmd, asJSON, f)
 			}
 			if err := p.Fits(perf, int64(where.Memory)); err != nil {
 				return err
@@ -164,7 +161,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 	cli.CountVar(f, &perf.Workers, "workers", perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")
 	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }
 
@@ -183,10 +180,7 @@ func trainAndReport(
 		return err
 	}
 	err = errors.Join(err, save.write(r, p))
-	if asJSON {
-		return errors.Join(err, cli.PrintJSON(cmd.OutOrStdout(), r))
-	}
-	return errors.Join(err, r.WriteText(cmd.OutOrStdout()))
+	return errors.Join(err, cli.Report(cmd, asJSON, r))
 }
 
 // checkTrain reports, together, what is wrong with a request to train: what the

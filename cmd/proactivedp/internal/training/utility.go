@@ -85,10 +85,7 @@ but for the step size of networks, as those of train.`,
 					return err
 				}
 			}
-			if asJSON {
-				return cli.PrintJSON(cmd.OutOrStdout(), r)
-			}
-			return r.WriteText(cmd.OutOrStdout())
+			return cli.Report(cmd, asJSON, r)
 		},
 	}
 	where.AddWithin(cmd)
@@ -99,6 +96,6 @@ but for the step size of networks, as those of train.`,
 	cli.NumbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")
 	cli.CountVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point, in [1, 1000000]")
 	f.StringVar(&out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONVar(f, &asJSON)
 	return cmd
 }
