@@ -31,7 +31,7 @@ func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidat
 	var at []float64
 	for _, step := range ladder {
 		eps := digits(step*epsilon, 6)
-		if eps < MinEpsilon || eps > MaxEpsilon {
+		if eps < MinEpsilon || eps > MaxEpsilon || step > s.effort().farthest {
 			continue
 		}
 		there, err := s.at(ctx, eps, best)
@@ -66,18 +66,19 @@ func (s *searcher) at(ctx context.Context, epsilon float64, c *candidate) ([]*ca
 	if err != nil {
 		return nil, err
 	}
+	e := s.effort()
 	var out []*candidate
 	for _, l := range laid {
 		var tried []*candidate
 		for _, st := range c.stride.near() {
 			tried = append(tried, s.candidate(l, st, c.variant))
 		}
-		if tried, err = s.rung(ctx, tried, s.few(), coarseness, 1); err != nil {
+		if tried, err = s.rung(ctx, tried, e.few, e.frontier, 1); err != nil {
 			return nil, err
 		}
 		out = append(out, tried...)
 	}
-	if err := s.try(ctx, out, s.Seeds, coarseness); err != nil {
+	if err := s.try(ctx, out, s.Seeds, e.frontier); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(out, func(a, b *candidate) int { return a.gradients() - b.gradients() })

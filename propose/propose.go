@@ -58,7 +58,7 @@ const (
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if train.IsNetwork(base.Model) {
-		r.Seeds = 5
+		r.Rounds, r.Seeds, r.Count = []int{250, 1000, 4000}, MinSeeds, 3
 	}
 	return r
 }

@@ -21,10 +21,6 @@ const (
 // all directions alike but in those that are learnt.
 const sampled = 0.01
 
-// coarseness is how much less work the proxies of the first rungs are, and how much more
-// noise of sampling they may have.
-const coarseness = 4
-
 // fraction returns the f of a proxy of the prepared training: the least that its
 // sampling allows, or more as long as its work is bounded.
 func (s *searcher) fraction(p *train.Prepared, size, coarse float64) float64 {

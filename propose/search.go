@@ -103,14 +103,35 @@ func checkBase(b train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// leastFinalists is how many settings have all their proxies, however few are shown,
-// scouted is how many strides are tried on all outlays, and refined of how many good
-// settings others like them are tried.
-const (
-	leastFinalists = 8
-	scouted        = 6
-	refined        = 3
+// effort is how much a search tries.
+type effort struct {
+	few       int // seeds of the first rungs
+	scouted   int // how many strides are tried on all outlays
+	refined   int // of how many good settings others like them are tried
+	finalists int // how many settings have all their proxies at least, however few are shown
+	// How much less work the proxies of the first rungs are, of the one in which all seeds
+	// are tried first and of a frontier, and how much more noise of sampling they may have.
+	// What is shown rests on proxies that are not coarse, coarseness 1.
+	first, middle, frontier float64
+	farthest                float64 // ε of a frontier, over the target epsilon
+}
+
+// A network's proxies take seconds and not a fraction of one, and more of them the larger ε
+// is: the noise of sampling, which they must stay above, grows beside less added noise.
+var (
+	convexEffort  = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
+	networkEffort = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
 )
+
+// effort returns that of the model.
+func (s *searcher) effort() effort {
+	e := convexEffort
+	if train.IsNetwork(s.base.Model) {
+		e = networkEffort
+	}
+	e.finalists = max(e.finalists, s.Count)
+	return e
+}
 
 // search returns the best settings at ε in the order in which they are proposed, by
 // successive halving. Strides are scouted on one outlay, as what is good for one is good
@@ -129,8 +150,8 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 			all = append(all, s.candidate(scout, st, v))
 		}
 	}
-	finalists := max(s.Count, leastFinalists)
-	if all, err = s.rung(ctx, all, s.few(), coarseness, scouted); err != nil {
+	e := s.effort()
+	if all, err = s.rung(ctx, all, e.few, e.first, e.scouted); err != nil {
 		return nil, err
 	}
 	var crossed []*candidate
@@ -139,16 +160,16 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 			crossed = append(crossed, s.candidate(l, c.stride, c.variant))
 		}
 	}
-	if crossed, err = s.rung(ctx, crossed, s.few(), coarseness, 2*finalists); err != nil {
+	if crossed, err = s.rung(ctx, crossed, e.few, e.first, 2*e.finalists); err != nil {
 		return nil, err
 	}
-	crossed = merged(crossed, s.like(crossed[:min(refined, len(crossed))]))
-	if crossed, err = s.rung(ctx, crossed, s.few(), coarseness, 2*finalists); err != nil {
+	crossed = merged(crossed, s.like(crossed[:min(e.refined, len(crossed))]))
+	if crossed, err = s.rung(ctx, crossed, e.few, e.first, 2*e.finalists); err != nil {
 		return nil, err
 	}
 	crossed = merged(crossed, known)
-	for _, coarse := range []float64{coarseness, 1} {
-		if crossed, err = s.rung(ctx, crossed, s.Seeds, coarse, finalists); err != nil {
+	for _, coarse := range []float64{e.middle, 1} {
+		if crossed, err = s.rung(ctx, crossed, s.Seeds, coarse, e.finalists); err != nil {
 			return nil, err
 		}
 	}
@@ -185,14 +206,6 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 		slices.SortStableFunc(left, byAccuracy)
 	}
 	return append(ranked(left), ranked(rest)...), nil
-}
-
-// few is with how many seeds the first rungs try.
-func (s *searcher) few() int {
-	if train.IsNetwork(s.base.Model) {
-		return 1
-	}
-	return 4
 }
 
 // like returns other variants of the candidates, with their stride and a longer one, and

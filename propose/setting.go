@@ -62,9 +62,9 @@ func (s *searcher) plain() variant {
 // triedFeatures take the place of pixels in softmax regression, where none are given.
 var triedFeatures = []string{"hog:4:8", "hog:4:9"}
 
-// triedScales are those of a network's inputs, where none is given: its activations
-// saturate, and it learns from smaller ones with less noise.
-var triedScales = []float64{0.5, 0.35}
+// triedScale is that of a network's inputs, where none is given: pixels in [0, 1] are small
+// beside what its first layer could take, and clipped gradients say nothing of their size.
+const triedScale = 3
 
 // triedAverages are tried where none is given. With a step size that falls to 0 they are
 // insurance against one that is too large, with a constant one they take its place.
@@ -79,6 +79,11 @@ func (s *searcher) views() []variant {
 			v.features = features
 			all = append(all, v)
 		}
+	}
+	if train.IsNetwork(s.base.Model) && s.base.InputScale == 0 {
+		v := s.plain()
+		v.scale = triedScale
+		all = append(all, v)
 	}
 	return all
 }
@@ -97,11 +102,6 @@ func (v variant) others(base train.Spec) []variant {
 			add(func(o *variant) { o.average = average })
 		}
 		add(func(o *variant) { o.schedule, o.average = sim.NoDecay, triedAverages[0] })
-	}
-	if train.IsNetwork(base.Model) && base.InputScale == 0 {
-		for _, scale := range triedScales {
-			add(func(o *variant) { o.scale = scale })
-		}
 	}
 	return all
 }

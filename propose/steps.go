@@ -46,7 +46,7 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 		return none, &Infeasible{Reason: fmt.Sprintf("no noise multiplier keeps %d rounds of %d records within ε = %s",
 			run.Rounds*s.copies, run.Max, decimal.Exactly(r.Epsilon))}
 	}
-	given := outlay{size: run.Max, rounds: run.Rounds, sigma: c.Sigma}
+	e, given := s.effort(), outlay{size: run.Max, rounds: run.Rounds, sigma: c.Sigma}
 	var all []*candidate
 	for _, st := range s.strides() {
 		all = append(all, s.candidate(given, st, s.plain()))
@@ -55,7 +55,7 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 		seeds  int
 		coarse float64
 		keep   int
-	}{{s.few(), coarseness, len(all) / 3}, {r.Seeds, coarseness, 3}, {r.Seeds, 1, 1}} {
+	}{{e.few, e.first, len(all) / 3}, {r.Seeds, e.middle, 3}, {r.Seeds, 1, 1}} {
 		if all, err = s.rung(ctx, all, rung.seeds, rung.coarse, rung.keep); err != nil {
 			return none, err
 		}

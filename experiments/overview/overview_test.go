@@ -156,6 +156,9 @@ func TestBadFolders(t *testing.T) {
 // The page of the committed results has every figure, search and table, and takes less
 // than the seconds that it may (three, of which a busy machine is given more).
 func TestCommittedResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all results, and does one thing at a time")
+	}
 	begun := time.Now()
 	page := text(t, "../../results")
 	took := time.Since(begun)

@@ -89,9 +89,7 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 				return err
 			}
 			r.Base = flags.Spec
-			if !cmd.Flags().Changed("seeds") {
-				r.Seeds = propose.DefaultRequest(r.Base, 0).Seeds
-			}
+			fillUsual(cmd, &r)
 			o := propose.Options{Perf: sim.Perf{Workers: workers}}
 			o.Trials = grid.Options{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
 			if out != "" {
@@ -165,10 +163,10 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 	f.StringVar(&probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	f.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
-		"the number of clients")
-	cli.CountVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks and of "+
-		"--check: 5)")
-	cli.CountVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100]")
+		"the number of clients (default of networks: up to 4000)")
+	cli.CountVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
+		"of --check: 5)")
+	cli.CountVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
 	f.StringVar(&out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	cli.CountVar(f, &workers, "workers", workers, "proxies at the same time, at least 1; never changes the result")
 	f.BoolVar(&check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
@@ -179,6 +177,21 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 		"`times` the arithmetic, in [1, 1000]")
 	cli.JSONVar(f, &asJSON)
 	return cmd
+}
+
+// fillUsual sets what was not given to what is usual for the model.
+func fillUsual(cmd *cobra.Command, r *propose.Request) {
+	usual := propose.DefaultRequest(r.Base, 0)
+	given := cmd.Flags().Changed
+	if !given("seeds") {
+		r.Seeds = usual.Seeds
+	}
+	if !given("rounds") {
+		r.Rounds = usual.Rounds
+	}
+	if !given("count") {
+		r.Count = usual.Count
+	}
 }
 
 // answered is what a search for settings comes to.
