@@ -27,6 +27,22 @@ type Figure struct {
 
 	cells  func(ctx context.Context, f *frame) ([]grid.Cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
+	// redraw returns what finish did, from what the figure's folder has; nil: that does not
+	// hold all of it.
+	redraw func(ctx context.Context, f *frame, k *kept) (*outcome, error)
+}
+
+// redrawn returns the figure with a way to draw it anew: from the results of its n cells, as
+// they are read from its folder.
+func (fig Figure) redrawn(n func(f *frame) int, results func(k *kept, n int) ([]json.RawMessage, error)) Figure {
+	fig.redraw = func(ctx context.Context, f *frame, k *kept) (*outcome, error) {
+		all, err := results(k, n(f))
+		if err != nil {
+			return nil, err
+		}
+		return fig.finish(ctx, f, all)
+	}
+	return fig
 }
 
 // Figures returns the registry, in the order of the index.

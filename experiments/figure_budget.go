@@ -148,6 +148,13 @@ func (s setting) budgetFigure() Figure {
 // them on a logarithmic axis.
 func (s setting) pricedFigure(kind, title string, plan budgetPlan,
 	draw func(f *frame, all []priced, p *plots.Picture)) Figure {
+	drawn := func(f *frame, all []priced) *outcome {
+		picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
+			Caption: budgetCaption(f, all)}
+		draw(f, all, &picture)
+		accuracyAxis(&picture)
+		return &outcome{picture: picture, table: budgetTable(f, all), config: all}
+	}
 	return Figure{
 		Name: s.Train.Data + kind, Data: s.Train.Data, Long: true,
 		Title: fmt.Sprintf("%s, on %s", title, s.Train.Data),
@@ -157,11 +164,14 @@ func (s setting) pricedFigure(kind, title string, plan budgetPlan,
 			if err != nil {
 				return nil, err
 			}
-			picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
-				Caption: budgetCaption(f, all)}
-			draw(f, all, &picture)
-			accuracyAxis(&picture)
-			return &outcome{picture: picture, table: budgetTable(f, all), config: all}, nil
+			return drawn(f, all), nil
+		},
+		redraw: func(_ context.Context, f *frame, k *kept) (*outcome, error) {
+			all, err := keptPriced(k)
+			if err != nil {
+				return nil, err
+			}
+			return drawn(f, all), nil
 		},
 	}
 }

@@ -68,7 +68,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 		}
 		return out
 	}
-	return Figure{
+	fig := Figure{
 		Name:  s.name() + "-" + kind,
 		Data:  s.Train.Data,
 		Long:  s.long,
@@ -156,6 +156,7 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 			}, nil
 		},
 	}
+	return fig.redrawn(func(f *frame) int { return len(members) * f.seeds }, keptCurves)
 }
 
 // finalAccuracy returns the mean accuracy at the end with its spread over seeds.

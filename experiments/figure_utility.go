@@ -17,7 +17,7 @@ import (
 // utilityFigure returns the paper's figure (a): how much test accuracy is left when
 // noise is added to a trained model, against σ, for several clipping norms.
 func (s setting) utilityFigure() Figure {
-	return Figure{
+	fig := Figure{
 		Name: s.name() + "-utility",
 		Data: s.Train.Data,
 		Long: s.long,
@@ -80,6 +80,7 @@ func (s setting) utilityFigure() Figure {
 			}, nil
 		},
 	}
+	return fig.redrawn(func(f *frame) int { return len(s.Clips) * f.seeds }, keptUtilities)
 }
 
 // utilitySpecs lists the specs that are run, clipping norm by clipping norm and

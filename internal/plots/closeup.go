@@ -1,32 +1,79 @@
 package plots
 
-// closeUp is the part of an axis of y within which lines that end there cannot be told
-// apart.
-const closeUp = 0.2
+import (
+	"cmp"
+	"slices"
+)
+
+// Lines cannot be told apart where their ends are together within a part of the axis of y:
+// all of them within closeUp, or each within neighbours of the next.
+const (
+	closeUp    = 0.2
+	neighbours = 0.02
+)
+
+// fewLines is from how many lines on a close-up is worth its room.
+const fewLines = 3
 
 // AddCloseUp adds a plot of the second half of the axis of x, whose axis of y is that of the
-// lines there, if three lines or more end within a small part of the picture's.
+// lines there, if three lines or more end within a small part of the picture's. Lines that
+// end apart from the largest crowd are left out of it, as are all bands: both can be seen above.
 func (p *Picture) AddCloseUp() {
-	lo, hi := p.YMax, p.YMin // of the ends
+	crowd := p.crowd()
 	below := Picture{YLabel: "the same, closer", YMin: p.YMax, YMax: p.YMin, OwnX: true}
-	for _, l := range p.Lines {
-		n := len(l.Y)
-		lo, hi = min(lo, l.Y[n-1]), max(hi, l.Y[n-1])
-		for _, y := range l.Y[n/2:] {
+	if len(crowd) < len(p.Lines) {
+		below.YLabel = "close lines, closer"
+	}
+	for _, i := range crowd {
+		l := p.Lines[i]
+		for _, y := range l.Y[len(l.Y)/2:] {
 			below.YMin, below.YMax = min(below.YMin, y), max(below.YMax, y)
 		}
 	}
-	if len(p.Lines) < 3 || hi-lo >= closeUp*(p.YMax-p.YMin) || below.YMax <= below.YMin {
+	if len(crowd) < fewLines || below.YMax <= below.YMin {
 		return
 	}
 	room := 0.1 * (below.YMax - below.YMin)
 	below.YMin, below.YMax = max(below.YMin-room, p.YMin), min(below.YMax+room, p.YMax)
-	for _, l := range p.Lines {
-		part := Line{Emphasise: l.Emphasise, Points: l.Points, Colour: l.Colour}
-		for i := len(l.X) / 2; i < len(l.X); i++ {
-			part.Add(l.X[i], l.Y[i], max(l.Lo[i], below.YMin), min(l.Hi[i], below.YMax))
+	for n, l := range p.Lines {
+		part := Line{Emphasise: l.Emphasise, Points: l.Points, Colour: l.Colour} // colours go by the number
+		for i := len(l.X) / 2; i < len(l.X) && slices.Contains(crowd, n); i++ {
+			part.Add(l.X[i], l.Y[i], l.Y[i], l.Y[i]) // without bands, which would hide the lines
 		}
 		below.Lines = append(below.Lines, part)
 	}
 	p.Below = append(p.Below, below)
+}
+
+// crowd returns the numbers of the lines that cannot be told apart at their ends: of the
+// largest group of neighbours, or else all if they end within a small part of the axis.
+func (p *Picture) crowd() []int {
+	end := func(i int) float64 { return p.Lines[i].Y[len(p.Lines[i].Y)-1] }
+	var byEnd []int
+	for i, l := range p.Lines {
+		if len(l.Y) > 0 {
+			byEnd = append(byEnd, i)
+		}
+	}
+	if len(byEnd) < fewLines {
+		return nil
+	}
+	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(end(a), end(b)) })
+	height := p.YMax - p.YMin
+	var largest []int
+	for from, to := 0, 1; to <= len(byEnd); to++ {
+		if to == len(byEnd) || end(byEnd[to])-end(byEnd[to-1]) > neighbours*height {
+			if to-from > len(largest) {
+				largest = byEnd[from:to]
+			}
+			from = to
+		}
+	}
+	if len(largest) >= fewLines {
+		return largest
+	}
+	if end(byEnd[len(byEnd)-1])-end(byEnd[0]) < closeUp*height {
+		return byEnd
+	}
+	return nil
 }

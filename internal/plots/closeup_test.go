@@ -1,6 +1,9 @@
 package plots
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // Lines that end close together are shown closer, their second half alone, within its
 // axis; lines that end apart are not.
@@ -20,6 +23,22 @@ func TestCloseUp(t *testing.T) {
 				t.Errorf("at %v: %v in [%v, %v] of [%v, %v]", l.X[i], l.Y[i], l.Lo[i], l.Hi[i], below.YMin, below.YMax)
 			}
 		}
+	}
+	// Of lines of which some end together, those alone are shown closer, in their colours.
+	p = Picture{YMax: 1, Lines: []Line{rising("", 0.98), rising("", 0.902), rising("", 0.9), rising("", 0.4),
+		rising("", 0.915)}}
+	p.AddCloseUp()
+	if len(p.Below) != 1 || p.Below[0].YMax >= 0.98 {
+		t.Fatalf("%d plots below", len(p.Below))
+	}
+	for i, want := range []int{0, 6, 6, 0, 6} {
+		if got := len(p.Below[0].Lines[i].X); got != want {
+			t.Errorf("line %d has %d points in the close-up, want %d", i, got, want)
+		}
+	}
+	var drawn bytes.Buffer
+	if err := p.Write(&drawn, "svg", Style{}); err != nil {
+		t.Error(err)
 	}
 	for _, apart := range [][]Line{{rising("a", 0.5), rising("b", 0.9), rising("c", 0.1)},
 		{rising("a", 0.9), rising("b", 0.9)},

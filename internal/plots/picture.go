@@ -222,6 +222,9 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	plt.Add(p.Marks...)
 	var curves []plot.Plotter // above all bands, which would hide them
 	for i, l := range p.Lines {
+		if len(l.X) == 0 {
+			continue // left out of a close-up; the others keep their colours
+		}
 		drawn, err := l.draw(i, s.stroke())
 		if err != nil {
 			return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)

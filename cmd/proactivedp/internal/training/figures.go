@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"proactivedp/data/fetch"
 	"proactivedp/experiments"
 	"proactivedp/experiments/course"
+	"proactivedp/internal/decimal"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -31,7 +33,7 @@ func newFigures() *cobra.Command {
 	var sweep machines.SweepFlags
 	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
 		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
-	var list, quick, standIn bool
+	var list, quick, standIn, redraw bool
 	drawing := newDrawingFlags()
 	var own ownFigures
 	cmd := &cobra.Command{
@@ -54,13 +56,15 @@ figures *-runners hold both runners side by side.
 records unless they are given. They look at it without noise, too: no (ε, δ) covers that.
 
 An interrupted command keeps its finished runs below --out, and those under way as far
-as they are, and goes on from there.`,
+as they are, and goes on from there. Where these are gone, --redraw draws curves,
+utility graphs and budgets in another style, from the data beside their pictures.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
   proactivedp figures --out out --seeds 5
   proactivedp figures --data my.csv --label-column class --label-map no,yes --clients 1
-  proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif`,
+  proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif
+  proactivedp figures --out results --redraw --format pdf --font serif`,
 		ValidArgsFunction: cli.Arguments(figureNames),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := sweep.Check(cmd); err != nil {
@@ -76,6 +80,17 @@ as they are, and goes on from there.`,
 			figures, err := experiments.Select(args)
 			if err != nil {
 				return cli.Usage(err)
+			}
+			if redraw {
+				if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "runner", "time-scale",
+					"allow-stand-in", "workers"); err != nil {
+					return cli.Usage(err)
+				}
+				if !isOwn && len(args) == 0 {
+					if figures, err = experiments.Select([]string{"*"}); err != nil {
+						return err
+					}
+				}
 			}
 			if list {
 				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -131,6 +146,9 @@ as they are, and goes on from there.`,
 				o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
 				o.Command = func(string, bool) string { return figureCommand("", false, o) + own.text(&where) }
 			}
+			if redraw {
+				return redrawn(cmd, experiments.Made(figures, o.Out), len(args) > 0, o)
+			}
 			if err := experiments.Make(cmd.Context(), figures, o); err != nil {
 				return err
 			}
@@ -147,16 +165,48 @@ as they are, and goes on from there.`,
 		"run this part of the gradient computations, in (0, 1], stamped on the plots")
 	f.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
 		"another result)")
-	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock takes "+
-		"on which delays are compared, in (0, 1e6]")
+	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale,
+		"with hogwild: how many seconds a second of the clock takes "+
+			"on which delays are compared, in (0, 1e6]")
 	drawing.add(f)
 	own.add(cmd, &where)
 	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
+	f.BoolVar(&redraw, "redraw", false,
+		"draw the figures in --out anew, in the style of the options above, from their "+
+			"data.csv and manifest.json: nothing is trained")
 	f.BoolVar(&list, "list", false, "list the figures and stop")
 	f.BoolVar(&standIn, "allow-stand-in", false,
 		"if a data set can be had nowhere, use its synthetic stand-in and say so")
 	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	return cmd
+}
+
+// redrawn draws figures anew that have been made. Those that can be drawn from their kept
+// trainings only are an error if they are named, else said.
+func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o experiments.MakeOptions) error {
+	if len(figures) == 0 {
+		return fmt.Errorf("%s has none of these figures: there is nothing to draw anew", o.Out)
+	}
+	var skipped []string
+	if !named {
+		figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool {
+			if !f.Redrawable() {
+				skipped = append(skipped, f.Name)
+			}
+			return !f.Redrawable()
+		})
+	}
+	drawn, err := experiments.Redraw(cmd.Context(), figures, o)
+	if len(drawn) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s drawn anew\n", decimal.Many(len(drawn), "figure"),
+			o.Out)
+	}
+	if len(skipped) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"proactivedp: left as they are, since their pictures show more than their data hold: "+
+				"%s; without --redraw they are drawn from kept trainings\n", strings.Join(skipped, ", "))
+	}
+	return err
 }
 
 // choose fulfils a wish of a figure by proxies, which look at the figure's data; finished

@@ -1,0 +1,242 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"image"
+	"image/png"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/experiments/folder"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/manifest"
+	"proactivedp/rng"
+)
+
+// filesBelow reads the files of a folder's folders, but for finished cells.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[filepath.ToSlash(name)] = string(text)
+	}
+	return found
+}
+
+// alike reports whether two PNGs are the same but for edges: data have six digits, by which
+// no line moves by a pixel.
+func alike(t *testing.T, a, b string) bool {
+	t.Helper()
+	var all [2]image.Image
+	for i, text := range []string{a, b} {
+		var err error
+		if all[i], err = png.Decode(strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all[0].Bounds() != all[1].Bounds() {
+		return false
+	}
+	area, other := all[0].Bounds(), 0
+	for y := range area.Dy() {
+		for x := range area.Dx() {
+			r, g, b, _ := all[0].At(x, y).RGBA()
+			s, h, c, _ := all[1].At(x, y).RGBA()
+			for _, d := range []int{int(r) - int(s), int(g) - int(h), int(b) - int(c)} {
+				if d > 1<<13 || d < -1<<13 {
+					other++
+					break
+				}
+			}
+		}
+	}
+	return other*1000 <= area.Dx()*area.Dy()
+}
+
+// redrawnFigures are made small, and can be drawn anew, but for the last.
+var redrawnFigures = []string{"phishing-logreg-epsilon", "phishing-logreg-sample-size", "phishing-logreg-utility",
+	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay"}
+
+// Figures are drawn anew from their data and manifests, without a training: in the style
+// they had the pictures are the same, in another one they are drawn in that, and nothing
+// else changes. What cannot be drawn so is an error, and stays.
+func TestRedraw(t *testing.T) {
+	figures, err := Select(redrawnFigures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := options(t, dir)
+	o.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(3), 800), nil }
+	o.Choose = guess(map[Wish]int{})
+	if err := Make(t.Context(), figures, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, grid.Folder)); err != nil {
+		t.Fatal(err)
+	}
+	before := filesBelow(t, dir)
+	if len(Made(figures, dir)) != len(figures) || len(Made(figures, t.TempDir())) != 0 {
+		t.Error("which figures have been made is not found")
+	}
+	able := slices.DeleteFunc(slices.Clone(figures), func(f Figure) bool { return !f.Redrawable() })
+	if len(able) != len(figures)-1 {
+		t.Fatalf("%d of %d figures can be drawn anew", len(able), len(figures))
+	}
+
+	again := MakeOptions{Out: dir, Load: o.Load}
+	drawn, err := Redraw(t.Context(), figures, again)
+	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-delay") {
+		t.Errorf("error %v, want one that names the delays", err)
+	}
+	if len(drawn) != len(able) {
+		t.Errorf("drawn: %q", drawn)
+	}
+	after := filesBelow(t, dir)
+	for name, text := range before {
+		if filepath.Ext(name) == ".png" && alike(t, text, after[name]) {
+			continue
+		}
+		if text != after[name] {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, grid.Folder)); err == nil {
+		t.Error("something was trained")
+	}
+
+	again.Drawing = Drawing{Formats: []string{"svg"}, Bare: true, Width: 3.25}
+	if _, err := Redraw(t.Context(), able, again); err != nil {
+		t.Fatal(err)
+	}
+	bare := filesBelow(t, dir)
+	if len(bare) != len(after)+len(able) {
+		t.Errorf("%d files, want a picture more for each figure than %d", len(bare), len(after))
+	}
+	for name, text := range after {
+		if filepath.Base(name) != manifest.File && bare[name] != text {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	for _, fig := range able {
+		if !strings.Contains(bare[fig.Name+"/figure.svg"], "<svg") {
+			t.Errorf("%s has no picture as SVG", fig.Name)
+		}
+		is, err := readKept(filepath.Join(dir, fig.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.Drawing.Width != 3.25 || !is.Drawing.Bare || is.Files[0] != "figure.svg" {
+			t.Errorf("the manifest of %s says %+v, %q", fig.Name, is.Drawing, is.Files)
+		}
+		// All else in it is what it was, line by line.
+		has := strings.Split(bare[fig.Name+"/"+manifest.File], "\n")
+		for line := range strings.SplitSeq(before[fig.Name+"/"+manifest.File], "\n") {
+			if !slices.Contains(has, line) && !strings.Contains(line, "manifest_sha256") && !strings.Contains(line,
+				"figure.png") {
+				t.Errorf("the manifest of %s no longer has %s", fig.Name, line)
+			}
+		}
+	}
+	badRedraws(t, dir, able, again, bare)
+}
+
+// badRedraws spoils what figures are drawn from: each is an error that says what is wrong,
+// and no picture changes.
+func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files map[string]string) {
+	t.Helper()
+	o.Drawing.Width = 5
+	curves := figures[slices.IndexFunc(figures, func(f Figure) bool { return strings.HasSuffix(f.Name, "-epsilon") })]
+	table := curves.Name + "/" + folder.TableFile
+	lines := strings.SplitAfter(files[table], "\n")
+	for name, c := range map[string]struct{ file, text, want string }{
+		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "as this program would write"},
+		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have the"},
+		"other ε":  {table, strings.Replace(files[table], ",0.1,", ",0.2,", 1), "as this program would write"},
+		"column":   {table, strings.Replace(files[table], "seed", "sed", 1), "no column seed"},
+		"no number": {table, strings.Replace(files[table], lines[1], strings.Replace(lines[1], ",0,", ",x,", 1), 1),
+			""},
+		"no table": {table, "", "no header"},
+		"manifest": {curves.Name + "/" + manifest.File, files[curves.Name+"/"+manifest.File][:100], manifest.File},
+		"changed": {curves.Name + "/" + manifest.File,
+			strings.Replace(files[curves.Name+"/"+manifest.File], `"seeds": 2`, `"seeds": 3`, 1), "damaged"},
+	} {
+		if c.text == files[c.file] {
+			t.Fatalf("%s: nothing was spoilt", name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		drawn, err := Redraw(t.Context(), []Figure{curves}, o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), curves.Name) ||
+			len(drawn) > 0 {
+			t.Errorf("%s: drawn %q, error %v, want one with %q", name, drawn, err, c.want)
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(files[c.file]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := o
+	other.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(4), 800), nil }
+	if _, err := Redraw(t.Context(), []Figure{curves}, other); err == nil || !strings.Contains(err.Error(),
+		"digest") {
+		t.Errorf("other data: error %v", err)
+	}
+	other = o
+	other.Drawing.Width = 500
+	if _, err := Redraw(t.Context(), []Figure{curves}, other); err == nil {
+		t.Error("a width of 500 inches was accepted")
+	}
+	other = o
+	other.Out = filepath.Join(dir, "none")
+	if _, err := Redraw(t.Context(), []Figure{curves}, other); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("no folder: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Redraw(ctx, []Figure{curves}, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: error %v", err)
+	}
+	if !maps.Equal(filesBelow(t, dir), files) {
+		t.Error("files have changed")
+	}
+}
+
+// Cells of tables are the same if they differ in how they are rounded alone.
+func TestSameCell(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"x", "x", true}, {"6.571925", "6.57192", true}, {"6.5719", "6.5729", false}, {"", "1", false},
+		{"ε 0.5 (σ 6.572, s 689)", "ε 0.5 (σ 6.571, s 689)", true},
+		{"ε 0.5 (σ 6.58, s 689)", "ε 0.5 (σ 6.56, s 689)", false},
+		{"ε 0.5", "C 0.5", false}, {"1e-05", "1.000001e-05", true}, {"-1", "1", false},
+	} {
+		if got := sameCell(c.a, c.b); got != c.same {
+			t.Errorf("%q and %q: %v", c.a, c.b, got)
+		}
+	}
+	if _, err := (&kept{header: []string{"a"}}).runs(1, "b"); err == nil {
+		t.Error("a column that is not there was found")
+	}
+}
