@@ -18,37 +18,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	start := time.Now()
-	var checks []Check
-	for _, w := range a.watches {
-		made, err := a.watch(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		checks = append(checks, made...)
-	}
-	var all []Finding
-	for _, p := range a.probes {
-		found, check, err := a.probe(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		all, checks = append(all, found), append(checks, check)
-	}
-	for _, c := range o.Courses {
-		if o.Fault != NoFault {
-			break
-		}
-		found, err := c.run(ctx, &o, a.level)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found)
-	}
-	found, err := oneRun(ctx, &o, a.level)
+	parts, err := a.makeAll(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
+		return nil, err
 	}
-	return newReport(o, a, append(all, found), checks, time.Since(start)), nil
+	var checks []Check
+	var all []Finding
+	for _, m := range parts {
+		checks = append(checks, m.Checks...)
+		if m.Finding != nil {
+			all = append(all, *m.Finding)
+		}
+	}
+	return newReport(o, a, all, checks, time.Since(start)), nil
 }
 
 // audit is what is to be tried, and the probability of error of each test.
@@ -111,4 +93,13 @@ func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	}
 	check.Failed = check.PValue < a.level
 	return found, check, nil
+}
+
+// oneRun makes the probe of one run.
+func (a *audit) oneRun(ctx context.Context) (Finding, error) {
+	found, err := oneRun(ctx, a.o, a.level)
+	if err != nil {
+		return found, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
+	}
+	return found, nil
 }

@@ -25,6 +25,9 @@ type Options struct {
 	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
 	Courses    []Course // beside the audit's own probes, of those who choose rounds by results
 	Workers    int      // trainings at the same time, at least 1; never changes the result of Virtual
+	// Elsewhere makes the parts of an audit, or the audits of a survey, in other processes; nil:
+	// they are made here. It never changes the result of Virtual, but for how long things took.
+	Elsewhere Elsewhere
 }
 
 // size returns the size of the fault that is planted, 0 if it has none.

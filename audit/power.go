@@ -43,26 +43,46 @@ func MeasurePower(ctx context.Context, o Options, audits int) (Power, error) {
 	if err := o.Validate(); err != nil {
 		return p, err
 	}
-	a, err := newAudit(&o)
+	all, err := o.alarms(ctx, audits)
 	if err != nil {
 		return p, err
 	}
-	for range audits {
-		by, replayed, err := a.alarm(ctx)
-		if err != nil {
-			return p, err
-		}
-		if replayed {
+	for _, m := range all {
+		if m.Replayed {
 			p.Replayed++
 		}
-		if by != "" {
+		if m.By != "" {
 			if p.Found++; p.Found == 1 {
-				p.By = by
+				p.By = m.By
 			}
+		}
+	}
+	return p, nil
+}
+
+// alarms makes so many audits up to their first alarm, here or elsewhere, each with a seed of
+// its own.
+func (o Options) alarms(ctx context.Context, audits int) ([]made, error) {
+	if o.Elsewhere != nil {
+		parts := make([]part, audits)
+		for i := range parts {
+			parts[i] = o.describe(alarmPart)
+			parts[i].Seed += uint64(i)
+		}
+		return away(ctx, o.Elsewhere, parts)
+	}
+	a, err := newAudit(&o)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]made, audits)
+	for i := range all {
+		if all[i], err = a.make(ctx, alarmPart); err != nil {
+			return nil, err
 		}
 		o.Seed++
 	}
-	return p, nil
+	return all, nil
 }
 
 // alarm returns what raises the first alarm, "" if nothing does, and whether one that
@@ -97,9 +117,9 @@ func (a *audit) alarm(ctx context.Context) (by string, replayed bool, err error)
 			return "ε in " + found.Probe, replayed, nil
 		}
 	}
-	found, err := oneRun(ctx, a.o, a.level)
+	found, err := a.oneRun(ctx)
 	if err != nil {
-		return "", false, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
+		return "", false, err
 	}
 	if found.Violated {
 		by = "ε in " + found.Probe

@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// backwards makes parts by Do, the last first.
+type backwards struct {
+	t       *testing.T
+	courses []Course
+	made    int
+}
+
+func (b *backwards) Compute(ctx context.Context, parts []json.RawMessage, done func(int, json.RawMessage) error) error {
+	for i := len(parts) - 1; i >= 0; i-- {
+		result, err := Do(ctx, parts[i], b.courses, 2)
+		if err != nil {
+			return err
+		}
+		b.made++
+		if err := done(i, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeless takes out of a report what depends on how long things took.
+func timeless(r *Report) *Report {
+	r.Seconds = 0
+	for i := range r.Probes {
+		r.Probes[i].RunsPerSecond = 0
+	}
+	return r
+}
+
+// An audit whose parts are made elsewhere, in another order, is that of one process; also a
+// measurement of its power.
+func TestAnAuditElsewhereIsTheSame(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	o.Courses = []Course{{
+		Name: "coin", About: "a coin", Share: 1,
+		Guarantee: dp.Bound{EpsilonUpper: 1, Delta: 1e-3, Kind: dp.Upper},
+		Run:       func(_ context.Context, _ bool, seed uint64) (float64, error) { return float64(seed % 7), nil },
+	}}
+	here, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &backwards{t: t, courses: o.Courses}
+	away := o
+	away.Elsewhere = e
+	there, err := Run(t.Context(), away)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(timeless(here), timeless(there)) {
+		t.Errorf("here %+v, elsewhere %+v", here, there)
+	}
+	if e.made < 15 {
+		t.Errorf("%d parts were made elsewhere", e.made)
+	}
+	o = options(HalfNoise, MinRuns)
+	want, err := MeasurePower(t.Context(), o, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Elsewhere = e
+	if got, err := MeasurePower(t.Context(), o, 2); err != nil || got != want || want.Found != 2 {
+		t.Errorf("power %+v, elsewhere %+v: %v", want, got, err)
+	}
+}
+
+// What is no part of this program's audits is an error, and what is not whole of what came.
+func TestOtherPartsAreRefused(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	good := o.describe(onePart)
+	for want, change := range map[string]func(*part){
+		"no part":           func(p *part) { p.Part = "probe/none" },
+		"must be":           func(p *part) { p.Program = "another" },
+		"of kind":           func(p *part) { p.Kind = "trial" },
+		"not known here":    func(p *part) { p.Courses = []string{"loop"} },
+		"runs = 1, must be": func(p *part) { p.Runs = 1 },
+	} {
+		p := good
+		change(&p)
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Do(t.Context(), text, nil, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, result := range []string{"{}", `{"checks":[]}`, `{"found":1}`, ""} {
+		o.Elsewhere = same(result)
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "what came of") {
+			t.Errorf("%q: %v", result, err)
+		}
+	}
+}
+
+// same is what comes of every part.
+type same string
+
+func (s same) Compute(_ context.Context, parts []json.RawMessage, done func(int, json.RawMessage) error) error {
+	for i := range parts {
+		if err := done(i, json.RawMessage(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
