@@ -486,6 +486,7 @@ func (c *client) saw(k int) {
 
 // compute does the rounds that are left.
 func (c *client) compute(ctx context.Context) error {
+	var told time.Time // when the log was told last how far it is
 	for !c.machine.Done() {
 		for got, ok := c.models.take(); ok || !c.machine.CanBegin(); got, ok = c.models.take() {
 			if !ok {
@@ -504,6 +505,11 @@ func (c *client) compute(ctx context.Context) error {
 		}
 		if c.Watch != nil {
 			c.Watch(c.machine.Round(), c.about.Rounds)
+		}
+		if time.Since(told) >= beat {
+			told = time.Now()
+			c.log.Debug("a client's progress", "run", c.about.Run, "client", c.Client, "round", c.machine.Round(),
+				"rounds", c.about.Rounds)
 		}
 	}
 	return nil

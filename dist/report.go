@@ -59,6 +59,8 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	if err := writeJSON(s.record.path(reportFile), r); err != nil {
 		return nil, err
 	}
+	s.log.Info("the run has ended", "run", r.Run, "updates", r.Updates, "seconds", r.Seconds, "expelled",
+		len(r.Expelled))
 	return r, nil
 }
 

@@ -133,6 +133,7 @@ type server struct {
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
 
+	told     time.Time // when the log was told last how far it is
 	saved    time.Time
 	saving   time.Duration // how long the last saving took
 	unsaved  int           // updates applied since
@@ -322,11 +323,22 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.retry()
 		case <-tick.C:
 			s.expelSilent()
+			s.tell()
 			if s.Watch != nil {
 				s.Watch(s.status())
 			}
 		}
 	}
+}
+
+// tell logs, about once in a beat, how far the run is.
+func (s *server) tell() {
+	if time.Since(s.told) < beat {
+		return
+	}
+	s.told = time.Now()
+	s.log.Debug("progress", "run", s.about.Run, "k", s.machine.K(), "rounds", s.about.Rounds, "updates",
+		s.machine.Updates(), "bytes_received", s.record.Received, "seconds", s.record.seconds(s.trained))
 }
 
 // retry asks for new subscriptions, a little later.

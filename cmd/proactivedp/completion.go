@@ -65,6 +65,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"data-dir":       folders,
 		"out":            folders,
 		"events":         files("json", "csv"),
+		"event-log":      files("jsonl", "log"),
 		"after":          files("json", "csv"),
 		"record":         files("json"),
 		"root":           oneOf("seed:"),

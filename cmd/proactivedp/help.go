@@ -61,6 +61,7 @@ var flagGroups = []struct {
 	{"The virtual clock", []string{"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn"}},
 	{"Several machines", []string{
 		"workers-at", "listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
+		"event-log",
 	}},
 	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,11 +24,16 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
 			env.Setenv("HTTPS_PROXY", "http://127.0.0.1:9") // nothing listens there: tests have no network
 			env.Setenv("HTTP_PROXY", "http://127.0.0.1:9")
-			return nil
+			list, err := os.ReadFile("testdata/keys/events.txt")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(env.WorkDir, "events.txt"), list, 0o666)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"json": checkJSON,
-			"exit": func(ts *testscript.TestScript, _ bool, args []string) { checkExit(ts, args) },
+			"json":   checkJSON,
+			"events": checkEvents,
+			"exit":   func(ts *testscript.TestScript, _ bool, args []string) { checkExit(ts, args) },
 		},
 	})
 }

@@ -9,7 +9,8 @@
 // error that ends the sweep, since one of two machines is wrong. Cells go only to workers of
 // the same architecture and class of kernels, whose bits are the same.
 //
-// Workers load data sets by name and check their digests. They are trusted with results: a
+// Workers load data sets by name and check their digests. What they lack, such as a file of
+// the user's own, is handed over through the broker's memory, and checked. They are trusted with results: a
 // worker that lies is found only where two have computed one cell.
 package sweep
 
@@ -40,6 +41,7 @@ const (
 	noteSubject  = "pdps.note"
 	resultBucket = "PDPS_RESULTS"
 	savedBucket  = "PDPS_CHECKPOINTS"
+	dataBucket   = "PDPS_DATA"
 )
 
 // The times of a sweep.
@@ -69,6 +71,7 @@ type note struct {
 	Worker string  `json:"worker"`
 	Class  string  `json:"class"`
 	Key    string  `json:"key"`
+	Wants  string  `json:"wants,omitempty"` // the digest of a data set that the worker lacks
 	Part   float64 `json:"part"`
 	Error  string  `json:"error,omitempty"`
 	Fatal  bool    `json:"fatal,omitempty"` // no other worker would do better
@@ -81,7 +84,7 @@ type Options struct {
 	Log    *slog.Logger // is told who computes what; nil: nothing is logged
 }
 
-// Queue hands cells out to workers. It is an grid.Elsewhere. One that is done with
+// Queue hands cells out to workers. It is a grid.Elsewhere. One that is done with
 // must be closed.
 type Queue struct {
 	log    *slog.Logger
@@ -93,6 +96,7 @@ type Queue struct {
 	replicas int
 	notes    chan *nats.Msg
 	known    map[string]bool // workers that have spoken
+	handed   []string        // digests of data sets that were handed over
 }
 
 // Open starts the broker, or connects to it, and makes what workers need.
@@ -140,6 +144,7 @@ func (q *Queue) URL() string { return q.broker.URL() }
 // Close ends the connection, and the broker if it was started here.
 func (q *Queue) Close() error {
 	if q.conn != nil {
+		q.takeBack()
 		q.conn.Close()
 	}
 	if q.broker != nil {
@@ -182,9 +187,14 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("sweep: %s: %w", cellStream, err)
 	}
-	if _, err := q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: savedBucket,
-		Replicas: q.replicas}); err != nil {
-		return nil, fmt.Errorf("sweep: %s: %w", savedBucket, err)
+	for _, store := range []jetstream.ObjectStoreConfig{
+		{Bucket: savedBucket, Replicas: q.replicas},
+		// Records are on no disk but that of who has them.
+		{Bucket: dataBucket, Replicas: q.replicas, Storage: jetstream.MemoryStorage, TTL: keepData},
+	} {
+		if _, err := q.js.CreateOrUpdateObjectStore(ctx, store); err != nil {
+			return nil, fmt.Errorf("sweep: %s: %w", store.Bucket, err)
+		}
 	}
 	results, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: resultBucket,
 		Replicas: q.replicas})
@@ -257,7 +267,7 @@ func (q *Queue) Compute(ctx context.Context, jobs []grid.Job,
 				return err
 			}
 		case m := <-q.notes:
-			if err := q.heed(m, at, tasks, part); err != nil {
+			if err := q.heed(ctx, m, at, tasks, part); err != nil {
 				return err
 			}
 		}
@@ -314,7 +324,7 @@ func taken(err error) bool {
 }
 
 // heed takes what a worker says.
-func (q *Queue) heed(m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
+func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
 	if err := strictjson.Decode(m.Data, &n); err != nil {
 		q.log.Warn("a note", "error", err)
@@ -333,6 +343,8 @@ func (q *Queue) heed(m *nats.Msg, at map[string]int, tasks []task, part func(int
 	case !ours || tasks[i].done && !n.Fatal:
 	case n.Fatal:
 		return fmt.Errorf("sweep: cell %s by worker %s: %s", n.Key, n.Worker, n.Error)
+	case n.Wants != "":
+		q.handOver(ctx, tasks[i].Job, n)
 	case n.Error != "":
 		q.log.Warn("a worker cannot do a cell", "worker", n.Worker, "key", n.Key, "error", n.Error)
 	case n.Part >= 0 && n.Part <= 1:

@@ -26,6 +26,9 @@ import (
 	"proactivedp/train"
 )
 
+// Maker makes a job of its spec, and returns the result as JSON.
+type Maker func(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
+
 // WorkOptions says how a worker works.
 type WorkOptions struct {
 	URL     string // the broker
@@ -33,10 +36,13 @@ type WorkOptions struct {
 	Name    string // what others see of it; must differ from other workers'
 	Workers int    // cells at the same time, at least 1
 	Dir     string // keeps checkpoints of cells under way
-	// Load returns a data set for a training, which is looked at for its digest. Sets are
-	// loaded once and kept.
+	// Load returns a data set for a training, by its name, which is looked at for its digest.
+	// One that it does not return, or that has another digest, is asked for of who hands the
+	// cell out. Sets are loaded once and kept.
 	Load func(context.Context, train.Spec) (*train.Source, error)
-	Log  *slog.Logger // nil: nothing is logged
+	// Other makes jobs that are no cells of experiments, by the kind that their spec names.
+	Other map[string]Maker
+	Log   *slog.Logger // nil: nothing is logged
 }
 
 // Work computes cells until the context ends, and waits for a broker and a queue that are
@@ -47,7 +53,7 @@ func Work(ctx context.Context, o WorkOptions) error {
 		return fmt.Errorf("sweep: worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
 			o.Name, o.Workers, o.Dir)
 	}
-	w := &worker{WorkOptions: o, log: o.Log, sources: map[string]*train.Source{}}
+	w := &worker{WorkOptions: o, log: o.Log, sources: sources{by: map[string]*train.Source{}}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
 	}
@@ -76,8 +82,7 @@ type worker struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
-	mu      sync.Mutex
-	sources map[string]*train.Source // by name and features
+	sources sources
 }
 
 // work computes one cell after the other.
@@ -140,7 +145,7 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	h.fetch(ctx)
 	var beats sync.WaitGroup
 	beats.Go(func() { h.beat(ctx) })
-	result, err := job.Do(ctx, w.source, w.Dir, 1, h.progress)
+	result, err := h.compute(ctx)
 	if err == nil {
 		err = w.deliver(ctx, job.Key, result)
 	}
@@ -154,28 +159,13 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	case errors.Is(err, context.Canceled):
 		_ = m.Nak()
 	default:
-		w.log.Error("a cell", "key", job.Key, "error", err)
+		w.log.Error("a cell failed", "key", job.Key, "error", err)
 		w.say(note{Key: job.Key, Error: err.Error(),
 			Fatal: errors.Is(err, ErrDifferent) || errors.Is(err, models.ErrDiverged)})
 		_ = m.NakWithDelay(time.Second / 4) // for another worker; this one is slow to take it again
 		sleep(working, repair)
 	}
 	_ = w.conn.FlushTimeout(patience)
-}
-
-// source returns a data set, loaded once.
-func (w *worker) source(ctx context.Context, spec train.Spec) (*train.Source, error) {
-	key := fmt.Sprintf("%s %d %s", spec.Data, spec.Features, spec.Split)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if s := w.sources[key]; s != nil {
-		return s, nil
-	}
-	s, err := w.Load(ctx, spec)
-	if err == nil {
-		w.sources[key] = s
-	}
-	return s, err
 }
 
 // ErrDifferent reports that two workers computed other bytes for one cell.
@@ -231,6 +221,20 @@ type hand struct {
 
 	mu   sync.Mutex
 	part float64
+}
+
+// compute makes the job.
+func (h *hand) compute(ctx context.Context) (json.RawMessage, error) {
+	var spec struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(h.job.Spec, &spec); err != nil {
+		return nil, fmt.Errorf("sweep: job %s: %w", h.job.Key, err)
+	}
+	if other := h.Other[spec.Kind]; other != nil {
+		return other(ctx, h.job.Spec)
+	}
+	return h.job.Do(ctx, h.source, h.Dir, 1, h.progress)
 }
 
 func (h *hand) progress(part float64) {

@@ -34,6 +34,7 @@ type Cell struct {
 	// Kernels is the class of the float32 kernels in use if the result depends on
 	// it, else ""; see train.Spec.Kernels.
 	Kernels string
+	Source  *train.Source // what is trained on; nil where the cell is computed here alone
 	// Cost returns what Run takes with so many workers.
 	Cost func(workers int) (train.Cost, error)
 	// Run may report, from time to time, which part of the work is done, and keep

@@ -32,6 +32,7 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 		Spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
+		Source:  source,
 		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) },
 		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			p, err := source.Prepare(spec)

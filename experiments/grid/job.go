@@ -18,6 +18,8 @@ type Job struct {
 	Spec json.RawMessage `json:"spec"` // what that is
 	Data string          `json:"data"` // the name of its data set
 	Work float64         `json:"work"` // operations, about
+	// Source is the data set, for who must be handed it.
+	Source *train.Source `json:"-"`
 }
 
 // Elsewhere computes jobs in other processes. It calls done with each result, and part with
@@ -48,7 +50,8 @@ func (c Cell) job(key string, work float64) (Job, bool, error) {
 		return Job{}, false, fmt.Errorf("grid: cell: %w", err)
 	}
 	_, spec, err := readCell(text)
-	return Job{Key: key, Spec: text, Data: spec.Data, Work: work}, err == nil && spec.Runner == train.VirtualRunner, nil
+	may := err == nil && spec.Runner == train.VirtualRunner
+	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
 }
 
 // readCell reads what a cell's result depends on, with the spec of its training.
@@ -71,17 +74,18 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, err
 }
 
-// Do computes the job with so many workers, from the data set that open returns, and keeps
-// what is under way in a folder: a checkpoint KEY.checkpoint. The result is as it is kept.
+// Do computes the job with so many workers, from the data set of a digest that open returns,
+// and keeps what is under way in a folder: a checkpoint KEY.checkpoint. The result is as it is kept.
 // It is an error if what the job depends on is not the same here: the data, the program
 // or the class of kernels.
-func (j Job) Do(ctx context.Context, open func(context.Context, train.Spec) (*train.Source, error), folder string,
-	workers int, progress func(part float64)) (json.RawMessage, error) {
+func (j Job) Do(ctx context.Context,
+	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
+	progress func(part float64)) (json.RawMessage, error) {
 	c, spec, err := readCell(j.Spec)
 	if err != nil {
 		return nil, err
 	}
-	source, err := open(ctx, spec)
+	source, err := open(ctx, spec, c.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,7 @@ func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
+		Source:  source,
 		Alone:   spec.Runner == train.HogwildRunner,
 		Cost: func(workers int) (train.Cost, error) {
 			p, err := source.Prepare(spec)

@@ -30,6 +30,7 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 		Spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
+		Source:  source,
 		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) },
 		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 			p, err := source.Prepare(spec)

@@ -131,6 +131,7 @@ func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 		Spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
 		Code:    spec.Train.CodeVersion(),
 		Kernels: spec.Train.Kernels(),
+		Source:  source,
 		Cost: func(workers int) (train.Cost, error) {
 			return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
 		},

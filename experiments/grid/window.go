@@ -26,6 +26,7 @@ func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
+		Source:  source,
 		Alone:   spec.Runner == train.HogwildRunner,
 		Cost: func(workers int) (train.Cost, error) {
 			c, err := CostOf(source, spec, 0, workers)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 type brokerFlags struct {
 	credsFile, keyFile string
 	logJSON            bool
+	eventLog           string
 	creds              *broker.Credentials // what credsFile holds
 	key                []byte              // what keyFile holds
 }
@@ -33,13 +35,17 @@ func (b *brokerFlags) addCreds(cmd *cobra.Command) {
 
 func (b *brokerFlags) addLog(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&b.logJSON, "log-json", false, "write the log on stderr as JSON, a line for each event")
+	cmd.Flags().StringVar(&b.eventLog, "event-log", "", "append what happens, progress included, to this `file` as "+
+		"JSON, one object a line (docs/distributed.md lists the keys)")
 }
 
 // read reads the files that the flags name.
 func (b *brokerFlags) read(cmd *cobra.Command) error {
-	errs := []error{cli.RefuseNoFile(cmd, "creds")}
-	if cmd.Flags().Lookup("key") != nil {
-		errs = append(errs, cli.RefuseNoFile(cmd, "key"))
+	var errs []error
+	for _, name := range []string{"creds", "event-log", "key"} {
+		if cmd.Flags().Lookup(name) != nil {
+			errs = append(errs, cli.RefuseNoFile(cmd, name))
+		}
 	}
 	if b.credsFile != "" {
 		var err error
@@ -55,12 +61,21 @@ func (b *brokerFlags) read(cmd *cobra.Command) error {
 	return cli.Usage(errors.Join(errs...))
 }
 
-// log returns the log on stderr.
-func (b *brokerFlags) log(cmd *cobra.Command) *slog.Logger {
+// log returns the log, on stderr and in the file of events, which done closes.
+func (b *brokerFlags) log(cmd *cobra.Command) (log *slog.Logger, done func() error, err error) {
+	var shown slog.Handler = slog.NewTextHandler(cmd.ErrOrStderr(), nil)
 	if b.logJSON {
-		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+		shown = slog.NewJSONHandler(cmd.ErrOrStderr(), nil)
 	}
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	if b.eventLog == "" {
+		return slog.New(shown), func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(b.eventLog, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("--event-log: %w", err))
+	}
+	kept := slog.NewJSONHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})
+	return slog.New(slog.NewMultiHandler(shown, kept)), f.Close, nil
 }
 
 // withKeys returns the broker with the keyring in a folder, if one is named, and what is

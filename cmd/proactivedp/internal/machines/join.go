@@ -52,13 +52,18 @@ would cost more is not joined.`,
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm`,
 		Args: cli.OneArg("the URL of a broker"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			j.options.URL = args[0]
 			if err := errors.Join(j.check(cmd), j.read(cmd)); err != nil {
 				return err
 			}
 			o := j.options
-			o.Key, o.Creds, o.Log = j.key, j.creds, j.log(cmd)
+			o.Key, o.Creds = j.key, j.creds
+			var done func() error
+			if o.Log, done, err = j.log(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
 			o.Prepare = func(a *dist.Announcement) (*train.Prepared, error) { return j.prepare(cmd, a) }
 			r, err := dist.Join(cmd.Context(), o)
 			if err != nil {

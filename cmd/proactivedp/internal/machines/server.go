@@ -45,7 +45,8 @@ func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 func (s *ServeFlags) Check(cmd *cobra.Command) error {
 	var errs []error
 	if !s.Asked() {
-		for _, name := range []string{"dir", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json"} {
+		for _, name := range []string{"dir", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
+			"event-log"} {
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s needs --listen or --broker", name))
 			}
@@ -81,13 +82,18 @@ func (s *ServeFlags) engine() (broker.Engine, error) {
 }
 
 // Run serves the training and prints its report.
-func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) error {
+func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (err error) {
 	e, err := s.engine()
 	if err != nil {
 		return cli.Usage(err)
 	}
 	e.Key = s.key
-	o := dist.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: s.log(cmd)}
+	log, done, err := s.log(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	o := dist.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: log}
 	if s.expelAfter != "" {
 		if o.ExpelAfter, err = time.ParseDuration(s.expelAfter); err != nil || o.ExpelAfter == 0 {
 			return cli.Usage(fmt.Errorf("--expel-after = %q, must be a time such as 10m", s.expelAfter))

@@ -1,11 +1,16 @@
 package machines
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/audit"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/sweep"
@@ -17,6 +22,7 @@ type SweepFlags struct {
 	brokerFlags
 	at, listen, keys string
 	queue            *sweep.Queue
+	logged           func() error // ends the log
 }
 
 // Add gives cmd the flags.
@@ -35,7 +41,7 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 func (s *SweepFlags) Check(cmd *cobra.Command) error {
 	if s.at == "" && s.listen == "" {
 		var errs []error
-		for _, name := range []string{"keys", "creds", "log-json"} {
+		for _, name := range []string{"keys", "creds", "log-json", "event-log"} {
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s needs --workers-at or --listen", name))
 			}
@@ -60,10 +66,38 @@ func (s *SweepFlags) Open(cmd *cobra.Command) (grid.Elsewhere, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if s.queue, err = sweep.Open(cmd.Context(), sweep.Options{Engine: e, Creds: s.creds, Log: s.log(cmd)}); err != nil {
+	log, done, err := s.log(cmd)
+	if err != nil {
 		return nil, err
 	}
+	if s.queue, err = sweep.Open(cmd.Context(), sweep.Options{Engine: e, Creds: s.creds, Log: log}); err != nil {
+		return nil, errors.Join(err, done())
+	}
+	s.logged = done
 	return s.queue, nil
+}
+
+// OpenAudit is Open for the parts of an audit.
+func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
+	e, err := s.Open(cmd)
+	if e == nil || err != nil {
+		return nil, err
+	}
+	return auditParts{e}, nil
+}
+
+// auditParts hands the parts of an audit out as jobs.
+type auditParts struct{ by grid.Elsewhere }
+
+// Compute implements audit.Elsewhere.
+func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
+	done func(part int, result json.RawMessage) error) error {
+	jobs := make([]grid.Job, len(parts))
+	for i, p := range parts {
+		sum := sha256.Sum256(p)
+		jobs[i] = grid.Job{Key: hex.EncodeToString(sum[:16]), Spec: p}
+	}
+	return a.by.Compute(ctx, jobs, done, func(int, float64) {})
 }
 
 // Close ends what open began.
@@ -71,5 +105,5 @@ func (s *SweepFlags) Close() error {
 	if s.queue == nil {
 		return nil
 	}
-	return s.queue.Close()
+	return errors.Join(s.queue.Close(), s.logged())
 }

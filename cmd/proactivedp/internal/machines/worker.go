@@ -2,6 +2,7 @@ package machines
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/audit"
+	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/sweep"
@@ -21,16 +24,18 @@ func newWorker() *cobra.Command {
 	o := sweep.WorkOptions{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Compute trainings of figures, search and delay for another machine",
-		Long: `Compute trainings that figures, search or delay hand out with --listen or --workers-at,
+		Short: "Compute for figures, search, delay and audit of another machine",
+		Long: `Compute what figures, search, delay or audit hand out with --listen or --workers-at,
 until it is interrupted. It waits for a broker that is not up yet, and takes part in one
 command after the other. The results are the same bits as on one machine; a training
 goes only to a worker of the same architecture and class of kernels, and two different
 results of one training are an error of the command.
 
 A worker that is killed has its trainings taken by others within ten seconds, the long
-ones as far as they were kept. Data sets are loaded here by name, and refused if their
-digest is another.`,
+ones as far as they were kept. Published data sets are loaded here by name. What is not
+found here, has another digest, or is a file of the other machine's comes from that
+machine through the broker's memory, is checked by its digest, and is written to no
+disk.`,
 		Example: `  proactivedp worker nats://127.0.0.1:4222
   proactivedp worker tls://server:4222 --creds worker.creds --workers 8`,
 		Args: cli.OneArg("the URL of a broker"),
@@ -48,10 +53,15 @@ digest is another.`,
 			if err != nil {
 				host = "worker"
 			}
-			o.Name, o.Creds, o.Log = fmt.Sprintf("%s-%d", host, os.Getpid()), flags.creds, flags.log(cmd)
+			o.Name, o.Creds = fmt.Sprintf("%s-%d", host, os.Getpid()), flags.creds
+			var done func() error
+			if o.Log, done, err = flags.log(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
 			o.Load = func(ctx context.Context, spec train.Spec) (*train.Source, error) {
-				if err := cli.CheckData(spec.Data); err != nil {
-					return nil, err
+				if cli.OwnFile(spec.Data) { // others do not say which files are read here
+					return nil, fmt.Errorf("%s is a file of the machine that asks", spec.Data)
 				}
 				d, err := where.LoadFor(cmd, spec)
 				if err != nil {
@@ -59,6 +69,7 @@ digest is another.`,
 				}
 				return train.NewSource(d), nil
 			}
+			o.Other = map[string]sweep.Maker{audit.PartKind: auditPart}
 			return sweep.Work(cmd.Context(), o)
 		},
 	}
@@ -68,4 +79,13 @@ digest is another.`,
 	flags.addLog(cmd)
 	where.AddWithin(cmd)
 	return cmd
+}
+
+// auditPart makes a part of an audit.
+func auditPart(ctx context.Context, spec json.RawMessage) (json.RawMessage, error) {
+	loop, err := auto.Course(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return audit.Do(ctx, spec, []audit.Course{loop}, 1)
 }

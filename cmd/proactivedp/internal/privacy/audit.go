@@ -11,6 +11,7 @@ import (
 	"proactivedp/audit"
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/cmd/proactivedp/internal/machines"
 )
 
 // An audit that did not go as it should ends with one of these: it has printed what
@@ -28,6 +29,7 @@ func newAudit() *cobra.Command {
 	var asJSON bool
 	var out string
 	audits := 50
+	var workers machines.SweepFlags
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
@@ -47,6 +49,9 @@ that; that none was found proves nothing.
 --fault breaks the mechanism on purpose, to see that the audit finds it:
 
 ` + faultTable() + `
+With --listen or --workers-at its parts, or the audits of a survey, are made by workers
+on other machines: see proactivedp worker. The report is the same, but for times.
+
 With --out the audit is made --audits times for every fault, of every size that at
 least half of them find, and what is found how often is written to a folder, which
 says what an audit can see. It goes on where it was interrupted.
@@ -59,11 +64,18 @@ or a planted fault is not found.`,
   proactivedp audit --runner hogwild --seed 7
   proactivedp audit --runs 2000 --out out/audit`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
 			if err := o.Validate(); err != nil {
 				return cli.Usage(err)
 			}
+			if err := workers.Check(cmd); err != nil {
+				return err
+			}
+			if o.Elsewhere, err = workers.OpenAudit(cmd); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, workers.Close()) }()
 			if out != "" {
 				return survey(cmd, out, o, audits)
 			}
@@ -91,6 +103,7 @@ or a planted fault is not found.`,
 		},
 	}
 	f := cmd.Flags()
+	workers.Add(cmd)
 	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(FaultNames(), ", "))
 	f.Float64Var(&o.FaultSize, "fault-size", 0,
 		"how large the fault is, if it comes in sizes; 0: the one above")

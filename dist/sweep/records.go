@@ -1,0 +1,165 @@
+package sweep
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/codec"
+)
+
+// maxRecords bounds a data set that is handed to workers, in bytes as it is sent.
+const maxRecords = 1 << 30
+
+// recordsVersion is raised with every change of how data sets are sent.
+const recordsVersion = 1
+
+// writeRecords writes a data set as it is sent to workers.
+func writeRecords(w io.Writer, d *data.Dataset) error {
+	c := codec.NewWriter(w)
+	sent := *d
+	visitRecords(c, &sent)
+	if err := c.End(); err != nil {
+		return fmt.Errorf("sweep: data set: %w", err)
+	}
+	return nil
+}
+
+// readRecords reads what writeRecords wrote. It is an error if that is not a data set with
+// the digest.
+func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
+	c := codec.NewReader(bounded.Reader(r, maxRecords))
+	d := new(data.Dataset)
+	visitRecords(c, d)
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("sweep: data set: %w", err)
+	}
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("sweep: data set: %w", err)
+	}
+	if got := d.Hash(); got != digest {
+		return nil, fmt.Errorf("sweep: data set of digest %s, must be %s", got, digest)
+	}
+	return d, nil
+}
+
+// visitRecords visits all of a data set.
+func visitRecords(c *codec.Codec, d *data.Dataset) {
+	codec.Exactly(c, "version", recordsVersion)
+	visitText(c, "name", &d.Name)
+	visitText(c, "note", &d.Note)
+	codec.Boolean(c, "synthetic", &d.Synthetic)
+	codec.Number(c, "features", &d.Features, 0, math.MaxInt32)
+	codec.Number(c, "classes", &d.Classes, 0, math.MaxInt32)
+	codec.Number(c, "training rows", &d.Train, 0, math.MaxInt32)
+	codec.List(c, "names of columns", &d.Columns, maxRecords/8, visitName)
+	codec.List(c, "names of classes", &d.Names, maxRecords/8, visitName)
+	visitInts(c, "labels", &d.Label)
+	images, dense := d.Images != nil, d.Start == nil
+	if codec.Boolean(c, "images", &images); images {
+		visitImages(c, d)
+		return
+	}
+	if codec.Boolean(c, "dense", &dense); !dense {
+		visitStarts(c, d)
+	}
+	visitInts(c, "columns", &d.Index)
+	visitFloats(c, "values", &d.Value)
+}
+
+func visitImages(c *codec.Codec, d *data.Dataset) {
+	if c.Reading() {
+		d.Images = new(data.Images)
+	}
+	m := d.Images
+	codec.Number(c, "channels", &m.Channels, 1, math.MaxInt32)
+	codec.Number(c, "height", &m.Height, 1, math.MaxInt32)
+	codec.Number(c, "width", &m.Width, 1, math.MaxInt32)
+	visitBytes(c, "pixels", &m.Pixels)
+	visitFloats(c, "means", &m.Mean)
+	visitFloats(c, "deviations", &m.Std)
+}
+
+// visitStarts visits the offsets of the rows, as how long each is.
+func visitStarts(c *codec.Codec, d *data.Dataset) {
+	lengths := make([]int32, max(0, len(d.Start)-1))
+	for i := range lengths {
+		lengths[i] = int32(d.Start[i+1] - d.Start[i])
+	}
+	visitInts(c, "lengths of rows", &lengths)
+	if !c.Reading() {
+		return
+	}
+	d.Start = make([]int, 1, len(lengths)+1)
+	for i, n := range lengths {
+		if n < 0 {
+			c.Fail("row %d has %d columns", i, n)
+			return
+		}
+		d.Start = append(d.Start, d.Start[i]+int(n))
+	}
+}
+
+func visitName(s *string, c *codec.Codec) { visitText(c, "name", s) }
+
+func visitText(c *codec.Codec, what string, s *string) {
+	b := []byte(*s)
+	visitBytes(c, what, &b)
+	*s = string(b)
+}
+
+func visitInts(c *codec.Codec, what string, x *[]int32) {
+	visitParts(c, what, x, 4, func(b []byte, x []int32) {
+		for i := range x {
+			if c.Reading() {
+				x[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+			} else {
+				binary.LittleEndian.PutUint32(b[4*i:], uint32(x[i]))
+			}
+		}
+	})
+}
+
+func visitFloats(c *codec.Codec, what string, x *[]float32) {
+	visitParts(c, what, x, 4, func(b []byte, x []float32) {
+		for i := range x {
+			if c.Reading() {
+				x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+			} else {
+				binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x[i]))
+			}
+		}
+	})
+}
+
+func visitBytes(c *codec.Codec, what string, x *[]byte) {
+	visitParts(c, what, x, 1, func(b, x []byte) {
+		if c.Reading() {
+			copy(x, b)
+		} else {
+			copy(b, x)
+		}
+	})
+}
+
+// visitParts visits a list of numbers of so many bytes each, some at a time: memory is taken
+// as they come.
+func visitParts[T any](c *codec.Codec, what string, x *[]T, width int, visit func([]byte, []T)) {
+	const part = 1 << 16
+	n := len(*x)
+	codec.Number(c, "number of "+what, &n, 0, int64(maxRecords/width))
+	if c.Reading() {
+		*x = nil
+	}
+	for at := 0; at < n && c.Err() == nil; at += part / width {
+		k := min(part/width, n-at)
+		b := c.Next(k * width)
+		if c.Reading() {
+			*x = append(*x, make([]T, k)...)
+		}
+		visit(b, (*x)[at:at+k])
+	}
+}
