@@ -3,6 +3,8 @@ package machines
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,9 +113,28 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 		defer m.Close()
 		o.Watch = m.Watch
 	}
+	defer collectEarly(p)()
 	r, err := dist.Serve(ctx, o)
 	if err != nil {
 		return err
 	}
 	return cli.Report(cmd, asJSON, r)
+}
+
+// The garbage of a server of a long model is messages, in which the collector finds nothing to
+// follow: it is cheap to collect, and large. So the heap grows by a part of what is in use, and
+// not, as usual, by all of it.
+const (
+	longModel   = 1 << 20 // parameters
+	longModelGC = 25      // %
+)
+
+// collectEarly lets garbage be collected early if the model is long, unless GOGC says what is
+// to be done, until the function that it returns is called.
+func collectEarly(p *train.Prepared) func() {
+	if p.Config.Model.NumParams() < longModel || os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	usual := debug.SetGCPercent(longModelGC)
+	return func() { debug.SetGCPercent(usual) }
 }
