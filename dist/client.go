@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
+	"proactivedp/dist/internal/wire"
 	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -253,8 +254,12 @@ func (c *client) build() error {
 		return err
 	}
 	c.ws = sim.NewWorkspace(config.Model)
+	wait := patience
+	if wire.Chunks(c.about.Params) == 1 {
+		wait = 3 * beat // an answer is lost with the broker that led; sending again costs little
+	}
 	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(4*window),
-		jetstream.WithPublishAsyncTimeout(patience))
+		jetstream.WithPublishAsyncTimeout(wait))
 	if err != nil {
 		return fmt.Errorf("dist: %w", err)
 	}

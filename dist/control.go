@@ -83,7 +83,7 @@ func (s *server) streamInfo(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
 	info, err := s.up.stream.Info(ctx)
 	if err != nil {

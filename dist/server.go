@@ -118,13 +118,14 @@ type server struct {
 	mech    *dp.Mechanism
 	record  *record
 
-	broker *broker.Broker
-	conn   *nats.Conn
-	js     jetstream.JetStream
-	up     *upstream
-	early  chan *nats.Msg // updates past the stream, see takeEarly
-	again  chan struct{}  // carries that the connection was lost and is there again
-	asked  chan *nats.Msg
+	broker   *broker.Broker
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	up       *upstream
+	failures int            // of the last tries to subscribe
+	early    chan *nats.Msg // updates past the stream, see takeEarly
+	again    chan struct{}  // carries that the connection was lost and is there again
+	asked    chan *nats.Msg
 
 	assemblies []*assembly // by client; nil: nothing has come
 	processed  uint64      // the newest message of the stream that was folded
@@ -199,7 +200,7 @@ func newServer(o ServeOptions) (*server, error) {
 	s := &server{
 		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
 		again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
-		early:      make(chan *nats.Msg, earlyRoom(config.Model.NumParams())),
+		early: make(chan *nats.Msg, earlyRoom(config.Model.NumParams())), failures: mostFailures,
 		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),
 	}
 	if s.record, err = openRecord(o.Dir, o.Engine.Key, o.Prepared, machine); err != nil {
@@ -267,6 +268,7 @@ func (s *server) listen(ctx context.Context) error {
 const (
 	window   = 16               // messages under way at a time
 	patience = 10 * time.Second // for an answer
+	upkeep   = 2 * time.Second  // for an answer that nobody needs, when a broker of several has stopped
 	beat     = time.Second      // from one hello to the next
 	linger   = 3 * time.Second  // after the last goodbye
 )
@@ -408,7 +410,7 @@ func (s *server) purge(ctx context.Context) {
 	if s.up.stream == nil || below <= 1 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
 	if err := s.up.stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
 		s.log.Warn("the stream was not purged", "error", err) // the next time is soon enough

@@ -29,8 +29,11 @@ type upstream struct {
 // the beginning: a broker that lost its tail uses the numbers of messages again.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	// A question is lost with the broker that led. So the first ones after all went well are
+	// given up soon, and asked again.
+	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
 	defer cancel()
+	s.failures = min(s.failures+1, mostFailures)
 	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
 		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
@@ -62,11 +65,14 @@ func (s *server) resubscribe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("dist: stream of updates: %w", err)
 	}
-	s.processed = 0
+	s.processed, s.failures = 0, 0
 	s.up = &upstream{stream: stream, messages: make(chan jetstream.Msg, window), failed: make(chan struct{})}
 	s.up.read(messages)
 	return nil
 }
+
+// mostFailures is from which failure on the streams are waited for as long as anything.
+const mostFailures = 3
 
 // readAhead is how many messages are asked for at a time: few if they are long.
 func readAhead(params int) int {
@@ -154,7 +160,7 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		s.clients[client].refused++
 	}
 	s.log.Warn("refused", "why", string(refusal), "subject", m.Subject(), "round", h.Number, "error", err)
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
 	// The place is the honest sender's again, if it was not that one.
 	if err := s.up.stream.DeleteMsg(ctx, at); err != nil {
