@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
+	"proactivedp/sim/clock"
 	"proactivedp/train"
 )
 
@@ -65,13 +67,26 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 		return c, spec, fmt.Errorf("grid: job: a cell of kind %q is computed where it is asked for", c.Kind)
 	}
 	of := c.Train
+	var err error
 	if c.Kind == "utility" {
 		var u UtilitySpec
-		err := strictjson.Decode(c.Spec, &u)
-		return c, u.Train, err
+		err = strictjson.Decode(c.Spec, &u)
+		spec = u.Train
+	} else {
+		err = strictjson.Decode(of, &spec)
 	}
-	err := strictjson.Decode(of, &spec)
-	return c, spec, err
+	return c, spec, errors.Join(err, checkTraces(spec))
+}
+
+// checkTraces refuses a training whose clock is a file: who asks does not say which files are
+// read elsewhere.
+func checkTraces(s train.Spec) error {
+	for _, text := range []string{s.Compute, s.Latency} {
+		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
+			return fmt.Errorf("grid: job: %s is a file, and is read where it is asked for", text)
+		}
+	}
+	return nil
 }
 
 // Do computes the job with so many workers, from the data set of a digest that open returns,
