@@ -118,6 +118,8 @@ results: build ## Make the committed figures and tables anew, from the real data
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
+	$(BIN) train --clients 1 --epsilon 0.05 --sample-size 885 --grad-computations 177000 --schedule zero --eta0 0.05 --clip 0.1 --seeds 40 --out results/phishing-small-budget
+	$(BIN) train --model lenet --data mnist --clients 1 --delta 1.66667e-05 --epsilon 0.105387 --sample-size 246 --grad-computations 119802 --schedule zero --eta0 0.15 --input-scale 3 --seeds 5 --out results/mnist-lenet-fifteenth
 	$(BIN) tables --out results/tables
 	$(BIN) report results --out out/report.html
 
