@@ -25,15 +25,15 @@ const MaxBatch = 1 << 18
 // at most C as computed, and a batch of at most MaxBatch.
 //
 // The changed bin is of n ≤ 64 examples before and of n+1, in one or more bins of at
-// most 64, after. Adding n numbers in float32, each perhaps a product rounded before,
-// is off by at most (n+1)·u·Σ|·| in every coordinate to first order, u = 2^-24 (N.
-// Higham, "Accuracy and Stability of Numerical Algorithms", Eq. 3.5), so the vector
-// by at most (n+1)·u·n·C, in all layers together since the norms of an example's
-// parts are those of orthogonal vectors: 65·64·u·C before and 65·65·u·C after. The
-// rest of the first term is for the second order. So do all classes of kernels but
-// that of matrix tiles add, in the order of the terms, whether a product is rounded by
-// itself (portable) or with its sum (AVX2, AVX-512, NEON). Other bins are the same bits, and
-// so are gradients of other examples, wherever they stand.
+// most 64, after. The kernels of every class but that of matrix tiles add in the order of
+// the terms, a product rounded by itself (portable) or with its sum (AVX2, AVX-512, NEON).
+// Adding n numbers in float32, each perhaps a product rounded before, is off by at most
+// (n+1)·u·Σ|·| in every coordinate to first order, u = 2^-24 (N. Higham, "Accuracy and
+// Stability of Numerical Algorithms", Eq. 3.5), so the vector by at most (n+1)·u·n·C, in
+// all layers together since the norms of an example's parts are those of orthogonal
+// vectors: 65·64·u·C before and 65·65·u·C after. The rest of the first term is for the
+// second order. Other bins are the same bits, and so are gradients of other examples,
+// wherever they stand.
 //
 // Sums by matrix tiles keep to it: those of a bin's examples that a dense layer makes
 // add 16 terms in a row, two such sums, and then at most 12 of them, of magnitudes that

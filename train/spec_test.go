@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -172,6 +174,35 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 		}
 		if got := r.ParamsSHA256[:16]; got != c.want {
 			t.Errorf("%s: parameters hash to %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// Golden: so does a network's training, noise and all, with every class of kernels that
+// fuses, whatever the machine.
+func TestNetworkMeansTheseBits(t *testing.T) {
+	const want = "8dec6441a866147f"
+	s := smallLeNet()
+	s.Clients = 2
+	for _, class := range f32.Classes() {
+		if class == cpu.Portable {
+			continue
+		}
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Prepare(digits(350), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(context.Background(), sim.Perf{}, nil)
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.ParamsSHA256[:16]; got != want {
+			t.Errorf("%v: parameters hash to %s, want %s", class, got, want)
 		}
 	}
 }
