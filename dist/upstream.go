@@ -168,8 +168,12 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	}
 }
 
-// earlyBytes is how many bytes of updates may wait that came past the stream.
-const earlyBytes = 16 << 20
+// Updates that came past the stream may wait in earlyBytes, and be mostEarly: a client may send
+// messages as long as the broker takes them, of 1 MiB.
+const (
+	earlyBytes = 16 << 20
+	mostEarly  = 64
+)
 
 // earlyRoom is how many updates of so many parameters may wait that came past the stream;
 // none of updates of several messages.
@@ -177,7 +181,7 @@ func earlyRoom(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 0
 	}
-	return min(1024, earlyBytes/(4*params))
+	return min(mostEarly, earlyBytes/(4*params))
 }
 
 // takeEarly takes an update as it is published, which is before the stream has it on disk:
