@@ -83,7 +83,6 @@ type processes struct {
 	all    sync.WaitGroup
 	mu     sync.Mutex
 	living map[string]*exec.Cmd
-	log    []byte
 }
 
 // keep runs a process until it ends well or the context does.
