@@ -135,7 +135,7 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 }
 
 // samplePoisson takes each of n positions with probability q by drawing the
-// geometric gaps between them: P(gap > g) = (1-q)^g, the floor of an
+// geometric gaps between them: P(gap ≥ g) = (1-q)^g, the floor of an
 // exponential number of mean -1/ln(1-q).
 func samplePoisson(dst []int32, q float64, n int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	if q >= 1 {
@@ -147,13 +147,7 @@ func samplePoisson(dst []int32, q float64, n int, s *rng.Stream, scratch *Sample
 	if scratch.rate != q {
 		scratch.rate, scratch.gap = q, -1/math.Log1p(-q)
 	}
-	for p := -1.0; ; {
-		p += 1 + math.Floor(s.Exp()*scratch.gap)
-		if p >= float64(n) {
-			return dst
-		}
-		dst = append(dst, int32(p))
-	}
+	return s.AppendPlaces(dst, scratch.gap, n)
 }
 
 // sampleFixed takes size of n positions without replacement (R. W. Floyd, in
@@ -254,6 +248,17 @@ func (l *Ledger) Record(e Event) {
 		e.Count = count
 	}
 	l.events = append(l.events, e)
+}
+
+// Repeat records one more round like the last, if that was of the given size, and reports
+// whether it was: for the ledger of one mechanism.
+func (l *Ledger) Repeat(size int) bool {
+	n := len(l.events)
+	if n == 0 || l.events[n-1].SampleSize != size {
+		return false
+	}
+	l.events[n-1].Count++
+	return true
 }
 
 // Events returns a copy of what was recorded.

@@ -4,12 +4,19 @@
 
 package rng
 
-// keyStream writes units times 8 blocks of AES-128 in counter mode, under the
-// round keys, from the block first on, whose counter is its last four bytes, least
-// significant first.
+// keyStream writes units times 8 blocks of AES-128 under the round keys,
+// of the counters from the given one on. low is the client and, above it, the round; high the
+// purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
-func keyStream(dst *byte, units int, keys *[11][16]byte, first *[16]byte)
+func keyStream(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+
+// keyHeads writes units times 8 blocks of AES-128 under the round keys,
+// of the rounds from the given one on. low is the client and, above it, the round; high the
+// purpose, above it the chunk, and above that the counter.
+//
+//go:noescape
+func keyHeads(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
 // expandKey makes the round keys of a key (FIPS 197, 5.2).
 //

@@ -10,27 +10,30 @@ DATA swap<>+16(SB)/8, $0x0706050403020100
 DATA swap<>+24(SB)/8, $0x0c0d0e0f0b0a0908
 GLOBL swap<>(SB), RODATA|NOPTR, $32
 
-DATA second<>+0(SB)/8, $0x0000000000000000
-DATA second<>+8(SB)/8, $0x0000000000000000
-DATA second<>+16(SB)/8, $0x0000000000000000
-DATA second<>+24(SB)/8, $0x0000000100000000
-GLOBL second<>(SB), RODATA|NOPTR, $32
+DATA keyStreamSecond<>+0(SB)/8, $0x0000000000000000
+DATA keyStreamSecond<>+8(SB)/8, $0x0000000000000000
+DATA keyStreamSecond<>+16(SB)/8, $0x0000000000000000
+DATA keyStreamSecond<>+24(SB)/8, $0x0000000100000000
+GLOBL keyStreamSecond<>(SB), RODATA|NOPTR, $32
 
-DATA pair<>+0(SB)/8, $0x0000000000000000
-DATA pair<>+8(SB)/8, $0x0000000200000000
-DATA pair<>+16(SB)/8, $0x0000000000000000
-DATA pair<>+24(SB)/8, $0x0000000200000000
-GLOBL pair<>(SB), RODATA|NOPTR, $32
+DATA keyStreamPair<>+0(SB)/8, $0x0000000000000000
+DATA keyStreamPair<>+8(SB)/8, $0x0000000200000000
+DATA keyStreamPair<>+16(SB)/8, $0x0000000000000000
+DATA keyStreamPair<>+24(SB)/8, $0x0000000200000000
+GLOBL keyStreamPair<>(SB), RODATA|NOPTR, $32
 
-// func keyStream(dst *byte, units int, keys *[11][16]byte, first *[16]byte)
+// func keyStream(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 // Requires: AVX, AVX2, VAES
-TEXT ·keyStream(SB), NOSPLIT, $0-32
+TEXT ·keyStream(SB), NOSPLIT, $0-40
 	MOVQ           dst+0(FP), AX
 	MOVQ           units+8(FP), CX
 	MOVQ           keys+16(FP), DX
-	MOVQ           first+24(FP), BX
-	VBROADCASTI128 (BX), Y0
-	VPADDD         second<>+0(SB), Y0, Y0
+	MOVQ           low+24(FP), BX
+	VMOVQ          BX, X0
+	MOVQ           high+32(FP), BX
+	VPINSRQ        $0x01, BX, X0, X0
+	VPERMQ         $0x44, Y0, Y0
+	VPADDD         keyStreamSecond<>+0(SB), Y0, Y0
 	VBROADCASTI128 (DX), Y1
 	VBROADCASTI128 16(DX), Y2
 	VBROADCASTI128 32(DX), Y3
@@ -47,16 +50,119 @@ TEXT ·keyStream(SB), NOSPLIT, $0-32
 
 next:
 	VPSHUFB     swap<>+0(SB), Y0, Y12
-	VPADDD      pair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y12, Y12
 	VPSHUFB     swap<>+0(SB), Y0, Y13
-	VPADDD      pair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y13, Y13
 	VPSHUFB     swap<>+0(SB), Y0, Y14
-	VPADDD      pair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y14, Y14
 	VPSHUFB     swap<>+0(SB), Y0, Y15
-	VPADDD      pair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
+	VPXOR       Y1, Y15, Y15
+	VAESENC     Y2, Y12, Y12
+	VAESENC     Y2, Y13, Y13
+	VAESENC     Y2, Y14, Y14
+	VAESENC     Y2, Y15, Y15
+	VAESENC     Y3, Y12, Y12
+	VAESENC     Y3, Y13, Y13
+	VAESENC     Y3, Y14, Y14
+	VAESENC     Y3, Y15, Y15
+	VAESENC     Y4, Y12, Y12
+	VAESENC     Y4, Y13, Y13
+	VAESENC     Y4, Y14, Y14
+	VAESENC     Y4, Y15, Y15
+	VAESENC     Y5, Y12, Y12
+	VAESENC     Y5, Y13, Y13
+	VAESENC     Y5, Y14, Y14
+	VAESENC     Y5, Y15, Y15
+	VAESENC     Y6, Y12, Y12
+	VAESENC     Y6, Y13, Y13
+	VAESENC     Y6, Y14, Y14
+	VAESENC     Y6, Y15, Y15
+	VAESENC     Y7, Y12, Y12
+	VAESENC     Y7, Y13, Y13
+	VAESENC     Y7, Y14, Y14
+	VAESENC     Y7, Y15, Y15
+	VAESENC     Y8, Y12, Y12
+	VAESENC     Y8, Y13, Y13
+	VAESENC     Y8, Y14, Y14
+	VAESENC     Y8, Y15, Y15
+	VAESENC     Y9, Y12, Y12
+	VAESENC     Y9, Y13, Y13
+	VAESENC     Y9, Y14, Y14
+	VAESENC     Y9, Y15, Y15
+	VAESENC     Y10, Y12, Y12
+	VAESENC     Y10, Y13, Y13
+	VAESENC     Y10, Y14, Y14
+	VAESENC     Y10, Y15, Y15
+	VAESENCLAST Y11, Y12, Y12
+	VMOVDQU     Y12, (AX)
+	VAESENCLAST Y11, Y13, Y13
+	VMOVDQU     Y13, 32(AX)
+	VAESENCLAST Y11, Y14, Y14
+	VMOVDQU     Y14, 64(AX)
+	VAESENCLAST Y11, Y15, Y15
+	VMOVDQU     Y15, 96(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        CX
+	JNZ         next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+DATA keyHeadsSecond<>+0(SB)/8, $0x0000000000000000
+DATA keyHeadsSecond<>+8(SB)/8, $0x0000000000000000
+DATA keyHeadsSecond<>+16(SB)/8, $0x0000000100000000
+DATA keyHeadsSecond<>+24(SB)/8, $0x0000000000000000
+GLOBL keyHeadsSecond<>(SB), RODATA|NOPTR, $32
+
+DATA keyHeadsPair<>+0(SB)/8, $0x0000000200000000
+DATA keyHeadsPair<>+8(SB)/8, $0x0000000000000000
+DATA keyHeadsPair<>+16(SB)/8, $0x0000000200000000
+DATA keyHeadsPair<>+24(SB)/8, $0x0000000000000000
+GLOBL keyHeadsPair<>(SB), RODATA|NOPTR, $32
+
+// func keyHeads(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+// Requires: AVX, AVX2, VAES
+TEXT ·keyHeads(SB), NOSPLIT, $0-40
+	MOVQ           dst+0(FP), AX
+	MOVQ           units+8(FP), CX
+	MOVQ           keys+16(FP), DX
+	MOVQ           low+24(FP), BX
+	VMOVQ          BX, X0
+	MOVQ           high+32(FP), BX
+	VPINSRQ        $0x01, BX, X0, X0
+	VPERMQ         $0x44, Y0, Y0
+	VPADDD         keyHeadsSecond<>+0(SB), Y0, Y0
+	VBROADCASTI128 (DX), Y1
+	VBROADCASTI128 16(DX), Y2
+	VBROADCASTI128 32(DX), Y3
+	VBROADCASTI128 48(DX), Y4
+	VBROADCASTI128 64(DX), Y5
+	VBROADCASTI128 80(DX), Y6
+	VBROADCASTI128 96(DX), Y7
+	VBROADCASTI128 112(DX), Y8
+	VBROADCASTI128 128(DX), Y9
+	VBROADCASTI128 144(DX), Y10
+	VBROADCASTI128 160(DX), Y11
+	TESTQ          CX, CX
+	JZ             nextDone
+
+next:
+	VPSHUFB     swap<>+0(SB), Y0, Y12
+	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPXOR       Y1, Y12, Y12
+	VPSHUFB     swap<>+0(SB), Y0, Y13
+	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPXOR       Y1, Y13, Y13
+	VPSHUFB     swap<>+0(SB), Y0, Y14
+	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPXOR       Y1, Y14, Y14
+	VPSHUFB     swap<>+0(SB), Y0, Y15
+	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y15, Y15
 	VAESENC     Y2, Y12, Y12
 	VAESENC     Y2, Y13, Y13

@@ -4,6 +4,8 @@ package rng
 
 const hasKeyStream = false
 
-func keyStream(dst *byte, units int, keys *[11][16]byte, first *[16]byte) { panic("unreachable") }
+func keyStream(dst *byte, units int, keys *[11][16]byte, low, high uint64) { panic("unreachable") }
+
+func keyHeads(dst *byte, units int, keys *[11][16]byte, low, high uint64) { panic("unreachable") }
 
 func expandKey(keys *[11][16]byte, key *[16]byte) { panic("unreachable") }

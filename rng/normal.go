@@ -143,16 +143,49 @@ func (s *Stream) underCurve(z *ziggurat, layer uint8, density float64) bool {
 // Exp returns an exponential number of mean 1.
 func (s *Stream) Exp() float64 {
 	z := expTable
+	layer, place := signedPlace(s.draw())
+	x := float64(place&placeMask) * z.w[layer]
+	if uint32(place&placeMask) < z.k[layer] {
+		return x
+	}
+	return s.expSlow(layer, x)
+}
+
+// expSlow goes on from a draw outside the safe part of a layer.
+func (s *Stream) expSlow(layer uint8, x float64) float64 {
+	z := expTable
 	for base := 0.0; ; {
-		layer, place := signedPlace(s.draw())
-		x := float64(place&placeMask) * z.w[layer]
 		switch {
-		case uint32(place&placeMask) < z.k[layer]:
-			return base + x
 		case layer == 0: // the tail of an exponential is an exponential again
 			base += z.r
 		case s.underCurve(z, layer, math.Exp(-x)):
 			return base + x
 		}
+		var place int32
+		layer, place = signedPlace(s.draw())
+		x = float64(place&placeMask) * z.w[layer]
+		if uint32(place&placeMask) < z.k[layer] {
+			return base + x
+		}
+	}
+}
+
+// AppendPlaces appends to dst, in increasing order, the whole numbers in [0, n) between
+// which there are gaps of ⌊gap·E⌋ others, each with an exponential number E of mean 1.
+func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
+	z := expTable
+	for p := 0; ; p++ {
+		layer, place := signedPlace(s.draw())
+		x := float64(place&placeMask) * z.w[layer]
+		if uint32(place&placeMask) >= z.k[layer] {
+			x = s.expSlow(layer, x)
+		}
+		if x *= gap; !(x < float64(n)) {
+			return dst
+		}
+		if p += int(x); p >= n {
+			return dst
+		}
+		dst = append(dst, int32(p))
 	}
 }

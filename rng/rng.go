@@ -156,6 +156,8 @@ const (
 	fewBytes = 8 * blockBytes
 	// unitBytes is what keyStream makes at a time.
 	unitBytes = 8 * blockBytes
+	// oneChunk is the unit of Stream's chunk.
+	oneChunk = 1 << 8
 	// firstCounter is where GCM's key stream starts (NIST SP 800-38D, 7.1).
 	firstCounter = 2
 )
@@ -164,12 +166,12 @@ const (
 // is at no place: call Reseed first, or drawing panics. Not safe for concurrent
 // use.
 type Stream struct {
-	root  *Root
-	place [12]byte // GCM's nonce: client, round, purpose, chunk
-	chunk uint32   // number of the chunk that buf holds a prefix of
-	pos   int      // index of the next unread byte of buf
-	have  int      // how many bytes of the chunk are generated so far
-	buf   [chunkBytes + tagBytes]byte
+	root *Root
+	low  uint64 // the place: the client and, in the upper half, the round;
+	high uint32 // the purpose and, above its byte, the chunk that buf holds a prefix of
+	pos  int    // index of the next unread byte of buf
+	have int    // how many bytes of the chunk are generated so far
+	buf  [chunkBytes + tagBytes]byte
 }
 
 // Reseed moves s to the start of the stream at (p, client, round). It neither
@@ -183,10 +185,8 @@ func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 		panic(err)
 	}
 	s.root = r
-	binary.LittleEndian.PutUint32(s.place[0:], client)
-	binary.LittleEndian.PutUint32(s.place[4:], uint32(round))
-	s.place[8] = byte(p)
-	s.chunk, s.pos, s.have = 0, 0, 0
+	s.low, s.high = uint64(client)|uint64(round)<<32, uint32(p)
+	s.pos, s.have = 0, 0
 }
 
 // Stream returns a new stream at (p, client, round).
@@ -215,27 +215,25 @@ func (s *Stream) Skip(n int) { s.pos += n }
 // too few for a draw are skipped.
 func (s *Stream) refill(n, want int) {
 	if s.pos+n > chunkBytes {
-		if s.chunk++; s.chunk >= 1<<24 {
+		if s.high >= 1<<32-oneChunk {
 			panic("rng: stream exhausted")
 		}
+		s.high += oneChunk
 		s.pos, s.have = 0, 0
 	}
 	if s.root == nil {
 		panic("rng: the stream is at no place: call Root.Reseed before drawing")
 	}
-	s.place[9], s.place[10], s.place[11] = byte(s.chunk), byte(s.chunk>>8), byte(s.chunk>>16)
 	switch {
 	case s.root.keys != nil:
 		units := (min(s.pos+want, chunkBytes) - s.have + unitBytes - 1) / unitBytes
-		var first [16]byte
-		copy(first[:], s.place[:])
-		binary.LittleEndian.PutUint32(first[12:], s.counter())
-		keyStream(&s.buf[s.have], units, s.root.keys, &first)
-		s.have += units * unitBytes
+		keyStream(&s.buf[s.have], units, s.root.keys, s.low, uint64(s.high)|uint64(s.counter())<<32)
+		// Behind a head the last unit reaches beyond the chunk, by a block.
+		s.have = min(s.have+units*unitBytes, chunkBytes)
 	case s.pos+want <= fewBytes:
 		for s.have < s.pos+n {
 			b := s.buf[s.have : s.have+blockBytes]
-			copy(b, s.place[:])
+			s.nonce(b)
 			binary.BigEndian.PutUint32(b[12:], s.counter())
 			s.root.block.Encrypt(b, b)
 			s.have += blockBytes
@@ -244,9 +242,17 @@ func (s *Stream) refill(n, want int) {
 		m := max(4*s.have, s.pos+want)
 		m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
 		clear(s.buf[:m])
-		s.root.stream.Seal(s.buf[:0], s.place[:], s.buf[:m], nil)
+		var nonce [12]byte
+		s.nonce(nonce[:])
+		s.root.stream.Seal(s.buf[:0], nonce[:], s.buf[:m], nil)
 		s.have = m
 	}
+}
+
+// nonce writes the place as GCM has it: client, round, purpose, chunk.
+func (s *Stream) nonce(b []byte) {
+	binary.LittleEndian.PutUint64(b, s.low)
+	binary.LittleEndian.PutUint32(b[8:], s.high)
 }
 
 // counter is that of the next block to be generated.

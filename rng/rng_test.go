@@ -390,3 +390,66 @@ func panicOf(f func()) (p any) {
 	f()
 	return nil
 }
+
+// Streams that start from Heads have the bits of streams that do not, wherever rounds,
+// clients, purposes and roots go, and however far the streams are read: there with the
+// kernel and without.
+func TestHeadsGiveTheSameBits(t *testing.T) {
+	fast, other := New(5), New(6)
+	plain := *fast
+	plain.keys = nil
+	draws := New(1).Stream(Synthetic, 0, 0)
+	var heads Heads
+	var got Stream
+	round := 0
+	for range 3000 {
+		r, p, client := fast, Sampling, uint32(0)
+		switch draws.IntN(16) {
+		case 0:
+			r = other
+		case 1:
+			r = &plain
+		case 2:
+			p = ComputeTime
+		case 3:
+			client = 1 << 31
+		case 4:
+			round = draws.IntN(20)
+		case 5:
+			round = math.MaxUint32 - draws.IntN(12)
+		}
+		if round < math.MaxUint32 {
+			round++
+		}
+		heads.Reseed(&got, r, p, client, round)
+		want := r.Stream(p, client, round)
+		for range draws.IntN(40) + draws.IntN(30)/29*1500 { // now and then beyond a chunk
+			x, y := want.Exp(), got.Exp()
+			if draws.IntN(4) == 0 {
+				x, y = float64(want.Peek(128, 3)[127]), float64(got.Peek(128, 3)[127])
+				want.Skip(128)
+				got.Skip(128)
+			}
+			if x != y {
+				t.Fatalf("purpose %d, client %d, round %d: %v, the stream has %v", p, client, round, y, x)
+			}
+		}
+	}
+}
+
+// AppendPlaces takes what Exp takes of the stream.
+func TestPlacesAreSumsOfExponentials(t *testing.T) {
+	for round := range 300 {
+		a, b := New(2).Stream(Sampling, 0, round), New(2).Stream(Sampling, 0, round)
+		n, gap := 1+round*round, math.Exp(float64(round%20)-3)
+		var want []int32
+		for p := -1.0; ; want = append(want, int32(p)) {
+			if p += 1 + math.Floor(b.Exp()*gap); p >= float64(n) {
+				break
+			}
+		}
+		if got := a.AppendPlaces(nil, gap, n); !slices.Equal(got, want) || a.Uint64() != b.Uint64() {
+			t.Fatalf("n = %d, gap %v: %v, want %v", n, gap, got, want)
+		}
+	}
+}

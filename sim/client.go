@@ -34,6 +34,7 @@ type Client struct {
 	adapt   Adapt
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	letGo   func(*Vector) // called with each broadcast that the client will not read again
+	samples rng.Heads     // of Compute alone
 	state   clientState
 }
 
@@ -201,7 +202,7 @@ func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client:
 // Sample returns the records of the current round; they are valid until the
 // workspace's next sample.
 func (c *Client) Sample(ws *Workspace) data.Batch {
-	c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), c.state.i)
+	c.samples.Reseed(&ws.sampling, c.root, rng.Sampling, uint32(c.id), c.state.i)
 	ws.rows = c.mech.SampleOf(ws.rows[:0], c.state.size, &ws.sampling, &ws.sample)
 	return c.rows.Batch(ws.rows)
 }
@@ -238,7 +239,9 @@ func (c *Client) Finish(u []float32) Update {
 	if len(u) != c.params {
 		panic(fmt.Sprintf("sim: a round of %d parameters ended with %d", c.params, len(u)))
 	}
-	s.ledger.Record(c.mech.EventOf(s.size))
+	if !s.ledger.Repeat(s.size) {
+		s.ledger.Record(c.mech.EventOf(s.size))
+	}
 	if s.newer != nil {
 		s.replace(s.newer, c.letGo)
 		s.newer = nil

@@ -84,8 +84,8 @@ func (v *Virtual) deliverToAll(e event) error {
 		if e.client++; int(e.client) == len(v.clients) {
 			return nil
 		}
-		if len(v.queue) > 0 && !e.before(&v.queue[0]) {
-			v.queue.push(e)
+		if next := v.agenda.next(); next != nil && !e.before(next) {
+			v.agenda.queue.push(e)
 			return nil
 		}
 	}

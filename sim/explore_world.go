@@ -74,8 +74,9 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	v := x.virtual
 	v.Restore(&Snapshot{state: before.run})
 	v.vectors.free = nil // those vectors are of other states
-	e := v.queue[m.event]
-	v.queue = slices.Delete(v.queue, m.event, m.event+1)
+	queue := v.agenda.all()
+	e := (*queue)[m.event]
+	*queue = slices.Delete(*queue, m.event, m.event+1)
 	switch m.kind {
 	case isLost:
 		after.left.Losses--
@@ -84,8 +85,8 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 		after.left.Duplicates--
 		x.send(e, clock.Network{Duplicate: 1})
 		same := func(o event) bool { return o.kind == e.kind && o.vector == e.vector && o.client == e.client }
-		j := slices.IndexFunc(v.queue, same)
-		v.queue = slices.Delete(v.queue, j, j+1)
+		j := slices.IndexFunc(*v.agenda.all(), same)
+		*queue = slices.Delete(*queue, j, j+1)
 		fallthrough
 	case happens:
 		after.see(e, before.run.stations[e.client].away)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
+
+	"proactivedp/internal/shared"
 )
 
 // Hogwild runs a configuration as in the paper: every client is a goroutine
@@ -38,7 +40,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		observe:    observe,
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
-		workspaces: newWorkspaces(cfg),
+		workspaces: shared.New(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
 		// The server has one broadcast, too: there are never more.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
@@ -82,9 +84,9 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update  // carries updates from clients to the server
-	returned   chan *Vector // carries broadcasts that all have read, for the server to use again
-	workspaces *workspaces
+	updates    chan Update               // carries updates from clients to the server
+	returned   chan *Vector              // carries broadcasts that all have read, for the server to use again
+	workspaces *shared.Things[Workspace] // what clients compute in
 }
 
 // node is a client with its channels.
@@ -151,6 +153,9 @@ func cancelled(ctx context.Context) bool {
 // blocked goroutine must be woken, and an idle core too, which costs more than
 // a round of a small model.
 const spins = 32
+
+// hogwildWorkspaces is one for each processor.
+func hogwildWorkspaces(clients int) int { return min(clients, runtime.GOMAXPROCS(0)) }
 
 // receive takes from a channel. Trying first costs far less than a select over
 // two channels and mostly succeeds.
@@ -237,12 +242,12 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 
 // compute computes the client's round in a free workspace.
 func (h *hogwild) compute(ctx context.Context, c *Client, u []float32) error {
-	ws, err := h.workspaces.take(ctx)
+	ws, err := h.workspaces.Take(func(c <-chan *Workspace) (*Workspace, error) { return receive(ctx, c) })
 	if err != nil {
 		return err
 	}
 	err = c.Compute(u, ws)
-	h.workspaces.give(ws)
+	h.workspaces.Give(ws)
 	return err
 }
 

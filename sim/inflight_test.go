@@ -17,8 +17,8 @@ func TestUpdatesInFlightAreHeldAgainstTheNoise(t *testing.T) {
 	states, refused := 0, 0
 	for {
 		inFlight := 0
-		for i := range v.queue {
-			if v.queue[i].kind.update() {
+		for _, e := range *v.agenda.all() {
+			if e.kind.update() {
 				inFlight++
 			}
 		}

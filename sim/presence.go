@@ -51,5 +51,5 @@ func (v *Virtual) rejoin(c *Client) {
 
 // stay cancels the departure of a client that has done its rounds.
 func (v *Virtual) stay(c *Client) {
-	v.queue.remove(func(e *event) bool { return e.kind == clientLeaves && int(e.client) == c.id })
+	v.agenda.remove(func(e event) bool { return e.kind == clientLeaves && int(e.client) == c.id })
 }

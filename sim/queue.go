@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"proactivedp/sim/clock"
@@ -92,8 +94,14 @@ func (q *queue) pop() event {
 		if child >= n {
 			break
 		}
-		if r := child + 1; r < n && h[r].before(&h[child]) {
-			child = r
+		if r := child + 1; r < n {
+			// Which is the earlier is a toss that no processor foretells: it chooses by
+			// the sign, without a branch, unless they are at one time.
+			if d := h[r].at - h[child].at; d != 0 {
+				child += int(uint64(d) >> 63)
+			} else if h[r].before(&h[child]) {
+				child = r
+			}
 		}
 		if !h[child].before(&last) {
 			break
@@ -105,20 +113,65 @@ func (q *queue) pop() event {
 	return top
 }
 
-// remove takes out an event that matches, if there is one, in O(n) time.
-func (q *queue) remove(match func(*event) bool) {
-	h := *q
-	for i := range h {
-		if !match(&h[i]) {
-			continue
-		}
-		for i > 0 { // The event goes to the top, and is taken from there.
-			parent := (i - 1) / 2
-			h[i] = h[parent]
-			i = parent
-		}
-		q.pop()
+// agenda is what will happen: a heap of events and, beside it, a line of messages that
+// each arrive after the one before. Messages of one latency do so, which is how most are:
+// they need no place in the heap.
+type agenda struct {
+	queue queue
+	line  []event
+	first int // the first of the line that has not happened
+}
+
+// next returns the first event, nil if there is none. It is valid until the agenda changes.
+func (a *agenda) next() *event {
+	switch waiting := a.first < len(a.line); {
+	case waiting && (len(a.queue) == 0 || a.line[a.first].before(&a.queue[0])):
+		return &a.line[a.first]
+	case len(a.queue) > 0:
+		return &a.queue[0]
+	}
+	return nil
+}
+
+// enter adds an event.
+func (a *agenda) enter(e event) {
+	n := len(a.line)
+	if e.kind == roundEnds || n > 0 && e.before(&a.line[n-1]) {
+		a.queue.push(e)
 		return
+	}
+	if a.first == n {
+		a.line, a.first = a.line[:0], 0
+	} else if a.first > len(a.line)/2 && n == cap(a.line) {
+		a.line, a.first = a.line[:copy(a.line, a.line[a.first:])], 0
+	}
+	a.line = append(a.line, e)
+}
+
+// take removes the first event, of those that next returns, and returns it.
+func (a *agenda) take(next *event) event {
+	if len(a.queue) > 0 && next == &a.queue[0] {
+		return a.queue.pop()
+	}
+	a.first++
+	return *next
+}
+
+// all returns all events in their order, as a heap that may be changed. So equal agendas
+// are equal in a checkpoint, whichever way they came about.
+func (a *agenda) all() *queue {
+	a.queue = append(a.queue, a.line[a.first:]...)
+	slices.SortFunc(a.queue, func(e, o event) int {
+		return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.client, o.client), cmp.Compare(e.seq, o.seq))
+	})
+	a.line, a.first = a.line[:0], 0
+	return &a.queue
+}
+
+// remove takes out an event that matches, if there is one, in O(n log n) time.
+func (a *agenda) remove(match func(event) bool) {
+	if i := slices.IndexFunc(*a.all(), match); i >= 0 {
+		a.queue = slices.Delete(a.queue, i, i+1)
 	}
 }
 
@@ -135,5 +188,5 @@ func (v *Virtual) enter(after time.Duration, e event) {
 	e.at = v.now + Time(after)
 	e.seq = v.seq
 	v.seq++
-	v.queue.push(e)
+	v.agenda.enter(e)
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"proactivedp/rng"
+	"proactivedp/sim/clock"
 )
 
 // begin starts the client's next round if it may.
@@ -23,7 +24,11 @@ func (v *Virtual) begin(c *Client) {
 		scale *= v.slower[c.id]
 	}
 	// A round that is begun again after it was given up takes another time.
-	took := v.cfg.Timing.Compute.At(v.cfg.Roots.Run, rng.ComputeTime, c.id, c.state.i+int(st.aborts), scale, &v.draws)
+	compute, at := &v.cfg.Timing.Compute, c.state.i+int(st.aborts)
+	if compute.Kind != clock.Constant {
+		v.durations[c.id].Reseed(&v.draws, v.cfg.Roots.Run, rng.ComputeTime, uint32(c.id), at)
+	}
+	took := compute.Draw(scale, &v.draws, c.id, at)
 	v.enter(took, event{client: uint32(c.id), kind: roundEnds})
 }
 
@@ -44,7 +49,7 @@ func (v *Virtual) computed(c *Client) (*Vector, error) {
 
 // abort gives up the client's round under way.
 func (v *Virtual) abort(c *Client) {
-	v.queue.remove(func(e *event) bool { return e.kind == roundEnds && int(e.client) == c.id })
+	v.agenda.remove(func(e event) bool { return e.kind == roundEnds && int(e.client) == c.id })
 	if v.crew != nil {
 		// What the worker made, or why it failed, is not wanted: without workers
 		// nothing would have been computed.

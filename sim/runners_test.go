@@ -105,14 +105,14 @@ func TestBroadcastToAllIsOneToEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for len(v.queue) > 0 {
+		for queue := v.agenda.all(); len(*queue) > 0; queue = v.agenda.all() {
 			// Split every such event into one a client before it happens.
-			for i := range v.queue {
-				if e := v.queue[i]; e.kind == broadcastArrivesAtAll {
-					v.queue[i].kind = broadcastArrives
+			for i := range *queue {
+				if e := (*queue)[i]; e.kind == broadcastArrivesAtAll {
+					(*queue)[i].kind = broadcastArrives
 					for c := e.client + 1; int(c) < len(v.clients); c++ {
 						e.client, e.kind = c, broadcastArrives
-						v.queue.push(e)
+						queue.push(e)
 					}
 				}
 			}

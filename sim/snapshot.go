@@ -31,7 +31,7 @@ func (v *Virtual) Snapshot() *Snapshot {
 
 // state returns the run's state itself, not a copy.
 func (v *Virtual) state() virtualState {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: v.queue, stations: v.stations,
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: *v.agenda.all(), stations: v.stations,
 		staleness: v.staleness}
 	s.clients = make([]clientState, len(v.clients))
 	for i, c := range v.clients {
@@ -49,7 +49,7 @@ func (v *Virtual) Restore(s *Snapshot) {
 
 // setState is the inverse of state.
 func (v *Virtual) setState(s virtualState) {
-	v.server.state, v.now, v.seq, v.queue = s.server, s.now, s.seq, s.queue
+	v.server.state, v.now, v.seq, v.agenda = s.server, s.now, s.seq, agenda{queue: s.queue}
 	v.stations, v.staleness = s.stations, s.staleness
 	for i, c := range v.clients {
 		c.state = s.clients[i]

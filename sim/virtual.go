@@ -29,18 +29,19 @@ type Virtual struct {
 
 	now        Time
 	seq        uint64
-	queue      queue
+	agenda     agenda
 	stations   []station // how each client spends its time
 	staleness  Staleness
 	record     func(Happening) // is shown what happens; nil: nobody is
 	vectors    vectorPool
 	frame      frame
-	draws      rng.Stream // draws durations and what befalls messages
-	slower     []float64  // the factor on each client's compute time; nil: 1
-	unreliable bool       // whether messages may meet more than their latency
-	ws         *Workspace // for computing here; nil until needed
-	failed     error      // why the run cannot go on; nil if it can
-	crew       *crew      // computes rounds; nil: they are computed here
+	draws      rng.Stream  // draws durations and what befalls messages
+	durations  []rng.Heads // of each client's rounds
+	slower     []float64   // the factor on each client's compute time; nil: 1
+	unreliable bool        // whether messages may meet more than their latency
+	ws         *Workspace  // for computing here; nil until needed
+	failed     error       // why the run cannot go on; nil if it can
+	crew       *crew       // computes rounds; nil: they are computed here
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -53,6 +54,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = v.frame.params
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
 	v.stations = make([]station, len(v.clients))
+	v.durations = make([]rng.Heads, len(v.clients))
 	v.slower = cfg.Speeds.Factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
 	for _, c := range v.clients {
@@ -119,10 +121,10 @@ func (v *Virtual) Now() Time { return v.now }
 
 // Next returns the time of the next event; false if there is none.
 func (v *Virtual) Next() (Time, bool) {
-	if len(v.queue) == 0 {
-		return 0, false
+	if e := v.agenda.next(); e != nil {
+		return e.at, true
 	}
-	return v.queue[0].at, true
+	return 0, false
 }
 
 // Model returns the global model v as it is, to be neither kept nor changed.
@@ -154,10 +156,11 @@ func (v *Virtual) result() (*Result, error) {
 // Step processes the next event and reports whether there was one. A run that
 // has failed fails again.
 func (v *Virtual) Step() (bool, error) {
-	if v.failed != nil || len(v.queue) == 0 {
+	next := v.agenda.next()
+	if v.failed != nil || next == nil {
 		return false, v.failed
 	}
-	e := v.queue.pop()
+	e := v.agenda.take(next)
 	v.now = e.at
 	if err := v.happen(e); err != nil {
 		v.failed = err

@@ -15,28 +15,33 @@ const (
 
 // keystream makes the key stream of package rng.
 func keystream(k *kernels) {
-	k.keyStream()
-	k.expandKey()
-}
-
-// keyStream holds two blocks in a register.
-func (k *kernels) keyStream() {
 	// The counter, the last word of a block, is held in the machine's order; swap
 	// brings it into network order.
 	const keep, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
 	swap := readOnly(k, "swap", []U64{keep, reverseLast, keep, reverseLast})
-	// What makes a pair of blocks out of one twice, and the next pair out of a pair.
-	second := readOnly(k, "second", []U64{0, 0, 0, 1 << 32})
-	pair := readOnly(k, "pair", []U64{0, 2 << 32, 0, 2 << 32})
+	const counter, round = 1 << 32, 1 << 32 // in the upper half of a block, and in the lower
+	k.keyStream(swap, "keyStream", 0, counter, "of the counters from the given one on")
+	k.keyStream(swap, "keyHeads", round, 0, "of the rounds from the given one on")
+	k.expandKey()
+}
 
-	k.kernel("keyStream", "func(dst *byte, units int, keys *[11][16]byte, first *[16]byte)",
-		`writes units times 8 blocks of AES-128 in counter mode, under the
-round keys, from the block first on, whose counter is its last four bytes, least
-significant first.`)
+// keyStream holds two blocks in a register. From block to block low is added to the lower
+// half and high to the upper one.
+func (k *kernels) keyStream(swap Mem, name string, low, high U64, which string) {
+	// What makes a pair of blocks out of one twice, and the next pair out of a pair.
+	second := readOnly(k, name+"Second", []U64{0, 0, low, high})
+	pair := readOnly(k, name+"Pair", []U64{2 * low, 2 * high, 2 * low, 2 * high})
+
+	k.kernel(name, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
+		"writes units times 8 blocks of AES-128 under the round keys,\n"+which+
+			`. low is the client and, above it, the round; high the
+purpose, above it the chunk, and above that the counter.`)
 	s := simd{kernels: k, bytes: ymmBytes}
-	dst, units, keys, first := s.argument("dst"), s.argument("units"), s.argument("keys"), s.argument("first")
+	dst, units, keys := s.argument("dst"), s.argument("units"), s.argument("keys")
 	counter := s.reg()
-	s.VBROADCASTI128(Mem{Base: first}, counter)
+	s.VMOVQ(s.argument("low"), counter.AsX())
+	s.VPINSRQ(Imm(1), s.argument("high"), counter.AsX(), counter.AsX())
+	s.VPERMQ(Imm(lowerTwice), counter, counter)
 	s.VPADDD(second, counter, counter)
 	var key [roundKeys]reg.VecVirtual
 	for i := range key {
@@ -64,6 +69,9 @@ significant first.`)
 	})
 	s.end()
 }
+
+// lowerTwice makes VPERMQ fill a register with its lower 16 bytes.
+const lowerTwice = 0b01_00_01_00
 
 // expandKey makes a round key of the running sums of the words of the last, each
 // with the substituted and rotated last word and the round's constant.

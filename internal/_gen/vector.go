@@ -60,6 +60,14 @@ func (s simd) end() {
 	s.RET()
 }
 
+// lengths says for what slices a kernel is that does the rest where it has masks.
+func (s simd) lengths() string {
+	if s.wide() {
+		return ""
+	}
+	return " for whole vectors"
+}
+
 func (s simd) wide() bool { return s.bytes == 64 }
 
 func (s simd) reg() reg.VecVirtual {
@@ -147,6 +155,30 @@ func (s simd) vectors(slice string, body func()) {
 	n := s.length(slice)
 	s.SHRQ(Imm(4), n)
 	s.loop("next", n, body)
+}
+
+// rest does what is left of the slice behind whole vectors, under a mask of a bit for each
+// float, in the class that has masks; the others leave it.
+func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
+	if !s.wide() {
+		return
+	}
+	n, all, mask := s.length(slice), s.GP32(), s.K()
+	s.ANDQ(Imm(laneBytes/4-1), n)
+	s.JZ(LabelRef("restDone"))
+	s.XORL(all, all)
+	s.BTSL(n.As32(), all)
+	s.DECL(all)
+	s.KMOVW(all, mask)
+	body(mask)
+	s.Label("restDone")
+}
+
+// upper is the mask of the upper half of a vector.
+func (s simd) upper(mask reg.OpmaskVirtual) reg.OpmaskVirtual {
+	k := s.K()
+	s.KSHIFTRW(Imm(laneBytes/8), mask, k)
+	return k
 }
 
 // goTable is the place of a Go table.
@@ -622,10 +654,18 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y reg.GPVirtual) {
 		s.ADDQ(Imm(laneBytes), x)
 		s.ADDQ(Imm(laneBytes), y)
 	})
+	s.rest("x", func(mask reg.OpmaskVirtual) {
+		v, to := s.reg(), s.reg()
+		s.VMOVUPS_Z(s.at(x, 0), mask, v)
+		s.VMOVUPS_Z(s.at(y, 0), mask, to)
+		s.VMULPS(factor[0], v, v)
+		s.VADDPS(to, v, v)
+		s.VMOVUPS(v, mask, s.at(y, 0))
+	})
 }
 
 func (s simd) axpy() {
-	s.start("axpy", "func(alpha float32, x, y []float32)", " for whole vectors")
+	s.start("axpy", "func(alpha float32, x, y []float32)", s.lengths())
 	factor := s.parts()
 	for i := range factor {
 		factor[i] = s.broadcast("alpha")
@@ -721,12 +761,23 @@ func (s simd) addWide() {
 }
 
 func (s simd) addNarrow() {
-	s.start("addNarrow", "func(dst []float32, x []float64)", " for whole vectors")
+	s.start("addNarrow", "func(dst []float32, x []float64)", s.lengths())
 	dst, x := s.base("dst"), s.base("x")
 	s.vectors("dst", func() {
 		s.addNarrowVector(dst, x)
 		s.ADDQ(Imm(laneBytes), dst)
 		s.ADDQ(Imm(2*laneBytes), x)
+	})
+	s.rest("dst", func(mask reg.OpmaskVirtual) {
+		old := s.reg()
+		s.VMOVUPS_Z(s.at(dst, 0), mask, old)
+		for i, k := range []reg.OpmaskVirtual{mask, s.upper(mask)} {
+			v, add, narrow := s.half(old, i == 1), s.reg(), s.YMM()
+			s.VMOVUPD_Z(s.at(x, i), k, add)
+			s.VADDPD(add, v, v)
+			s.VCVTPD2PS(v, narrow)
+			s.VMOVUPS(narrow, k, Mem{Base: dst, Disp: i * s.narrowRegister()})
+		}
 	})
 	s.end()
 }
@@ -750,7 +801,7 @@ func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 }
 
 func (s simd) axpyWide() {
-	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", " for whole vectors")
+	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", s.lengths())
 	alpha, err := s.Param("alpha").Resolve()
 	if err != nil {
 		panic(err)
@@ -767,6 +818,17 @@ func (s simd) axpyWide() {
 		}
 		s.ADDQ(Imm(laneBytes), x)
 		s.ADDQ(Imm(2*laneBytes), y)
+	})
+	s.rest("x", func(mask reg.OpmaskVirtual) {
+		left := s.reg()
+		s.VMOVUPS_Z(s.at(x, 0), mask, left)
+		for i, k := range []reg.OpmaskVirtual{mask, s.upper(mask)} {
+			v, to := s.half(left, i == 1), s.reg()
+			s.VMOVUPD_Z(s.at(y, i), k, to)
+			s.VMULPD(factor, v, v)
+			s.VADDPD(to, v, v)
+			s.VMOVUPD(v, k, s.at(y, i))
+		}
 	})
 	s.end()
 }

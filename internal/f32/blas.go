@@ -5,9 +5,9 @@ func Axpy(alpha float32, x, y []float32) {
 	if len(x) != len(y) {
 		panic("f32: Axpy of unequal lengths")
 	}
-	whole := len(x) / Lanes * Lanes
-	kernels.axpy(alpha, x[:whole], y[:whole])
-	axpyPortable(alpha, x[whole:], y[whole:])
+	done := kernels.done(len(x))
+	kernels.axpy(alpha, x[:done], y[:done])
+	axpyPortable(alpha, x[done:], y[done:])
 }
 
 // axpyPortable is the specification of axpy.

@@ -110,6 +110,7 @@ type kernelSet struct {
 	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
 	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 	expWide        func(x []float64)
+	masked         bool // whether axpy, axpyWide and addNarrow do what is left behind whole vectors
 }
 
 var portable = kernelSet{
@@ -126,3 +127,11 @@ var portable = kernelSet{
 
 // kernels is the set in use, that of class.
 var kernels kernelSet
+
+// done is how many of n numbers a kernel does that may be masked.
+func (k *kernelSet) done(n int) int {
+	if k.masked {
+		return n
+	}
+	return n / Lanes * Lanes
+}

@@ -24,6 +24,7 @@ var avx512 = kernelSet{
 	laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
 	addWide: addWideAVX512, narrowTile: narrowTileAVX512,
 	rowDots: rowDotsAVX512, addRows: addRowsAVX512, expWide: expWideAVX512,
+	masked: true,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

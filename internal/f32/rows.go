@@ -11,9 +11,8 @@ func checkRows(x []float32, stride int, rows []int32, columns, numbers int) {
 	if stride != columns || stride%WideLanes != 0 || len(rows) != numbers {
 		panic("f32: rows of another shape")
 	}
-	n := len(x) / max(1, stride)
 	for _, r := range rows {
-		if uint(r) >= uint(n) {
+		if r < 0 || (int(r)+1)*stride > len(x) {
 			panic("f32: a row out of range")
 		}
 	}

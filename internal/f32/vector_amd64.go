@@ -174,7 +174,7 @@ func sumSquaresAVX512(x []float32) float64
 //go:noescape
 func laneScaleAVX512(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyAVX512 is axpyPortable for whole vectors.
+// axpyAVX512 is axpyPortable.
 //
 //go:noescape
 func axpyAVX512(alpha float32, x []float32, y []float32)
@@ -194,7 +194,7 @@ func laneAxpyWideAVX512(f *[16]float32, x []float32, y []float64)
 //go:noescape
 func addWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
 
-// addNarrowAVX512 is addNarrowPortable for whole vectors.
+// addNarrowAVX512 is addNarrowPortable.
 //
 //go:noescape
 func addNarrowAVX512(dst []float32, x []float64)
@@ -204,7 +204,7 @@ func addNarrowAVX512(dst []float32, x []float64)
 //go:noescape
 func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors int)
 
-// axpyWideAVX512 is axpyWidePortable for whole vectors.
+// axpyWideAVX512 is axpyWidePortable.
 //
 //go:noescape
 func axpyWideAVX512(alpha float64, x []float32, y []float64)

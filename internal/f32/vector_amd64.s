@@ -1618,6 +1618,20 @@ next:
 	JNZ     next
 
 nextDone:
+	MOVQ      x_len+16(FP), DX
+	ANDQ      $0x0f, DX
+	JZ        restDone
+	XORL      BX, BX
+	BTSL      DX, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVUPS.Z (CX), K1, Z2
+	VMULPS    Z0, Z1, Z1
+	VADDPS    Z2, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+restDone:
 	VZEROUPPER
 	RET
 
@@ -1719,7 +1733,7 @@ rowDone:
 	RET
 
 // func addNarrowAVX512(dst []float32, x []float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, AVX512VL
 TEXT ·addNarrowAVX512(SB), NOSPLIT, $0-48
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  x_base+24(FP), CX
@@ -1743,6 +1757,28 @@ next:
 	JNZ       next
 
 nextDone:
+	MOVQ          dst_len+8(FP), DX
+	ANDQ          $0x0f, DX
+	JZ            restDone
+	XORL          BX, BX
+	BTSL          DX, BX
+	DECL          BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     (AX), K1, Z0
+	KSHIFTRW      $0x08, K1, K2
+	VCVTPS2PD     Y0, Z1
+	VMOVUPD.Z     (CX), K1, Z2
+	VADDPD        Z2, Z1, Z1
+	VCVTPD2PS     Z1, Y1
+	VMOVUPS       Y1, K1, (AX)
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMOVUPD.Z     64(CX), K2, Z1
+	VADDPD        Z1, Z0, Z0
+	VCVTPD2PS     Z0, Y0
+	VMOVUPS       Y0, K2, 32(AX)
+
+restDone:
 	VZEROUPPER
 	RET
 
@@ -1815,6 +1851,28 @@ next:
 	JNZ       next
 
 nextDone:
+	MOVQ          x_len+16(FP), DX
+	ANDQ          $0x0f, DX
+	JZ            restDone
+	XORL          BX, BX
+	BTSL          DX, BX
+	DECL          BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     (AX), K1, Z1
+	KSHIFTRW      $0x08, K1, K2
+	VCVTPS2PD     Y1, Z2
+	VMOVUPD.Z     (CX), K1, Z3
+	VMULPD        Z0, Z2, Z2
+	VADDPD        Z3, Z2, Z2
+	VMOVUPD       Z2, K1, (CX)
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VMOVUPD.Z     64(CX), K2, Z2
+	VMULPD        Z0, Z1, Z1
+	VADDPD        Z2, Z1, Z1
+	VMOVUPD       Z1, K2, 64(CX)
+
+restDone:
 	VZEROUPPER
 	RET
 

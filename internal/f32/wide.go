@@ -25,9 +25,9 @@ func AddNarrow(dst []float32, x []float64) {
 	if len(dst) != len(x) {
 		panic("f32: AddNarrow of unequal lengths")
 	}
-	whole := len(dst) / Lanes * Lanes
-	kernels.addNarrow(dst[:whole], x[:whole])
-	addNarrowPortable(dst[whole:], x[whole:])
+	done := kernels.done(len(dst))
+	kernels.addNarrow(dst[:done], x[:done])
+	addNarrowPortable(dst[done:], x[done:])
 }
 
 func addNarrowPortable(dst []float32, x []float64) {
@@ -39,6 +39,12 @@ func addNarrowPortable(dst []float32, x []float64) {
 
 // Normal sets x to the numbers of AddNormal.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
+	if len(x) <= fewNormals { // whole groups, of which a call makes all
+		var whole [fewNormals]float32
+		AddNormal(whole[:(len(x)+groupNormals-1)/groupNormals*groupNormals], sigma, s)
+		copy(x, whole[:])
+		return
+	}
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)
 		if next := x[n:min(2*n, len(x))]; len(next) > 0 {
@@ -54,14 +60,17 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 // AddNormal, and leaves what is worked on in the first-level cache.
 const normalsAtOnce = 64 * groupNormals
 
+// fewNormals is how many numbers are made beside their place.
+const fewNormals = 3 * groupNormals
+
 // AxpyWide adds alpha·x to y, of the same length, in float64.
 func AxpyWide(alpha float64, x []float32, y []float64) {
 	if len(x) != len(y) {
 		panic("f32: AxpyWide of unequal lengths")
 	}
-	whole := len(x) / Lanes * Lanes
-	kernels.axpyWide(alpha, x[:whole], y[:whole])
-	axpyWidePortable(alpha, x[whole:], y[whole:])
+	done := kernels.done(len(x))
+	kernels.axpyWide(alpha, x[:done], y[:done])
+	axpyWidePortable(alpha, x[done:], y[done:])
 }
 
 func axpyWidePortable(alpha float64, x []float32, y []float64) {

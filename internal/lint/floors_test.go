@@ -91,7 +91,7 @@ var sameFloor = map[[2]string]bool{
 
 // runnersOnly lists the files of sim that may run goroutines and use channels:
 // the state machines know none.
-var runnersOnly = []string{"hogwild.go", "workspaces.go", "crew.go"}
+var runnersOnly = []string{"hogwild.go", "crew.go"}
 
 // placeOf returns the place of a package, if it has one.
 func placeOf(t *testing.T, pkg string) (place, bool) {

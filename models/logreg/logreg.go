@@ -35,7 +35,7 @@ type Model struct {
 }
 
 var _ interface {
-	models.Bounded
+	models.Adder
 	models.Checker
 	models.Reader
 } = (*Model)(nil)
@@ -91,7 +91,8 @@ func (m *Model) Init(params []float32, _ *rng.Stream) { clear(params) }
 // scratch is the model's working memory.
 type scratch struct {
 	wide, dense []float64 // d numbers each, nil until they are needed
-	w, sum      []float64 // weights without the bias, and sums of rows: models.Rows.Columns numbers each
+	w           []float64 // weights without the bias, models.Rows.Columns numbers
+	sum         []float64 // of gradients: as many, or one more than features
 	// A block of examples: z, e^-|z|, and what each row is added times.
 	z, e, step [block]float64
 }
@@ -122,9 +123,9 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	rows := m.rows.Of(d)
 	n := rows.Columns()
 	if n > cap(s.w) {
-		s.w, s.sum = make([]float64, n), make([]float64, n)
+		s.w, s.sum = make([]float64, n), make([]float64, max(n, m.features+1))
 	}
-	s.w, s.sum = s.w[:n], s.sum[:n]
+	s.w = s.w[:n]
 	rows.Parameters(s.w, params[:d.Features])
 	return rows
 }
@@ -183,29 +184,50 @@ func (m *Model) Shade() float64 { return m.shade }
 // which λ and the parameters decide and no record, gradients are added one by one.
 const ridgeLimit = 8
 
-// WideGradSum implements models.Bounded. The gradient of one example is
-// g = a·x̄ + λw̄ with a = p − y, so its norm follows from z, ‖x̄‖² and ‖w̄‖², and
-// the sum takes one pass over the rows.
+// WideGradSum implements models.Bounded.
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
-	if err := models.CheckSample(b); err != nil {
-		return err
-	}
 	sum, params = sum[:m.features+1], params[:m.features+1]
 	if b.Len() == 0 {
 		clear(sum)
 		return nil
 	}
+	total, err := m.total(params, b, clip, own(given))
+	if err == nil {
+		copy(sum, total)
+	}
+	return err
+}
+
+// AddGradSum implements models.Adder.
+func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, given models.Scratch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	total, err := m.total(params[:m.features+1], b, clip, own(given))
+	if err == nil {
+		f32.AddNarrow(u[:m.features+1], total)
+	}
+	return err
+}
+
+// total returns the sum of a batch that is not empty, in the scratch. The gradient of
+// one example is g = a·x̄ + λw̄ with a = p − y, so its norm follows from z, ‖x̄‖² and ‖w̄‖²,
+// and the sum takes one pass over the rows.
+func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) ([]float64, error) {
+	if err := models.CheckSample(b); err != nil {
+		return nil, err
+	}
 	w2 := f32.SumSquares(params)
 	if !(w2 <= math.MaxFloat64) { // so that z is finite
-		return fmt.Errorf("logreg: parameters: %w", models.ErrDiverged)
+		return nil, fmt.Errorf("logreg: parameters: %w", models.ErrDiverged)
 	}
 	clip *= m.shrink
-	s, grid := own(given), models.NewGrid(clip)
+	grid := models.NewGrid(clip)
 	ridge2 := m.lambda * m.lambda * w2 // ‖λw̄‖²
 	oneByOne := ridge2 > ridgeLimit*ridgeLimit*clip*clip
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
-	clear(sum)
+	total := s.sum[:m.features+1]
 	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
@@ -226,29 +248,28 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 			}
 			factor, ok := models.ClipFactor(math.Sqrt(g2), clip)
 			if !ok {
-				return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
+				return nil, fmt.Errorf("logreg: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
 			}
 			step[i] = factor * a
 			if oneByOne {
-				m.addDense(sum, m.vector(&s.dense), params, b.Data.Row(int(row)), factor, step[i], grid)
+				m.addDense(total, m.vector(&s.dense), params, b.Data.Row(int(row)), factor, step[i], grid)
 				continue
 			}
 			bias += grid.Round(step[i])
 			factors += factorGrid.Round(factor)
 		}
 		if !oneByOne {
-			rows.AddRounded(s.sum, numbers, step, grid)
+			rows.AddRounded(s.sum[:rows.Columns()], numbers, step, grid)
 		}
 	}
 	if oneByOne {
-		return nil
+		return total, nil
 	}
-	copy(sum[:m.features], s.sum)
-	sum[m.features] = bias
+	total[m.features] = bias // over a column of nothing, or behind all columns
 	if m.lambda > 0 {
-		f32.AxpyWide(factors*m.lambda, params, sum)
+		f32.AxpyWide(factors*m.lambda, params, total)
 	}
-	return nil
+	return total, nil
 }
 
 // residual returns a = σ(z) − y, which is σ(z) or −σ(−z), by e = e^-|z|. Whether z is on

@@ -1,0 +1,25 @@
+package rng
+
+// Heads keeps the first bits of streams at rounds that follow one another, for somebody
+// who goes from round to round and takes few bits in each: made together they cost about
+// as much as those of one round. The zero value is ready. Not safe for concurrent use.
+type Heads struct {
+	root   *Root
+	low    uint64 // the first of the places: see Stream
+	high   uint32
+	blocks [unitBytes]byte // a block of each
+}
+
+// Reseed is r.Reseed(s, p, client, round): s has the same bits.
+func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
+	r.Reseed(s, p, client, round)
+	if r.keys == nil {
+		return
+	}
+	ahead := (s.low - h.low) >> 32 // rounds, if the client is the same
+	if h.root != r || h.high != s.high || uint32(h.low) != client || ahead >= unitBytes/blockBytes {
+		h.root, h.low, h.high, ahead = r, s.low, s.high, 0
+		keyHeads(&h.blocks[0], 1, r.keys, h.low, uint64(h.high)|firstCounter<<32)
+	}
+	s.have = copy(s.buf[:blockBytes], h.blocks[ahead*blockBytes:])
+}
