@@ -141,7 +141,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	results, computed, err := grid.Run(ctx, cells, grid.Options{Folder: o.cells(), Workers: o.Workers,
+	results, spent, err := grid.Run(ctx, cells, grid.Options{Folder: o.cells(), Workers: o.Workers,
 		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 		return nil, err
 	}
 	if o.Out != "" {
-		origin := manifest.NewOrigin(len(cells), computed, time.Since(start))
+		origin := manifest.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
 		if err := s.write(ctx, o, f, c, results[runs:], origin); err != nil {
 			return nil, err
 		}

@@ -172,11 +172,11 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	}
 	how := o.Trials()
 	how.Scale = o.Scale
-	results, computed, err := grid.Run(ctx, cells, how)
+	results, spent, err := grid.Run(ctx, cells, how)
 	if err != nil {
 		return err
 	}
-	origin := manifest.NewOrigin(len(cells), computed, time.Since(start))
+	origin := manifest.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
 	for i, fig := range figures {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)

@@ -323,11 +323,11 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		_, done := s.trials[spec]
 		return done
 	})
-	found, computed, err := grid.Trials(ctx, s.Probe, missing, o)
+	found, spent, err := grid.Trials(ctx, s.Probe, missing, o)
 	if err != nil {
 		return nil, err
 	}
-	s.computed += computed
+	s.computed += spent.Computed
 	for i, t := range found {
 		if _, known := s.trials[missing[i]]; !known {
 			p, err := s.Probe.Prepare(missing[i])

@@ -99,10 +99,11 @@ func work(t *testing.T, q *Queue, name string, d *data.Dataset) {
 	})
 }
 
-// sameCells checks that two folders have the same finished cells, byte by byte.
+// sameCells checks that two folders have the same finished cells, byte by byte: beside
+// them is how long they took, where they were computed.
 func sameCells(t *testing.T, one, other string, n int) {
 	t.Helper()
-	cells, err := filepath.Glob(filepath.Join(one, "*"))
+	cells, err := filepath.Glob(filepath.Join(one, "*.json"))
 	if err != nil || len(cells) != n {
 		t.Fatalf("%d cells, want %d: %v", len(cells), n, err)
 	}
@@ -116,7 +117,7 @@ func sameCells(t *testing.T, one, other string, n int) {
 			t.Errorf("%s differs: %v", filepath.Base(path), err)
 		}
 	}
-	if there, err := filepath.Glob(filepath.Join(other, "*")); err != nil || len(there) != n {
+	if there, err := filepath.Glob(filepath.Join(other, "*.json")); err != nil || len(there) != n {
 		t.Errorf("%d cells there, want %d: %v", len(there), n, err)
 	}
 }
@@ -132,8 +133,8 @@ func TestASweepIsThatOfOneMachine(t *testing.T) {
 	work(t, q, "wrong", synth.OneHot(rng.New(4), 400))
 	lines := []grid.UtilitySpec{{Train: specs(1, 300)[0], Sigmas: []float64{0, 1, 4}, Draws: 3}}
 	for _, o := range []grid.Options{{Folder: here, Workers: 2}, {Folder: there, Elsewhere: q}} {
-		if _, computed, err := grid.Trials(t.Context(), source, specs(n, 300), o); err != nil || computed != n {
-			t.Fatalf("%d computed: %v", computed, err)
+		if _, spent, err := grid.Trials(t.Context(), source, specs(n, 300), o); err != nil || spent.Computed != n {
+			t.Fatalf("%d computed: %v", spent.Computed, err)
 		}
 		if _, _, err := grid.Utilities(t.Context(), source, lines, o); err != nil {
 			t.Fatal(err)
@@ -278,10 +279,10 @@ func Example() {
 	worker.Go(func() {
 		_ = Work(ending, WorkOptions{URL: q.URL(), Name: "one", Workers: 1, Dir: dir, Load: load(drawn())})
 	})
-	_, computed, err := grid.Trials(ctx, train.NewSource(drawn()), specs(3, 60),
+	_, spent, err := grid.Trials(ctx, train.NewSource(drawn()), specs(3, 60),
 		grid.Options{Elsewhere: q})
 	stop()
 	worker.Wait()
-	fmt.Println(computed, err)
+	fmt.Println(spent.Computed, err)
 	// Output: 3 <nil>
 }

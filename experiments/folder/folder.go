@@ -42,7 +42,7 @@ func Write(dir string, picture func(io.Writer) error, table [][]string, m Manife
 	for _, source := range sources {
 		m.Data = append(m.Data, DataOf(source))
 	}
-	m.Origin, m.Files = manifest.NewOrigin(0, 0, took), []string{PictureFile, TableFile, manifest.File}
+	m.Origin, m.Files = manifest.NewOrigin(0, 0, took, 0), []string{PictureFile, TableFile, manifest.File}
 	return WriteFiles(dir, map[string]func(io.Writer) error{PictureFile: picture}, table, m)
 }
 

@@ -6,6 +6,7 @@
 package grid
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,7 +15,9 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -90,12 +93,21 @@ type grid struct {
 	elsewhere Elsewhere
 }
 
-// run returns the result of every cell, in order, and how many were computed:
-// those that the store has are not. When the context is cancelled or a cell fails,
+// Spent is what it took to have the results of cells.
+type Spent struct {
+	Computed int // how many were computed; the rest was found, or is equal to another
+	// Time is how long each took to compute, together: those that were found, too, when they
+	// were computed. Of cells computed in other processes it is not known, and 0.
+	Time time.Duration
+}
+
+// run returns the result of every cell, in order, and what that took: those that the
+// store has are not computed. When the context is cancelled or a cell fails,
 // the cells under way stop, the finished ones stay in the store, and run fails.
-func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, int, error) {
+func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, error) {
+	spent := Spent{}
 	if err := g.store.make(); err != nil {
-		return nil, 0, err
+		return nil, spent, err
 	}
 	keys := make([]string, len(cells))
 	first := map[string]int{} // the first cell with each key: it computes the result for all
@@ -105,7 +117,7 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, int, er
 	for i, c := range cells {
 		key, err := c.Key()
 		if err != nil {
-			return nil, 0, err
+			return nil, spent, err
 		}
 		keys[i] = key
 		if _, seen := first[key]; seen {
@@ -116,23 +128,26 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, int, er
 		case errors.Is(err, errDamaged):
 			damaged++
 		case err != nil:
-			return nil, 0, err
+			return nil, spent, err
 		}
 		if results[i] == nil {
 			todo = append(todo, i)
+		} else {
+			spent.Time += g.store.took(key)
 		}
 	}
 	if damaged > 0 && g.progress != nil {
 		fmt.Fprintf(g.progress, "%d finished cells in %s are damaged, or of an older version of this "+
 			"program, and are computed again\n", damaged, g.store.dir)
 	}
-	if err := g.compute(ctx, cells, keys, todo, results); err != nil {
-		return nil, 0, err
+	took, err := g.compute(ctx, cells, keys, todo, results)
+	if err != nil {
+		return nil, spent, err
 	}
 	for i, key := range keys {
 		results[i] = results[first[key]]
 	}
-	return results, len(todo), nil
+	return results, Spent{len(todo), spent.Time + took}, nil
 }
 
 // memoryLimit is how many bytes the cells that are computed at the same time may
@@ -152,9 +167,12 @@ func (g grid) budget(largest int64) (int64, error) {
 	return min(memoryLimit, limit.Left()), nil
 }
 
-func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) error {
+// compute computes the cells that are to do, and returns how long each took, together.
+func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
+	time.Duration, error,
+) {
 	if len(todo) == 0 {
-		return nil // all are kept from an earlier call
+		return 0, nil // all are kept from an earlier call
 	}
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
 		total: len(todo)}
@@ -163,27 +181,29 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	for _, i := range todo {
 		c, err := cells[i].Cost(1)
 		if err != nil && g.scale > 0 && g.scale < 1 {
-			return fmt.Errorf("grid: at scale = %v: %w", g.scale, err)
+			return 0, fmt.Errorf("grid: at scale = %v: %w", g.scale, err)
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 		b.costs[i] = c
 		work += c.Work
 	}
+	// The longest first: what is left at the end, for which one of the workers waits, is short.
+	slices.SortStableFunc(todo, func(i, j int) int { return cmp.Compare(b.costs[j].Work, b.costs[i].Work) })
 	b.bar = report.NewBar(g.progress, b.described(), int64(work))
 	defer b.bar.Close()
 	if g.elsewhere != nil {
 		left, err := b.away(ctx, todo)
 		if err != nil {
-			return b.stopped(err)
+			return 0, b.stopped(err)
 		}
 		todo = left
 	}
 	largest := b.largest(todo)
 	budget, err := g.budget(largest)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var small, large, alone []int // those that fit side by side, those that do not, and those that must not
 	for _, i := range todo {
@@ -204,7 +224,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	if err == nil {
 		err = b.run(ctx, alone, 1, budget, workers)
 	}
-	return b.stopped(err)
+	return b.took, b.stopped(err)
 }
 
 // stopped says how far the cells are if there is an error.
@@ -235,6 +255,7 @@ type batch struct {
 
 	mu          sync.Mutex
 	done, total int
+	took        time.Duration
 }
 
 // run computes the cells with these numbers, so many at the same time. Each has as
@@ -279,11 +300,17 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 		shown = done
 	}
 	keep := b.store.keep(b.keys[i])
+	var took time.Duration
+	if keep.From != nil {
+		took = b.store.took(b.keys[i]) // until it was stopped
+	}
+	begun := time.Now()
 	result, err := b.cells[i].Run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	took += time.Since(begun)
 	if keep.From != nil {
 		err = errors.Join(err, keep.From.Close())
 	}
-	if err != nil {
+	if err = errors.Join(err, b.store.setTook(b.keys[i], took)); err != nil {
 		return err
 	}
 	text, err := b.store.save(b.keys[i], result)
@@ -300,6 +327,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	defer b.mu.Unlock()
 	b.results[i] = text
 	b.done++
+	b.took += took
 	b.bar.Describe(b.described())
 	progress(1)
 	return nil

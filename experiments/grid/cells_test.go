@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,8 +200,8 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 		t.Fatalf("%d cells kept, error %v; want 4", len(kept), err)
 	}
 	results, again, err := g.run(context.Background(), cells(func() {}, -1))
-	if err != nil || again != 6 {
-		t.Fatalf("%d cells computed, error %v; want the 6 that were left", again, err)
+	if err != nil || again.Computed != 6 {
+		t.Fatalf("%d cells computed, error %v; want the 6 that were left", again.Computed, err)
 	}
 	if got := computed.Load(); got != 10 {
 		t.Errorf("%d cells computed in both runs, want each of the 10 once", got)
@@ -208,6 +209,64 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	for i, r := range results {
 		if got, err := Decode[int](r); err != nil || got != i/2*2*10 {
 			t.Errorf("cell %d: %d, error %v", i, got, err)
+		}
+	}
+}
+
+// The longest cells begin first, equal ones in their order.
+func TestLongCellsBeginFirst(t *testing.T) {
+	var order []int
+	var cells []Cell
+	for i, work := range []float64{2, 7, 2, 1, 9, 7} {
+		cells = append(cells, Cell{Spec: i,
+			Cost: func(int) (train.Cost, error) { return train.Cost{Work: work}, nil },
+			Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
+				order = append(order, i)
+				return i, nil
+			}, Check: checkInt})
+	}
+	results, _, err := grid{workers: 1}.run(t.Context(), cells)
+	if want := []int{4, 1, 5, 0, 2, 3}; err != nil || !slices.Equal(order, want) {
+		t.Errorf("begun in the order %v, error %v; want %v", order, err, want)
+	}
+	for i, r := range results {
+		if got, err := Decode[int](r); got != i {
+			t.Errorf("cell %d: %d, error %v", i, got, err)
+		}
+	}
+}
+
+// What a cell took to compute counts when it is found again, too; what a file of that
+// does not say, or cannot mean, counts as nothing.
+func TestFoundCellsTellTheirTime(t *testing.T) {
+	s := store{t.TempDir()}
+	var cells []Cell
+	for i := range 3 {
+		cells = append(cells, Cell{Spec: i, Cost: free, Check: checkInt,
+			Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return i, nil }})
+	}
+	g := grid{store: s, workers: 2}
+	_, first, err := g.run(t.Context(), append(cells, cells...))
+	if err != nil || first.Computed != 3 {
+		t.Fatalf("%+v, error %v", first, err)
+	}
+	key, err := cells[1].Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before, err := g.run(t.Context(), cells)
+	if err != nil || before.Computed != 0 {
+		t.Fatalf("%+v, error %v", before, err)
+	}
+	rest := before.Time - s.took(key)
+	for text, want := range map[string]time.Duration{"12.5\n": 12500 * time.Millisecond, "": 0, "-3": 0, "NaN": 0,
+		"1e300": 0, "many": 0, strings.Repeat("1", 100): 0} {
+		if err := os.WriteFile(s.timePath(key), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, spent, err := g.run(t.Context(), append(cells, cells...))
+		if err != nil || spent.Computed != 0 || spent.Time != rest+want {
+			t.Errorf("%q: %+v, error %v; want %v", text, spent, err, rest+want)
 		}
 	}
 }
@@ -314,6 +373,9 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if (kept.From == nil) != (name == "hogwild") {
 				t.Fatalf("checkpoint: %v", kept.From)
 			}
+			if err := s.setTook(key, time.Hour); err != nil {
+				t.Fatal(err)
+			}
 			run := c.Run
 			c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 				first := true
@@ -332,9 +394,13 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if name != "hogwild" && !bytes.Equal(got[0], want[0]) {
 				t.Errorf("stopped and gone on: %s, want %s", got[0], want[0])
 			}
-			entries, err := os.ReadDir(s.dir)
-			if err != nil || len(entries) != 1 {
+			entries, err := os.ReadDir(s.dir) // the result, and how long it took
+			if err != nil || len(entries) != 2 {
 				t.Errorf("left: %v, %v", entries, err)
+			}
+			// The time until it was stopped counts, unless it began anew.
+			if took := s.took(key); (took >= time.Hour) != (name != "hogwild") {
+				t.Errorf("it took %v, of which an hour before it was stopped", took)
 			}
 		})
 	}

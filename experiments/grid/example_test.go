@@ -18,12 +18,12 @@ func ExampleTrials() {
 	one.GradComps, one.SampleSize, one.Seed = 300, "6", 1
 	other := one
 	other.Seed = 2
-	trials, computed, err := grid.Trials(context.Background(), source, []train.Spec{one, other, one},
+	trials, spent, err := grid.Trials(context.Background(), source, []train.Spec{one, other, one},
 		grid.Options{Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(trials), "trainings,", computed, "computed, equal:", trials[0] == trials[2])
+	fmt.Println(len(trials), "trainings,", spent.Computed, "computed, equal:", trials[0] == trials[2])
 	// Output:
 	// 3 trainings, 2 computed, equal: true
 }

@@ -26,9 +26,9 @@ func (o Options) grid() grid {
 		memory: o.Memory, elsewhere: o.Elsewhere}
 }
 
-// Run returns the result of every cell, in order, as JSON, and how many were computed:
-// those that the folder has are not. When the context is cancelled or a cell fails, the
+// Run returns the result of every cell, in order, as JSON, and what that took: those that
+// the folder has are not computed. When the context is cancelled or a cell fails, the
 // cells under way stop, the finished ones stay in the folder, and it fails.
-func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, int, error) {
+func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
 	return o.grid().run(ctx, cells)
 }

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
@@ -106,6 +108,43 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 		return err
 	})
 	return text, err
+}
+
+// timePath is the file of how long a cell has taken so far: beside its result, which is
+// the same bytes whoever computes it.
+func (s store) timePath(key string) string { return filepath.Join(s.dir, key+".seconds") }
+
+// maxTimeBytes bounds such a file.
+const maxTimeBytes = 64
+
+// took returns how long a cell has taken so far, 0 if nobody knows.
+func (s store) took(key string) time.Duration {
+	if s.dir == "" {
+		return 0
+	}
+	text, err := bounded.File(s.timePath(key), maxTimeBytes)
+	if err != nil {
+		return 0
+	}
+	seconds, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
+	if err != nil || !(seconds >= 0 && seconds <= maxSeconds) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// maxSeconds is some thirty years.
+const maxSeconds = 1e9
+
+// setTook keeps how long a cell has taken so far.
+func (s store) setTook(key string, took time.Duration) error {
+	if s.dir == "" {
+		return nil
+	}
+	return atomicfile.Write(s.timePath(key), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
+		return err
+	})
 }
 
 // keep returns where a cell that is under way keeps its training run, and what it

@@ -57,7 +57,7 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 }
 
 // trials runs a training of each spec and returns how they ended, in order.
-func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, int, error) {
+func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {
 		cells[i] = OfTrial(spec, source)
@@ -65,33 +65,32 @@ func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Sour
 	return results[Trial](ctx, g, cells)
 }
 
-// results runs the cells and returns what they gave, in order, and how many were
-// computed.
-func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, int, error) {
-	texts, computed, err := g.run(ctx, cells)
+// results runs the cells and returns what they gave, in order, and what that took.
+func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, error) {
+	texts, spent, err := g.run(ctx, cells)
 	if err != nil {
-		return nil, 0, err
+		return nil, spent, err
 	}
 	out := make([]T, len(texts))
 	for i, text := range texts {
 		if out[i], err = Decode[T](text); err != nil {
-			return nil, 0, err
+			return nil, spent, err
 		}
 	}
-	return out, computed, nil
+	return out, spent, nil
 }
 
 // Trials trains every spec, equal ones once, and returns how they ended, in order,
-// and how many were computed: those that the folder has are not. Specs are judged by
+// and what that took: those that the folder has are not computed. Specs are judged by
 // the rows they hold out, or by the test set if they hold out none. An interrupted
 // call goes on where it was.
-func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, int, error) {
+func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }
 
 // Curves is [Trials] for learning curves of so many points after the first.
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
-	[]*Curve, int, error,
+	[]*Curve, Spent, error,
 ) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {
@@ -102,7 +101,7 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 
 // Utilities is [Trials] for lines of utility graphs.
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
-	[]*Utility, int, error,
+	[]*Utility, Spent, error,
 ) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"math"
 	"runtime"
 	"time"
 
@@ -25,16 +26,20 @@ type Origin struct {
 	Made     string  `json:"made"`           // the date in UTC
 	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
 	Computed int     `json:"cells_computed"` // how many of them were computed; the rest was found finished
-	Seconds  float64 `json:"seconds"`        // seconds that computing them took
+	Seconds  float64 `json:"seconds"`        // seconds that the command took
+	// CellSeconds is how many seconds each of the training runs took to compute, together:
+	// those that were found, too, when they were computed; but for those of other machines.
+	CellSeconds float64 `json:"cell_seconds,omitempty"`
 }
 
 // NewOrigin returns the origin of what this process has made now, with so many training
-// runs, of which so many were computed.
-func NewOrigin(cells, computed int, took time.Duration) Origin {
+// runs, of which so many were computed, and which took as long as cellTime together.
+func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	return Origin{
 		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),
 		Kernels: f32.Kernels().String(), CPUs: runtime.GOMAXPROCS(0),
 		Made: time.Now().UTC().Format(time.DateOnly), Cells: cells, Computed: computed, Seconds: took.Seconds(),
+		CellSeconds: math.Round(1e3*cellTime.Seconds()) / 1e3,
 	}
 }
 

@@ -196,11 +196,11 @@ func (f found) how() string {
 
 // search runs the grid.
 func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) (
-	all []found, computed int, err error,
+	all []found, spent grid.Spent, err error,
 ) {
 	all, err = s.points()
 	if err != nil {
-		return nil, 0, err
+		return nil, spent, err
 	}
 	var specs []train.Spec
 	for _, f := range all {
@@ -209,9 +209,9 @@ func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) 
 			specs = append(specs, f.run)
 		}
 	}
-	trials, computed, err := grid.Trials(ctx, source, specs, o)
+	trials, spent, err := grid.Trials(ctx, source, specs, o)
 	if err != nil {
-		return nil, 0, err
+		return nil, spent, err
 	}
 	for i := range all {
 		f := &all[i]
@@ -222,7 +222,7 @@ func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) 
 		}
 		f.mean, f.sd = spread.Of(accuracy)
 	}
-	return all, computed, nil
+	return all, spent, nil
 }
 
 // best returns the points with this noise multiplier, the best first; of equal

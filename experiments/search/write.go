@@ -57,7 +57,7 @@ func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report,
 
 func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
 	start := time.Now()
-	all, computed, err := s.search(ctx, source, grid.Options{
+	all, spent, err := s.search(ctx, source, grid.Options{
 		Folder: filepath.Join(o.Out, grid.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere,
 	})
@@ -66,7 +66,7 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 	}
 	m := Manifest{
 		Command: o.command(s), Config: s, Data: manifest.DataOf(source.Data(), source.Hash()),
-		Origin: manifest.NewOrigin(len(all)*s.Seeds, computed, time.Since(start)),
+		Origin: manifest.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
 	err = atomicfile.WriteSet([]atomicfile.Output{
 		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
