@@ -1,0 +1,91 @@
+package nn_test
+
+import (
+	"math"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
+	"proactivedp/nn"
+)
+
+// An example whose convolution's derivatives cancel over the positions has no gradient
+// there, but sums by matrix tiles are rounded to what they grow to on the way: so it is
+// clipped as if it were M/24 long, M = Σ_p ‖δ_p‖‖(x_p, 1)‖, and in the other classes as it
+// is. Here all of the gradient is that of the last layer's bias, ½ and −½.
+func TestCancellingExampleIsClippedByWhatTilesAdd(t *testing.T) {
+	const channels, size, m24, value = 64, 4, 10.0, 0.5
+	net, err := nn.New(nn.Shape{Channels: 1, Height: size, Width: size}, nn.Conv{Out: channels, Kernel: 1, Stride: 1},
+		nn.Conv{Out: channels, Kernel: 3, Stride: 1, Pad: 1}, nn.Dense{Out: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, sums, _ := net.TiledPaths(); sums != 1 {
+		t.Fatalf("%d sums by matrix tiles, want 1", sums)
+	}
+	// The first layer copies the only number of the record to all channels; the second
+	// has no weights; the third reads its rows 1 and 2 with opposite signs, under which
+	// every tap of the second sees the same.
+	params := make([]float32, net.NumParams())
+	copies, _ := nn.Learner(net, 0, params)
+	for i := range copies {
+		copies[i] = 1
+	}
+	bound := 0.0 // M for δ of 1
+	for x := range size {
+		taps := 9
+		if x == 0 || x == size-1 {
+			taps = 6
+		}
+		bound += 2 * math.Sqrt(channels) * math.Sqrt(float64(channels*taps)*value*value+1)
+	}
+	delta := 24 * m24 / bound
+	signs, _ := nn.Learner(net, 2, params)
+	for i := range channels * size {
+		at := i / size * size * size // of a channel of the second output
+		signs[channels*size*size+at+size+i%size] = float32(2 * delta)
+		signs[channels*size*size+at+2*size+i%size] = float32(-2 * delta)
+	}
+	d := &data.Dataset{Name: "constant", Features: size * size, Classes: 2, Label: []int32{1},
+		Start: []int{0, size * size}}
+	for i := range size * size {
+		d.Index, d.Value = append(d.Index, int32(i)), append(d.Value, value)
+	}
+	b := data.Batch{Data: d, Rows: []int32{0}}
+	for _, precision := range []nn.Precision{nn.Float32, nn.BF16x3} {
+		net, err := net.WithPrecision(precision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, class := range f32.Classes() {
+			restore, err := f32.Use(class)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least, most := math.Sqrt(0.5), 2.0 // what Gram matrices may be off by is some thousandth of M
+			if class == cpu.AMX {
+				least = math.Hypot(least, m24)
+				most = least * (1 + 5e-3)
+			}
+			const clip = 0.25
+			seen := 0.0
+			sum := gradSum(t, net, params, b, func(norm float64) (float64, bool) {
+				seen = norm
+				return min(1, clip/norm), true
+			}, net.NewScratch())
+			restore()
+			if !(seen >= least*(1-1e-6) && seen <= most) {
+				t.Errorf("precision %q, %v: the norm that is clipped is %.8g, must be in [%.8g, %.8g]", precision, class,
+					seen, least, most)
+			}
+			_, bias := nn.Learner(net, 2, sum)
+			if want := 0.5 * clip / seen; math.Abs(bias[0]-want) > 1e-6*want || math.Abs(bias[1]+want) > 1e-6*want {
+				t.Errorf("precision %q, %v: the bias gets %v, want ±%v", precision, class, bias, want)
+			}
+			if rest := norm(sum); rest > clip*(1+1e-6) {
+				t.Errorf("precision %q, %v: a sum of norm %v, clipped to %v", precision, class, rest, clip)
+			}
+		}
+	}
+}
