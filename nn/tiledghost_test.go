@@ -80,7 +80,8 @@ func TestCancellingExampleIsClippedByWhatTilesAdd(t *testing.T) {
 					seen, least, most)
 			}
 			_, bias := nn.Learner(net, 2, sum)
-			if want := 0.5 * clip / seen; math.Abs(bias[0]-want) > 1e-6*want || math.Abs(bias[1]+want) > 1e-6*want {
+			want := 0.5 * clip / seen
+			if math.Abs(bias[0]-want) > 1e-6*want || math.Abs(bias[1]+want) > 1e-6*want {
 				t.Errorf("precision %q, %v: the bias gets %v, want ±%v", precision, class, bias, want)
 			}
 			if rest := norm(sum); rest > clip*(1+1e-6) {

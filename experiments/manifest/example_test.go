@@ -27,7 +27,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := manifest.Write(f, result{Title: "accuracy", Origin: manifest.NewOrigin(3, 1, time.Second, 3*time.Second)}); err != nil {
+	origin := manifest.NewOrigin(3, 1, time.Second, 3*time.Second)
+	if err := manifest.Write(f, result{Title: "accuracy", Origin: origin}); err != nil {
 		log.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
