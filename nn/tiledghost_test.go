@@ -76,8 +76,8 @@ func TestCancellingExampleIsClippedByWhatTilesAdd(t *testing.T) {
 			}, net.NewScratch())
 			restore()
 			if !(seen >= least*(1-1e-6) && seen <= most) {
-				t.Errorf("precision %q, %v: the norm that is clipped is %.8g, must be in [%.8g, %.8g]", precision, class,
-					seen, least, most)
+				t.Errorf("precision %q, %v: the norm that is clipped is %.8g, must be in [%.8g, %.8g]", precision,
+					class, seen, least, most)
 			}
 			_, bias := nn.Learner(net, 2, sum)
 			want := 0.5 * clip / seen
