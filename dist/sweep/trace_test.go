@@ -22,9 +22,9 @@ func TestFilesOfTracesAreNotReadElsewhere(t *testing.T) {
 	traced := specs(1, 60)[0]
 	traced.Compute = "trace:" + file
 	o := grid.Options{Folder: t.TempDir(), Workers: 1, Elsewhere: nobody{t}}
-	if _, computed, err := grid.Trials(t.Context(), train.NewSource(drawn()), []train.Spec{traced}, o); err != nil ||
-		computed != 1 {
-		t.Errorf("%d computed: %v", computed, err)
+	if _, spent, err := grid.Trials(t.Context(), train.NewSource(drawn()), []train.Spec{traced}, o); err != nil ||
+		spent.Computed != 1 {
+		t.Errorf("%d computed: %v", spent.Computed, err)
 	}
 	traced.Compute = "trace:/nowhere"
 	spec, err := json.Marshal(map[string]any{"kind": "trial", "train": traced, "data_sha256": "x"})
