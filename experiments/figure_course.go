@@ -106,7 +106,7 @@ func coursePicture(f *frame, r LoopRequest, courses []course.Course) plots.Pictu
 	var targets []plots.Line
 	for i, client := range r.Clients {
 		colour := plots.Palette[i%len(plots.Palette)]
-		line := func(name string) plots.Line { return plots.Line{Name: name, Colour: colour} }
+		line := func(name string) plots.Line { return plots.Line{Name: name, Colour: colour, Like: i + 1} }
 		reached := line(fmt.Sprintf("client %d: ε %s,\ntarget %s", i, decimal.Exactly(client.Epsilon),
 			report.Number(client.Accuracy)))
 		reached.Points = true

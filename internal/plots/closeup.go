@@ -36,7 +36,7 @@ func (p *Picture) AddCloseUp() {
 	room := 0.1 * (below.YMax - below.YMin)
 	below.YMin, below.YMax = max(below.YMin-room, p.YMin), min(below.YMax+room, p.YMax)
 	for n, l := range p.Lines {
-		part := Line{Emphasise: l.Emphasise, Points: l.Points, Colour: l.Colour} // colours go by the number
+		part := Line{Emphasise: l.Emphasise, Points: l.Points, Colour: l.Colour, Like: l.Like} // or by the number
 		for i := len(l.X) / 2; i < len(l.X) && slices.Contains(crowd, n); i++ {
 			part.Add(l.X[i], l.Y[i], l.Y[i], l.Y[i]) // without bands, which would hide the lines
 		}

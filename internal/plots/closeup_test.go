@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 )
 
@@ -47,5 +48,22 @@ func TestCloseUp(t *testing.T) {
 		if p.AddCloseUp(); len(p.Below) != 0 {
 			t.Errorf("%d lines are shown closer", len(apart))
 		}
+	}
+}
+
+// A piece that is like another line is drawn with its dashes and marks.
+func TestPiecesLookAlike(t *testing.T) {
+	own, err := rising("", 0.5).draw(2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece := rising("", 0.5)
+	piece.Like = 3
+	like, err := piece.draw(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(own, like) {
+		t.Error("the piece has another look")
 	}
 }

@@ -33,6 +33,9 @@ type drawn struct {
 
 // draw returns line number i of a plot, its strokes times a factor.
 func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
+	if l.Like > 0 {
+		i = l.Like - 1
+	}
 	col := Palette[i%len(Palette)]
 	if l.Emphasise {
 		col = color.RGBA{40, 40, 40, 255}

@@ -58,6 +58,9 @@ type Line struct {
 	Scatter   bool // points alone, each with a bar from lo to hi
 	// Colour is the line's; the zero value: the next one of the palette.
 	Colour color.RGBA
+	// Like is the number, from 1, of the line whose dashes and marks it has; 0: its own. The
+	// pieces of a line that is interrupted look alike.
+	Like int
 }
 
 // Add appends a point with its place in the band.

@@ -29,13 +29,16 @@ const sums = "ProactiveDP multiplies its step size η with the noised SUM of cli
 var writers = map[Format]writer{
 	Opacus: {
 		library: "Opacus 1.5.4", files: []string{"sample.py", "opacus.py"},
-		tried: "run with the public source of Opacus 1.4.0 on Debian's PyTorch 1.13.1, and read against that of 1.5.4",
+		tried: "run with the public sources of Opacus 1.4.0 and 1.5.4 on Debian's PyTorch 1.13.1, where what they " +
+			"import beside it and one process does not use was stood in for",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate: it costs no " +
 					"more than planned.",
 				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
 					"of η times the expected batch size takes the same steps.",
+				"Each record of a batch has a gradient of its own in memory: where that is too little, at_once says " +
+					"how many, and the batch is taken in parts.",
 				"With one seed two runs share their noise: the code takes a new one from the operating system. " +
 					"secure_mode=True is for a release that must withstand more.",
 				"Opacus' own ε is for add-or-remove adjacency.",
