@@ -267,14 +267,16 @@ func (p *reference) text(words string, level int) {
 }
 
 // linked is the address of what a comment names in brackets: in this page, in another one
-// of the site, or where the documentation of Go's packages is.
+// of the site, or where the documentation of Go's packages is; "" for what nobody can import.
 func (p *reference) linked(l *comment.DocLink) string {
 	fragment := l.Name
 	if l.Recv != "" {
 		fragment = l.Recv + "." + l.Name
 	}
 	to := ""
-	if folder, own := strings.CutPrefix(l.ImportPath, p.module+"/"); own {
+	if folder, own := strings.CutPrefix(l.ImportPath, p.module+"/"); own && !p.isPublic(folder) {
+		return "" // no page: it stays text
+	} else if own {
 		to = relative(p.at(), path.Join(folder, home))
 	} else if l.ImportPath != "" {
 		to = "https://pkg.go.dev/" + l.ImportPath
