@@ -49,8 +49,7 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 		errs = append(errs, checkDelta(q.Delta))
 	} else if q.Delta != 0 {
 		errs = append(errs, fmt.Errorf("answer: delta = %v and epsilon = %v, only one may be given: the answer is "+
-			"the other",
-			q.Delta, *q.Epsilon))
+			"the other", q.Delta, *q.Epsilon))
 	} else if !(*q.Epsilon >= 0 && finite(*q.Epsilon)) {
 		errs = append(errs, fmt.Errorf("answer: epsilon = %v, must be finite and not negative", *q.Epsilon))
 	}

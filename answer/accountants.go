@@ -45,6 +45,6 @@ func accountant(name string, accuracy float64) (dp.Accountant, error) {
 	if near := nearest.Name(name, AccountantNames()); near != "" {
 		meant = ": did you mean " + near + "?"
 	}
-	return nil, fmt.Errorf("answer: accountant = %q, must be one of "+
-		"%s%s", name, strings.Join(AccountantNames(), ", "), meant)
+	return nil, fmt.Errorf("answer: accountant = %q, must be one of %s%s", name, strings.Join(AccountantNames(), ", "),
+		meant)
 }

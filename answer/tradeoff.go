@@ -217,7 +217,8 @@ func (c Comparison) addPaper(s *Tradeoff) error {
 	e, target := c.History.Events[0], c.Target
 	switch {
 	case len(c.History.Events) > 1 || e.DatasetSize == 0:
-		return fmt.Errorf("it is for equal rounds of s of N records, with --sample-size and --n: %w", dp.ErrNotCovered)
+		return fmt.Errorf("it is for equal rounds of s of N records, given as sample size and data set size: %w",
+			dp.ErrNotCovered)
 	case e.Adjacency != dp.AddOrRemove || e.Sampling != dp.Poisson:
 		return fmt.Errorf("it is for %s adjacency and %s sampling: %w", dp.AddOrRemove, dp.Poisson, dp.ErrNotCovered)
 	case e.NoiseMultiplier < closedform.MinSigma:

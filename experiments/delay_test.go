@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/sim"
@@ -242,14 +241,14 @@ func TestDelaySpecReportsEveryProblem(t *testing.T) {
 // checkFigureFolder wants a whole picture, data and a manifest.
 func checkFigureFolder(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, folder.PictureFile))
+	text, err := os.ReadFile(filepath.Join(dir, manifest.PictureFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := png.Decode(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{folder.TableFile, manifest.File} {
+	for _, name := range []string{manifest.TableFile, manifest.File} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
 			t.Errorf("%s of %s: %v", name, dir, err)
 		}
@@ -305,7 +304,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	table, err := os.ReadFile(filepath.Join(dir, "time", folder.TableFile))
+	table, err := os.ReadFile(filepath.Join(dir, "time", manifest.TableFile))
 	if err != nil || !strings.Contains(string(table), "real_clock_seconds") || strings.Contains(string(table),
 		"virtual") {
 		t.Errorf("error %v, table %.200s", err, table)

@@ -56,7 +56,7 @@ func (d Drawing) files() []string {
 	for _, format := range d.formats() {
 		names = append(names, pictureName(format))
 	}
-	return append(names, folder.TableFile, manifest.File)
+	return append(names, manifest.TableFile, manifest.File)
 }
 
 // write writes a figure to a folder: pictures, table and manifest, all or nothing.

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/plots/plotstest"
@@ -101,7 +100,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if !strings.Contains(string(index), links) {
 			t.Errorf("the index lacks %s", links)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, f.Name, folder.PictureFile))
+		text, err := os.ReadFile(filepath.Join(dir, f.Name, manifest.PictureFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +111,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 				return err
 			})
 		}
-		text, err = os.ReadFile(filepath.Join(dir, f.Name, folder.TableFile))
+		text, err = os.ReadFile(filepath.Join(dir, f.Name, manifest.TableFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
@@ -92,7 +91,7 @@ func writeIndex(dir string, figures []Figure) error {
 			if _, err := fmt.Fprintf(w,
 				"| <img src=\"%[1]s/%[5]s\" width=\"160\" alt=\"\"> | %[1]s | %[2]s | %[8]s | %[3]s | `%[4]s` | "+
 					"[picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
-				m.Figure, m.Title, source, m.Command, m.Files[0], folder.TableFile, manifest.File,
+				m.Figure, m.Title, source, m.Command, m.Files[0], manifest.TableFile, manifest.File,
 				stated[m.Figure]); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"proactivedp/experiments/folder"
+	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/train"
 )
@@ -35,7 +35,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 // columnOf returns the different numbers of a column of a committed figure's data.
 func columnOf(t *testing.T, figure, column string) []float64 {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "results", figure, folder.TableFile))
+	file, err := os.Open(filepath.Join("..", "results", figure, manifest.TableFile))
 	if err != nil {
 		t.Fatal(err)
 	}

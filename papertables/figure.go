@@ -93,10 +93,9 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 		Title:  fmt.Sprintf("What s costs: N = %d, k = %g epochs, σ = %g", c.N, c.Epochs(), c.sigma),
 		XLabel: "expected sample size s", YLabel: fmt.Sprintf("ε at δ = 1/%d", c.N),
 		Caption: fmt.Sprintf("T = K/s rounds, rounded down, K = %d, Poisson sampling. Closed form: the least ε of "+
-			"Theorem simpleF (add-or-remove adjacency), an upper bound. "+
-			"%s: upper ends, with a band down to the lower ends. CLT: the formula for uniform sampling that the paper "+
-			"calls ε_f-DP; no guarantee. "+
-			"ε_target = 2 ln(1/δ)/(σ²-2) = %s.", c.GradComps, c.accountant.Name(), decimal.Up(target, 5)),
+			"Theorem simpleF (add-or-remove adjacency), an upper bound. %s: upper ends, with a band down to the "+
+			"lower ends. CLT: the formula for uniform sampling that the paper calls ε_f-DP; no guarantee. ε_target = "+
+			"2 ln(1/δ)/(σ²-2) = %s.", c.GradComps, c.accountant.Name(), decimal.Up(target, 5)),
 		YMin: 0, YMax: top,
 	}
 	for _, l := range append([]plots.Line{goal, closed, clt}, certified...) {

@@ -22,9 +22,9 @@ func (a *audit) readme() report.Page {
 		fmt.Sprintf("[%s](%[1]s) and the pictures below: ε over the sample size.", curvesFile),
 	})
 	p.Text("Throughout, ε is that of one record of one client with N records, at δ = 1/N, for all its rounds; "+
-		"sampling is Poisson. "+
-		"The theorem is simpleF, an upper bound for add-or-remove adjacency. What %s gives are the upper ends of its "+
-		"intervals, rounded up; the lower ends are in the data. L is ln(1/δ), k = K/N.", a.accountant)
+		"sampling is Poisson. The theorem is simpleF, an upper bound for add-or-remove adjacency. What %s gives are "+
+		"the upper ends of its intervals, rounded up; the lower ends are in the data. L is ln(1/δ), k = K/N.",
+		a.accountant)
 	a.summary(&p)
 	a.unsettledGamma(&p)
 	a.gammaError(&p)
@@ -112,9 +112,8 @@ func (a *audit) missingEpsilon(p *report.Page) {
 
 func (a *audit) wrongLabels(p *report.Page) {
 	p.Section("Rows that are not what they say")
-	p.Text("By the procedure that gives the other rows of its table, from the printed s. (The δ printed for N " +
-		"= 60000 " +
-		"is 1/60000 rounded up; 1/N itself is used here.)")
+	p.Text("By the procedure that gives the other rows of its table, from the printed s. (The δ printed for N = " +
+		"60000 is 1/60000 rounded up; 1/N itself is used here.)")
 	var rows [][]string
 	for _, t := range a.tables {
 		for _, c := range t.cells {
@@ -244,16 +243,13 @@ func columns(p *report.Page, accountant string) {
 	p.Items([]string{
 		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or cut off (sizes: " +
 			"cut off; round ε such as 0.25: within 1 %), or else of the usual one for the table. “From s” is the " +
-			"paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the " +
-			"signed loop " +
-			"is its iteration of γ.",
+			"paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the signed " +
+			"loop is its iteration of γ.",
 		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ "+
 			"rounds, δ = 1/N.", accountant),
-		"In those columns a row of **ε** has the ε of runs with the printed σ and s (ε_target and ε_f-DP " +
-			"too); **σ**, " +
-			"the least noise at the printed s and ε; **s**, the largest size for the ε: " +
-			"by the theorem with the σ that goes with ε, by the accountant with the printed σ, up to which every run " +
-			"is certified.",
+		"In those columns a row of **ε** has the ε of runs with the printed σ and s (ε_target and ε_f-DP too); " +
+			"**σ**, the least noise at the printed s and ε; **s**, the largest size for the ε: by the theorem with " +
+			"the σ that goes with ε, by the accountant with the printed σ, up to which every run is certified.",
 		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the others of its row are computed "+
 			"from it).", reproduced, byAnother, unsupported, given),
 	})

@@ -52,8 +52,8 @@ func DefaultGrid(r Request) Grid {
 type GridReport struct {
 	Data      string  `json:"data"`
 	Model     string  `json:"model"`
-	Epsilon   float64 `json:"epsilon"`    // target epsilon of a record
-	Grid      Grid    `json:"grid"`       //
+	Epsilon   float64 `json:"epsilon"` // target epsilon of a record
+	Grid      Grid    `json:"grid"`
 	Settings  int     `json:"settings"`   // of the grid
 	Seeds     int     `json:"seeds"`      // of each setting of the grid
 	Times     float64 `json:"times"`      // the arithmetic of the grid over that of the proposal
@@ -227,9 +227,8 @@ func (r *GridReport) rows() [][]string {
 		size, _ := strconv.Atoi(s.SampleSize)
 		mean, sd := stat.MeanStdDev(c.Test, nil)
 		rows = append(rows, []string{c.name, report.Fixed(c.HeldOut, 4), fmt.Sprintf("%.4f ± %.4f", mean, sd),
-			s.SampleSize,
-			strconv.Itoa(s.GradComps / max(size, 1)), decimal.Up(s.NoiseMultiplier, 5), report.Number(s.Clip),
-			report.Number(s.Eta0), beside(s), strconv.Itoa(c.Gradients)})
+			s.SampleSize, strconv.Itoa(s.GradComps / max(size, 1)), decimal.Up(s.NoiseMultiplier, 5),
+			report.Number(s.Clip), report.Number(s.Eta0), beside(s), strconv.Itoa(c.Gradients)})
 	}
 	return rows
 }
@@ -254,16 +253,16 @@ func (r *GridReport) picture() plots.Picture {
 			"data as at a public benchmark.", r.Settings, decimal.Many(r.Seeds, "seed"), r.TestSeeds, r.Regret,
 			r.RegretSE),
 	}
-	grid := plots.Line{Name: "grid, better half", Scatter: true}
+	better := plots.Line{Name: "grid, better half", Scatter: true}
 	for _, c := range r.all[:(len(r.all)+1)/2] {
-		grid.Add(float64(c.gradients()), c.accuracy, c.accuracy, c.accuracy)
+		better.Add(float64(c.gradients()), c.accuracy, c.accuracy, c.accuracy)
 		p.YMin, p.YMax = min(p.YMin, c.accuracy), max(p.YMax, c.accuracy)
 	}
 	proposed := plots.Line{Name: "proposed", Scatter: true, Emphasise: true}
 	at := r.Proposed.HeldOut
 	proposed.Add(float64(r.Proposed.Gradients), at, at, at)
 	p.YMin, p.YMax = min(p.YMin, at), max(p.YMax, at)+0.002
-	p.Lines = []plots.Line{grid, proposed}
+	p.Lines = []plots.Line{better, proposed}
 	return p
 }
 

@@ -26,9 +26,8 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	}
 	defer os.RemoveAll(made)
 	wasm := filepath.Join(made, "planner.wasm")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w "+
-		"-buildid=", "-o", wasm,
-		"./web/internal/planner")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
+		"-o", wasm, "./web/internal/planner")
 	build.Dir = folder
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -71,7 +70,6 @@ func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("web: %w: no Go is installed", ErrNoSource)
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "./web/internal/planner")
 	dir := folder
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "web", "internal", "planner", "main_js.go")); err == nil {
@@ -83,6 +81,7 @@ func Source(ctx context.Context, folder string) (string, error) {
 		}
 		dir = up
 	}
+	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "./web/internal/planner")
 	list.Dir = dir
 	if out, err := list.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("web: %w: %s: %s", ErrNoSource, dir, strings.TrimSpace(string(out)))

@@ -23,15 +23,13 @@ func writeAccounting(w io.Writer, runs int) error {
 		return err
 	}
 	fmt.Fprintf(w, "\n## Accounting\n\nOne processor, one process, accountant `pld` at its default accuracy. A time "+
-		"is the median of %d runs of one setting; median, 90 %%, "+
-		"99 %% and longest are over the settings. ε and σ are for add-or-remove adjacency, a plan's comparison and "+
-		"frontier for replace-one as well; sampling is Poisson. "+
-		"The width of an interval is relative to its upper end: %v %% is asked for, and at ε < %v, where a relative "+
-		"width means less, %v %%. "+
-		"Reference settings and budgets are those that public libraries have answered; random settings are "+
-		"log-uniform, q in [%g, %g], σ in [%g, %g], "+
-		"T in [%g, %g], δ in [%g, %g]. Random plans: N in [10⁴, 10⁷], k in [2, 200], ε in [0.01, 5], log-uniform; "+
-		"δ = 1/N, and the σ and T that Theorem simpleF just allows.\n\n",
+		"is the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and σ "+
+		"are for add-or-remove adjacency, a plan's comparison and frontier for replace-one as well; sampling is "+
+		"Poisson. The width of an interval is relative to its upper end: %v %% is asked for, and at ε < %v, where a "+
+		"relative width means less, %v %%. Reference settings and budgets are those that public libraries have "+
+		"answered; random settings are log-uniform, q in [%g, %g], σ in [%g, %g], T in [%g, %g], δ in [%g, %g]. "+
+		"Random plans: N in [10⁴, 10⁷], k in [2, 200], ε in [0.01, 5], log-uniform; δ = 1/N, and the σ and T that "+
+		"Theorem simpleF just allows.\n\n",
 		runs, 100*pld.DefaultAccuracy, smallEpsilon, 100*smallAccuracy,
 		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta)
 	fmt.Fprint(w, figureHeader)

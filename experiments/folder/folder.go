@@ -15,12 +15,6 @@ import (
 	"proactivedp/train"
 )
 
-// The files of a figure's folder, beside its manifest.
-const (
-	PictureFile = "figure.png" // the picture, if it is drawn as PNG
-	TableFile   = "data.csv"   // its data in long form
-)
-
 // Manifest is how a figure was made that is not in the registry, beside the
 // figure. What is made sets the data, the origin and the files.
 type Manifest struct {
@@ -42,8 +36,9 @@ func Write(dir string, picture func(io.Writer) error, table [][]string, m Manife
 	for _, source := range sources {
 		m.Data = append(m.Data, DataOf(source))
 	}
-	m.Origin, m.Files = manifest.NewOrigin(0, 0, took, 0), []string{PictureFile, TableFile, manifest.File}
-	return WriteFiles(dir, map[string]func(io.Writer) error{PictureFile: picture}, table, m)
+	m.Origin = manifest.NewOrigin(0, 0, took, 0)
+	m.Files = []string{manifest.PictureFile, manifest.TableFile, manifest.File}
+	return WriteFiles(dir, map[string]func(io.Writer) error{manifest.PictureFile: picture}, table, m)
 }
 
 // DataOf returns what a manifest says of a source.
@@ -59,7 +54,7 @@ func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][
 	for name, draw := range pictures {
 		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: draw})
 	}
-	files = append(files, atomicfile.Output{Path: filepath.Join(dir, TableFile),
+	files = append(files, atomicfile.Output{Path: filepath.Join(dir, manifest.TableFile),
 		Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }})
 	return atomicfile.WriteSet(files, atomicfile.Output{
 		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },

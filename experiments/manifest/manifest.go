@@ -13,8 +13,12 @@ import (
 	"proactivedp/internal/version"
 )
 
-// File is the name of a manifest in the folder of its result.
-const File = "manifest.json"
+// The files in the folder of a figure.
+const (
+	File        = "manifest.json" // how it was made, as in the folder of any result
+	PictureFile = "figure.png"    // the picture, if it is drawn as PNG
+	TableFile   = "data.csv"      // its data in long form
+)
 
 // Origin says by what a result was made, and when.
 type Origin struct {

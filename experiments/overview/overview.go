@@ -203,7 +203,7 @@ func readFigure(dir, name string) (*figure, error) {
 	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title); err != nil {
 		return nil, err
 	}
-	return f, f.readTable(filepath.Join(dir, name, "data.csv"))
+	return f, f.readTable(filepath.Join(dir, name, manifest.TableFile))
 }
 
 // readData reads what a manifest says of its data: one set, or several.

@@ -123,7 +123,7 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
-	t.rows, err = report.ReadCSV(filepath.Join(dir, figure, "data.csv"))
+	t.rows, err = report.ReadCSV(filepath.Join(dir, figure, manifest.TableFile))
 	return t, err
 }
 

@@ -16,16 +16,13 @@ func writeLaTeX(r Release) Code {
 	text.WriteString("% What a paper must say of a privacy guarantee; as planned by ProactiveDP. No package is " +
 		"needed.\n")
 	text.WriteString("\\paragraph{Privacy.}\n")
-	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them "+
-		"to norm "+
-		"$C$, and releases their sum with Gaussian noise\nof standard deviation $\\sigma C$, $\\sigma = %s$.\n",
-		e.Count,
-		sampledAs(e), decimal.Up(e.NoiseMultiplier, 7))
+	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them to "+
+		"norm $C$, and releases their sum with Gaussian noise\nof standard deviation $\\sigma C$, $\\sigma = %s$.\n",
+		e.Count, sampledAs(e), decimal.Up(e.NoiseMultiplier, 7))
 	fmt.Fprintf(&text, "For one record, in the rounds of %s, the release of every intermediate and the final\nmodel "+
-		"is "+
-		"$(\\varepsilon, \\delta)$-differentially private with $\\varepsilon %s %s$ at $\\delta = %s$,\nunder %s "+
-		"adjacency "+
-		"(%s, by the %s accountant).\n", holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
+		"is $(\\varepsilon, \\delta)$-differentially private with $\\varepsilon %s %s$ at $\\delta = %s$,\nunder %s "+
+		"adjacency (%s, by the %s accountant).\n",
+		holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
 		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
 		"looking at the data are not covered.\n\n")
@@ -51,7 +48,7 @@ func writeLaTeX(r Release) Code {
 		e.Sampling,
 		b.Accountant, kindOf(b.Kind))
 	text.WriteString("\\hline\n\\end{tabular}\n")
-	return Code{Format: LaTeX, Library: "LaTeX", Tried: "compiled by no LaTeX here: its braces and dollars are counted",
+	return Code{Format: LaTeX, Library: "LaTeX", Tried: "compiled by no LaTeX: tests count its braces and dollars",
 		Text: text.String()}
 }
 

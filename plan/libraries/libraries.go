@@ -75,8 +75,7 @@ func OfPlan(p *plan.Plan) (Release, error) {
 func OfEvents(events []dp.Event, bound dp.Bound) (Release, error) {
 	if len(events) != 1 {
 		return Release{}, fmt.Errorf("libraries: rounds of %d kinds, must be of one: the code has one noise "+
-			"multiplier "+
-			"and one sample rate: %w", len(events), dp.ErrNotCovered)
+			"multiplier and one sample rate: %w", len(events), dp.ErrNotCovered)
 	}
 	r := Release{Event: events[0], Bound: bound}
 	return r, r.check()

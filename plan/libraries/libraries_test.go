@@ -131,8 +131,7 @@ func TestLaTeXIsBalanced(t *testing.T) {
 func TestOwnCodeIsReadBack(t *testing.T) {
 	e := releases(t)["closed"].Event
 	text := fmt.Sprintf("SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=%v, "+
-		"event=GaussianDpEvent("+
-		"noise_multiplier=%v)), count=%d)", e.SampleRate(), e.NoiseMultiplier, e.Count)
+		"event=GaussianDpEvent(noise_multiplier=%v)), count=%d)", e.SampleRate(), e.NoiseMultiplier, e.Count)
 	h, err := Read([]byte(text), dp.Poisson, "")
 	if want := poisson(e.NoiseMultiplier, e.SampleRate(), e.Count); err != nil || !slices.Equal(h.Events,
 		[]dp.Event{want}) {

@@ -95,8 +95,7 @@ func shared(r Release) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("The code is one client's. The ε above is of a record that %d clients hold, for the "+
-		"rounds "+
-		"of all of them.", r.Holders)}
+		"rounds of all of them.", r.Holders)}
 }
 
 func (w writer) write(f Format, r Release) (Code, error) {

@@ -42,14 +42,13 @@ func hasHistory(text []byte) bool {
 		return false
 	}
 	var keys map[string]json.RawMessage
-	return json.Unmarshal(text,
-		&keys) == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
+	err := json.Unmarshal(text, &keys)
+	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
 // Read returns the rounds that a library's record is of. Where the record does not say
 // them, sampling and adjacency are those given; an empty adjacency is natural to the
-// sampling.
-// What cannot be accounted for is refused by its name, with an error that wraps
+// sampling. What cannot be accounted for is refused by its name, with an error that wraps
 // dp.ErrNotCovered. Text is at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
@@ -61,8 +60,7 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	case OpacusState:
 		h.Events, err = readOpacus(text)
 		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn: %s sampling is "+
-			"assumed",
-			sampling))
+			"assumed", sampling))
 	case DpEventText:
 		h.Events, err = readDpEvent(text)
 		h.AddNotes("read from an event of dp_accounting")

@@ -48,10 +48,8 @@ var toyRenamed = map[string]string{
 	"cmd/old/main.go": "package main\n",
 	"Makefile": "a:\n\tgo build -ldflags \"-X new.test/you/it/rng.release=v1\" new.test/you/it/cmd/old && " +
 		"./cmd/old/main new.test/you/it/...\n",
-	"README.md": "`go get new.test/you/it@latest`, go get -u new.test/you/it; https://home.test/old/rng is a " +
-		"page and " +
-		"other.home.test/old/rng a host;\n" +
-		"require new.test/you/it v1.0.0\nhome.test/old is its name\n",
+	"README.md": "`go get new.test/you/it@latest`, go get -u new.test/you/it; https://home.test/old/rng is a page " +
+		"and other.home.test/old/rng a host;\nrequire new.test/you/it v1.0.0\nhome.test/old is its name\n",
 	"picture.png": "\x00home.test/old/rng",
 }
 

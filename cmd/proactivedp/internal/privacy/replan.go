@@ -128,9 +128,8 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), cli.RefuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	if f.out.IsCode() {
-		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run "+
-			"from its "+
-			"beginning", f.out.Format))
+		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run from "+
+			"its beginning", f.out.Format))
 	}
 	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
 	r := plan.NextRequest{
