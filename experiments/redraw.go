@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
@@ -110,7 +109,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return err
 	}
 	if other := k.differs(out.table); other != "" {
-		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", folder.TableFile, other)
+		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", manifest.TableFile, other)
 	}
 	return k.replace(dir, o.Drawing, out)
 }
@@ -143,15 +142,15 @@ func readKept(dir string) (*kept, error) {
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale)); err != nil {
 		return nil, fmt.Errorf("%s: %w", manifest.File, err)
 	}
-	table, err := bounded.File(filepath.Join(dir, folder.TableFile), maxTable)
+	table, err := bounded.File(filepath.Join(dir, manifest.TableFile), maxTable)
 	if err != nil {
 		return nil, err
 	}
 	if k.header, k.rows, err = report.ParseCSV(table); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.TableFile, err)
+		return nil, fmt.Errorf("%s: %w", manifest.TableFile, err)
 	}
 	if len(k.rows) > maxKept {
-		return nil, fmt.Errorf("%s has %d rows, must be at most %d", folder.TableFile, len(k.rows), maxKept)
+		return nil, fmt.Errorf("%s has %d rows, must be at most %d", manifest.TableFile, len(k.rows), maxKept)
 	}
 	return k, nil
 }
@@ -220,7 +219,7 @@ func (k *kept) runs(n int, names ...string) ([]run, error) {
 	for _, name := range names {
 		i := slices.Index(k.header, name)
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no column %s", folder.TableFile, name)
+			return nil, fmt.Errorf("%s has no column %s", manifest.TableFile, name)
 		}
 		key = append(key, i)
 	}
@@ -237,12 +236,12 @@ func (k *kept) runs(n int, names ...string) ([]run, error) {
 	if len(all) != n {
 		return nil,
 			fmt.Errorf("%s has %d runs, must have the %d of the manifest's settings, as this program would write",
-				folder.TableFile, len(all), n)
+				manifest.TableFile, len(all), n)
 	}
 	for i, r := range all {
 		if len(r.rows) != len(all[0].rows) {
 			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d, as this program would write",
-				folder.TableFile,
+				manifest.TableFile,
 				len(r.rows), i+1, len(all[0].rows))
 		}
 	}
@@ -259,13 +258,13 @@ type run struct {
 func (r run) column(name string) ([]float64, error) {
 	i := slices.Index(r.header, name)
 	if i < 0 {
-		return nil, fmt.Errorf("%s has no column %s", folder.TableFile, name)
+		return nil, fmt.Errorf("%s has no column %s", manifest.TableFile, name)
 	}
 	var all []float64
 	for _, row := range r.rows {
 		x, err := strconv.ParseFloat(row[i], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s = %q, must be a number", folder.TableFile, name, row[i])
+			return nil, fmt.Errorf("%s: %s = %q, must be a number", manifest.TableFile, name, row[i])
 		}
 		all = append(all, x)
 	}
@@ -349,7 +348,7 @@ func keptPriced(k *kept) ([]priced, error) {
 		return nil, fmt.Errorf("%s: config: %w", manifest.File, err)
 	}
 	if want := len(all) * k.Seeds; len(k.rows) != want || want == 0 {
-		return nil, fmt.Errorf("%s has %d rows, must have the %d of the manifest's settings", folder.TableFile,
+		return nil, fmt.Errorf("%s has %d rows, must have the %d of the manifest's settings", manifest.TableFile,
 			len(k.rows), want)
 	}
 	var accuracy, gradients []float64

@@ -14,7 +14,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/rng"
@@ -166,7 +165,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	t.Helper()
 	o.Drawing.Width = 5
 	curves := figures[slices.IndexFunc(figures, func(f Figure) bool { return strings.HasSuffix(f.Name, "-epsilon") })]
-	table := curves.Name + "/" + folder.TableFile
+	table := curves.Name + "/" + manifest.TableFile
 	lines := strings.SplitAfter(files[table], "\n")
 	for name, c := range map[string]struct{ file, text, want string }{
 		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "as this program would write"},
