@@ -23,6 +23,9 @@ ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTh
 # listens to signals, trains in a crew or by hogwild, runs grids. What else their scripts run
 # concurrently is in packages whose own tests are raced.
 RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
+# What runs in one goroutine has no races, and runs long under the detector: explorations,
+# damaged and unfit states; of an audit, what TestWorkersChangeNothing runs as well.
+SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim)$$
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
@@ -59,7 +62,7 @@ explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race -short ./sim/... ./audit/... ./train ./papertables ./experiments/... ./data/fetch/... ./internal/report
+	$(GO) test -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train ./papertables ./experiments/... ./dist/... ./web ./data/fetch/... ./internal/report
 	$(GO) test -race -short ./propose -run '^TestInfeasible$$'
 	$(GO) test -race -short ./cmd/proactivedp -run '$(RACED)'
 
