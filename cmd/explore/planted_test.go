@@ -64,7 +64,7 @@ var planted = []struct {
 	{
 		"a client that leaves takes its lost messages along", "presence.go",
 		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n",
-		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.queue.remove(func(e *event) bool { return e.kind == " +
+		"	v.turn(c, clientReturns, v.cfg.Churn.Away)\n\tv.agenda.remove(func(e event) bool { return e.kind == " +
 			"updateResent && int(e.client) == c.id })\n", sim.InvariantNoDeadlock,
 	},
 	{
@@ -87,7 +87,7 @@ var planted = []struct {
 	},
 	{
 		"an update arrives for ever", "events.go",
-		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.queue.push(e)\n\t\tif broadcast {",
+		"		v.vectors.put(e.vector)\n\t\tif broadcast {", "		v.agenda.enter(e)\n\t\tif broadcast {",
 		sim.InvariantTermination,
 	},
 	{
