@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/broker"
 	"proactivedp/dp"
@@ -63,11 +64,11 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 	}
 	if q.hello.First && len(s.waiting) < maxWaiting {
 		// What the client must know is in the stream, perhaps, and not yet folded.
-		info, err := s.streamInfo(ctx)
+		newest, err := s.newestMessage(ctx)
 		if err != nil {
 			return // it asks again
 		}
-		if q.until = info; q.until > s.processed {
+		if q.until = newest; q.until > s.processed {
 			s.waiting = append(s.waiting, q)
 			return
 		}
@@ -78,21 +79,40 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 // errNoStream reports that the broker is away.
 var errNoStream = errors.New("dist: the broker is away")
 
-// streamInfo returns the number of the stream's newest message.
-func (s *server) streamInfo(ctx context.Context) (uint64, error) {
+// noMessage is the broker's error for a message that is not there.
+const noMessage jetstream.ErrorCode = 10037
+
+// newestMessage returns the number of the newest message that the stream has; 0: it has none.
+// That is not the last number that was given: messages that were refused or purged are away,
+// and nobody must wait for them.
+func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
 	}
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
-	info, err := s.up.stream.Info(ctx)
+	question := fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject("up", ">"))
+	// Of who leads the stream: others may not have it yet.
+	m, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.names.upStream(), []byte(question))
 	if err != nil {
 		return 0, fmt.Errorf("dist: stream of updates: %w", err)
 	}
-	if info.State.Msgs == 0 {
+	var got struct {
+		Message struct {
+			Number uint64 `json:"seq"`
+		} `json:"message"`
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &got); err != nil {
+		return 0, fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	switch {
+	case got.Error == nil:
+		return got.Message.Number, nil
+	case got.Error.ErrorCode == noMessage:
 		return 0, nil
 	}
-	return info.State.LastSeq, nil
+	return 0, fmt.Errorf("dist: stream of updates: %w", got.Error)
 }
 
 // answerWaiting answers the hellos that have waited for long enough.
