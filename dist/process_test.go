@@ -140,6 +140,14 @@ func (t task) run() error {
 		if err != nil {
 			return err
 		}
+		// A note that a kill cut off is of a release that was not sent yet: it comes again.
+		info, err := sent.Stat()
+		if err != nil {
+			return err
+		}
+		if err := sent.Truncate(info.Size() - info.Size()%int64(8+4*a.Params)); err != nil {
+			return err
+		}
 		u := make([]float32, a.Params)
 		for _, r := range j.Releases() {
 			if err := j.Read(r, u); err != nil {
