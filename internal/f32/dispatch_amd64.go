@@ -54,16 +54,6 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 	}
 }
 
-// prefetch asks for rows of x, row apart and of width elements, to be brought near:
-// it changes nothing.
-func prefetch[T float32 | float64](x []T, row, rows, width int) {
-	if class > cpu.Portable {
-		bytes := int(unsafe.Sizeof(x[0]))
-		_ = x[(rows-1)*row+width-1]
-		prefetchRows((*byte)(unsafe.Pointer(&x[0])), bytes*row, rows, bytes*width)
-	}
-}
-
 // laneTileRows is how many rows laneTileRowsAVX2 does at a time, by columns.
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 

@@ -2,11 +2,7 @@
 
 package f32
 
-import (
-	"unsafe"
-
-	"proactivedp/internal/cpu"
-)
+import "proactivedp/internal/cpu"
 
 var sets = [...]kernelSet{cpu.Portable: portable, cpu.NEON: neon}
 
@@ -37,16 +33,6 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 	}
 	for column := range t.Cols {
 		tileColumnWideNEON(t, terms, lengths, wide, wideRow, column)
-	}
-}
-
-// prefetch asks for rows of x, row apart and of width elements, to be brought near:
-// it changes nothing.
-func prefetch[T float32 | float64](x []T, row, rows, width int) {
-	if class == cpu.NEON {
-		bytes := int(unsafe.Sizeof(x[0]))
-		_ = x[(rows-1)*row+width-1]
-		prefetchRows((*byte)(unsafe.Pointer(&x[0])), bytes*row, rows, bytes*width)
 	}
 }
 
