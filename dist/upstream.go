@@ -123,15 +123,14 @@ type Refusal string
 // The refusals. What an honest client sends is in none of them, but for TooLong with the
 // probability refusalTail in a whole run.
 const (
-	NoUpdate       Refusal = "no update"      // not of the format, damaged, or of the broker's own making
-	OtherRun       Refusal = "other run"      // an update of another run
-	OtherSubject   Refusal = "other subject"  // it says another client, round or chunk than its subject
-	OutOfRange     Refusal = "out of range"   // a client, round, size or k that the run does not have
-	OtherVector    Refusal = "other vector"   // chunks that do not make the vector that they say
-	NotFinite      Refusal = "not finite"     // NaN or an infinity
-	TooLong        Refusal = "norm too large" // longer than clipping, sampling and noise allow
-	FromExpelled   Refusal = "expelled"       // of a client that was expelled
-	AgainOtherwise Refusal = "second release" // another vector for a round that is in
+	NoUpdate     Refusal = "no update"      // not of the format, damaged, or of the broker's own making
+	OtherRun     Refusal = "other run"      // an update of another run
+	OtherSubject Refusal = "other subject"  // it says another client, round or chunk than its subject
+	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run does not have
+	OtherVector  Refusal = "other vector"   // chunks that do not make the vector that they say
+	NotFinite    Refusal = "not finite"     // NaN or an infinity
+	TooLong      Refusal = "norm too large" // longer than clipping, sampling and noise allow
+	FromExpelled Refusal = "expelled"       // of a client that was expelled
 )
 
 // refusalTail is with which probability an update of a run in which all clients are honest
