@@ -172,6 +172,9 @@ type Stream struct {
 	pos  int    // index of the next unread byte of buf
 	have int    // how many bytes of the chunk are generated so far
 	buf  [chunkBytes + tagBytes]byte
+	// of is the nonce as it is passed to an interface: of the stack it would be moved to
+	// the heap each time.
+	of [12]byte
 }
 
 // Reseed moves s to the start of the stream at (p, client, round). It neither
@@ -242,9 +245,8 @@ func (s *Stream) refill(n, want int) {
 		m := max(4*s.have, s.pos+want)
 		m = min((m+blockBytes-1)/blockBytes*blockBytes, chunkBytes)
 		clear(s.buf[:m])
-		var nonce [12]byte
-		s.nonce(nonce[:])
-		s.root.stream.Seal(s.buf[:0], nonce[:], s.buf[:m], nil)
+		s.nonce(s.of[:])
+		s.root.stream.Seal(s.buf[:0], s.of[:], s.buf[:m], nil)
 		s.have = m
 	}
 }
