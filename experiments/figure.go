@@ -32,19 +32,6 @@ type Figure struct {
 	redraw func(ctx context.Context, f *frame, k *kept) (*outcome, error)
 }
 
-// redrawn returns the figure with a way to draw it anew: from the results of its n cells, as
-// they are read from its folder.
-func (fig Figure) redrawn(n func(f *frame) int, results func(k *kept, n int) ([]json.RawMessage, error)) Figure {
-	fig.redraw = func(ctx context.Context, f *frame, k *kept) (*outcome, error) {
-		all, err := results(k, n(f))
-		if err != nil {
-			return nil, err
-		}
-		return fig.finish(ctx, f, all)
-	}
-	return fig
-}
-
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure

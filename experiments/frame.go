@@ -90,3 +90,22 @@ func (f *frame) byClock(spec train.Spec) train.Spec {
 	}
 	return spec
 }
+
+// maxSeeds bounds the seeds of a figure.
+const maxSeeds = 10_000
+
+// CheckSeeds reports a number of seeds outside its range.
+func CheckSeeds(n int) error {
+	if n < 1 || n > maxSeeds {
+		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
+	}
+	return nil
+}
+
+// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
+func CheckPart(name string, part float64) error {
+	if !(part > 0 && part <= 1) {
+		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
+	}
+	return nil
+}

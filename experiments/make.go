@@ -89,9 +89,6 @@ func (o MakeOptions) command(figure string, synthetic bool) string {
 	return o.Command(figure, synthetic)
 }
 
-// maxSeeds bounds the seeds of a figure.
-const maxSeeds = 10_000
-
 // hogwild reports whether the trainings are by goroutines.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
@@ -110,22 +107,6 @@ func (o MakeOptions) Validate() error {
 			train.HogwildRunner))
 	}
 	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
-}
-
-// CheckSeeds reports a number of seeds outside its range.
-func CheckSeeds(n int) error {
-	if n < 1 || n > maxSeeds {
-		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
-	}
-	return nil
-}
-
-// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
-func CheckPart(name string, part float64) error {
-	if !(part > 0 && part <= 1) {
-		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
-	}
-	return nil
 }
 
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
