@@ -35,6 +35,9 @@ func ExampleEngine_Start() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := server.FlushWithContext(ctx); err != nil { // the broker knows of it before anybody asks
+		log.Fatal(err)
+	}
 	client, err := broker.Dial(ctx, b.URL(), broker.Peer{Name: "client", Inbox: "_INBOX_client"})
 	if err != nil {
 		log.Fatal(err)
