@@ -122,15 +122,13 @@ func (k *kept) runs(n int, names ...string) ([]run, error) {
 		last.rows = append(last.rows, row)
 	}
 	if len(all) != n {
-		return nil,
-			fmt.Errorf("%s has %d runs, must have the %d of the manifest's settings, as this program would write",
-				manifest.TableFile, len(all), n)
+		return nil, fmt.Errorf("%s has %d runs, must have the %d of the manifest's settings", manifest.TableFile,
+			len(all), n)
 	}
 	for i, r := range all {
 		if len(r.rows) != len(all[0].rows) {
-			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d, as this program would write",
-				manifest.TableFile,
-				len(r.rows), i+1, len(all[0].rows))
+			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d", manifest.TableFile, len(r.rows), i+1,
+				len(all[0].rows))
 		}
 	}
 	return all, nil

@@ -92,9 +92,8 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		sources[k.Data.Name] = source
 	}
 	if got := source.Hash(); got != k.Data.SHA256 {
-		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…", fig.Data,
-			got,
-			k.Data.SHA256)
+		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…",
+			fig.Data, got, k.Data.SHA256)
 	}
 	f := &frame{source: source, seeds: k.Seeds, scale: k.Scale, runner: k.Runner, timeScale: k.TimeScale}
 	out, err := fig.redraw(ctx, f, k)

@@ -168,12 +168,12 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	table := curves.Name + "/" + manifest.TableFile
 	lines := strings.SplitAfter(files[table], "\n")
 	for name, c := range map[string]struct{ file, text, want string }{
-		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "as this program would write"},
+		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "rows of run"},
 		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have the"},
 		"other ε":  {table, strings.Replace(files[table], ",0.1,", ",0.2,", 1), "as this program would write"},
 		"column":   {table, strings.Replace(files[table], "seed", "sed", 1), "no column seed"},
 		"no number": {table, strings.Replace(files[table], lines[1], strings.Replace(lines[1], ",0,", ",x,", 1), 1),
-			""},
+			`"x", must be a number`},
 		"no table": {table, "", "no header"},
 		"manifest": {curves.Name + "/" + manifest.File, files[curves.Name+"/"+manifest.File][:100], manifest.File},
 		"changed": {curves.Name + "/" + manifest.File,

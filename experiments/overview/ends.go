@@ -33,14 +33,14 @@ func ends(header []string, rows [][]string) []end {
 	columns := [4]int{at("certified_epsilon_per_record"), at("epsilon_per_record"), at("certified_epsilon_per_client"),
 		at("epsilon_per_client")}
 	noise, size := at("sigma"), at("sample_size")
+	budgets := columns[0] >= 0 && at("gradients_of_all_clients") >= 0 && noise >= 0 && size >= 0
 	type run struct{ name, seed string }
 	var names []string
 	of, last := map[string]*end{}, map[run]float64{}
 	var order []run
 	for _, row := range rows {
 		name := row[series]
-		// Series over budgets have a run for each.
-		if columns[0] >= 0 && at("gradients_of_all_clients") >= 0 {
+		if budgets { // the series have a run for each
 			name += ": σ " + row[noise] + ", s " + row[size]
 		}
 		if of[name] == nil {

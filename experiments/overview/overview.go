@@ -189,8 +189,7 @@ func readFigure(dir, name string) (*figure, error) {
 		return nil, nil
 	}
 	f := &figure{Name: name, Title: m.Title, Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
-		Seeds: m.Seeds,
-		Scale: 1, Origin: m.Origin, Digest: m.SHA256}
+		Seeds: m.Seeds, Scale: 1, Origin: m.Origin, Digest: m.SHA256}
 	if m.Scale != nil {
 		f.Scale = *m.Scale
 	}

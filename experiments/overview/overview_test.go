@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,5 +176,22 @@ func TestCommittedResults(t *testing.T) {
 	}
 	if n := strings.Count(page, "privacy statement"); n < 20 {
 		t.Errorf("%d figures with statements, must be at least 20", n)
+	}
+}
+
+// A table of budgets that lacks a column is read without it: files of others are no reason
+// to panic.
+func TestTablesThatLackColumns(t *testing.T) {
+	header := []string{"series", "seed", "sigma", "sample_size", "gradients_of_all_clients",
+		"certified_epsilon_per_record", "test_accuracy"}
+	row := []string{"a", "1", "2", "30", "600", "0.1", "0.9"}
+	if all := ends(header, [][]string{row}); len(all) != 1 || all[0].Series != "a: σ 2, s 30" {
+		t.Errorf("ends %+v, want one of a: σ 2, s 30", all)
+	}
+	for i, name := range header {
+		all := ends(slices.Delete(slices.Clone(header), i, i+1), [][]string{slices.Delete(slices.Clone(row), i, i+1)})
+		if want := name != "series" && name != "seed" && name != "test_accuracy"; (len(all) == 1) != want {
+			t.Errorf("without %s: ends %+v", name, all)
+		}
 	}
 }

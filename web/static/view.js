@@ -252,6 +252,12 @@ function problemView(problem, apply, state) {
   ];
 }
 
+// headings is the head of a table: of each column its heading and its class, if it has one.
+function headings(...columns) {
+  const row = columns.map(([heading, kind]) => el("th", { scope: "col", class: kind }, heading));
+  return el("thead", {}, el("tr", {}, row));
+}
+
 // costView is the card of all accountants.
 function costView(element, plan, accounts) {
   const rows = accounts
@@ -272,17 +278,7 @@ function costView(element, plan, accounts) {
   const table = el(
     "table",
     {},
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, "accountant"),
-        el("th", { scope: "col", class: "number" }, "ε"),
-        el("th", { scope: "col" }, "what it is"),
-      ),
-    ),
+    headings(["accountant", null], ["ε", "number"], ["what it is", null]),
     el(
       "tbody",
       {},
@@ -356,7 +352,7 @@ function margin(v) {
   return `${low < 0 ? "−" : "+"}${Math.abs(low).toFixed(Math.abs(low) >= 100 ? 0 : 2)} %`;
 }
 
-// conditionRows are the rows of one theorem.
+// conditionTable has the conditions of one theorem.
 function conditionTable(theorem, list) {
   return el(
     "div",
@@ -364,17 +360,7 @@ function conditionTable(theorem, list) {
     el(
       "table",
       {},
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          el("th", { scope: "col" }, "condition"),
-          el("th", { scope: "col" }, "status"),
-          el("th", { scope: "col", class: "number" }, "margin"),
-        ),
-      ),
+      headings(["condition", null], ["status", null], ["margin", "number"]),
       el(
         "tbody",
         {},
@@ -470,11 +456,10 @@ function frontierNumbers(rows, walk, choose) {
     e.preventDefault();
     buttons[Math.min(rows.length - 1, Math.max(0, to))].focus();
   };
-  const heads = titles.map((t) => el("th", { scope: "col", class: "number" }, t));
   const table = el(
     "table",
     { class: "rows" },
-    el("thead", {}, el("tr", {}, heads)),
+    headings(...titles.map((t) => [t, "number"])),
     el("tbody", { onkeydown: moves }, lines),
   );
   return {
@@ -823,21 +808,7 @@ function proposalsView(report, take) {
       el(
         "table",
         {},
-        el(
-          "thead",
-          {},
-          el(
-            "tr",
-            {},
-            head.map((t, i) =>
-              el(
-                "th",
-                { scope: "col", class: i > 0 && t ? "number" : null },
-                t || el("span", { class: "unseen" }, "rank or action"),
-              ),
-            ),
-          ),
-        ),
+        headings(...head.map((t) => (t ? [t, "number"] : [el("span", { class: "unseen" }, "rank or action"), null]))),
         el(
           "tbody",
           {},

@@ -57,7 +57,7 @@ func (s *SweepFlags) engine() (broker.Engine, error) {
 }
 
 // Open returns what computes trainings in workers, if they are asked for; else nil. It
-// must be closed by close.
+// must be closed by Close.
 func (s *SweepFlags) Open(cmd *cobra.Command) (grid.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
@@ -100,7 +100,7 @@ func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	return a.by.Compute(ctx, jobs, done, func(int, float64) {})
 }
 
-// Close ends what open began.
+// Close ends what Open began.
 func (s *SweepFlags) Close() error {
 	if s.queue == nil {
 		return nil
