@@ -173,7 +173,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		"other ε":  {table, strings.Replace(files[table], ",0.1,", ",0.2,", 1), "as this program would write"},
 		"column":   {table, strings.Replace(files[table], "seed", "sed", 1), "no column seed"},
 		"no number": {table, strings.Replace(files[table], lines[1], strings.Replace(lines[1], ",0,", ",x,", 1), 1),
-			`"x", must be a number`},
+			`has sigma = x`},
 		"no table": {table, "", "no header"},
 		"manifest": {curves.Name + "/" + manifest.File, files[curves.Name+"/"+manifest.File][:100], manifest.File},
 		"changed": {curves.Name + "/" + manifest.File,
