@@ -22,8 +22,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
 		train.ModelTitle(t.Model), decimal.Many(t.Clients, "client"), t.GradComps, decimal.Many(r.Rounds, "round"),
 		seedsText(r.Spec.Seeds), decimal.Many(r.TestRows, "row"), report.Data(t.Data, r.Synthetic, r.DataNote),
-		r.JudgedOn,
-		wrapped(timingText(t))); err != nil {
+		r.JudgedOn, wrapped(timingText(t))); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

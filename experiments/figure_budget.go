@@ -84,11 +84,11 @@ func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMes
 		return nil, err
 	}
 	for i := range all {
-		for seed := range f.seeds {
-			t, err := grid.Decode[grid.Trial](results[i*f.seeds+seed])
-			if err != nil {
-				return nil, err
-			}
+		bySeed, err := grid.DecodeAll[grid.Trial](results[i*f.seeds : (i+1)*f.seeds])
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range bySeed {
 			all[i].accuracy = append(all[i].accuracy, t.Accuracy)
 		}
 	}
@@ -123,8 +123,7 @@ func budgetCaption(f *frame, all []priced) string {
 		"does not cover it.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
 		"Numbered seeds: a simulation, no release.", spreadText(f.seeds), f.note(), p.Certified.PerClient.Accountant,
-		p.Adjacency,
-		p.Sampling)
+		p.Adjacency, p.Sampling)
 }
 
 // budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that

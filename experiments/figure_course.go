@@ -67,13 +67,9 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			if err != nil {
 				return nil, err
 			}
-			var courses []course.Course
-			for _, text := range results {
-				c, err := grid.Decode[course.Course](text)
-				if err != nil {
-					return nil, err
-				}
-				courses = append(courses, c)
+			courses, err := grid.DecodeAll[course.Course](results)
+			if err != nil {
+				return nil, err
 			}
 			table := course.Table(r.Strategy, r.Clients, courses)
 			return &outcome{picture: coursePicture(f, r, courses), table: table, config: struct {

@@ -59,104 +59,124 @@ func (s setting) epsilonFigure() Figure {
 	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N), members)
 }
 
+// curves is what a figure of training curves shows.
+type curves struct {
+	setting
+	members []member // but for what the frame says of their specs
+}
+
 func (s setting) curveFigure(kind, title string, members []member) Figure {
-	specs := func(f *frame) []member {
-		out := slices.Clone(members)
-		for i := range out {
-			out[i].spec = f.by(out[i].spec)
-			out[i].spec.GradComps = f.gradComps(s.paper.GradComps)
-		}
-		return out
-	}
+	c := curves{s, members}
 	fig := Figure{
-		Name:  s.name() + "-" + kind,
-		Data:  s.Train.Data,
-		Long:  s.long,
-		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.Train.Model), s.Train.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
-			var cells []grid.Cell
-			for _, m := range specs(f) {
-				for seed := range f.seeds {
-					m.spec.Seed = uint64(seed + 1)
-					cells = append(cells, grid.OfCurve(m.spec, s.points, f.source))
-				}
-			}
-			return cells, nil
-		},
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			all := specs(f)
-			table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
-				"grad_computations", "broadcast_grad_computations", "test_accuracy",
-				"delta", "epsilon_per_client", "epsilon_per_record",
-				"certified_epsilon_per_client", "certified_epsilon_per_record",
-				fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
-			var lines []plots.Line
-			var ends []string
-			var config []train.Spec
-			var privacy []claim.Report
-			for i, m := range all {
-				p, err := f.source.Prepare(m.spec)
-				if err != nil {
-					return nil, err
-				}
-				planned, err := p.PlannedPrivacy(ctx)
-				if err != nil {
-					return nil, err
-				}
-				privacy = append(privacy, planned)
-				curves := make([]*grid.Curve, f.seeds)
-				for seed := range curves {
-					c, err := grid.Decode[*grid.Curve](results[i*f.seeds+seed])
-					if err != nil {
-						return nil, err
-					}
-					curves[seed] = c
-					for j, target := range c.Target {
-						table = append(table, []string{f.data().Name, s.Train.Model, m.name, strconv.Itoa(seed + 1),
-							m.spec.SampleSize,
-							decimal.Exactly(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
-							strconv.Itoa(planned.PerClient.Rounds),
-							strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
-							decimal.Up(planned.Delta, 6), epsilonText(planned.PerClient.EpsilonUpper),
-							epsilonText(planned.PerRecord.EpsilonUpper),
-							epsilonText(planned.Certified.PerClient.EpsilonUpper),
-							epsilonText(planned.Certified.PerRecord.EpsilonUpper),
-							statedText(m.stated)})
-					}
-				}
-				line := averageCurves(m, curves)
-				if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
-					line.Name = fmt.Sprintf("ε ≤ %s: %s", decimal.Up(*e, 3), m.legend)
-				}
-				lines, ends = append(lines, line), append(ends, finalAccuracy(curves))
-				config = append(config, m.spec)
-			}
-			picture := plots.Picture{
-				Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
-					train.ModelTitle(s.Train.Model)),
-				XLabel:  "gradient computations per client",
-				YLabel:  "test accuracy (fraction)",
-				Caption: s.curveCaption(f, all, privacy),
-				Rows:    privacyRows(all, privacy, ends),
-				Banner:  f.banner(), Lines: lines,
-				YMin: s.yMin, YMax: s.yMax,
-			}
-			picture.AddCloseUp()
-			if err := addChance(&picture, f, all[0].spec); err != nil {
-				return nil, err
-			}
-			return &outcome{
-				picture: picture,
-				table:   table,
-				config: struct {
-					Train   []train.Spec   `json:"train"`
-					Privacy []claim.Report `json:"privacy"`
-					Points  int            `json:"points"`
-				}{config, privacy, s.points},
-			}, nil
-		},
+		Name:   s.name() + "-" + kind,
+		Data:   s.Train.Data,
+		Long:   s.long,
+		Title:  fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.Train.Model), s.Train.Data),
+		cells:  c.cells,
+		finish: c.finish,
 	}
 	return fig.redrawn(func(f *frame) int { return len(members) * f.seeds }, keptCurves)
+}
+
+// within returns the members as the frame runs them.
+func (c curves) within(f *frame) []member {
+	out := slices.Clone(c.members)
+	for i := range out {
+		out[i].spec = f.by(out[i].spec)
+		out[i].spec.GradComps = f.gradComps(c.paper.GradComps)
+	}
+	return out
+}
+
+// cells returns a training for each seed of each member.
+func (c curves) cells(_ context.Context, f *frame) ([]grid.Cell, error) {
+	var cells []grid.Cell
+	for _, m := range c.within(f) {
+		for seed := range f.seeds {
+			m.spec.Seed = uint64(seed + 1)
+			cells = append(cells, grid.OfCurve(m.spec, c.points, f.source))
+		}
+	}
+	return cells, nil
+}
+
+func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+	all := c.within(f)
+	table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
+		"grad_computations", "broadcast_grad_computations", "test_accuracy",
+		"delta", "epsilon_per_client", "epsilon_per_record",
+		"certified_epsilon_per_client", "certified_epsilon_per_record",
+		fmt.Sprintf("epsilon_stated_for_n_%d", c.paper.N)}}
+	var lines []plots.Line
+	var ends []string
+	var config []train.Spec
+	var privacy []claim.Report
+	for i, m := range all {
+		p, err := f.source.Prepare(m.spec)
+		if err != nil {
+			return nil, err
+		}
+		planned, err := p.PlannedPrivacy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bySeed, err := grid.DecodeAll[*grid.Curve](results[i*f.seeds : (i+1)*f.seeds])
+		if err != nil {
+			return nil, err
+		}
+		for seed, curve := range bySeed {
+			table = append(table, curveRows(f, m, seed, curve, planned)...)
+		}
+		lines, ends = append(lines, memberLine(m, bySeed, planned)), append(ends, finalAccuracy(bySeed))
+		config, privacy = append(config, m.spec), append(privacy, planned)
+	}
+	picture := plots.Picture{
+		Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
+			train.ModelTitle(c.Train.Model)),
+		XLabel:  "gradient computations per client",
+		YLabel:  "test accuracy (fraction)",
+		Caption: c.curveCaption(f, all, privacy),
+		Rows:    privacyRows(all, privacy, ends),
+		Banner:  f.banner(), Lines: lines,
+		YMin: c.yMin, YMax: c.yMax,
+	}
+	picture.AddCloseUp()
+	if err := addChance(&picture, f, all[0].spec); err != nil {
+		return nil, err
+	}
+	return &outcome{
+		picture: picture,
+		table:   table,
+		config: struct {
+			Train   []train.Spec   `json:"train"`
+			Privacy []claim.Report `json:"privacy"`
+			Points  int            `json:"points"`
+		}{config, privacy, c.points},
+	}, nil
+}
+
+// curveRows is the data of a run, a row for each of its points.
+func curveRows(f *frame, m member, seed int, c *grid.Curve, planned claim.Report) [][]string {
+	var rows [][]string
+	for j, target := range c.Target {
+		rows = append(rows, []string{f.data().Name, m.spec.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
+			decimal.Exactly(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
+			strconv.Itoa(planned.PerClient.Rounds),
+			strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
+			decimal.Up(planned.Delta, 6), epsilonText(planned.PerClient.EpsilonUpper),
+			epsilonText(planned.PerRecord.EpsilonUpper), epsilonText(planned.Certified.PerClient.EpsilonUpper),
+			epsilonText(planned.Certified.PerRecord.EpsilonUpper), statedText(m.stated)})
+	}
+	return rows
+}
+
+// memberLine returns the mean over seeds, named by what a record pays.
+func memberLine(m member, bySeed []*grid.Curve, planned claim.Report) plots.Line {
+	line := averageCurves(m, bySeed)
+	if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
+		line.Name = fmt.Sprintf("ε ≤ %s: %s", decimal.Up(*e, 3), m.legend)
+	}
+	return line
 }
 
 // finalAccuracy returns the mean accuracy at the end with its spread over seeds.

@@ -150,12 +150,12 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 		line := plots.Line{Name: fmt.Sprintf("%s, %s", of.runner, decimal.Many(of.cores, "core")), Points: true}
 		row := []string{line.Name}
 		for i, clients := range rateClients {
+			bySeed, err := grid.DecodeAll[rate](results[:f.seeds])
+			if err != nil {
+				return nil, err
+			}
 			var rates []float64
-			for seed := range f.seeds {
-				r, err := grid.Decode[rate](results[seed])
-				if err != nil {
-					return nil, err
-				}
+			for seed, r := range bySeed {
 				rates = append(rates, float64(r.Updates)/r.Seconds)
 				table = append(table, []string{f.data().Name, l.with.Model, of.runner, strconv.Itoa(of.cores),
 					strconv.Itoa(clients), strconv.Itoa(seed + 1), strconv.Itoa(r.Updates), report.Number(r.Seconds),

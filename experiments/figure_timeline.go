@@ -41,16 +41,15 @@ func windowCells(all []contender, f *frame) []grid.Cell {
 
 // windowOutcome returns the figure that the results of windowCells make.
 func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
-	var windows []timeline.Window
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
-	for i, text := range results {
-		w, err := grid.Decode[timeline.Window](text)
-		if err != nil {
-			return nil, err
-		}
-		windows, specs = append(windows, w), append(specs, all[i].spec)
+	windows, err := grid.DecodeAll[timeline.Window](results)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range windows {
+		specs = append(specs, all[i].spec)
 		for _, r := range w.Rounds {
 			arrives := ""
 			if r.Arrives > 0 {

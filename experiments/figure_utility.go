@@ -23,64 +23,68 @@ func (s setting) utilityFigure() Figure {
 		Long: s.long,
 		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.Train.Model),
 			s.Train.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
-			var cells []grid.Cell
-			for _, spec := range s.utilitySpecs(f) {
-				cells = append(cells, grid.OfUtility(spec, f.source))
-			}
-			return cells, nil
-		},
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			all := s.utilitySpecs(f)
-			table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy",
-				"wstar_accuracy", "wstar_norm"}}
-			var lines []plots.Line
-			var norms []string
-			for c, clip := range s.Clips {
-				var bySeed []*grid.Utility
-				for seed := range f.seeds {
-					u, err := grid.Decode[*grid.Utility](results[c*f.seeds+seed])
-					if err != nil {
-						return nil, err
-					}
-					bySeed = append(bySeed, u)
-					for _, p := range u.Points {
-						table = append(table, []string{f.data().Name, s.Train.Model, report.Number(clip),
-							strconv.Itoa(seed + 1), decimal.Exactly(p.Sigma),
-							report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy),
-							report.Number(u.Accuracy), report.Number(u.Norm)})
-					}
-				}
-				lines = append(lines, utilityLine(clip, bySeed))
-				norms = append(norms, utilityNorm(clip, bySeed))
-			}
-			spec := all[0]
-			caption := fmt.Sprintf(
-				"w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
-					"%s)%s.\n"+
-					"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
-					"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard "+
-					"deviation over seeds and draws.\n"+
-					"This graph spends privacy of its own: it looks at the data without noise and is covered by "+
-					"no (ε, δ).",
-				spec.Train.GradComps*spec.Train.Clients, decimal.Many(spec.Train.Clients, "client"),
-				spec.Train.SampleSize,
-				spec.Train.StepText()+s.foundBy(), f.note(),
-				seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
-			return &outcome{
-				picture: plots.Picture{
-					Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
-						train.ModelTitle(s.Train.Model)),
-					XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
-					YLabel:  "fraction of test accuracy",
-					Caption: caption, Banner: f.banner(), Lines: lines,
-					YMin: min(0.5, s.yMin), YMax: 1.02,
-				},
-				table: table, config: all,
-			}, nil
-		},
+		cells:  s.utilityCells,
+		finish: s.finishUtility,
 	}
 	return fig.redrawn(func(f *frame) int { return len(s.Clips) * f.seeds }, keptUtilities)
+}
+
+// utilityCells returns a line of the graph for each clipping norm and seed.
+func (s setting) utilityCells(_ context.Context, f *frame) ([]grid.Cell, error) {
+	var cells []grid.Cell
+	for _, spec := range s.utilitySpecs(f) {
+		cells = append(cells, grid.OfUtility(spec, f.source))
+	}
+	return cells, nil
+}
+
+func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+	table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy",
+		"wstar_accuracy", "wstar_norm"}}
+	var lines []plots.Line
+	var norms []string
+	for c, clip := range s.Clips {
+		bySeed, err := grid.DecodeAll[*grid.Utility](results[c*f.seeds : (c+1)*f.seeds])
+		if err != nil {
+			return nil, err
+		}
+		for seed, u := range bySeed {
+			for _, p := range u.Points {
+				table = append(table, []string{f.data().Name, s.Train.Model, report.Number(clip),
+					strconv.Itoa(seed + 1), decimal.Exactly(p.Sigma),
+					report.Number(p.Fraction), report.Number(p.FractionSD), report.Number(p.MeanAccuracy),
+					report.Number(u.Accuracy), report.Number(u.Norm)})
+			}
+		}
+		lines = append(lines, utilityLine(clip, bySeed))
+		norms = append(norms, utilityNorm(clip, bySeed))
+	}
+	all := s.utilitySpecs(f)
+	return &outcome{
+		picture: plots.Picture{
+			Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
+				train.ModelTitle(s.Train.Model)),
+			XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
+			YLabel:  "fraction of test accuracy",
+			Caption: s.utilityCaption(f, all[0], norms),
+			Banner:  f.banner(), Lines: lines,
+			YMin: min(0.5, s.yMin), YMax: 1.02,
+		},
+		table: table, config: all,
+	}, nil
+}
+
+// utilityCaption says how w* was trained and what was added to it.
+func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string) string {
+	t := spec.Train
+	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
+		"%s)%s.\n"+
+		"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
+		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard deviation over seeds "+
+		"and draws.\n"+
+		"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
+		t.GradComps*t.Clients, decimal.Many(t.Clients, "client"), t.SampleSize, t.StepText()+s.foundBy(), f.note(),
+		seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 }
 
 // utilitySpecs lists the specs that are run, clipping norm by clipping norm and

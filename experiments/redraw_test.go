@@ -196,8 +196,8 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	}
 	other := o
 	other.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(4), 800), nil }
-	if _, err := Redraw(t.Context(), []Figure{curves}, other); err == nil || !strings.Contains(err.Error(),
-		"digest") {
+	if _, err := Redraw(t.Context(), []Figure{curves}, other); err == nil ||
+		!strings.Contains(err.Error(), "digest") {
 		t.Errorf("other data: error %v", err)
 	}
 	other = o

@@ -39,16 +39,11 @@ func contestCells(all []contender, seeds, looks int, source *train.Source) []gri
 
 // decodeContest reads the results of contestCells.
 func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
-	seeds := len(results) / len(all)
-	runs := make([][]grid.Timed, len(all))
-	for i, text := range results {
-		run, err := grid.Decode[grid.Timed](text)
-		if err != nil {
-			return nil, err
-		}
-		runs[i/seeds] = append(runs[i/seeds], run)
+	runs, err := grid.DecodeAll[grid.Timed](results)
+	if err != nil {
+		return nil, err
 	}
-	return newContest(all, runs), nil
+	return newContest(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
 }
 
 // part returns the contest of some of the contenders.

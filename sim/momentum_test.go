@@ -116,8 +116,8 @@ func TestMomentumHasARange(t *testing.T) {
 	for _, m := range []float64{-0.1, 1, 1 - 1e-12, math.NaN(), math.Inf(1)} {
 		cfg := small(t)
 		cfg.Momentum = m
-		if _, err := NewVirtual(cfg, Perf{}, nil); err == nil || !strings.Contains(err.Error(),
-			"must be in [0, 1)") {
+		if _, err := NewVirtual(cfg, Perf{}, nil); err == nil ||
+			!strings.Contains(err.Error(), "must be in [0, 1)") {
 			t.Errorf("momentum %v: error %v", m, err)
 		}
 	}

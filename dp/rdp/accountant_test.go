@@ -213,8 +213,7 @@ func TestAccountantErrors(t *testing.T) {
 		"epsilon = -1":  func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, -1) },
 		"epsilon = Inf": func() (dp.Bound, error) { return Accountant{}.Delta(t.Context(), bad, math.Inf(1)) },
 		"order = 1": func() (dp.Bound, error) {
-			return Accountant{Orders: []float64{1}}.Epsilon(t.Context(), bad,
-				0.1)
+			return Accountant{Orders: []float64{1}}.Epsilon(t.Context(), bad, 0.1)
 		},
 	} {
 		_, err := ask()

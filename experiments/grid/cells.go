@@ -344,3 +344,15 @@ func Decode[T any](text json.RawMessage) (T, error) {
 	}
 	return out, nil
 }
+
+// DecodeAll reads the results of cells, in order.
+func DecodeAll[T any](texts []json.RawMessage) ([]T, error) {
+	out := make([]T, len(texts))
+	for i, text := range texts {
+		var err error
+		if out[i], err = Decode[T](text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

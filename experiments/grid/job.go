@@ -126,8 +126,8 @@ func (j Job) Do(ctx context.Context,
 		own = OfUtility(u, source)
 	}
 	if key, err := own.Key(); err != nil || key != j.Key {
-		return nil, fmt.Errorf("grid: job %s is %s here (%v): another program, or other kernels", j.Key, key,
-			err)
+		return nil, fmt.Errorf("grid: job %s is %s here (%v): another program, or other kernels",
+			j.Key, key, err)
 	}
 	s := store{folder}
 	keep := s.keep(j.Key)

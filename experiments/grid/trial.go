@@ -71,13 +71,8 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	if err != nil {
 		return nil, spent, err
 	}
-	out := make([]T, len(texts))
-	for i, text := range texts {
-		if out[i], err = Decode[T](text); err != nil {
-			return nil, spent, err
-		}
-	}
-	return out, spent, nil
+	out, err := DecodeAll[T](texts)
+	return out, spent, err
 }
 
 // Trials trains every spec, equal ones once, and returns how they ended, in order,

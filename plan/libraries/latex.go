@@ -44,9 +44,8 @@ func writeLaTeX(r Release) Code {
 	for _, row := range rows {
 		fmt.Fprintf(&text, "%s & %s & $%s$ \\\\\n", row[0], row[1], row[2])
 	}
-	fmt.Fprintf(&text, "adjacency & & %s \\\\\nsampling & & %s \\\\\naccountant & & %s (%s) \\\\\n", b.Adjacency,
-		e.Sampling,
-		b.Accountant, kindOf(b.Kind))
+	fmt.Fprintf(&text, "adjacency & & %s \\\\\nsampling & & %s \\\\\naccountant & & %s (%s) \\\\\n",
+		b.Adjacency, e.Sampling, b.Accountant, kindOf(b.Kind))
 	text.WriteString("\\hline\n\\end{tabular}\n")
 	return Code{Format: LaTeX, Library: "LaTeX", Tried: "compiled by no LaTeX: tests count its braces and dollars",
 		Text: text.String()}

@@ -106,9 +106,8 @@ func checkPlace(out string) error {
 	}
 	text, err := bounded.File(filepath.Join(out, home), maxPlanner)
 	if err != nil || !ours(text) {
-		return fmt.Errorf(
-			"out = %q has files that are not of a site, must be a new folder, an empty one or an older site",
-			out)
+		return fmt.Errorf("out = %q has files that are not of a site, must be a new folder, an empty one or an "+
+			"older site", out)
 	}
 	return nil
 }

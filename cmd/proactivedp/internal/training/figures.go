@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -28,14 +29,23 @@ import (
 // quickScale is the part of K that is enough for a first look.
 const quickScale = 0.05
 
+// figuresFlags are the flags of figures.
+type figuresFlags struct {
+	where   cli.DataFlags
+	sweep   machines.SweepFlags
+	drawing *drawingFlags
+	own     ownFigures
+	options experiments.MakeOptions
+	list    bool
+	quick   bool
+	redraw  bool
+	standIn bool
+}
+
 func newFigures() *cobra.Command {
-	var where cli.DataFlags
-	var sweep machines.SweepFlags
-	o := experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
+	f := figuresFlags{drawing: newDrawingFlags()}
+	f.options = experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
 		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
-	var list, quick, standIn, redraw bool
-	drawing := newDrawingFlags()
-	var own ownFigures
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
@@ -66,119 +76,149 @@ utility graphs and budgets in another style, from the data beside their pictures
   proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif
   proactivedp figures --out results --redraw --format pdf --font serif`,
 		ValidArgsFunction: cli.Arguments(figureNames),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if err := sweep.Check(cmd); err != nil {
-				return err
-			}
-			isOwn, err := own.asked(cmd, args)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			if list && len(args) == 0 {
-				args = []string{"*"}
-			}
-			figures, err := experiments.Select(args)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			if redraw {
-				if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "runner", "time-scale",
-					"allow-stand-in", "workers"); err != nil {
-					return cli.Usage(err)
-				}
-				if !isOwn && len(args) == 0 {
-					if figures, err = experiments.Select([]string{"*"}); err != nil {
-						return err
-					}
-				}
-			}
-			if list {
-				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				for _, f := range figures {
-					fmt.Fprintf(table, "%s\t%s\n", f.Name, f.Title)
-				}
-				return table.Flush()
-			}
-			if quick {
-				if err := cli.RefuseWith(cmd, "quick", "scale"); err != nil {
-					return cli.Usage(err)
-				}
-				o.Scale = quickScale
-			}
-			o.Drawing, err = drawing.drawing()
-			if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
-				return cli.Usage(err)
-			}
-			if o.Runner != train.HogwildRunner {
-				if cmd.Flags().Changed("time-scale") {
-					return cli.Usage(errors.New("--time-scale is of a real clock, give --runner hogwild with it"))
-				}
-			} else if len(args) == 0 {
-				figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
-			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.Memory)
-			if o.Elsewhere, err = sweep.Open(cmd); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, sweep.Close()) }()
-			o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
-				return choose(ctx, source, w, o)
-			}
-			o.Loop = runLoop
-			o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, o) }
-			o.Load = func(_ context.Context, name string) (*data.Dataset, error) {
-				d, err := where.Load(cmd, name)
-				missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)
-				if standIn && missing && where.Obtainable(cmd) {
-					name := "synth-" + name
-					fmt.Fprintf(cmd.ErrOrStderr(),
-						"proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure made from it "+
-							"says so\n", err, name)
-					return where.Load(cmd, name)
-				}
-				return d, err
-			}
-			if isOwn {
-				var d *data.Dataset
-				if figures, d, err = own.figures(cmd, &where); err != nil {
-					return err
-				}
-				o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
-				o.Command = func(string, bool) string { return figureCommand("", false, o) + own.text(&where) }
-			}
-			if redraw {
-				return redrawn(cmd, experiments.Made(figures, o.Out), len(args) > 0, o)
-			}
-			if err := experiments.Make(cmd.Context(), figures, o); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s\n", o.Out)
-			return nil
-		},
+		RunE:              f.run,
 	}
-	where.AddWithin(cmd)
-	sweep.Add(cmd)
-	f := cmd.Flags()
-	f.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
-	cli.CountVar(f, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
-	f.Float64Var(&o.Scale, "scale", o.Scale,
-		"run this part of the gradient computations, in (0, 1], stamped on the plots")
-	f.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
-		"another result)")
-	f.Float64Var(&o.TimeScale, "time-scale", o.TimeScale,
-		"with hogwild: how many seconds a second of the clock takes "+
-			"on which delays are compared, in (0, 1e6]")
-	drawing.add(f)
-	own.add(cmd, &where)
-	f.BoolVar(&quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
-	f.BoolVar(&redraw, "redraw", false,
-		"draw the figures in --out anew, in the style of the options above, from their "+
-			"data.csv and manifest.json: nothing is trained")
-	f.BoolVar(&list, "list", false, "list the figures and stop")
-	f.BoolVar(&standIn, "allow-stand-in", false,
-		"if a data set can be had nowhere, use its synthetic stand-in and say so")
-	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	f.add(cmd)
 	return cmd
+}
+
+func (f *figuresFlags) add(cmd *cobra.Command) {
+	f.where.AddWithin(cmd)
+	f.sweep.Add(cmd)
+	fs, o := cmd.Flags(), &f.options
+	fs.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
+	cli.CountVar(fs, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	fs.Float64Var(&o.Scale, "scale", o.Scale,
+		"run this part of the gradient computations, in (0, 1], stamped on the plots")
+	fs.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
+		"another result)")
+	fs.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock "+
+		"takes on which delays are compared, in (0, 1e6]")
+	f.drawing.add(fs)
+	f.own.add(cmd, &f.where)
+	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
+	fs.BoolVar(&f.redraw, "redraw", false, "draw the figures in --out anew, in the style of the options above, from "+
+		"their data.csv and manifest.json: nothing is trained")
+	fs.BoolVar(&f.list, "list", false, "list the figures and stop")
+	fs.BoolVar(&f.standIn, "allow-stand-in", false,
+		"if a data set can be had nowhere, use its synthetic stand-in and say so")
+	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+}
+
+func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := f.sweep.Check(cmd); err != nil {
+		return err
+	}
+	isOwn, err := f.own.asked(cmd, args)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	figures, err := f.selected(cmd, args, isOwn)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if f.list {
+		return listFigures(cmd.OutOrStdout(), figures)
+	}
+	if err := f.fill(cmd); err != nil {
+		return cli.Usage(err)
+	}
+	o := &f.options
+	if o.Runner == train.HogwildRunner && len(args) == 0 {
+		figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
+	}
+	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.sweep.Close()) }()
+	if isOwn {
+		if figures, err = f.ownFigures(cmd); err != nil {
+			return err
+		}
+	}
+	if f.redraw {
+		return redrawn(cmd, experiments.Made(figures, o.Out), len(args) > 0, *o)
+	}
+	if err := experiments.Make(cmd.Context(), figures, *o); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s\n", o.Out)
+	return nil
+}
+
+// selected returns the figures that are named. Where none is, all are listed or drawn anew,
+// and those that do not take long are made.
+func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
+	if f.redraw {
+		if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "runner", "time-scale",
+			"allow-stand-in", "workers"); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) == 0 && (f.list || f.redraw && !isOwn) {
+		args = []string{"*"}
+	}
+	return experiments.Select(args)
+}
+
+func listFigures(w io.Writer, figures []experiments.Figure) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range figures {
+		fmt.Fprintf(table, "%s\t%s\n", f.Name, f.Title)
+	}
+	return table.Flush()
+}
+
+// fill completes the options, and reports what is wrong with them.
+func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
+	o := &f.options
+	if f.quick {
+		if err := cli.RefuseWith(cmd, "quick", "scale"); err != nil {
+			return err
+		}
+		o.Scale = quickScale
+	}
+	o.Drawing, err = f.drawing.drawing()
+	if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
+		return err
+	}
+	if o.Runner != train.HogwildRunner && cmd.Flags().Changed("time-scale") {
+		return errors.New("--time-scale is of a real clock, give --runner hogwild with it")
+	}
+	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
+	o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
+		return choose(ctx, source, w, *o)
+	}
+	o.Loop = runLoop
+	o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, *o) }
+	o.Load = func(_ context.Context, name string) (*data.Dataset, error) { return f.load(cmd, name) }
+	return nil
+}
+
+// load reads a named data set, or, where it can be had nowhere and that is allowed, draws
+// what stands in for it.
+func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
+	d, err := f.where.Load(cmd, name)
+	missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)
+	if !f.standIn || !missing || !f.where.Obtainable(cmd) {
+		return d, err
+	}
+	name = "synth-" + name
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %v\nproactivedp: USING THE SYNTHETIC STAND-IN %s; every figure "+
+		"made from it says so\n", err, name)
+	return f.where.Load(cmd, name)
+}
+
+// ownFigures returns the figures of a file, and has them made from it.
+func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, error) {
+	figures, d, err := f.own.figures(cmd, &f.where)
+	if err != nil {
+		return nil, err
+	}
+	o := &f.options
+	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
+	o.Command = func(string, bool) string { return figureCommand("", false, *o) + f.own.text(&f.where) }
+	return figures, nil
 }
 
 // redrawn draws figures anew that have been made. Those that can be drawn from their kept
@@ -198,8 +238,8 @@ func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o exp
 	}
 	drawn, err := experiments.Redraw(cmd.Context(), figures, o)
 	if len(drawn) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s drawn anew\n", decimal.Many(len(drawn), "figure"),
-			o.Out)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s drawn anew\n",
+			decimal.Many(len(drawn), "figure"), o.Out)
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(),

@@ -29,16 +29,24 @@ const (
 	probePrivate   = string(propose.Private)
 )
 
+// proposeFlags are the flags of propose.
+type proposeFlags struct {
+	where   cli.DataFlags
+	most    cli.MemoryFlag
+	train   cli.TrainFlags
+	request propose.Request
+	probe   string
+	out     string
+	workers int
+	check   bool
+	fresh   uint64
+	against float64
+	asJSON  bool
+}
+
 func newPropose() *cobra.Command {
-	var where cli.DataFlags
-	var most cli.MemoryFlag
-	flags := cli.TrainFlags{Spec: train.DefaultSpec()}
-	r := propose.DefaultRequest(flags.Spec, 0)
-	var probe, out string
-	var asJSON, check bool
-	var fresh uint64
-	var against float64
-	workers := runtime.GOMAXPROCS(0)
+	f := proposeFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, workers: runtime.GOMAXPROCS(0)}
+	f.request = propose.DefaultRequest(f.train.Spec, 0)
 	cmd := &cobra.Command{
 		Use:   "propose",
 		Short: "Propose complete settings for a budget, with the accuracy to expect",
@@ -71,112 +79,133 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
   proactivedp propose --data my.libsvm --features 68 --epsilon 1 --probe phishing`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if check {
-				o := grid.Options{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
-				cases := checked{cases: propose.Checks(), seeds: checkSeeds}
-				if cmd.Flags().Changed("seeds") {
-					cases.seeds = r.Seeds
-				}
-				if cmd.Flags().Changed("fresh") {
-					cases.cases, cases.flag = propose.FreshChecks(fresh), fmt.Sprintf(" --fresh %d", fresh)
-				}
-				return checkPredictions(cmd, &where, out, cases, o, asJSON)
+			if f.check {
+				return f.checkPredictions(cmd)
 			}
-			if cmd.Flags().Changed("fresh") {
-				return cli.Usage(errors.New("--fresh is for --check, which is not given"))
-			}
-			if err := flags.Fill(cmd, presets.Train); err != nil {
-				return err
-			}
-			r.Base = flags.Spec
-			fillUsual(cmd, &r)
-			o := propose.Options{Perf: sim.Perf{Workers: workers}}
-			o.Trials = grid.Options{Workers: workers, Progress: cmd.ErrOrStderr(), Memory: int64(most)}
-			if out != "" {
-				o.Trials.Folder = filepath.Join(out, grid.Folder)
-			}
-			zeros := cli.RefuseZeros(cmd, []cli.Allowed{
-				{"epsilon", epsilonRange()}, {"target-accuracy", "in (0, 1)"}, {"against-grid", "in [1, 1000]"},
-			})
-			probed, probing, err := probeFor(r.Base.Data, probe)
-			o.Probing = probing
-			wrong := cli.Distinct([]error{zeros, r.Validate(), o.Validate(r), err})
-			if err := checkTrain(cmd, r.Base, wrong, workers); err != nil {
-				return err
-			}
-			d, err := where.LoadFor(cmd, r.Base)
-			if err != nil {
-				return err
-			}
-			start := time.Now()
-			o.Data = train.NewSource(d)
-			o.Probe = o.Data
-			if probing == propose.Other {
-				if probed == probeSynthetic {
-					probed = likest(d)
-				}
-				p, err := where.Load(cmd, probed)
-				if err != nil {
-					return err
-				}
-				o.Probe = train.NewSource(p)
-			}
-			var answer answered
-			search := func() (err error) {
-				if cmd.Flags().Changed("against-grid") {
-					answer, err = propose.AgainstGrid(cmd.Context(), r, o, propose.DefaultGrid(r), against,
-						gridTestSeeds(d))
-				} else {
-					answer, err = propose.Propose(cmd.Context(), r, o)
-				}
-				return err
-			}
-			if out == "" {
-				err = search()
-			} else {
-				err = lockfile.InFolder(out, search)
-			}
-			if err != nil {
-				return err
-			}
-			if out != "" {
-				sources := []*train.Source{o.Data}
-				if o.Probe != o.Data {
-					sources = append(sources, o.Probe)
-				}
-				if err := answer.Write(out, proposeCommand(r, probe, against), sources, time.Since(start)); err != nil {
-					return err
-				}
-			}
-			return cli.Report(cmd, asJSON, answer)
+			return f.propose(cmd)
 		},
 	}
-	where.Add(cmd)
-	where.Own.Add(cmd)
-	flags.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
-		"delta", "seed")
-	most.Add(cmd)
-	f := cmd.Flags()
-	f.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
-		" (default: the least that --target-accuracy needs)")
-	f.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
-	f.StringVar(&probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
-		"(default: own for named sets, synthetic for a file)")
-	f.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
-		"the number of clients (default of networks: up to 4000)")
-	cli.CountVar(f, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
-		"of --check: 5)")
-	cli.CountVar(f, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
-	f.StringVar(&out, "out", "", "`folder` for the picture and finished proxies (default: none)")
-	cli.CountVar(f, &workers, "workers", workers, "proxies at the same time, at least 1; never changes the result")
-	f.BoolVar(&check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
-		"data sets against trainings of them")
-	f.Uint64Var(&fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
-		"interval was chosen by")
-	f.Float64Var(&against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so many "+
-		"`times` the arithmetic, in [1, 1000]")
-	cli.JSONVar(f, &asJSON)
+	f.add(cmd)
 	return cmd
+}
+
+func (f *proposeFlags) add(cmd *cobra.Command) {
+	f.where.Add(cmd)
+	f.where.Own.Add(cmd)
+	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
+		"delta", "seed")
+	f.most.Add(cmd)
+	fs, r := cmd.Flags(), &f.request
+	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
+		" (default: the least that --target-accuracy needs)")
+	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
+	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
+		"(default: own for named sets, synthetic for a file)")
+	fs.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
+		"the number of clients (default of networks: up to 4000)")
+	cli.CountVar(fs, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
+		"of --check: 5)")
+	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
+	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
+	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
+	fs.BoolVar(&f.check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
+		"data sets against trainings of them")
+	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
+		"interval was chosen by")
+	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so many "+
+		"`times` the arithmetic, in [1, 1000]")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+// propose searches settings and reports them.
+func (f *proposeFlags) propose(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("fresh") {
+		return cli.Usage(errors.New("--fresh is for --check, which is not given"))
+	}
+	if err := f.train.Fill(cmd, presets.Train); err != nil {
+		return err
+	}
+	f.request.Base = f.train.Spec
+	fillUsual(cmd, &f.request)
+	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
+	zeros := cli.RefuseZeros(cmd, []cli.Allowed{
+		{"epsilon", epsilonRange()}, {"target-accuracy", "in (0, 1)"}, {"against-grid", "in [1, 1000]"},
+	})
+	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
+	o.Probing = probing
+	wrong := cli.Distinct([]error{zeros, f.request.Validate(), o.Validate(f.request), err})
+	if err := checkTrain(cmd, f.request.Base, wrong, f.workers); err != nil {
+		return err
+	}
+	d, err := f.where.LoadFor(cmd, f.request.Base)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	o.Data = train.NewSource(d)
+	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
+		return err
+	}
+	var answer answered
+	err = f.inFolder(func() (err error) {
+		answer, err = f.search(cmd, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		sources := []*train.Source{o.Data}
+		if o.Probe != o.Data {
+			sources = append(sources, o.Probe)
+		}
+		command := proposeCommand(f.request, f.probe, f.against)
+		if err := answer.Write(f.out, command, sources, time.Since(start)); err != nil {
+			return err
+		}
+	}
+	return cli.Report(cmd, f.asJSON, answer)
+}
+
+// trials says how proxies and trainings are run, and where finished ones are kept.
+func (f *proposeFlags) trials(cmd *cobra.Command) grid.Options {
+	o := grid.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.most)}
+	if f.out != "" {
+		o.Folder = filepath.Join(f.out, grid.Folder)
+	}
+	return o
+}
+
+// probedSource returns what proxies look at: the data, or what [probeFor] named.
+func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose.Options) (*train.Source, error) {
+	if o.Probing != propose.Other {
+		return o.Data, nil
+	}
+	if probed == probeSynthetic {
+		probed = likest(o.Data.Data())
+	}
+	d, err := f.where.Load(cmd, probed)
+	if err != nil {
+		return nil, err
+	}
+	return train.NewSource(d), nil
+}
+
+// search searches settings and, if asked to, holds the first against the best of a grid.
+func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, error) {
+	if !cmd.Flags().Changed("against-grid") {
+		return propose.Propose(cmd.Context(), f.request, o)
+	}
+	return propose.AgainstGrid(cmd.Context(), f.request, o, propose.DefaultGrid(f.request), f.against,
+		gridTestSeeds(o.Data.Data()))
+}
+
+// inFolder does work that keeps what is finished in --out, which nobody else uses meanwhile.
+func (f *proposeFlags) inFolder(work func() error) error {
+	if f.out == "" {
+		return work()
+	}
+	return lockfile.InFolder(f.out, work)
 }
 
 // fillUsual sets what was not given to what is usual for the model.
@@ -209,78 +238,6 @@ func gridTestSeeds(d *data.Dataset) int {
 	return 100
 }
 
-// checkSeeds is how many matched seeds predictions are checked with.
-const checkSeeds = 5
-
-// checked says which predictions are held against trainings.
-type checked struct {
-	cases []propose.Case
-	seeds int
-	flag  string // that asks for the cases, after a blank; "" for the usual ones
-}
-
-// checkPredictions holds predictions against trainings, and writes a figure of it to the
-// folder if one is named.
-func checkPredictions(cmd *cobra.Command, where *cli.DataFlags, out string, asked checked, o grid.Options,
-	asJSON bool) error {
-	if err := cli.RefuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
-		"lambda", "split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
-		"against-grid"); err != nil {
-		return cli.Usage(err)
-	}
-	start := time.Now()
-	var all []propose.Checked
-	var sources []*train.Source
-	work := func() error {
-		known := map[string]*train.Source{}
-		for _, c := range asked.cases {
-			source := known[c.Base.Data]
-			if source == nil {
-				d, err := where.Load(cmd, c.Base.Data)
-				if err != nil {
-					return err
-				}
-				source = train.NewSource(d)
-				known[c.Base.Data] = source
-				sources = append(sources, source)
-			}
-			checked, err := c.Check(cmd.Context(), source, asked.seeds, o)
-			if err != nil {
-				return err
-			}
-			all = append(all, checked...)
-		}
-		return nil
-	}
-	var err error
-	if out == "" {
-		err = work()
-	} else {
-		o.Folder = filepath.Join(out, grid.Folder)
-		err = lockfile.InFolder(out, work)
-	}
-	if err != nil {
-		return err
-	}
-	r := propose.NewCheckReport(all)
-	if out != "" {
-		command := "proactivedp propose --check" + asked.flag + " --seeds " + strconv.Itoa(asked.seeds)
-		if err := r.Write(out, command, asked.cases, sources, asked.seeds, time.Since(start)); err != nil {
-			return err
-		}
-	}
-	return cli.Report(cmd, asJSON, r)
-}
-
-// checkedSettings is how many settings are checked.
-func checkedSettings() int {
-	n := 0
-	for _, c := range propose.Checks() {
-		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
-	}
-	return n
-}
-
 func epsilonRange() string {
 	return fmt.Sprintf("in [%g, %g]", propose.MinEpsilon, float64(propose.MaxEpsilon))
 }
@@ -306,8 +263,7 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 		return asked, propose.Other, nil
 	case cli.OwnFile(asked):
 		return "", "", fmt.Errorf("--probe = %q, must be own, synthetic, private or one of %s", asked,
-			strings.Join(cli.AllDataNames(),
-				", "))
+			strings.Join(cli.AllDataNames(), ", "))
 	}
 	return asked, propose.Other, cli.CheckData(asked)
 }

@@ -1,0 +1,87 @@
+package training
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/propose"
+	"proactivedp/train"
+)
+
+// checkSeeds is how many matched seeds predictions are checked with.
+const checkSeeds = 5
+
+// checkPredictions holds predictions against trainings, and writes a figure of it to the
+// folder if one is named.
+func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
+	if err := cli.RefuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
+		"lambda", "split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
+		"against-grid"); err != nil {
+		return cli.Usage(err)
+	}
+	cases, seeds := propose.Checks(), checkSeeds
+	command := "proactivedp propose --check"
+	if cmd.Flags().Changed("fresh") {
+		cases = propose.FreshChecks(f.fresh)
+		command += fmt.Sprintf(" --fresh %d", f.fresh)
+	}
+	if cmd.Flags().Changed("seeds") {
+		seeds = f.request.Seeds
+	}
+	command += " --seeds " + strconv.Itoa(seeds)
+	start := time.Now()
+	var all []propose.Checked
+	var sources []*train.Source
+	err := f.inFolder(func() (err error) {
+		all, sources, err = f.checkCases(cmd, cases, seeds)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r := propose.NewCheckReport(all)
+	if f.out != "" {
+		if err := r.Write(f.out, command, cases, sources, seeds, time.Since(start)); err != nil {
+			return err
+		}
+	}
+	return cli.Report(cmd, f.asJSON, r)
+}
+
+// checkCases trains what the cases predict, and returns that with the data sets it took.
+func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []propose.Case, seeds int) (
+	all []propose.Checked, sources []*train.Source, err error,
+) {
+	known := map[string]*train.Source{}
+	for _, c := range cases {
+		source := known[c.Base.Data]
+		if source == nil {
+			d, err := f.where.Load(cmd, c.Base.Data)
+			if err != nil {
+				return nil, nil, err
+			}
+			source = train.NewSource(d)
+			known[c.Base.Data] = source
+			sources = append(sources, source)
+		}
+		checked, err := c.Check(cmd.Context(), source, seeds, f.trials(cmd))
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, checked...)
+	}
+	return all, sources, nil
+}
+
+// checkedSettings is how many settings are checked.
+func checkedSettings() int {
+	n := 0
+	for _, c := range propose.Checks() {
+		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
+	}
+	return n
+}
