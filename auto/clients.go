@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/sim"
 )
 
 // maxClientsFile bounds a file of clients, in bytes.
@@ -34,10 +35,7 @@ func parseClients(text []byte) ([]Client, error) {
 	if err := strict(text, &all); err != nil {
 		return nil, err
 	}
-	var errs []error
-	if len(all) == 0 {
-		errs = append(errs, errors.New("no clients, must be at least one"))
-	}
+	errs := []error{checkClients(len(all))}
 	for i, c := range all {
 		for _, err := range c.check() {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
@@ -46,9 +44,20 @@ func parseClients(text []byte) ([]Client, error) {
 	return all, errors.Join(errs...)
 }
 
+// checkClients reports a number of clients outside its range.
+func checkClients(n int) error {
+	if n < 1 || n > sim.MaxClients {
+		return fmt.Errorf("auto: clients = %d, must be in [1, %d]", n, sim.MaxClients)
+	}
+	return nil
+}
+
 // Wishes returns the wishes of n clients from lists with one value for all, or one for
 // each. deltas may be empty. All that is wrong is reported together.
 func Wishes(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
+	if err := checkClients(n); err != nil {
+		return nil, err
+	}
 	all := make([]Client, n)
 	var errs []error
 	for _, list := range []struct {

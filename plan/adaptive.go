@@ -151,9 +151,8 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	if p.Run == nil {
 		return History{}, fmt.Errorf("plan: no history: there is no run: %s", p.Reason)
 	}
-	errs := rangeErrors{}
-	if errs.within("budget", budget, minEpsilon, maxEpsilon, ""); errs.join() != nil {
-		return History{}, errs.join()
+	if err := CheckBudget(budget); err != nil {
+		return History{}, err
 	}
 	run := p.Events()
 	if len(orders) == 0 {

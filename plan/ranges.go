@@ -47,6 +47,13 @@ func CheckEpsilon(epsilon float64) error {
 	return errs.join()
 }
 
+// CheckBudget reports an ε of a filter that is not in [1e-8, 1e4].
+func CheckBudget(epsilon float64) error {
+	errs := rangeErrors{}
+	errs.within("budget", epsilon, minEpsilon, maxEpsilon, "")
+	return errs.join()
+}
+
 // clients checks a number of clients, 0 if it is not given.
 func (r *rangeErrors) clients(clients int) bool {
 	ok := clients >= 0 && clients <= maxClients

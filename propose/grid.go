@@ -80,16 +80,20 @@ type Winner struct {
 // The range of how many times the arithmetic of a proposal a grid may take.
 const minTimes, maxTimes = 1, 1000
 
+// CheckTimes reports a number of times outside its range.
+func CheckTimes(times float64) error {
+	if !(times >= minTimes && times <= maxTimes) {
+		return fmt.Errorf("propose: times of a grid = %v, must be in [%d, %d]", times, minTimes, maxTimes)
+	}
+	return nil
+}
+
 // AgainstGrid holds the first proposal for the request against the best of the grid, with
 // as many seeds of whole trainings as take times the arithmetic of the proposal at least.
 // Both are chosen by held-out rows, and judged by the test set after that, with testSeeds
 // trainings of seeds of their own.
 func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float64, testSeeds int) (*GridReport, error) {
-	var errs []error
-	if !(times >= minTimes && times <= maxTimes) {
-		errs = append(errs, fmt.Errorf("propose: grid of %v times the cost, must be in [%d, %d]", times, minTimes,
-			maxTimes))
-	}
+	errs := []error{CheckTimes(times)}
 	if testSeeds < 2 || testSeeds > maxCount {
 		errs = append(errs, fmt.Errorf("propose: %d test seeds, must be in [2, %d]", testSeeds, maxCount))
 	}

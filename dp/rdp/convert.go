@@ -16,7 +16,7 @@ import (
 // NeurIPS 2020, Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis
 // Testing Interpretations and Rényi Differential Privacy", AISTATS 2020).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
-	if err := errors.Join(checkOrder(alpha), checkDivergence(tau), checkDelta(delta)); err != nil {
+	if err := errors.Join(CheckOrder(alpha), checkDivergence(tau), checkDelta(delta)); err != nil {
 		return 0, err
 	}
 	return epsilon(alpha, tau, delta), nil
@@ -39,7 +39,7 @@ func epsilon(alpha, tau, delta float64) float64 {
 //
 // from the same sources as [Epsilon].
 func Delta(alpha, tau, epsilon float64) (float64, error) {
-	if err := errors.Join(checkOrder(alpha), checkDivergence(tau), checkEpsilon(epsilon)); err != nil {
+	if err := errors.Join(CheckOrder(alpha), checkDivergence(tau), checkEpsilon(epsilon)); err != nil {
 		return 0, err
 	}
 	return min(1, roundedExp(logDelta(alpha, tau, epsilon))), nil

@@ -29,7 +29,7 @@ import (
 // Regehr, Kamath, Steinke, arXiv 2405.20769.)
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	e := dp.Event{Sampling: sampling, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: q, Count: 1}
-	if err := errors.Join(e.Validate(), checkOrder(alpha)); err != nil {
+	if err := errors.Join(e.Validate(), CheckOrder(alpha)); err != nil {
 		return 0, err
 	}
 	p, err := newPair(sampling, adjacency, q, sigma)

@@ -39,7 +39,7 @@ func (l Limits) Validate() error {
 	}
 	good := errors.Join(errs...) == nil
 	for i, alpha := range l.Orders {
-		wrong := checkOrder(alpha)
+		wrong := CheckOrder(alpha)
 		if slices.Contains(l.Orders[:i], alpha) {
 			wrong = errors.Join(wrong, fmt.Errorf("rdp: order = %v stands twice, each has its share of δ", alpha))
 		}

@@ -124,7 +124,7 @@ func (a Accountant) least(f func(alpha float64) float64) float64 {
 func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, error) {
 	invalid := []error{other}
 	for _, alpha := range a.Orders {
-		invalid = append(invalid, checkOrder(alpha))
+		invalid = append(invalid, CheckOrder(alpha))
 	}
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
@@ -201,7 +201,8 @@ func (r release) totalVariation() float64 {
 // largest error seen of the quadrature.
 const margin = 1e-9
 
-func checkOrder(alpha float64) error {
+// CheckOrder reports a Rényi order α that is not above 1, or above 1e10 by more than 1.
+func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("rdp: order = %v, must be in (1, %v]", alpha, 1+maxExcess)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -16,18 +17,21 @@ func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
 
-// Allowed is a flag and its range in words.
-type Allowed [2]string
-
-// RefuseZeros reports the flags that were given as 0, which the packages below
-// read as not given.
-func RefuseZeros(cmd *cobra.Command, flags []Allowed) error {
+// RefuseZeros reports the flags that were given as 0, or with 0 among their numbers, which
+// the packages below read as not given. Flags that the command does not have are not given.
+func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	var errs []error
-	for _, a := range flags {
-		flag, values := a[0], a[1]
-		v, err := strconv.ParseFloat(cmd.Flags().Lookup(flag).Value.String(), 64)
-		if err == nil && v == 0 && cmd.Flags().Changed(flag) {
-			errs = append(errs, fmt.Errorf("--%s = 0, must be %s", flag, values))
+	for _, name := range names {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		zero := slices.ContainsFunc(strings.Split(flag.Value.String(), ","), func(text string) bool {
+			v, err := strconv.ParseFloat(text, 64)
+			return err == nil && v == 0
+		})
+		if zero {
+			errs = append(errs, fmt.Errorf("--%s = 0, must be %s", name, rangeOf(flag)))
 		}
 	}
 	return errors.Join(errs...)
@@ -43,6 +47,17 @@ func RefuseNoFile(cmd *cobra.Command, flags ...string) error {
 			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
 		case flag.Value.String() == "-":
 			errs = append(errs, fmt.Errorf("--%s = \"-\", must name a file, as \"./-\"", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RefuseNoFolder reports the flags that were given and name no folder.
+func RefuseNoFolder(cmd *cobra.Command, flags ...string) error {
+	var errs []error
+	for _, name := range flags {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s = \"\", must name a folder", name))
 		}
 	}
 	return errors.Join(errs...)

@@ -48,8 +48,11 @@ var valueErrors = map[string]error{
 	"bool":        errors.New("must be true or false"),
 }
 
-// rangeOf matches the range of a count in the help of its flag.
-var rangeOf = regexp.MustCompile(`in \[[^\])]*[\])]|at least \d+`)
+// ranges matches the range of a number in the help of its flag.
+var ranges = regexp.MustCompile(`in [\[(][^\])]*[\])]|at least [\d.]+|above √2, or at least [\d.]+ by another method`)
+
+// rangeOf returns the range of a number as the help of its flag has it; "" if it has none.
+func rangeOf(flag *pflag.Flag) string { return ranges.FindString(flag.Usage) }
 
 // valueError returns what is wrong with the value of a flag.
 func valueError(bad *pflag.InvalidValueError) error {
@@ -59,7 +62,7 @@ func valueError(bad *pflag.InvalidValueError) error {
 	}
 	allowed := ""
 	if bad.GetFlag().Value.Type() == (*count)(nil).Type() {
-		if in := rangeOf.FindString(bad.GetFlag().Usage); in != "" {
+		if in := rangeOf(bad.GetFlag()); in != "" {
 			allowed = ", " + in
 		}
 	}

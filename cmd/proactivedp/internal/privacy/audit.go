@@ -66,7 +66,14 @@ or a planted fault is not found.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
-			if err := o.Validate(); err != nil {
+			errs := []error{o.Validate(), cli.RefuseNoFolder(cmd, "out")}
+			if cmd.Flags().Changed("audits") && out == "" {
+				errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
+			}
+			if audits < 1 {
+				errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", audits))
+			}
+			if err := errors.Join(errs...); err != nil {
 				return cli.Usage(err)
 			}
 			if err := workers.Check(cmd); err != nil {
@@ -129,9 +136,6 @@ func survey(cmd *cobra.Command, dir string, o audit.Options, audits int) error {
 		if cmd.Flags().Changed(name) {
 			return cli.Usage(fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
 		}
-	}
-	if audits < 1 {
-		return cli.Usage(fmt.Errorf("--audits = %d, must be at least 1", audits))
 	}
 	err := audit.Survey(cmd.Context(), dir, o, audits, func(p audit.Power) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,

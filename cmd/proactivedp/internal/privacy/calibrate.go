@@ -44,7 +44,7 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 			e, releaseErr := release.event(cmd, unknown)
 			err := errors.Join(out.Check(), accErr, unknownErr, releaseErr)
 			if unknown != "sigma" {
-				err = errors.Join(err, cli.RefuseZeros(cmd, []cli.Allowed{{"sigma", "in [0.05, 1e6]"}}))
+				err = errors.Join(err, cli.RefuseZeros(cmd, "sigma"))
 			}
 			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
 			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
@@ -79,6 +79,7 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 	out.Add(cmd)
 	out.AddFormat(cmd)
 	f := cmd.Flags()
+	f.Lookup("sigma").Usage = "noise multiplier σ, in [0.05, 1e6]: the noise is N(0, C²σ²) per coordinate"
 	f.StringVar(&solve, "solve", "", strings.Join(Solvable, ", ")+" (default: the one that is not given)")
 	f.Float64Var(&target.Epsilon, "epsilon", 0, "ε that is allowed, in [1e-8, 1e4]")
 	f.Float64Var(&target.Delta, "delta", 0, "δ in (0, 1)")

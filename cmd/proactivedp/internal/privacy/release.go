@@ -83,8 +83,8 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			q.allow()
 		}
 	}
-	if cmd.Flags().Changed("sample-rate") && r.rate == 0 {
-		errs = append(errs, errors.New("--sample-rate = 0, must be in (0, 1]"))
+	if err := cli.RefuseZeros(cmd, rateFlags...); err != nil {
+		errs = append(errs, err)
 		e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
 	}
 	return e, errors.Join(append(errs, e.Validate())...)

@@ -13,6 +13,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/dp/rdp"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/lockfile"
 	"proactivedp/plan"
@@ -50,6 +51,12 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 		if cmd.Flags().Changed(name) && l.record == "" {
 			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
 		}
+	}
+	if cmd.Flags().Changed("budget") {
+		errs = append(errs, plan.CheckBudget(l.budget))
+	}
+	for _, order := range l.orders {
+		errs = append(errs, rdp.CheckOrder(order))
 	}
 	if cmd.Flags().Changed("root") && cmd.Flag("root").Value.String() == "" {
 		errs = append(errs, errors.New("--root = \"\", must name a root, such as seed:1"))

@@ -91,13 +91,13 @@ is satisfied.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			task, graph, err := f.task(cmd, &flags)
-			errs := []error{err, f.out.Check()}
+			errs := []error{err, f.out.Check(), checkTask(task)}
 			if f.dir == "" {
 				errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
 			}
-			errs = append(errs, checkZeros(cmd, task.Spec), cli.CheckData(task.Spec.Data),
+			errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
 				cli.CheckWorkers(perf.Workers))
-			if err := errors.Join(errs...); err != nil {
+			if err := cli.Distinct(errs); err != nil {
 				return cli.Usage(err)
 			}
 			d, err := where.LoadFor(cmd, task.Spec)
@@ -173,6 +173,15 @@ func (f *autoFlags) task(cmd *cobra.Command, flags *cli.TrainFlags) (auto.Task, 
 	}
 	wishes, err := f.clients(cmd, n)
 	return auto.NewTask(flags.Spec, auto.Strategy(f.strategy), wishes), graphFor(flags.Spec, len(wishes)), err
+}
+
+// checkTask reports what is wrong with a task before its data are read, which say how many
+// rows are usually held out.
+func checkTask(t auto.Task) error {
+	if t.Spec.Holdout == 0 {
+		t.Spec.Holdout = 1
+	}
+	return t.Validate()
 }
 
 // graphFor returns the paper's utility graph for so many clients.

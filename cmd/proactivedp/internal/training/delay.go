@@ -61,11 +61,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
 				spec.Train.TimeScale = experiments.UsualTimeScale
 			}
-			o.Drawing, err = drawing.drawing()
-			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
-			if cmd.Flags().Changed("out") && o.Out == "" {
-				errs = append(errs, errors.New(`--out = "", must name a folder`))
-			}
+			o.Drawing, err = drawing.drawing(cmd)
+			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate(),
+				cli.RefuseNoFolder(cmd, "out")}
 			if cmd.Flags().Changed("delay") {
 				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
 			}

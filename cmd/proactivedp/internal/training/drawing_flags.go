@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
@@ -31,9 +32,12 @@ func (d *drawingFlags) add(f *pflag.FlagSet) {
 	cli.CountVar(f, &d.is.DPI, "dpi", 0, "dots an inch of png, in [20, 1200] (default 150)")
 }
 
-// drawing returns what the flags say; that it is png alone is not said.
-func (d *drawingFlags) drawing() (experiments.Drawing, error) {
+// drawing returns what the flags of cmd say; that it is png alone is not said.
+func (d *drawingFlags) drawing(cmd *cobra.Command) (experiments.Drawing, error) {
 	is := d.is
+	if err := cli.RefuseZeros(cmd, "font-size", "dpi"); err != nil {
+		return is, err
+	}
 	if len(is.Formats) == 0 {
 		return is, fmt.Errorf("--format: none given, must be of %s", strings.Join(plots.Formats, ", "))
 	}

@@ -178,7 +178,7 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 		}
 		o.Scale = quickScale
 	}
-	o.Drawing, err = f.drawing.drawing()
+	o.Drawing, err = f.drawing.drawing(cmd)
 	if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -39,7 +40,16 @@ func (c *curveFlags) check(cmd *cobra.Command) error {
 	if c.given = cli.AnyChanged(cmd, "seeds", "out"); !c.given {
 		return nil
 	}
-	return cli.Usage(cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...))
+	return cli.Usage(errors.Join(cli.RefuseNoFolder(cmd, "out"),
+		cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...)))
+}
+
+// fits reports what is wrong with a curve of the spec.
+func (c *curveFlags) fits(s train.Spec) error {
+	if !c.given {
+		return nil
+	}
+	return learning.Check(s, c.seeds)
 }
 
 // run trains and shows the curve.
@@ -47,9 +57,6 @@ func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
 	o := grid.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
-	if err := learning.Check(p.Spec, c.seeds); err != nil {
-		return cli.Usage(err)
-	}
 	var l *learning.Curve
 	work := func() (err error) {
 		if l, err = learning.Train(cmd.Context(), p.Source(), p.Spec, c.seeds, o); err != nil || c.out == "" {

@@ -69,6 +69,9 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags) ([]experi
 		return nil, nil, err
 	}
 	o.spec = o.flags.Spec
+	if err := checkTrain(cmd, o.spec, o.spec.Validate(), 1); err != nil {
+		return nil, nil, err
+	}
 	d, err := where.LoadFor(cmd, o.spec)
 	if err != nil {
 		return nil, nil, err

@@ -92,8 +92,8 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.Add(cmd)
 	f.where.Own.Add(cmd)
-	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
-		"delta", "seed")
+	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
+		"split", "delta", "seed")
 	f.most.Add(cmd)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
@@ -112,8 +112,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 		"data sets against trainings of them")
 	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
 		"interval was chosen by")
-	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so many "+
-		"`times` the arithmetic, in [1, 1000]")
+	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+
+		"many `times` the arithmetic, in [1, 1000]")
 	cli.JSONVar(fs, &f.asJSON)
 }
 
@@ -128,12 +128,13 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	zeros := cli.RefuseZeros(cmd, []cli.Allowed{
-		{"epsilon", epsilonRange()}, {"target-accuracy", "in (0, 1)"}, {"against-grid", "in [1, 1000]"},
-	})
+	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), cli.RefuseNoFolder(cmd, "out"))
+	if cmd.Flags().Changed("against-grid") {
+		wrong = errors.Join(wrong, propose.CheckTimes(f.against))
+	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
 	o.Probing = probing
-	wrong := cli.Distinct([]error{zeros, f.request.Validate(), o.Validate(f.request), err})
+	wrong = cli.Distinct([]error{wrong, f.request.Validate(), o.Validate(f.request), err})
 	if err := checkTrain(cmd, f.request.Base, wrong, f.workers); err != nil {
 		return err
 	}

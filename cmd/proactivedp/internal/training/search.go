@@ -83,7 +83,8 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),
 					"-").Replace(filepath.Clean(spec.Train.Data)))
 			}
-			if err := cli.Distinct([]error{spec.Validate(), cli.CheckData(spec.Train.Data),
+			if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
+				cli.RefuseNoFolder(cmd, "out"), cli.CheckData(spec.Train.Data),
 				cli.CheckWorkers(o.Workers)}); err != nil {
 				return cli.Usage(err)
 			}

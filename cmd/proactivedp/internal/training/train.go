@@ -94,8 +94,8 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 			if serve.Asked() {
 				spec.Runner = train.DistributedRunner
 			}
-			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec),
-				checkTarget(cmd, *spec)), perf.Workers); err != nil {
+			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec), checkTarget(cmd, *spec),
+				curve.fits(*spec)), perf.Workers); err != nil {
 				return err
 			}
 			if keep.path != "" && !dryRun {
@@ -187,10 +187,7 @@ func trainAndReport(
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, cli.CheckData(s.Data), cli.CheckWorkers(workers)}
-	errs = append(errs, checkZeros(cmd, s))
-	if s.Holdout == 0 && cmd.Flags().Changed("holdout") {
-		errs = append(errs, errors.New("--holdout = 0, must be at least 1 row"))
-	}
+	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...))
 	if s.Runner != train.VirtualRunner && s.TimeScale == 0 {
 		for _, name := range []string{"compute-time", "latency"} {
 			if cmd.Flags().Changed(name) {
@@ -198,26 +195,14 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 			}
 		}
 	}
-	if s.Delta == 0 && cmd.Flags().Changed("delta") {
-		errs = append(errs, errors.New("--delta = 0, must be in (0, 1)"))
-	}
 	if s.SeedFromOS && cmd.Flags().Changed("seed") {
 		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
 	}
 	return cli.Usage(errors.Join(errs...))
 }
 
-// checkZeros refuses values that stand for none in a spec.
-func checkZeros(cmd *cobra.Command, s train.Spec) error {
-	var errs []error
-	if s.InputScale == 0 && cmd.Flags().Changed("input-scale") {
-		errs = append(errs, errors.New("--input-scale = 0, must be in [1e-6, 1e6]"))
-	}
-	if s.Lambda == 0 && cmd.Flags().Changed("lambda") {
-		errs = append(errs, errors.New("--lambda = 0, must be in (0, 1e6]: logreg-plain has no penalty"))
-	}
-	return errors.Join(errs...)
-}
+// zeroIsNone are the flags of a training of which 0 stands for none in a spec.
+var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta"}
 
 // checkTarget reports what is wrong with a target epsilon that was given.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
