@@ -21,7 +21,8 @@ type Labels struct {
 
 // ParseLabels reads a list, divided by commas, of LABEL=CLASS, with classes that are whole
 // numbers from 0 on, none left out, or of labels alone, the first of which is class 0; there
-// FIRST..LAST is all whole numbers from one to the other. Several labels may stand for one
+// FIRST..LAST is all whole numbers from one to the other. A label with a comma or an equals
+// sign stands in double quotes, a double quote in it twice. Several labels may stand for one
 // class. At least two classes, at most MaxClasses.
 func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}}
@@ -45,28 +46,35 @@ func ParseLabels(text string) (*Labels, error) {
 		}
 		l.class[key], most = class, max(most, class)
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		label, class, isPair := strings.Cut(part, "=")
-		if isPair {
+	for more := true; more; {
+		var part labelPart
+		var err error
+		if part, text, more, err = nextLabel(text); err != nil {
+			fail("%w", err)
+			break
+		}
+		if part.isPair {
 			numbered++
-			n, err := strconv.Atoi(strings.TrimSpace(class))
+			n, err := strconv.Atoi(strings.TrimSpace(part.class))
 			if err != nil || n < 0 || n >= MaxClasses {
-				fail("class %q of label %q, must be a whole number in [0, %d]", class, label, MaxClasses-1)
+				fail("class %q of label %q, must be a whole number in [0, %d]; a label with an equals sign stands in "+
+					"double quotes", part.class, part.label, MaxClasses-1)
 				continue
 			}
-			add(strings.TrimSpace(label), int32(n))
+			add(strings.TrimSpace(part.label), int32(n))
 			continue
 		}
 		alone++
-		first, last, isRange := strings.Cut(part, "..")
+		first, last, isRange := strings.Cut(part.label, "..")
+		isRange = isRange && !part.quoted
 		from, err := strconv.Atoi(strings.TrimSpace(first))
 		to, err2 := strconv.Atoi(strings.TrimSpace(last))
 		if !isRange {
-			add(strings.TrimSpace(part), most+1)
+			add(strings.TrimSpace(part.label), most+1)
 			continue
 		}
 		if err != nil || err2 != nil || from > to || to-from >= MaxClasses {
-			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them", part, MaxClasses)
+			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them", part.label, MaxClasses)
 			continue
 		}
 		for n := from; n <= to; n++ {
@@ -92,6 +100,51 @@ func ParseLabels(text string) (*Labels, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// labelPart is one of the parts of a label map.
+type labelPart struct {
+	label, class   string
+	isPair, quoted bool
+}
+
+// nextLabel returns the first part of a label map, what is behind its comma, and whether
+// there was one.
+func nextLabel(text string) (part labelPart, rest string, more bool, err error) {
+	if quoted, ok := strings.CutPrefix(strings.TrimSpace(text), `"`); ok {
+		part.quoted = true
+		end := closing(quoted)
+		if end < 0 {
+			return part, "", false, fmt.Errorf("%.40q has no second double quote", text)
+		}
+		part.label = strings.ReplaceAll(quoted[:end], `""`, `"`)
+		text, rest, more = strings.Cut(quoted[end+1:], ",")
+		behind := strings.TrimSpace(text)
+		if part.class, part.isPair = strings.CutPrefix(behind, "="); !part.isPair && behind != "" {
+			err = fmt.Errorf("%.40q behind label %q in quotes, must be =CLASS or a comma", behind, part.label)
+		}
+		return part, rest, more, err
+	}
+	text, rest, more = strings.Cut(text, ",")
+	part.label = text
+	if at := strings.LastIndexByte(text, '='); at >= 0 {
+		part.label, part.class, part.isPair = text[:at], text[at+1:], true
+	}
+	return part, rest, more, nil
+}
+
+// closing returns where the double quote is that ends a text in quotes; -1 if it does not.
+func closing(text string) int {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		if i+1 == len(text) || text[i+1] != '"' {
+			return i
+		}
+		i++
+	}
+	return -1
 }
 
 // canonical returns a label so that equal numbers are equal texts.

@@ -11,13 +11,17 @@ func TestParseLabels(t *testing.T) {
 		names []string
 		of    map[string]int32
 	}{
-		"ham,spam":             {[]string{"ham", "spam"}, map[string]int32{"ham": 0, " spam ": 1}},
-		"no=0, yes=1":          {[]string{"no", "yes"}, map[string]int32{"no": 0, "yes": 1}},
-		"-1,1":                 {[]string{"-1", "1"}, map[string]int32{"-1.0": 0, "+1": 1}},
-		"1..3":                 {[]string{"1", "2", "3"}, map[string]int32{"1": 0, "2": 1, "3.0": 2}},
-		"1=1,2=0,3=1":          {[]string{"2", "1"}, map[string]int32{"1": 1, "2": 0, "3": 1}},
-		"0,1..2":               {[]string{"0", "1", "2"}, map[string]int32{"-0": 0, "2": 2}},
-		"benign=0,malignant=1": {[]string{"benign", "malignant"}, map[string]int32{"malignant": 1}},
+		"ham,spam":              {[]string{"ham", "spam"}, map[string]int32{"ham": 0, " spam ": 1}},
+		"no=0, yes=1":           {[]string{"no", "yes"}, map[string]int32{"no": 0, "yes": 1}},
+		"-1,1":                  {[]string{"-1", "1"}, map[string]int32{"-1.0": 0, "+1": 1}},
+		"1..3":                  {[]string{"1", "2", "3"}, map[string]int32{"1": 0, "2": 1, "3.0": 2}},
+		"1=1,2=0,3=1":           {[]string{"2", "1"}, map[string]int32{"1": 1, "2": 0, "3": 1}},
+		"0,1..2":                {[]string{"0", "1", "2"}, map[string]int32{"-0": 0, "2": 2}},
+		`"<=50K",">50K"`:        {[]string{"<=50K", ">50K"}, map[string]int32{"<=50K": 0, ">50K": 1}},
+		`<=50K=1, >50K=0`:       {[]string{">50K", "<=50K"}, map[string]int32{"<=50K": 1, ">50K": 0}},
+		`red, "blue, ""dark"""`: {[]string{"red", `blue, "dark"`}, map[string]int32{`blue, "dark"`: 1}},
+		`"1..3" = 1,"a,b"=0`:    {[]string{"a,b", "1..3"}, map[string]int32{"1..3": 1, "a,b": 0}},
+		"benign=0,malignant=1":  {[]string{"benign", "malignant"}, map[string]int32{"malignant": 1}},
 	} {
 		l, err := ParseLabels(text)
 		if err != nil || !reflect.DeepEqual(l.Names(), want.names) {
@@ -34,6 +38,8 @@ func TestParseLabels(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
+		`"a,b`: "has no second double quote", `"a"b,c`: `"b" behind label "a" in quotes`, `"",a`: "a label is empty",
+		"<=50K,>50K": "a label with an equals sign stands in double quotes", `"a""`: "has no second double quote",
 		"": "a label is empty", "a": "1 classes, must be from 2", "a,a": "stands there twice",
 		"1,1.0": "stands there twice",
 		"a=0,b": "must be one or the other", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
@@ -48,7 +54,7 @@ func TestParseLabels(t *testing.T) {
 // Whatever a label map says, what is read of it has as many names as classes, each of which
 // its own name stands for.
 func FuzzParseLabels(f *testing.F) {
-	for _, text := range []string{"ham,spam", "no=0,yes=1", "1..3", "0,1..2", "=,=", "1=1,2=0,3=1"} {
+	for _, text := range []string{"ham,spam", "no=0,yes=1", "1..3", "0,1..2", "=,=", "1=1,2=0,3=1", `"a,""b"=1,c=0`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -57,7 +57,8 @@ const maxConstants = 64 << 20
 
 // ReadConstants reads the constants of each column of d from a CSV file with the header
 // column,low,high, by which [low, high] becomes [0, 1] and values beyond are refused, or
-// column,mean,deviation, by which x becomes (x − mean)/deviation. A column is named as in
+// column,mean,deviation, by which x becomes (x − mean)/deviation; its fields may be divided as
+// [ParseFile] says. A column is named as in
 // d.Columns, or by its number from 1 where it has no name. All that is wrong is reported.
 func ReadConstants(path string, d *data.Dataset) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
@@ -72,8 +73,10 @@ func ReadConstants(path string, d *data.Dataset) (data.Affine, error) {
 }
 
 func parseConstants(text string, d *data.Dataset) (data.Affine, error) {
+	text = strings.TrimPrefix(text, byteOrder)
+	first, _, _ := strings.Cut(text, "\n")
 	r := csv.NewReader(strings.NewReader(text))
-	r.TrimLeadingSpace = true
+	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return data.Affine{}, errors.New("it is empty")

@@ -4,10 +4,11 @@
 //
 // The first line names the columns, each by a name of its own. One of them has the labels,
 // the others finite decimal numbers, rounded once to the nearest float32; they are the
-// features in the order of the file. Fields are divided by commas, or in a file named
-// .tsv by tabs, may be in double quotes, and end with their line; blanks around them are
-// left out. Lines end in \n or \r\n; empty lines are skipped. A field that is empty, as of
-// a value that is missing, is an error: what takes its place is not decided here.
+// features in the order of the file. Fields are divided by commas, or by semicolons or tabs
+// where the first line has these and no comma, and in a file named .tsv by tabs; may be in
+// double quotes, and end with their line; blanks around them are left out. Lines end in \n or
+// \r\n; empty lines are skipped. The text is UTF-8. A field that is empty, as of a value that
+// is missing, is an error: what takes its place is not decided here.
 package table
 
 import (
@@ -23,6 +24,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
@@ -82,10 +84,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		if file == "" {
 			continue
 		}
-		p.file, p.line, p.comma = file, 0, ','
-		if kind(file) == ".tsv" {
-			p.comma = '\t'
-		}
+		p.file, p.line = file, 0
 		before := p.set.Len()
 		p.set.Train = before
 		if err := p.parseFile(); err != nil {
@@ -139,12 +138,15 @@ func (p *parser) parseFile() error {
 			return end
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			if err := p.split(line); err != nil {
-				return err
-			}
 			take := p.row
 			if !seen {
 				take, seen = p.names, true
+				if line, err = p.begin(line); err != nil {
+					return err
+				}
+			}
+			if err := p.split(line); err != nil {
+				return err
 			}
 			if err := take(); err != nil {
 				return err
@@ -180,6 +182,43 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// byteOrder is the mark with which spreadsheets begin a file.
+const byteOrder = "\ufeff"
+
+// begin finds out of the header how the fields of the file are divided, and returns it
+// without a mark of its bytes' order.
+func (p *parser) begin(header []byte) ([]byte, error) {
+	if bytes.HasPrefix(header, []byte("\xff\xfe")) || bytes.HasPrefix(header, []byte("\xfe\xff")) {
+		return nil, p.fault("the text is UTF-16, must be UTF-8")
+	}
+	if !utf8.Valid(header) {
+		return nil, p.fault("the header is no UTF-8, must be: %.200q", header)
+	}
+	header = bytes.TrimPrefix(header, []byte(byteOrder))
+	p.comma = separator(header)
+	if kind(p.file) == ".tsv" {
+		p.comma = '\t'
+	}
+	return header, nil
+}
+
+// separator returns what divides the fields of a header: commas, or, where there is none
+// outside of quotes, semicolons or tabs. A name has none of them, unless it is in quotes.
+func separator(header []byte) rune {
+	var bare []byte // the header without what is in quotes
+	for i, part := range bytes.Split(header, []byte{'"'}) {
+		if i%2 == 0 {
+			bare = append(bare, part...)
+		}
+	}
+	for _, c := range []byte(",;\t") {
+		if bytes.IndexByte(bare, c) >= 0 {
+			return rune(c)
+		}
+	}
+	return ','
+}
+
 // split sets the fields of a line.
 func (p *parser) split(line []byte) error {
 	p.fields = p.fields[:0]
@@ -209,7 +248,6 @@ func (p *parser) split(line []byte) error {
 
 // names takes the header.
 func (p *parser) names() error {
-	p.fields[0] = strings.TrimPrefix(p.fields[0], "\ufeff") // as spreadsheets begin a file
 	if p.header != nil {
 		if !slices.Equal(p.fields, p.header) {
 			return p.fault("the header is %.200q, must be that of the first file, %.200q", p.fields, p.header)
@@ -261,8 +299,8 @@ func (p *parser) row() error {
 		}
 		v, err := strconv.ParseFloat(field, 32)
 		if err != nil || v-v != 0 || math.Abs(v) > math.MaxFloat32 || strings.ContainsAny(field, "xX_") {
-			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32", p.header[i],
-				field)
+			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32%s", p.header[i],
+				field, wrongPoint(field))
 		}
 		p.value = append(p.value, float32(v))
 	}
@@ -274,4 +312,12 @@ func (p *parser) row() error {
 			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
 	}
 	return nil
+}
+
+// wrongPoint says of a field with a comma in the place of the point what is wrong with it.
+func wrongPoint(field string) string {
+	if _, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 32); err == nil {
+		return ", with a point and no comma"
+	}
+	return ""
 }

@@ -44,7 +44,9 @@ func TestParseFile(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"i.csv": irises, "i.csv.gz": packed.String(), "bom.csv": "\ufeff" + irises,
-		"i.TSV": strings.ReplaceAll(irises, ",", "\t"),
+		"quoted.csv": "\ufeff" + strings.Replace(irises, "length", `"length"`, 1),
+		"i.TSV":      strings.ReplaceAll(irises, ",", "\t"), "semicolons.csv": strings.ReplaceAll(irises, ",", ";"),
+		"tabs.csv": "\ufeff" + strings.ReplaceAll(irises, ",", "\t"),
 	} {
 		if !Is(name) {
 			t.Errorf("%s is no table", name)
@@ -101,6 +103,11 @@ func TestFaultsAreNamed(t *testing.T) {
 		"":                                       "no header",
 		"x,y\n":                                  "no rows below the header",
 		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes ends with its line",
+		"x;y\n1,5;0\n":                           `:2: column "x": "1,5", must be a finite decimal number in the range of float32, with a point`,
+		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be the 2 of the header",
+		"\"x,\";z\n1;0\n":                        `no column "y" of labels among ["x," "z"]`,
+		"\xff\xfex\x00,\x00y\x00\n\x00":          ":1: the text is UTF-16, must be UTF-8",
+		"gr\xf6\xdfe,y\n1,0\n":                   `:1: the header is no UTF-8, must be: "gr\xf6\xdfe,y"`,
 		"x,y\n1," + strings.Repeat("0", MaxLine): "a line of more than",
 	} {
 		_, err := ParseFile(written(t, "f.csv", text), Options{Label: "y", Labels: labels(t, "0,1")})

@@ -29,8 +29,8 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
 	f.StringVar(&o.LabelMap, "label-map", "", "which labels a file of yours has, and of which class: LABEL=CLASS,… "+
-		"with classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them (default for a "+
-		"LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
+		"with classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them; one with a comma "+
+		"or = stands in double quotes (default for a LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
 	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
 		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
 		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
