@@ -35,6 +35,6 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 		what = "the drawn data set " + probe
 	}
 	return fmt.Sprintf("proxies looked at %s, not at %s: of that only the number of records, features and classes was "+
-		"used. PREDICTED ACCURACIES ARE THOSE OF %s: a good step size can be expected of another set, not an accuracy",
+		"used. predicted accuracies are those of %s: a good step size can be expected of another set, not an accuracy",
 		what, data, probe)
 }

@@ -139,6 +139,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
 		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
+	if r.Probe.Kind == Other {
+		fmt.Fprintf(&text, "PREDICTED ACCURACIES ARE THOSE OF %s, none of %s is known\n\n", r.Probe.Data, r.Data)
+	}
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\t"+
 		"time\t\n")

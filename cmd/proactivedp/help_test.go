@@ -55,6 +55,9 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 			t.Errorf("%s --help: exit status %d", c.CommandPath(), code)
 		}
 		for line := range strings.Lines(stdout.String()) {
+			if strings.Contains(line, "(default )") {
+				t.Errorf("%s --help has a default that is empty: %s", c.CommandPath(), line)
+			}
 			if n := len([]rune(line)); n > 100 && !strings.HasPrefix(line, "  proactivedp ") {
 				t.Errorf("%s --help has a line of %d columns: %s", c.CommandPath(), n, line)
 			}

@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,40 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// unknownFlag names the flag that there is not, and the one that is written most
+// elsewhere has names that other libraries and papers give to what is a flag here, in the
+// order in which they are looked for among the flags of a command.
+var elsewhere = map[string][]string{
+	"batch-size":          {"sample-size"},
+	"expected-batch-size": {"sample-size"},
+	"sampling-rate":       {"sample-rate"},
+	"noise-multiplier":    {"sigma"},
+	"target-epsilon":      {"epsilon"},
+	"target-delta":        {"delta"},
+	"max-grad-norm":       {"clip"},
+	"clipping-norm":       {"clip"},
+	"l2-norm-clip":        {"clip"},
+	"learning-rate":       {"eta0"},
+	"lr":                  {"eta0"},
+	"dataset":             {"data"},
+	"dataset-size":        {"n"},
+	"num-clients":         {"clients"},
+	"steps":               {"rounds", "grad-computations"},
+	"rounds":              {"steps", "grad-computations"},
+	"epochs":              {"steps", "grad-computations"},
+}
+
+// likeFlag returns the name among those of a command that is meant by a word: what other
+// libraries call so, or what is written most like it; "" if there is none.
+func likeFlag(word string, names []string) string {
+	for _, name := range elsewhere[strings.ReplaceAll(strings.ToLower(word), "_", "-")] {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	return nearest.Name(word, names)
+}
+
+// unknownFlag names the flag that there is not, and the one that is meant or written most
 // like it. A name after one dash is taken for one after two.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
@@ -64,7 +98,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 			names = append(names, f.Name)
 		}
 	})
-	name := nearest.Name(word, names)
+	name := likeFlag(word, names)
 	if name != "" {
 		name = "--" + name
 	}

@@ -29,9 +29,10 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	o.flags.Spec = train.DefaultSpec()
 	o.flags.AddNamed(cmd, ownFigureFlags...)
 	where.Own.Add(cmd)
-	for _, name := range []string{"data", "grad-computations", "sample-size", "eta0"} {
+	for _, name := range []string{"data", "grad-computations", "sample-size"} {
 		cmd.Flags().Lookup(name).DefValue = ""
 	}
+	cmd.Flags().Lookup("eta0").DefValue = "0" // of which the help says nothing
 	cmd.Flags().Lookup("data").Usage = "make figures of a `file` of yours: a utility graph, sample sizes, an ε sweep " +
 		"and permissible delays, by the settings below, of which those not given follow from the number of records"
 }

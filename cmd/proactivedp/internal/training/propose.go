@@ -251,12 +251,10 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 		return probeSynthetic, propose.Other, nil
 	case asked == probePrivate:
 		return dataset, propose.Private, nil
-	case asked == "", asked == dataset:
-		return dataset, propose.Own, nil
-	case asked == probeOwn && cli.OwnFile(dataset):
-		return "", "", errors.New("--probe = own: proxies are nearly without noise and would give away the records " +
-			"of the file; must be synthetic or the name of a public data set")
-	case asked == probeOwn:
+	case cli.OwnFile(dataset) && (asked == probeOwn || asked == dataset):
+		return "", "", fmt.Errorf("--probe = %s: proxies are nearly without noise and would give away the records "+
+			"of the file; must be synthetic, private or the name of a public data set", asked)
+	case asked == "", asked == dataset, asked == probeOwn:
 		return dataset, propose.Own, nil
 	case asked == probeSynthetic && !cli.OwnFile(dataset):
 		return "synth-" + strings.TrimPrefix(dataset, "synth-"), propose.Other, nil
