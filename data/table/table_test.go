@@ -103,7 +103,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"":                                       "no header",
 		"x,y\n":                                  "no rows below the header",
 		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes ends with its line",
-		"x;y\n1,5;0\n":                           `"1,5", must be a finite decimal number in the range of float32, with a`,
+		"x;y\n1,5;0\n":                           "in the range of float32, with a point and no comma",
 		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be the 2 of the header",
 		"\"x,\";z\n1;0\n":                        `no column "y" of labels among ["x," "z"]`,
 		"\xff\xfex\x00,\x00y\x00\n\x00":          ":1: the text is UTF-16, must be UTF-8",
