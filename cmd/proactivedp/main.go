@@ -124,8 +124,8 @@ found the mechanism broken, or a planted fault not at all.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return cli.Usage(f32.EnvironmentErr())
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.RefuseNoNames(cmd)))
 		},
 	}
 	root.SetFlagErrorFunc(cli.FlagError)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,9 +25,6 @@ proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.
 		Example: "  proactivedp man --out man/man1",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out == "" {
-				return cli.Usage(fmt.Errorf(`--out = "", must name a folder`))
-			}
 			if err := os.MkdirAll(out, 0o777); err != nil {
 				return err
 			}

@@ -38,9 +38,6 @@ from where it is copied.`,
 		Example: "  proactivedp page --out planner.html",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RefuseNoFile(cmd, "out"); err != nil {
-				return cli.Usage(err)
-			}
 			if out == "" {
 				return cli.Usage(errors.New("--out is missing: give the file that the page is written to"))
 			}

@@ -141,3 +141,43 @@ func refuses(t *testing.T, args []string, f *pflag.Flag) {
 			strings.TrimSpace(stderr.String()), exitUsage, f.Name)
 	}
 }
+
+// A text that is empty is refused by every command, and so is "-" where it would be the name
+// of a file or folder; all of them are said.
+func TestEmptyTextsAreRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	tried := 0
+	for _, c := range commands(newRoot()) {
+		args := strings.Fields(c.CommandPath())[1:]
+		want := map[string]bool{}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if of, _ := pflag.UnquoteUsage(f); f.Value.Type() == "string" {
+				value := ""
+				if len(want)%2 == 1 && (of == "file" || of == "folder") {
+					value = "-"
+				}
+				args, want[f.Name] = append(args, "--"+f.Name+"="+value), true
+			}
+		})
+		if len(want) == 0 {
+			continue
+		}
+		if c.Args != nil && c.Args(c, nil) != nil {
+			args = append(args, "argument")
+		}
+		tried += len(want)
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), args, &stdout, &stderr); code != exitUsage {
+			t.Errorf("%s: exit status %d, want %d", strings.Join(args, " "), code, exitUsage)
+		}
+		for name := range want {
+			if !strings.Contains(stderr.String(), "--"+name+" = ") {
+				t.Errorf("%s: nothing is said of --%s: %s", strings.Join(args, " "), name, &stderr)
+			}
+		}
+	}
+	t.Logf("%d texts", tried)
+	if tried < 100 {
+		t.Errorf("%d texts were tried, must be at least 100", tried)
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,9 +23,6 @@ prints.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				return cli.Usage(errors.New(`--out = "", must name a file`))
-			}
 			page, err := overview.Read(args[0])
 			if err != nil {
 				return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -43,9 +42,6 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 func (f *DataFlags) Locator(cmd *cobra.Command) (fetch.Locator, error) {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
 	if cmd.Flags().Changed("data-dir") {
-		if l.Dir == "" {
-			return l, Usage(errors.New(`--data-dir = "", must name a folder`))
-		}
 		return l, nil
 	}
 	l.Dir = os.Getenv(DataEnv)

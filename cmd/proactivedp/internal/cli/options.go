@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // AnyChanged reports whether one of the flags was given.
@@ -37,29 +38,26 @@ func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// RefuseNoFile reports the flags that were given and name no file. "-" is no name for stdin
-// or stdout: these have other things to carry.
-func RefuseNoFile(cmd *cobra.Command, flags ...string) error {
+// RefuseNoNames reports the texts that were given and are empty, such as --listen "$ADDRESS"
+// where a shell does not know ADDRESS: no command reads them as not given. Nor is "-" the
+// name of a file or folder: stdin and stdout have other things to carry.
+func RefuseNoNames(cmd *cobra.Command) error {
 	var errs []error
-	for _, name := range flags {
-		switch flag := cmd.Flags().Lookup(name); {
-		case flag.Changed && flag.Value.String() == "":
-			errs = append(errs, fmt.Errorf("--%s = \"\", must name a file", name))
-		case flag.Value.String() == "-":
-			errs = append(errs, fmt.Errorf("--%s = \"-\", must name a file, as \"./-\"", name))
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Value.Type() != "string" {
+			return
 		}
-	}
-	return errors.Join(errs...)
-}
-
-// RefuseNoFolder reports the flags that were given and name no folder.
-func RefuseNoFolder(cmd *cobra.Command, flags ...string) error {
-	var errs []error
-	for _, name := range flags {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--%s = \"\", must name a folder", name))
+		of, _ := pflag.UnquoteUsage(flag)
+		path := of == "file" || of == "folder"
+		switch value := flag.Value.String(); {
+		case path && value == "":
+			errs = append(errs, fmt.Errorf("--%s = \"\", must name a %s", flag.Name, of))
+		case value == "":
+			errs = append(errs, fmt.Errorf("--%s = \"\", must not be empty", flag.Name))
+		case path && value == "-":
+			errs = append(errs, fmt.Errorf("--%s = \"-\", must name a %s, as \"./-\"", flag.Name, of))
 		}
-	}
+	})
 	return errors.Join(errs...)
 }
 

@@ -44,10 +44,8 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	}
 	var errs []error
 	for _, flag := range OwnFlagNames {
-		if f := cmd.Flags().Lookup(flag); f.Changed && !OwnFile(name) {
+		if cmd.Flags().Changed(flag) && !OwnFile(name) {
 			errs = append(errs, fmt.Errorf("--%s is for a file of yours, not for %s", flag, name))
-		} else if f.Changed && f.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--%s = \"\", must not be empty", flag))
 		}
 	}
 	if !OwnFile(name) || len(errs) > 0 {

@@ -42,11 +42,6 @@ func (b *brokerFlags) addLog(cmd *cobra.Command) {
 // read reads the files that the flags name.
 func (b *brokerFlags) read(cmd *cobra.Command) error {
 	var errs []error
-	for _, name := range []string{"creds", "event-log", "key"} {
-		if cmd.Flags().Lookup(name) != nil {
-			errs = append(errs, cli.RefuseNoFile(cmd, name))
-		}
-	}
 	if b.credsFile != "" {
 		var err error
 		if b.creds, err = broker.ReadCredentials(b.credsFile); err != nil {

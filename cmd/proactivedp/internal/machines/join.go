@@ -88,7 +88,7 @@ would cost more is not joined.`,
 }
 
 func (j *joinFlags) check(cmd *cobra.Command) error {
-	errs := []error{broker.CheckURL(j.options.URL), cli.RefuseNoFile(cmd, "data", "records")}
+	errs := []error{broker.CheckURL(j.options.URL)}
 	if j.options.Client < 0 || j.options.Client >= dist.MaxClients {
 		errs = append(errs, fmt.Errorf("--client = %d, must be given, in [0, %d]", j.options.Client, dist.MaxClients-1))
 	}

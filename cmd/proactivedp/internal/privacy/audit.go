@@ -66,7 +66,7 @@ or a planted fault is not found.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
-			errs := []error{o.Validate(), cli.RefuseNoFolder(cmd, "out")}
+			errs := []error{o.Validate()}
 			if cmd.Flags().Changed("audits") && out == "" {
 				errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/atomicfile"
 )
 
@@ -21,13 +20,12 @@ func (f *fileFlags) add(cmd *cobra.Command, what string) {
 	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this `file`, as a PNG picture")
 }
 
-// check refuses files without a name.
-func (f *fileFlags) check(cmd *cobra.Command) error {
-	errs := []error{cli.RefuseNoFile(cmd, "csv", "png")}
+// check refuses one name for both files.
+func (f *fileFlags) check() error {
 	if f.csv != "" && filepath.Clean(f.csv) == filepath.Clean(f.png) {
-		errs = append(errs, fmt.Errorf("--csv and --png are both %q, must be two files", f.csv))
+		return fmt.Errorf("--csv and --png are both %q, must be two files", f.csv)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // writable reports files that cannot be written, before there is anything to write.

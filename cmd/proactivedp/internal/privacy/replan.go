@@ -58,12 +58,7 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 	for _, order := range l.orders {
 		errs = append(errs, rdp.CheckOrder(order))
 	}
-	if cmd.Flags().Changed("root") && cmd.Flag("root").Value.String() == "" {
-		errs = append(errs, errors.New("--root = \"\", must name a root, such as seed:1"))
-	}
-	if err := cli.RefuseNoFile(cmd, "record"); err != nil || l.record == "" {
-		errs = append(errs, err)
-	} else {
+	if l.record != "" {
 		errs = append(errs, atomicfile.Check(l.record))
 	}
 	return errors.Join(errs...)

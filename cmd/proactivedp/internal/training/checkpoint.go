@@ -33,7 +33,7 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 
 // check reports what the flags themselves have wrong.
 func (k *keepFlags) check(cmd *cobra.Command) error {
-	errs := []error{cli.RefuseNoFile(cmd, "checkpoint", "resume", "checkpoint-key")}
+	var errs []error
 	if cmd.Flags().Changed("checkpoint-every") {
 		if k.every < 1 {
 			errs = append(errs, fmt.Errorf("--checkpoint-every = %d, must be at least 1 server update", k.every))
@@ -100,7 +100,7 @@ func (k *keepFlags) goOn(
 	if err != nil {
 		return err
 	}
-	if err := trace.check(cmd, p); err != nil {
+	if err := trace.check(p); err != nil {
 		return cli.Usage(err)
 	}
 	if err := p.Fits(perf, int64(where.Memory)); err != nil {

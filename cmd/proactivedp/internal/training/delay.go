@@ -62,8 +62,7 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 				spec.Train.TimeScale = experiments.UsualTimeScale
 			}
 			o.Drawing, err = drawing.drawing(cmd)
-			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate(),
-				cli.RefuseNoFolder(cmd, "out")}
+			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
 			if cmd.Flags().Changed("delay") {
 				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
 			}

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -40,8 +39,7 @@ func (c *curveFlags) check(cmd *cobra.Command) error {
 	if c.given = cli.AnyChanged(cmd, "seeds", "out"); !c.given {
 		return nil
 	}
-	return cli.Usage(errors.Join(cli.RefuseNoFolder(cmd, "out"),
-		cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...)))
+	return cli.Usage(cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...))
 }
 
 // fits reports what is wrong with a curve of the spec.

@@ -40,8 +40,6 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 		return cli.Usage(errors.New("--choose needs --plan"))
 	case !cmd.Flags().Changed("plan"):
 		return nil
-	case p.path == "":
-		return cli.Usage(errors.New(`--plan = "", must name a file`))
 	}
 	if err := cli.RefuseWith(cmd, "plan", "sigma", "epsilon", "delta", "sample-size", "grad-computations", "clients",
 		"partition", "sampling", "adapt", "split", "holdout", "resume"); err != nil {

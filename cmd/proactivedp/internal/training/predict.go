@@ -93,7 +93,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 }
 
 func (f *predictFlags) check(cmd *cobra.Command) error {
-	errs := []error{cli.RefuseNoFile(cmd, "out")}
+	var errs []error
 	if f.data == "" {
 		errs = append(errs, errors.New("--data is missing, must name the records to label"))
 	} else {

@@ -128,7 +128,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), cli.RefuseNoFolder(cmd, "out"))
+	wrong := cli.RefuseZeros(cmd, "epsilon", "target-accuracy")
 	if cmd.Flags().Changed("against-grid") {
 		wrong = errors.Join(wrong, propose.CheckTimes(f.against))
 	}

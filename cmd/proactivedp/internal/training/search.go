@@ -84,8 +84,7 @@ An interrupted command keeps its finished runs below --out and goes on from ther
 					"-").Replace(filepath.Clean(spec.Train.Data)))
 			}
 			if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
-				cli.RefuseNoFolder(cmd, "out"), cli.CheckData(spec.Train.Data),
-				cli.CheckWorkers(o.Workers)}); err != nil {
+				cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
 				return cli.Usage(err)
 			}
 			d, err := where.LoadFor(cmd, spec.Train)

@@ -20,10 +20,10 @@ func (t *traceFlag) add(cmd *cobra.Command) {
 		"write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
 }
 
-// check refuses a file without a name, and a run that has no trace.
-func (t *traceFlag) check(cmd *cobra.Command, p *train.Prepared) error {
-	if err := cli.RefuseNoFile(cmd, "trace"); err != nil || t.path == "" {
-		return err
+// check refuses a run that has no trace.
+func (t *traceFlag) check(p *train.Prepared) error {
+	if t.path == "" {
+		return nil
 	}
 	return p.CheckTrace()
 }

@@ -81,7 +81,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
   proactivedp train --clients 3 --listen 127.0.0.1:4222 --dir server`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(keep.check(cmd), from.read(cmd), cli.RefuseNoFile(cmd, "save"),
+			if err := errors.Join(keep.check(cmd), from.read(cmd),
 				cli.Usage(trace.apart(keep.path, keep.resume)), serve.Check(cmd), curve.check(cmd)); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 					return err
 				}
 			}
-			if err := trace.check(cmd, p); err != nil {
+			if err := trace.check(p); err != nil {
 				return cli.Usage(err)
 			}
 			if dryRun {

@@ -49,7 +49,7 @@ but for the step size of networks, as those of train.`,
 			}
 			spec.Train = flags.Spec
 			slices.Sort(clips)
-			errs := []error{spec.Validate(), cli.RefuseNoFolder(cmd, "out")}
+			errs := []error{spec.Validate()}
 			for _, clip := range clips {
 				one := spec.Train
 				one.Clip = clip
