@@ -63,6 +63,9 @@ and keeps finished runs there: an interrupted command goes on from them. Without
 			}
 			o.Drawing, err = drawing.drawing(cmd)
 			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
+			if o.Out == "" {
+				errs = append(errs, drawing.refuse(cmd))
+			}
 			if cmd.Flags().Changed("delay") {
 				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
 			}

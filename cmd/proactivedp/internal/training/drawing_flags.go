@@ -1,6 +1,7 @@
 package training
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,17 @@ func (d *drawingFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&d.is.Font, "font", "", "typeface: sans, serif or mono (default sans)")
 	f.Float64Var(&d.is.Size, "font-size", 0, "size of the axes' labels in points, in [4, 40] (default 10)")
 	cli.CountVar(f, &d.is.DPI, "dpi", 0, "dots an inch of png, in [20, 1200] (default 150)")
+}
+
+// refuse reports the flags that were given where nothing is drawn.
+func (d *drawingFlags) refuse(cmd *cobra.Command) error {
+	var errs []error
+	for _, name := range []string{"format", "bare", "width", "font", "font-size", "dpi"} {
+		if cmd.Flags().Changed(name) {
+			errs = append(errs, fmt.Errorf("--%s is of pictures, give --out with it", name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // drawing returns what the flags of cmd say; that it is png alone is not said.
