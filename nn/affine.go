@@ -51,6 +51,15 @@ func (a *affine) release(s *Scratch, from, to int) {
 	}
 }
 
+// deposit sets the sum's parameters from one on to x, or adds x to what is released.
+func (a *affine) deposit(s *Scratch, from int, x []float64) {
+	if s.out != nil {
+		f32.AddNarrow(s.out[from:from+len(x)], x)
+		return
+	}
+	copy(s.sum[from:], x)
+}
+
 func (a *affine) init(params []float32, s *rng.Stream) {
 	normal := math.Sqrt(2 / float64(a.in))
 	uniform := math.Sqrt(6 / float64(a.in+a.fanOut))

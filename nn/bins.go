@@ -92,3 +92,15 @@ func (s *Scratch) segments(from, to int) []segment {
 	}
 	return s.parts
 }
+
+// pieces is segments cut to at most so many examples.
+func (s *Scratch) pieces(from, to, most int) []segment {
+	s.cut = s.cut[:0]
+	for _, p := range s.segments(from, to) {
+		for at := p.from; at < p.to; at += most {
+			end := min(at+most, p.to)
+			s.cut = append(s.cut, segment{at, end, p.begins && at == p.from, p.ends && end == p.to})
+		}
+	}
+	return s.cut
+}

@@ -28,9 +28,11 @@ type ghostGradients struct {
 
 	bias   int // slot: the derivatives summed over positions, [out][lane]
 	bias64 int // slot: their sum over the examples, [out][f32.WideLanes]
-	bin    int // slot: the weights' sum over the examples of a bin so far, tile by tile
+	bin    int // slot: the weights' sum over the examples of a bin so far, [group][tap][row/TileRows] tiles
+	wide   int // slot: their sum over the bins, as many tiles or as tiledGhost has them
 	taps   []ghostTap
 	groups []part // of 16 channels each
+	near   int    // examples of which what tiles of a group read stays in the first-level cache
 
 	tiled *tiledGhost // the sums by matrix tiles, or nil
 }
@@ -70,16 +72,19 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
 		bias64:  n.newWides(c.affine.out * f32.WideLanes),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
+		near:    max(1, cacheBytes/(4*c.in.Height*c.in.Width*f32.Lanes*f32.TileCols)),
 	}
 	g.scaled = n.newFloats(c.affine.out*f32.Lanes*g.room, n.group)
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
-	tiles := len(g.taps) * len(g.groups) * len(split(c.affine.out, f32.TileRows))
-	g.bin = n.newFloats(tiles*ghostTile, 1)
+	sums := len(g.groups) * len(g.taps) * g.rowTiles() * ghostTile
+	g.bin = n.newFloats(sums, 1)
 
-	g.tiled = newTiledGhost(n, c)
-	n.tiled = n.tiled || g.tiled != nil
+	if g.tiled = newTiledGhost(n, c); g.tiled != nil {
+		n.tiled, sums = true, max(sums, g.tiled.wides())
+	}
+	g.wide = n.newWides(sums)
 
 	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
 	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are
@@ -174,13 +179,34 @@ func (s *stretch) has(kernel int) bool {
 }
 
 func (g *ghostGradients) start(s *Scratch) {
-	clear(g.c.weights64(s.sum))
+	if s.out == nil { // not every tap must have a position
+		clear(g.c.weights64(s.sum))
+	}
+	clear(s.wide(g.wide))
 	clear(s.wide(g.bias64))
 }
 
 func (g *ghostGradients) finish(s *Scratch) {
-	g.c.release(s, g.c.weight, g.c.bias)
+	if g.tiles(s) {
+		g.tiled.deposit(s, s.wide(g.wide))
+	} else {
+		g.deposit(s, s.wide(g.wide))
+	}
 	g.c.collect(s, g.c.bias, g.bias64)
+}
+
+// deposit brings the tiles of the weights' sum to where they belong.
+func (g *ghostGradients) deposit(s *Scratch, tiles []float64) {
+	c := g.c
+	for _, group := range g.groups {
+		for i := range g.taps {
+			at := c.weight + g.taps[i].write + group.start*f32.Lanes
+			for o := range c.affine.out {
+				c.deposit(s, at+o*c.affine.in, tiles[o*ghostRow:][:group.len*f32.Lanes])
+			}
+			tiles = tiles[g.rowTiles()*ghostTile:]
+		}
+	}
 }
 
 func (g *ghostGradients) norms(s *Scratch, from, to int) {
@@ -243,47 +269,60 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 		}
 	}
 	if g.tiles(s) {
-		g.tiled.sums(s, from, to)
+		g.tiled.sums(s, s.wide(g.wide), from, to)
 		return
 	}
 	first := s.first + from*f32.Lanes
-	parts := s.segments(first, min(s.first+to*f32.Lanes, len(s.rows)))
-	t := f32.Tile{RowA: f32.Lanes * g.room, RowC: f32.TileCols * f32.Lanes}
-	scaled, swapped, w := s.floats[g.scaled].from(from), s.floats[g.swapped].from(from), c.weights64(s.sum)
-	size := c.in.Height * c.in.Width * square // of a group of 16 channels
-	for j := range t.ColB {
-		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
-	}
-	bin, ends := s.float(g.bin, 0), parts[0].ends
-	for i := range g.taps {
-		q := &g.taps[i]
-		all := q.terms[to-from-1]
-		for _, group := range g.groups {
-			t.Cols, t.B = group.len, swapped[group.start*size:]
-			for m := 0; m < c.affine.out; m += f32.TileRows {
-				t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), scaled[m*t.RowA:], bin[:ghostTile]
-				bin = bin[ghostTile:]
-				if ends {
-					f32.PrefetchWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.Rows, group.len)
-				}
-				for _, p := range parts {
-					if p.begins {
-						clear(t.C)
-					}
-					terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
-					t.MulRuns(&terms, q.positions)
-					if p.ends {
-						f32.AddWide(w[m*c.affine.in+q.write+group.start*f32.Lanes:], c.affine.in, t.C, t.Rows,
-							group.len)
-					}
-				}
+	parts := s.pieces(first, min(s.first+to*f32.Lanes, len(s.rows)), g.near)
+	bin, wide := s.float(g.bin, 0), s.wide(g.wide)
+	for _, group := range g.groups {
+		for _, p := range parts {
+			for i := range g.taps {
+				q := &g.taps[i]
+				all := q.terms[to-from-1]
+				terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
+				at := i * g.rowTiles() * ghostTile
+				g.add(s, from, group, p, &terms, q.positions, bin[at:], wide[at:])
 			}
 		}
+		bin, wide = bin[len(g.taps)*g.rowTiles()*ghostTile:], wide[len(g.taps)*g.rowTiles()*ghostTile:]
 	}
 }
 
-// ghostTile is the floats of a tile of a bin.
-const ghostTile = f32.TileRows * f32.TileCols * f32.Lanes
+// add adds to the bins' sums, for 16 channels each of a group and a tap, what some
+// examples of a bin have.
+func (g *ghostGradients) add(
+	s *Scratch, block int, group part, p segment, terms *f32.Terms, positions int, bin []float32, wide []float64,
+) {
+	c := g.c
+	t := f32.Tile{RowA: f32.Lanes * g.room, RowC: ghostRow, Cols: group.len}
+	scaled := s.floats[g.scaled].from(block)
+	size := c.in.Height * c.in.Width * square // of 16 channels
+	for j := range t.ColB {
+		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
+	}
+	t.B = s.floats[g.swapped].from(block)[group.start*size:]
+	for m := 0; m < c.affine.out; m += f32.TileRows {
+		t.Rows, t.A, t.C = min(f32.TileRows, c.affine.out-m), scaled[m*t.RowA:], bin[:ghostTile]
+		if p.begins {
+			clear(t.C)
+		}
+		t.MulRuns(terms, positions)
+		if p.ends {
+			f32.AddWide(wide, ghostRow, t.C, t.Rows, group.len)
+		}
+		bin, wide = bin[ghostTile:], wide[ghostTile:]
+	}
+}
+
+// rowTiles returns how many tiles there are of a tap and a group.
+func (g *ghostGradients) rowTiles() int { return (g.c.affine.out + f32.TileRows - 1) / f32.TileRows }
+
+// ghostTile is the floats of a tile of a bin, and ghostRow those of a row of it.
+const (
+	ghostRow  = f32.TileCols * f32.Lanes
+	ghostTile = f32.TileRows * ghostRow
+)
 
 // gather brings the positions of a derivative's planes side by side.
 func (g *ghostGradients) gather(dst, delta []float32) {

@@ -33,6 +33,7 @@ type Scratch struct {
 	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
 	product f32.ProductScratch
 	parts   []segment
+	cut     []segment // what pieces returns
 	own     []float64 // AddGradSum's sum; nil until it is needed
 	untiled bool      // see WithoutTiles
 	full    []int     // where the bins end that a dense layer adds

@@ -75,8 +75,9 @@ func (t *tiledGhost) norm(norm, bound float64) float64 {
 	return norm
 }
 
-// sums adds the blocks' gradients, whose derivatives are scaled already.
-func (t *tiledGhost) sums(s *Scratch, from, to int) {
+// sums adds the blocks' gradients, whose derivatives are scaled already, to the sums: see
+// deposit.
+func (t *tiledGhost) sums(s *Scratch, wide []float64, from, to int) {
 	for ; from < to; from += t.blocks {
 		end := min(from+t.blocks, to)
 		for b := from; b < end; b++ {
@@ -88,7 +89,7 @@ func (t *tiledGhost) sums(s *Scratch, from, to int) {
 			for b := from; b < end; b++ {
 				t.takeInputs(s, b, c, (b-from)*f32.Lanes)
 			}
-			t.multiply(s, c, first, parts)
+			t.multiply(s, wide[c/f32.Lanes*t.blocksOf()*windowBlock:], first, parts)
 		}
 	}
 }
@@ -160,9 +161,44 @@ func (t *tiledGhost) takeInputs(s *Scratch, b, channel, example int) {
 	}
 }
 
-// multiply adds to the sum what the weights of 16 channels get.
-func (t *tiledGhost) multiply(s *Scratch, channel, first int, parts []segment) {
-	c, w := t.c, t.c.weights64(s.sum)
+// windowRow is the numbers of a row of a block of sums, and windowBlock those of the block.
+const (
+	windowRow   = f32.Windows * f32.Lanes
+	windowBlock = 2 * f32.Lanes * windowRow
+)
+
+// blocksOf returns how many blocks of sums there are of 16 channels.
+func (t *tiledGhost) blocksOf() int {
+	rows, strips := (t.c.affine.out/f32.Lanes+1)/2, (t.c.Kernel+f32.Windows-1)/f32.Windows
+	return rows * t.c.Kernel * strips
+}
+
+// wides returns how many numbers the sums take.
+func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.blocksOf() * windowBlock }
+
+// deposit brings the sums, in the order in which multiply adds to them, to where they belong.
+func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
+	c := t.c
+	for channel := 0; channel < c.in.Channels; channel += f32.Lanes {
+		for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
+			for kx := range c.Kernel {
+				for ky := 0; ky < c.Kernel; ky += f32.Windows {
+					for i := range min(2*f32.Lanes, c.affine.out-o) {
+						for j := range min(f32.Windows, c.Kernel-ky) {
+							c.deposit(s, c.weight+(o+i)*c.affine.in+c.tap(ky+j, kx, channel),
+								wide[i*windowRow+j*f32.Lanes:][:f32.Lanes])
+						}
+					}
+					wide = wide[windowBlock:]
+				}
+			}
+		}
+	}
+}
+
+// multiply adds to the sums what the weights of 16 channels get.
+func (t *tiledGhost) multiply(s *Scratch, wide []float64, first int, parts []segment) {
+	c := t.c
 	deltas, inputs := s.pair(t.deltas), s.pair(t.inputs)
 	examples := t.blocks * f32.Lanes
 	q := &s.window
@@ -176,6 +212,8 @@ func (t *tiledGhost) multiply(s *Scratch, channel, first int, parts []segment) {
 		}
 		for kx := range c.Kernel {
 			for ky := 0; ky < c.Kernel; ky += f32.Windows {
+				sum := wide[:windowBlock]
+				wide = wide[windowBlock:]
 				for j := range q.Window {
 					q.Window[j] = min(ky+j, c.Kernel-1) * t.line
 				}
@@ -185,12 +223,7 @@ func (t *tiledGhost) multiply(s *Scratch, channel, first int, parts []segment) {
 					q.B = inputs[(kx*examples+p.from-first)*t.exampleB:]
 					clear(q.Sum.Rows())
 					q.Add()
-					for i := range rows {
-						for j := range min(f32.Windows, c.Kernel-ky) {
-							f32.AddWide(w[(o+i*f32.Lanes)*c.affine.in+c.tap(ky+j, kx, channel):], c.affine.in,
-								q.Sum.Rows()[(i*f32.Lanes*f32.TileCols+j)*f32.Lanes:], f32.Lanes, 1)
-						}
-					}
+					f32.AddWide(sum, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
 				}
 			}
 		}

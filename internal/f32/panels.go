@@ -1,17 +1,17 @@
 package f32
 
-// The product is cut into panels that stay in the caches. The sizes are those
-// that measured best where the second cache has 2 MB; they keep to half of 1 MB.
+// The product is cut into panels that stay in the caches: with the part of C that they
+// add to, which is 384 KB, they take 1 MB of the second one.
 const (
-	panelTerms  = 512
-	panelRows   = 32 * TileRows // of A: 384 KB
-	panelBlocks = 16            // of B: 512 KB
+	panelTerms  = 256
+	panelRows   = 64 * TileRows // of A: 384 KB
+	panelBlocks = 16            // of B: 256 KB
 	farApart    = 1024          // floats in a page: rows of A that are farther apart are copied …
 	reusedA     = 2 * TileCols  // … if they are used for at least as many blocks
 	tileFloats  = TileCols * Lanes
 )
 
-// ProductScratch is the working memory of products: it grows to at most 920 KB, and
+// ProductScratch is the working memory of products: it grows to at most 700 KB, and
 // to 5 MB with those by matrix tiles.
 // The zero value is ready. Not for concurrent use.
 type ProductScratch struct {
@@ -71,7 +71,7 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 		return panelA{rows, nil, p.RowA, p.ColA}
 	}
 	a := p.A[m*p.RowA+k*p.ColA:]
-	if stride := max(p.RowA, p.ColA); stride <= farApart || p.ColA == 1 && blocks < reusedA {
+	if p.ColA == 1 && (p.RowA <= farApart || blocks < reusedA) || p.RowA == 1 && p.ColA < farApart {
 		return panelA{rows, a, p.RowA, p.ColA}
 	}
 	s.a = grow(s.a, rows*terms)
@@ -81,14 +81,31 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 		}
 		return panelA{rows, s.a, terms, 1}
 	}
-	const ahead = 12 // rows, which take as long to copy as memory takes to answer
-	for t := range terms {
-		if t+ahead < terms {
-			prefetch(a[(t+ahead)*p.ColA:], 0, 1, rows)
+	turn(s.a, a, p.ColA, rows, terms)
+	return panelA{rows, s.a, terms, 1}
+}
+
+// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart: what a
+// tile reads then lies in as many lines of the cache as there is of it.
+func turn(dst, a []float32, colA, rows, terms int) {
+	squares, columns := terms/Lanes*Lanes, rows/Lanes*Lanes
+	for t := 0; t < squares; t += Lanes {
+		for i := 0; i < columns; i += Lanes {
+			if t+2*Lanes <= terms {
+				prefetch(a[(t+Lanes)*colA+i:], colA, Lanes, Lanes)
+			}
+			Transpose(dst[i*terms+t:], terms, a[t*colA+i:], colA)
 		}
-		copy(s.a[t*rows:][:rows], a[t*p.ColA:])
 	}
-	return panelA{rows, s.a, 1, rows}
+	for i := range rows {
+		from := squares
+		if i >= columns {
+			from = 0
+		}
+		for t := from; t < terms; t++ {
+			dst[i*terms+t] = a[t*colA+i]
+		}
+	}
 }
 
 // panels adds the product of two panels to C from row m and block j on. The

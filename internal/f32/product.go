@@ -42,11 +42,11 @@ func (p *Product) Mul(s *ProductScratch) {
 		return
 	}
 	blocks := (p.N + Lanes - 1) / Lanes
-	for k := 0; k == 0 || k < p.K; k += panelTerms {
-		terms := min(panelTerms, p.K-k)
-		for j := 0; j < blocks; j += panelBlocks {
-			b := p.panelB(s, k, terms, j, min(panelBlocks, blocks-j))
-			for m := 0; m < p.M; m += panelRows {
+	for j := 0; j < blocks; j += panelBlocks {
+		for m := 0; m < p.M; m += panelRows {
+			for k := 0; k == 0 || k < p.K; k += panelTerms {
+				terms := min(panelTerms, p.K-k)
+				b := p.panelB(s, k, terms, j, min(panelBlocks, blocks-j))
 				a := p.panelA(s, m, min(panelRows, p.M-m), k, terms, b.blocks)
 				p.panels(s, &a, &b, k, terms, m, j)
 			}

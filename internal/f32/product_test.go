@@ -135,7 +135,8 @@ func TestProductOfMatrices(t *testing.T) {
 		check(panelRows+7, 20, 9)
 		check(7, panelBlocks*Lanes+5, 5)
 		check(8, reusedA*Lanes+3, max(2*panelTerms, farApart)+1) // copies A as it lies
-		check(farApart+1, 20, 9)                                 // copies A transposed
+		check(farApart+1, 20, 9)                                 // copies A transposed …
+		check(farApart+1, 20, 2*Lanes+5)                         // … by squares
 	})
 }
 

@@ -112,11 +112,6 @@ func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 	kernels.addWide(dst, dstRow, tile, rows, vectors)
 }
 
-// PrefetchWide asks for the rows of dst that AddWide will add to.
-func PrefetchWide(dst []float64, dstRow, rows, vectors int) {
-	prefetch(dst, dstRow, rows, vectors*Lanes)
-}
-
 // addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
 // rounded to float32 then.
 func addTile(dst []float32, dstRow int, tile []float64, rows, width int) {
