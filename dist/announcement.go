@@ -31,7 +31,7 @@ type Announcement struct {
 }
 
 // protocol is raised with every change of what processes say to each other.
-const protocol = 1
+const protocol = 2
 
 // announce returns what is said of a run.
 func announce(run string, p *train.Prepared) (*Announcement, error) {

@@ -62,8 +62,8 @@ var (
 )
 
 // client is a client's process. The journal is under disk, which is held while it is flushed,
-// what follows mu is under that, and sending is the sender's; all else is of the goroutine of
-// run.
+// what follows mu is under that, writing is the writer's and sending the sender's; all else is
+// of the goroutine of run.
 type client struct {
 	JoinOptions
 	log      *slog.Logger
@@ -89,6 +89,7 @@ type client struct {
 	sent   int64
 	resent int
 
+	writer *writer
 	out    *sender
 	models *mailbox
 	beats  chan struct{} // asks for a hello now
@@ -290,11 +291,13 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 		})
 	}
 	c.out = newSender(c)
+	c.writer = newWriter(c)
 	stop, err := c.listen()
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
+	help(c.writer.run)
 	help(c.out.run)
 	help(c.keepInTouch)
 	help(c.models.fetchLong(c))
@@ -464,7 +467,7 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	k, v := 0, c.models.initial(c.prepared.Config)
 	if first.K > 0 {
 		c.models.want(first.K)
-		got, err := c.models.wait(ctx)
+		got, err := c.models.wait(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -491,19 +494,11 @@ func (c *client) saw(k int) {
 
 // compute does the rounds that are left.
 func (c *client) compute(ctx context.Context) error {
+	defer c.writer.handOver()
 	var told time.Time // when the log was told last how far it is
 	for !c.machine.Done() {
-		for got, ok := c.models.take(); ok || !c.machine.CanBegin(); got, ok = c.models.take() {
-			if !ok {
-				var err error
-				if got, err = c.models.wait(ctx); err != nil {
-					return err
-				}
-			}
-			if err := c.machine.Receive(got.k, got.v); err != nil {
-				return fmt.Errorf("%w: %w", ErrSecondRelease, err)
-			}
-			c.saw(got.k)
+		if err := c.receive(ctx); err != nil {
+			return err
 		}
 		if err := c.round(ctx); err != nil {
 			return err
@@ -520,12 +515,46 @@ func (c *client) compute(ctx context.Context) error {
 	return nil
 }
 
-// round computes a release, writes it to the journal, and hands it to the sender.
-func (c *client) round(ctx context.Context) error {
-	u, err := c.out.vector(ctx)
-	if err != nil {
-		return err
+// receive takes the broadcasts that came, and waits for one until a round can begin.
+func (c *client) receive(ctx context.Context) error {
+	for got, ok := c.models.take(); ok || !c.machine.CanBegin(); got, ok = c.models.take() {
+		if !ok {
+			var err error
+			if got, err = c.await(ctx); err != nil {
+				return err
+			}
+		}
+		if err := c.machine.Receive(got.k, got.v); err != nil {
+			return fmt.Errorf("%w: %w", ErrSecondRelease, err)
+		}
+		c.saw(got.k)
 	}
+	return nil
+}
+
+// await waits for a broadcast, and lets what is held be written first, or after a while.
+func (c *client) await(ctx context.Context) (broadcastOf, error) {
+	if d := c.writer.patience(c.machine.Newest()); d > 0 {
+		got, err := c.models.wait(ctx, time.After(d))
+		if !errors.Is(err, errLate) {
+			return got, err
+		}
+	}
+	c.writer.handOver()
+	return c.models.wait(ctx, nil)
+}
+
+// round computes a release and hands it to the writer.
+func (c *client) round(ctx context.Context) error {
+	u := c.out.vector()
+	if u == nil {
+		c.writer.handOver()
+		var err error
+		if u, err = c.out.waitVector(ctx); err != nil {
+			return err
+		}
+	}
+	begun := time.Now()
 	c.machine.Begin()
 	r := journal.Release{Round: c.machine.Round(), Newest: c.machine.Round() - c.machine.Lag(), Size: c.machine.Size()}
 	if err := c.machine.Compute(u, c.ws); err != nil {
@@ -534,19 +563,9 @@ func (c *client) round(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	c.at(beforeJournal)
-	c.disk.Lock()
-	r, err = c.journal.Append(r, u)
-	c.disk.Unlock()
-	if err != nil {
-		return err
-	}
-	c.at(afterJournal)
-	if c.JoinOptions.release != nil {
-		c.JoinOptions.release(r, u)
-	}
 	c.machine.Finish(u)
-	return c.out.send(ctx, r, u)
+	c.writer.hold(journal.Entry{Release: r, U: u}, time.Since(begun))
+	return nil
 }
 
 // takeLeave waits until all rounds are safe with the server, and hands it the ledger.

@@ -18,8 +18,9 @@
 // # Each update once, and no release twice
 //
 // A client writes a release to its journal, and flushes that to disk, before a bit of it is
-// sent. After a restart it sends the same bytes again, and computes the next round: never
-// one that is in the journal. The server folds what is sent in the order in which it
+// sent; rounds that Υ lets it compute meanwhile share the next flush, and travel together in
+// one message where they are short. After a restart it sends the same bytes again, and
+// computes the next round: never one that is in the journal. The server folds what is sent in the order in which it
 // comes: a short update as it is published, since its client's journal has it, and again
 // from the stream, which has what came while the server was away; sim.Server drops what it
 // has. From time to time it saves its state, flushes it to disk, tells clients which rounds

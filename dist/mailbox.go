@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -94,14 +95,20 @@ func (m *mailbox) take() (broadcastOf, bool) {
 	return b, true
 }
 
-// wait returns the newest broadcast as soon as there is one.
-func (m *mailbox) wait(ctx context.Context) (broadcastOf, error) {
+// errLate reports that no broadcast came in time.
+var errLate = errors.New("dist: no broadcast came in time")
+
+// wait returns the newest broadcast as soon as there is one. The error is errLate if there is
+// none when late brings something; nil never does.
+func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf, error) {
 	for {
 		if b, ok := m.take(); ok {
 			return b, nil
 		}
 		select {
 		case <-m.came:
+		case <-late:
+			return broadcastOf{}, errLate
 		case <-ctx.Done():
 			return broadcastOf{}, context.Cause(ctx)
 		}

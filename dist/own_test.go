@@ -74,7 +74,7 @@ func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 		t.Errorf("records of another width: %v", err)
 	}
 	for what, change := range map[string]func(*Announcement){
-		"protocol": func(a *Announcement) { a.Protocol = 2 },
+		"protocol": func(a *Announcement) { a.Protocol = protocol + 1 },
 		"code":     func(a *Announcement) { a.Code++ },
 		"run":      func(a *Announcement) { a.Run = "x" },
 		"file":     func(a *Announcement) { a.Spec.Compute = "trace:/etc/passwd" },
@@ -94,7 +94,7 @@ func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 }
 
 func FuzzAnnouncement(f *testing.F) {
-	f.Add([]byte(`{"protocol":1,"run":"0123456789abcdef"}`))
+	f.Add([]byte(`{"protocol":2,"run":"0123456789abcdef"}`))
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
 }
 

@@ -18,11 +18,12 @@ import (
 // sender sends a client's releases, in order, each until the stream has it.
 type sender struct {
 	c     *client
-	queue chan outgoing // carries new releases
+	queue chan []outgoing // carries new releases
 	more  chan []journal.Release
 	free  chan []float32 // carries vectors that may be written
 	made  int
 	room  int
+	most  int       // so many releases go in a message
 	u     []float32 // what is read from the journal
 }
 
@@ -32,9 +33,9 @@ type outgoing struct {
 	u []float32
 }
 
-// flight is a release on its way, in one message.
+// flight is releases of rounds in a row on their way, in one message.
 type flight struct {
-	outgoing
+	releases []outgoing
 	sending
 }
 
@@ -43,16 +44,26 @@ const memoryOut = 16 << 20
 
 func newSender(c *client) *sender {
 	room := max(2, min(4*window, memoryOut/(4*c.about.Params)))
-	return &sender{c: c, queue: make(chan outgoing, room), more: make(chan []journal.Release, 1),
-		free: make(chan []float32, room), room: room}
+	return &sender{c: c, queue: make(chan []outgoing, 1), more: make(chan []journal.Release, 1),
+		free: make(chan []float32, room), room: room, most: wire.Together(c.about.Params)}
 }
 
-// vector returns a vector that the client may write.
-func (s *sender) vector(ctx context.Context) ([]float32, error) {
-	if s.made < s.room && len(s.free) == 0 {
-		s.made++
-		return make([]float32, s.c.about.Params), nil
+// vector returns a vector that the client may write; nil if none is free yet.
+func (s *sender) vector() []float32 {
+	select {
+	case u := <-s.free:
+		return u
+	default:
 	}
+	if s.made == s.room {
+		return nil
+	}
+	s.made++
+	return make([]float32, s.c.about.Params)
+}
+
+// waitVector returns a vector that the client may write as soon as one is free.
+func (s *sender) waitVector(ctx context.Context) ([]float32, error) {
 	select {
 	case u := <-s.free:
 		return u, nil
@@ -61,10 +72,10 @@ func (s *sender) vector(ctx context.Context) ([]float32, error) {
 	}
 }
 
-// send hands a release over.
-func (s *sender) send(ctx context.Context, r journal.Release, u []float32) error {
+// send hands releases over, of rounds in order.
+func (s *sender) send(ctx context.Context, all []outgoing) error {
 	select {
-	case s.queue <- outgoing{r, u}:
+	case s.queue <- all:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -95,15 +106,15 @@ func (s *sender) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case all := <-s.more:
-			for _, r := range all {
-				if flying, err = s.launch(ctx, flying, outgoing{r, nil}); err != nil {
-					break
-				}
+			old := make([]outgoing, len(all))
+			for i, r := range all {
+				old[i].Release = r
 			}
-		case o := <-queue:
-			flying, err = s.launch(ctx, flying, o)
+			flying, err = s.launch(ctx, flying, old)
+		case all := <-queue:
+			flying, err = s.launch(ctx, flying, all)
 		case ack := <-taken:
-			s.landed(flying[0].outgoing, ack.Sequence)
+			s.landed(flying[0].releases, ack.Sequence)
 			flying = flying[1:]
 		case failure := <-refused:
 			flying, err = s.land(ctx, flying, flying[0].failed(failure))
@@ -142,30 +153,56 @@ func (s *sender) header(r journal.Release) wire.Header {
 		Size: r.Size, Params: s.c.about.Params, Digest: r.Digest}
 }
 
-// launch sends a release of one message and does not wait for an answer; of a long one all
-// is there when it returns.
-func (s *sender) launch(ctx context.Context, flying []flight, o outgoing) ([]flight, error) {
-	u, err := s.floats(o)
-	if u == nil || err != nil {
-		return flying, err
-	}
-	if wire.Chunks(len(u)) > 1 {
-		last, err := s.long(ctx, o.Release, u)
-		if err == nil {
-			s.landed(o, last)
+// launch sends releases, as many in a message as fit, and does not wait for answers; of long
+// ones all is there when it returns.
+func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([]flight, error) {
+	for len(all) > 0 {
+		if wire.Chunks(s.c.about.Params) > 1 {
+			if err := s.long(ctx, all[0]); err != nil {
+				return flying, err
+			}
+			all = all[1:]
+			continue
 		}
-		return flying, err
+		releases, message, rest, err := s.pack(all)
+		if all = rest; err != nil {
+			return flying, err
+		}
+		if len(releases) == 0 {
+			continue
+		}
+		for len(flying) >= s.room {
+			if flying, err = s.land(ctx, flying, nil); err != nil {
+				return flying, err
+			}
+		}
+		one := s.publish(s.c.names.up(s.c.Client, releases[0].Round, 0), message)
+		flying = append(flying, flight{releases, one})
 	}
-	for err == nil && len(flying) >= s.room {
-		flying, err = s.land(ctx, flying, nil)
+	return flying, ctx.Err()
+}
+
+// pack puts the first releases, of rounds in a row, in a message, without those that need not
+// be sent any more, and returns the others as well.
+func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest []outgoing, err error) {
+	for len(all) > 0 && len(packed) < s.most {
+		if n := len(packed); n > 0 && all[0].Round != packed[n-1].Round+1 {
+			break
+		}
+		o := all[0]
+		all = all[1:]
+		u, err := s.floats(o)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if u == nil {
+			continue
+		}
+		s.c.at(beforePublish)
+		message = s.header(o.Release).Append(message, u)
+		packed = append(packed, o)
 	}
-	if err != nil {
-		return flying, err
-	}
-	s.c.at(beforePublish)
-	message := s.header(o.Release).Append(nil, u)
-	one := s.publish(s.c.names.up(s.c.Client, o.Round, 0), message)
-	return append(flying, flight{o, one}), ctx.Err()
+	return packed, message, all, nil
 }
 
 // publish sends a message; one that does not leave has no ack.
@@ -208,104 +245,127 @@ func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]fl
 	var last uint64
 	var err error
 	if failure == nil {
-		last, err = s.settle(ctx, f.Release, f.sending)
+		last, err = s.settle(ctx, f)
 	} else {
-		last, err = s.insist(ctx, f.Release, f.sending, failure)
+		last, err = s.insist(ctx, f, failure)
 	}
 	if err != nil {
 		return flying, err
 	}
-	s.landed(f.outgoing, last)
+	s.landed(f.releases, last)
 	return flying[1:], nil
 }
 
-// landed notes that the stream has a release.
-func (s *sender) landed(o outgoing, last uint64) {
-	s.c.at(afterAck)
-	s.c.mu.Lock()
-	s.c.acked[o.Round] = ack{last, time.Now()}
-	s.c.mu.Unlock()
-	if o.u != nil {
-		s.free <- o.u
+// landed notes that the stream has releases.
+func (s *sender) landed(all []outgoing, last uint64) {
+	for _, o := range all {
+		s.c.at(afterAck)
+		s.c.mu.Lock()
+		s.c.acked[o.Round] = ack{last, time.Now()}
+		s.c.mu.Unlock()
+		if o.u != nil {
+			s.free <- o.u
+		}
 	}
 }
 
 // long sends a release of many messages, some at a time.
-func (s *sender) long(ctx context.Context, r journal.Release, u []float32) (last uint64, err error) {
-	h, chunks := s.header(r), wire.Chunks(len(u))
+func (s *sender) long(ctx context.Context, o outgoing) error {
+	u, err := s.floats(o)
+	if u == nil || err != nil {
+		return err
+	}
+	var last uint64
+	h, chunks := s.header(o.Release), wire.Chunks(len(u))
 	s.c.at(beforePublish)
 	var flying []sending
 	for chunk := 0; chunk < chunks || len(flying) > 0; {
 		if chunk < chunks && len(flying) < window {
 			h.Chunk = chunk
-			flying = append(flying, s.publish(s.c.names.up(s.c.Client, r.Round, chunk), h.Append(nil, u)))
+			flying = append(flying, s.publish(s.c.names.up(s.c.Client, o.Round, chunk), h.Append(nil, u)))
 			if chunk++; chunk == chunks/2 {
 				s.c.at(insidePublish)
 			}
 			continue
 		}
-		message, err := s.settle(ctx, r, flying[0])
+		message, err := s.settle(ctx, flight{[]outgoing{o}, flying[0]})
 		if err != nil {
-			return 0, err
+			return err
 		}
 		last = max(last, message)
 		flying = flying[1:]
 	}
-	return last, nil
+	s.landed([]outgoing{o}, last)
+	return nil
 }
 
 // settle waits until the stream has a message, and sends it again until then.
-func (s *sender) settle(ctx context.Context, r journal.Release, one sending) (uint64, error) {
-	message, err := one.wait(ctx)
+func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
+	message, err := f.wait(ctx)
 	if err != nil {
-		return s.insist(ctx, r, one, err)
+		return s.insist(ctx, f, err)
 	}
 	return message, nil
 }
 
-// insist sends a message that the stream did not take, for the reason err, until it has it.
-func (s *sender) insist(ctx context.Context, r journal.Release, one sending, err error) (uint64, error) {
+// insist sends a message that the stream did not take, for the reason err, until it has all
+// of it.
+func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
 		if errors.Is(err, errTaken) {
-			same, err := s.same(ctx, r, one)
-			if same || err != nil {
+			n, err := s.same(ctx, f)
+			if err != nil || n == len(f.releases) {
 				return 0, err
+			}
+			if n > 0 {
+				f = s.without(f, n)
 			}
 		}
 		if err := pause(ctx, wait); err != nil {
 			return 0, err
 		}
-		one = s.publish(one.subject, one.data)
+		f.sending = s.publish(f.subject, f.data)
 		var message uint64
-		if message, err = one.wait(ctx); err == nil {
+		if message, err = f.wait(ctx); err == nil {
 			return message, nil
 		}
 	}
 }
 
-// same reports whether what the stream has is the message. Another one that the server
-// has folded and left there is the end: somebody has released the round as well. What is
-// not the client's the server deletes when it comes to it.
-func (s *sender) same(ctx context.Context, r journal.Release, one sending) (bool, error) {
+// without returns a message without its first n releases.
+func (s *sender) without(f flight, n int) flight {
+	rest := f.releases[n:]
+	return flight{rest, sending{subject: s.c.names.up(s.c.Client, rest[0].Round, 0), data: f.data[n*f.each():]}}
+}
+
+// each returns how many bytes of the message a release has.
+func (f flight) each() int { return len(f.data) / len(f.releases) }
+
+// same returns how many releases, from the first on, the message has that the stream has in
+// the place of this one: another life of the client may have put fewer or more in it.
+// Another release that the server has folded and left there is the end: somebody has released
+// the round as well. What is not the client's the server deletes when it comes to it.
+func (s *sender) same(ctx context.Context, f flight) (int, error) {
 	s.c.mu.Lock()
 	folded := s.c.folded
 	s.c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m, err := s.c.conn.RequestWithContext(ctx, direct(s.c.names.upStream(), one.subject), nil)
+	m, err := s.c.conn.RequestWithContext(ctx, direct(s.c.names.upStream(), f.subject), nil)
 	if err != nil || m.Header.Get("Status") != "" {
-		return false, nil // it is away, or nobody answers: then it is sent again
+		return 0, nil // it is away, or nobody answers: then it is sent again
 	}
-	if bytes.Equal(m.Data, one.data) {
-		return true, nil
+	there := m.Data[:min(len(m.Data), len(f.data))]
+	if n := len(there) / f.each(); n > 0 && len(there)%f.each() == 0 && bytes.HasPrefix(f.data, there) {
+		return n, nil
 	}
 	at, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
 	if err == nil && at <= folded {
-		return false, fmt.Errorf("%w: round %d of client %d is there with another vector", ErrSecondRelease, r.Round,
-			s.c.Client)
+		return 0, fmt.Errorf("%w: one of the rounds from %d to %d of client %d is there with another vector",
+			ErrSecondRelease, f.releases[0].Round, f.releases[len(f.releases)-1].Round, s.c.Client)
 	}
-	return false, nil
+	return 0, nil
 }

@@ -193,8 +193,8 @@ func (s *server) takeEarly(m *nats.Msg) {
 	}
 }
 
-// take adds a message, of that number in the stream, to its update, which is applied if that
-// makes it whole.
+// take takes the updates of a message, of that number in the stream: most messages have one,
+// or a part of a long one. What is behind an update that is refused is not looked at.
 func (s *server) take(subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
 	client, round, chunk, ok := s.names.parseUp(subject)
 	if !ok {
@@ -203,33 +203,48 @@ func (s *server) take(subject string, headers nats.Header, data []byte, at uint6
 	if len(headers) > 0 { // no client sends any; a broker's answers have them
 		return wire.Header{}, NoUpdate, errors.New("it has headers")
 	}
-	h, floats, err := wire.Parse(data)
-	if err != nil {
-		return h, NoUpdate, err
+	for {
+		h, floats, rest, err := wire.Next(data)
+		if err != nil {
+			return h, NoUpdate, err
+		}
+		if len(rest) > 0 && wire.Chunks(h.Params) > 1 {
+			return h, NoUpdate, errors.New("a part of a long update travels with others")
+		}
+		if h.Kind == wire.Update && h.Run == s.run && (h.Client != client || h.Number != round || h.Chunk != chunk) {
+			return h, OtherSubject, nil
+		}
+		if refusal, err := s.add(h, floats, at); refusal != "" || len(rest) == 0 {
+			return h, refusal, err
+		}
+		data = rest
+		round++
 	}
+}
+
+// add adds a part of an update, or all of it, which is applied if that makes it whole.
+func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	switch {
 	case h.Kind != wire.Update:
-		return h, NoUpdate, nil
+		return NoUpdate, nil
 	case h.Run != s.run:
-		return h, OtherRun, nil
-	case h.Client != client || h.Number != round || h.Chunk != chunk:
-		return h, OtherSubject, nil
-	case client >= len(s.clients) || round >= s.about.Rounds || h.Params != s.about.Params ||
-		h.Size != s.mech.Sizes.At(round) || h.Newest > round:
-		return h, OutOfRange, nil
-	case s.machine.Has(client, round):
-		return h, "", nil
-	case s.record.Clients[client].Expelled:
-		return h, FromExpelled, nil
+		return OtherRun, nil
+	case h.Client >= len(s.clients) || h.Number >= s.about.Rounds || h.Params != s.about.Params ||
+		h.Size != s.mech.Sizes.At(h.Number) || h.Newest > h.Number:
+		return OutOfRange, nil
+	case s.machine.Has(h.Client, h.Number):
+		return "", nil
+	case s.record.Clients[h.Client].Expelled:
+		return FromExpelled, nil
 	}
-	a := s.assemblies[client]
+	a := s.assemblies[h.Client]
 	if a == nil {
 		a = new(assembly)
-		s.assemblies[client] = a
+		s.assemblies[h.Client] = a
 	}
 	if about, begun := a.About(); !begun {
 		a.first = at
-	} else if about.Number != round {
+	} else if about.Number != h.Number {
 		// A client sends one update after the other. What it began before comes again,
 		// from the stream or from its journal, when the server or the client looks next.
 		a.Reset()
@@ -237,18 +252,18 @@ func (s *server) take(subject string, headers nats.Header, data []byte, at uint6
 	}
 	whole, err := a.Add(h, floats)
 	if err != nil {
-		return h, OtherVector, err
+		return OtherVector, err
 	}
 	if !whole {
-		return h, "", nil
+		return "", nil
 	}
 	if refusal, err := s.judge(h, a.X); refusal != "" {
-		return h, refusal, err
+		return refusal, err
 	}
 	if err := s.apply(h, a.X); err != nil {
-		return h, OutOfRange, err
+		return OutOfRange, err
 	}
-	return h, "", nil
+	return "", nil
 }
 
 // judge refuses a vector that no honest client releases.

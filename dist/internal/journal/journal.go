@@ -229,34 +229,58 @@ func (j *Journal) Pin(run []byte, params int) error {
 	return nil
 }
 
-// Append writes a release, of the round after the last one, to disk, and returns it as it
-// is there. Then the vector may be sent; after an error it must not, and the journal must
-// be closed.
-func (j *Journal) Append(r Release, u []float32) (Release, error) {
+// Entry is a release that is to be written, with its vector.
+type Entry struct {
+	Release
+	U []float32
+}
+
+// Append writes releases, of the rounds after the last one in order, to disk by one flush,
+// and returns them as they are there. Then their vectors may be sent; after an error none
+// may, and the journal must be closed.
+func (j *Journal) Append(entries ...Entry) ([]Release, error) {
+	if j.pinned == nil {
+		return nil, errors.New("journal: a release before Pin")
+	}
+	length := 0
+	for i, e := range entries {
+		if err := j.fits(e, j.Next()+i); err != nil {
+			return nil, err
+		}
+		length += recordLength(j.life, len(e.U))
+	}
+	batch, releases := slices.Grow(j.buffer[:0], length), make([]Release, len(entries))
+	for i, e := range entries {
+		r, from := e.Release, len(batch)
+		r.at, r.number, r.life = j.end+int64(from), j.life.next+uint64(i), j.life
+		r.Digest = wire.Digest(e.U)
+		record := seal(r.payload(batch[from:], e.U), releaseRecord, r.life, r.number)
+		batch = batch[:from+len(record)] // there is room for it
+		releases[i] = r
+	}
+	j.buffer = batch
+	if err := j.flush(batch, len(entries)); err != nil {
+		return nil, err
+	}
+	j.releases = append(j.releases, releases...)
+	return releases, nil
+}
+
+// fits reports that an entry cannot be the journal's release of a round.
+func (j *Journal) fits(e Entry, round int) error {
 	switch {
-	case j.pinned == nil:
-		return r, errors.New("journal: a release before Pin")
-	case len(u) != j.params:
-		return r, fmt.Errorf("journal: a release of %d numbers, must be of %d", len(u), j.params)
-	case r.Round != j.Next() || r.Newest < 0 || r.Newest > r.Round:
-		return r, fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that",
-			r.Round, r.Newest, j.Next())
+	case len(e.U) != j.params:
+		return fmt.Errorf("journal: a release of %d numbers, must be of %d", len(e.U), j.params)
+	case e.Round != round || e.Newest < 0 || e.Newest > e.Round:
+		return fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that",
+			e.Round, e.Newest, round)
 	}
-	r.at, r.number, r.life = j.end, j.life.next, j.life
-	r.Digest = wire.Digest(u)
-	if err := j.write(releaseRecord, r.payload(j.buffer[:0], u)); err != nil {
-		return r, err
-	}
-	j.releases = append(j.releases, r)
-	return r, nil
+	return nil
 }
 
 // Read sets u to a release's vector, the bits that were appended.
 func (j *Journal) Read(r Release, u []float32) error {
-	length := recordHead + releaseHead + 4*len(u)
-	if r.life.sealed() {
-		length += overhead
-	}
+	length := recordLength(r.life, len(u))
 	j.buffer = slices.Grow(j.buffer[:0], length)[:length]
 	if _, err := j.file.ReadAt(j.buffer, r.at); err != nil {
 		return fmt.Errorf("journal: %w", err)

@@ -47,7 +47,7 @@ func release(t *testing.T, j *journal.Journal, n, end int) {
 	t.Helper()
 	for i := j.Next(); i < end; i++ {
 		r := journal.Release{Round: i, Newest: max(0, i-1), Size: 10 + i/4}
-		if _, err := j.Append(r, vector(i, n)); err != nil {
+		if _, err := j.Append(journal.Entry{Release: r, U: vector(i, n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestReleasesSurvive(t *testing.T) {
 		if err := j.Pin([]byte("b"), n); err == nil {
 			t.Error("pinned to two runs")
 		}
-		if _, err := j.Append(journal.Release{Round: end}, vector(end, n)); err == nil {
+		if _, err := j.Append(journal.Entry{Release: journal.Release{Round: end}, U: vector(end, n)}); err == nil {
 			t.Error("a round was released twice")
 		}
 	}
@@ -189,6 +189,57 @@ func TestACutOffReleaseWasNotMade(t *testing.T) {
 				release(t, j, 5, 3)
 				checkReleases(t, j, 5, 0, 3)
 			}
+		}
+	}
+}
+
+// Releases that are written by one flush are each what they were, and refused as a whole if one
+// does not fit. Of those that a machine wrote when it stopped, the first ones may be there.
+func TestSeveralReleasesByOneFlush(t *testing.T) {
+	for _, key := range [][]byte{nil, key} {
+		const n = 5
+		whole, _ := written(t, key, n, 2)
+		j, err := reopen(t, whole, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := func(round int) journal.Entry {
+			return journal.Entry{Release: journal.Release{Round: round, Newest: round - 1, Size: 10 + round/4},
+				U: vector(round, n)}
+		}
+		if _, err := j.Append(entry(2), entry(4)); err == nil {
+			t.Error("a round is left out")
+		}
+		if _, err := j.Append(entry(2), journal.Entry{Release: entry(3).Release, U: vector(3, n+1)}); err == nil {
+			t.Error("a longer vector is taken")
+		}
+		checkReleases(t, j, n, 0, 2)
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "journal"), whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j = open(t, dir, key)
+		before, err := os.ReadFile(filepath.Join(dir, "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		releases, err := j.Append(entry(2), entry(3), entry(4))
+		if err != nil || len(releases) != 3 || releases[2].Round != 4 || releases[2].Digest == 0 {
+			t.Fatal(releases, err)
+		}
+		checkReleases(t, j, n, 0, 5)
+		release(t, j, n, 6)
+		checkReleases(t, j, n, 0, 6)
+		after, err := os.ReadFile(filepath.Join(dir, "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := len(before); end < len(after); end += 7 {
+			j, err := reopen(t, after[:end], key)
+			if err != nil {
+				t.Fatalf("cut off at %d of %d: %v", end, len(after), err)
+			}
+			checkReleases(t, j, n, 0, 2+4*(end-len(before))/(len(after)-len(before)))
 		}
 	}
 }

@@ -109,19 +109,23 @@ func openRecord(record []byte, l *life, number uint64) (kind uint32, payload []b
 
 // write adds a record to the file and flushes it to disk.
 func (j *Journal) write(kind uint32, record []byte) error {
+	j.buffer = seal(record, kind, j.life, j.life.next)
+	return j.flush(j.buffer, 1)
+}
+
+// flush adds whole records, so many, to the file and flushes it to disk.
+func (j *Journal) flush(records []byte, n int) error {
 	if j.file == nil {
 		return os.ErrClosed
 	}
-	record = seal(record, kind, j.life, j.life.next)
-	j.buffer = record
-	if _, err := j.file.WriteAt(record, j.end); err != nil {
+	if _, err := j.file.WriteAt(records, j.end); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	j.end += int64(len(record))
-	j.life.next++
+	j.end += int64(len(records))
+	j.life.next += uint64(n)
 	return nil
 }
 
@@ -162,13 +166,22 @@ func truth(b bool) uint32 {
 	return 0
 }
 
+// recordLength is how many bytes the record of a release of so many numbers has in a life.
+func recordLength(l *life, params int) int {
+	length := recordHead + releaseHead + 4*params
+	if l.sealed() {
+		length += overhead
+	}
+	return length
+}
+
 func pinPayload(run []byte, params int) []byte {
 	return append(le.AppendUint32(make([]byte, recordHead), uint32(params)), run...)
 }
 
 // payload appends the record of a release of u to dst, which is empty.
 func (r Release) payload(dst []byte, u []float32) []byte {
-	dst = append(slices.Grow(dst, recordHead+releaseHead+4*len(u)+overhead), make([]byte, recordHead)...)
+	dst = append(dst, make([]byte, recordHead)...)
 	for _, n := range [...]int{r.Round, r.Newest, r.Size} {
 		dst = le.AppendUint64(dst, uint64(n))
 	}
@@ -446,14 +459,14 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 			return err
 		}
 	}
-	u := make([]float32, j.params)
+	u, room := make([]float32, j.params), make([]byte, 0, recordLength(copied.life, j.params))
 	for _, r := range j.releases {
 		if err := j.Read(r, u); err != nil {
 			return err
 		}
 		moved := r
 		moved.at, moved.number, moved.life = copied.end, copied.life.next, copied.life
-		if err := put(releaseRecord, r.payload(nil, u), copied.life); err != nil {
+		if err := put(releaseRecord, r.payload(room, u), copied.life); err != nil {
 			return err
 		}
 		copied.releases = append(copied.releases, moved)

@@ -21,6 +21,9 @@
 //	60  4  CRC-32C of all before and of the numbers
 //	64     the numbers, float32
 //
+// Messages of whole vectors may travel together, one behind the other, as long as they have
+// no more than MaxMessage bytes in all.
+//
 // The CRC and the digest find damage, and say nothing of who sent a message: that is
 // the business of who may publish under which subject.
 package wire
@@ -30,7 +33,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 )
 
 // Kind says what a message carries.
@@ -76,6 +78,9 @@ type Header struct {
 // takes one.
 func Chunks(params int) int { return max(1, (params+ChunkFloats-1)/ChunkFloats) }
 
+// Together returns how many vectors of so many numbers travel together at most; at least 1.
+func Together(params int) int { return max(1, MaxMessage/(HeaderSize+4*params)) }
+
 // Span returns which numbers [lo, hi) of the vector a chunk has.
 func Span(params, chunk int) (lo, hi int) {
 	return chunk * ChunkFloats, min(params, (chunk+1)*ChunkFloats)
@@ -110,31 +115,46 @@ func sum(message []byte) uint32 {
 // Parse reads a message and returns its header and the bytes of its numbers, which
 // alias it. The error wraps ErrMalformed.
 func Parse(message []byte) (Header, []byte, error) {
-	fail := func(format string, args ...any) (Header, []byte, error) {
-		return Header{}, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+	h, floats, rest, err := Next(message)
+	if err == nil && len(rest) > 0 {
+		return Header{}, nil, fmt.Errorf("%w: %d bytes behind it", ErrMalformed, len(rest))
 	}
-	if len(message) < HeaderSize || len(message) > MaxMessage {
-		return fail("%d bytes, must be %d to %d", len(message), HeaderSize, MaxMessage)
+	return h, floats, err
+}
+
+// Next reads the first of messages that travel together, and returns its header, the bytes
+// of its numbers and the messages behind it, which alias what was read. The error wraps
+// ErrMalformed.
+func Next(messages []byte) (h Header, floats, rest []byte, err error) {
+	fail := func(format string, args ...any) (Header, []byte, []byte, error) {
+		return Header{}, nil, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+	}
+	if len(messages) < HeaderSize || len(messages) > MaxMessage {
+		return fail("%d bytes, must be %d to %d", len(messages), HeaderSize, MaxMessage)
 	}
 	le := binary.LittleEndian
-	if string(message[:4]) != magic {
+	if string(messages[:4]) != magic {
 		return fail("it does not begin with %q", magic)
 	}
-	if v := le.Uint16(message[4:]); v != version {
+	if v := le.Uint16(messages[4:]); v != version {
 		return fail("version = %d, must be %d", v, version)
-	}
-	if got, want := le.Uint32(message[60:]), sum(message); got != want {
-		return fail("its CRC is not that of its content")
 	}
 	var n [8]int
 	for i := range n {
-		v := le.Uint32(message[16+4*i:])
+		v := le.Uint32(messages[16+4*i:])
 		if v > MaxParams {
 			return fail("the number at byte %d is %d, must be at most %d", 16+4*i, v, MaxParams)
 		}
 		n[i] = int(v)
 	}
-	h := Header{
+	if n[7] > ChunkFloats || len(messages) < HeaderSize+4*n[7] {
+		return fail("%d numbers in %d bytes", n[7], len(messages)-HeaderSize)
+	}
+	message, rest := messages[:HeaderSize+4*n[7]], messages[HeaderSize+4*n[7]:]
+	if got, want := le.Uint32(message[60:]), sum(message); got != want {
+		return fail("its CRC is not that of its content")
+	}
+	h = Header{
 		Kind: Kind(le.Uint16(message[6:])), Run: le.Uint64(message[8:]), Client: n[0], Number: n[1], Newest: n[2],
 		Size: n[3], Params: n[4], Chunk: n[5], Digest: le.Uint64(message[48:]),
 	}
@@ -144,53 +164,11 @@ func Parse(message []byte) (Header, []byte, error) {
 	if n[6] != Chunks(h.Params) || h.Chunk >= n[6] {
 		return fail("chunk %d of %d of %d numbers, must be of %d", h.Chunk, n[6], h.Params, Chunks(h.Params))
 	}
-	lo, hi := Span(h.Params, h.Chunk)
-	if n[7] != hi-lo || len(message) != HeaderSize+4*n[7] {
-		return fail("%d numbers in %d bytes, must be %d", n[7], len(message)-HeaderSize, hi-lo)
+	if lo, hi := Span(h.Params, h.Chunk); n[7] != hi-lo {
+		return fail("%d numbers, must be %d", n[7], hi-lo)
 	}
 	if le.Uint32(message[56:]) != 0 {
 		return fail("byte 56 is not 0")
 	}
-	return h, message[HeaderSize:], nil
+	return h, message[HeaderSize:], rest, nil
 }
-
-// AppendFloats appends the little-endian bits of numbers.
-func AppendFloats(dst []byte, x []float32) []byte {
-	at := len(dst)
-	dst = append(dst, make([]byte, 4*len(x))...)
-	for i, b := 0, dst[at:]; i < len(x); i++ {
-		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x[i]))
-	}
-	return dst
-}
-
-// Floats sets x to the numbers of 4·len(x) bytes.
-func Floats(x []float32, bytes []byte) {
-	bytes = bytes[:4*len(x)]
-	for i := range x {
-		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
-	}
-}
-
-// Digest is of a vector's bits: two sums of 32 bits, by two polynomials, that machines
-// have instructions for.
-func Digest(x []float32) uint64 {
-	var d digest
-	var room [4 << 10]byte
-	for len(x) > 0 {
-		n := min(len(x), len(room)/4)
-		d.add(AppendFloats(room[:0], x[:n]))
-		x = x[n:]
-	}
-	return d.sum()
-}
-
-// digest is a digest under way.
-type digest struct{ a, b uint32 }
-
-func (d *digest) add(bytes []byte) {
-	d.a = crc32.Update(d.a, castagnoli, bytes)
-	d.b = crc32.Update(d.b, crc32.IEEETable, bytes)
-}
-
-func (d *digest) sum() uint64 { return uint64(d.a)<<32 | uint64(d.b) }

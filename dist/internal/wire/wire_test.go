@@ -117,10 +117,51 @@ func TestChunksOfOtherVectorsAreRefused(t *testing.T) {
 	}
 }
 
+// Messages that travel together are read one by one, and not as one.
+func TestMessagesTravelTogether(t *testing.T) {
+	x := vector(3)
+	var all []byte
+	for round := range 4 {
+		h := wire.Header{Kind: wire.Update, Run: 1, Client: 2, Number: round, Digest: wire.Digest(x)}
+		all = h.Append(all, x)
+	}
+	if _, _, err := wire.Parse(all); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("four are read as one: %v", err)
+	}
+	rest := all
+	for round := range 4 {
+		var h wire.Header
+		var floats []byte
+		var err error
+		if h, floats, rest, err = wire.Next(rest); err != nil || h.Number != round || len(floats) != 4*len(x) {
+			t.Fatalf("message %d is %+v, %v", round, h, err)
+		}
+	}
+	if len(rest) > 0 {
+		t.Errorf("%d bytes are left", len(rest))
+	}
+	all[len(all)-1]++
+	if _, _, _, err := wire.Next(all[3*len(all)/4:]); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("a damaged one: %v", err)
+	}
+	for _, n := range []int{1, 68, wire.ChunkFloats / 2, wire.ChunkFloats, 3 * wire.ChunkFloats} {
+		most := wire.Together(n)
+		if length := most * (wire.HeaderSize + 4*n); most > 1 && length > wire.MaxMessage || most < 1 {
+			t.Errorf("%d vectors of %d numbers are %d bytes", most, n, length)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(wire.Header{Kind: wire.Update, Run: 1, Digest: wire.Digest([]float32{1})}.Append(nil, []float32{1}))
 	f.Add([]byte("PDPM"))
 	f.Fuzz(func(t *testing.T, message []byte) {
+		if _, floats, rest, err := wire.Next(message); err == nil {
+			if got := wire.HeaderSize + len(floats) + len(rest); got != len(message) {
+				t.Errorf("of %d bytes %d are read", len(message), got)
+			}
+			message = message[:len(message)-len(rest)]
+		}
 		h, floats, err := wire.Parse(message)
 		if err != nil {
 			if !errors.Is(err, wire.ErrMalformed) {

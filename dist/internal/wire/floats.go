@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// littleEndian says that numbers are in this machine's memory as they are in messages.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// memory returns the memory of numbers.
+func memory(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
+
+// AppendFloats appends the little-endian bits of numbers.
+func AppendFloats(dst []byte, x []float32) []byte {
+	if littleEndian {
+		return append(dst, memory(x)...)
+	}
+	return appendEach(dst, x)
+}
+
+// appendEach is AppendFloats on any machine.
+func appendEach(dst []byte, x []float32) []byte {
+	dst = slices.Grow(dst, 4*len(x))
+	for _, number := range x {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(number))
+	}
+	return dst
+}
+
+// Floats sets x to the numbers of 4·len(x) bytes.
+func Floats(x []float32, bytes []byte) {
+	bytes = bytes[:4*len(x)]
+	if littleEndian {
+		copy(memory(x), bytes)
+		return
+	}
+	setEach(x, bytes)
+}
+
+// setEach is Floats on any machine.
+func setEach(x []float32, bytes []byte) {
+	for i := range x {
+		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
+	}
+}
+
+// Digest is of a vector's bits: two sums of 32 bits, by two polynomials, that machines
+// have instructions for.
+func Digest(x []float32) uint64 {
+	if littleEndian {
+		return digest(memory(x))
+	}
+	return digest(appendEach(nil, x))
+}
+
+func digest(bytes []byte) uint64 {
+	return uint64(crc32.Checksum(bytes, castagnoli))<<32 | uint64(crc32.ChecksumIEEE(bytes))
+}

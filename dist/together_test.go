@@ -1,0 +1,162 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/dist/internal/journal"
+	"proactivedp/dist/internal/wire"
+)
+
+// serveAlone serves a run without clients until the test ends.
+func (r *testRun) serveAlone(ctx context.Context) *puppet {
+	r.t.Helper()
+	t := r.t.(*testing.T)
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ended := make(chan error, 1)
+	o := r.serveOptions()
+	o.SaveEvery = time.Hour // nothing is purged
+	go func() {
+		_, err := Serve(ctx, o)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	<-r.ready
+	m := newPuppet(ctx, t, r)
+	t.Cleanup(m.conn.Close)
+	return m
+}
+
+// message returns a message of a client's updates of the rounds, of which number is said.
+func (m *puppet) message(client int, rounds ...int) []byte {
+	var all []byte
+	for _, round := range rounds {
+		u := make([]float32, m.config.Model.NumParams())
+		u[0] = float32(round) / 1000
+		h := wire.Header{Kind: wire.Update, Run: m.id, Client: client, Number: round, Size: 6, Digest: wire.Digest(u)}
+		all = h.Append(all, u)
+	}
+	return all
+}
+
+// untilIn waits until so many updates are in.
+func (m *puppet) untilIn(ctx context.Context, updates int) *Status {
+	m.t.Helper()
+	operator, err := Operate(ctx, m.server.broker.URL(), "", nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer operator.Close()
+	for {
+		s, err := operator.Status(ctx)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if s.Updates >= updates {
+			return s
+		}
+	}
+}
+
+// Updates that travel together are each applied once; behind one that is refused nothing is
+// looked at, and the message is counted once and taken away.
+func TestUpdatesTravelTogether(t *testing.T) {
+	r := newTestRun(t, smallSpec(8), drawn())
+	r.listen = "127.0.0.1:0"
+	m := r.serveAlone(t.Context())
+	publish := func(client, first int, text []byte) {
+		if _, err := m.js.Publish(t.Context(), m.names.up(client, first, 0), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(0, 0, m.message(0, 0, 1, 2))
+	publish(0, 2, m.message(0, 2, 3)) // 2 is in
+	other := slices.Concat(m.message(1, 0), m.message(2, 1), m.message(1, 2))
+	publish(1, 0, other)                                               // 0 is in
+	publish(1, 1, slices.Concat(m.message(1, 1), m.message(1, 3)))     // 1 is in, then a round is left out
+	publish(1, 7, slices.Concat(m.message(1, 7), m.message(1, 8)))     // 7 is in, 8 is not of the run
+	publish(2, 0, slices.Concat(m.message(2, 0), []byte("no update"))) // 0 is in
+	m.untilRefused(t.Context(), 4)
+	s := m.untilIn(t.Context(), 8)
+	if s.Updates != 8 || s.Clients[0].Next != 4 || s.Clients[1].Next != 2 || s.Clients[2].Next != 1 {
+		t.Errorf("%+v", s)
+	}
+	if s.Refused[string(OtherSubject)] != 2 || s.Refused[string(OutOfRange)] != 1 || s.Refused[string(NoUpdate)] != 1 {
+		t.Errorf("refused %v", s.Refused)
+	}
+}
+
+// A client that is started again may put other rounds together than before. The stream has them
+// all once it has what lacked, and another vector in one's place ends the client.
+func TestAnotherLifePutsOtherRoundsTogether(t *testing.T) {
+	r := newTestRun(t, smallSpec(8), drawn())
+	r.listen = "127.0.0.1:0"
+	m := r.serveAlone(t.Context())
+	before := map[int][]int{0: {0}, 1: {0, 1, 2, 3}, 2: {0, 7}} // by client, what the first life sent together
+	for client, rounds := range before {
+		if _, err := m.js.Publish(t.Context(), m.names.up(client, 0, 0), m.message(client, rounds...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.untilRefused(t.Context(), 1) // of client 2, whose place is free again
+	js, err := jetstream.New(m.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for client := range before {
+		c := m.sending(client, js)
+		if err := c.sendAll(t.Context(), m.message(client, 0, 1, 2)); err != nil || len(c.acked) != 3 {
+			t.Errorf("client %d: %v, acknowledged %v", client, err, c.acked)
+		}
+	}
+	s := m.untilIn(t.Context(), 10)
+	if s.Clients[0].Next != 3 || s.Clients[1].Next != 4 || s.Clients[2].Next != 3 {
+		t.Errorf("%+v", s)
+	}
+	// Client 0 has sent 0 alone and {1, 2}; of client 1 the stream has {0, 1, 2, 3}.
+	for client, first := range map[int]int{0: 1, 1: 0} {
+		c := m.sending(client, js)
+		c.folded = 1 << 20
+		text := m.message(client, first, first+1)
+		text[len(text)-4] ^= 1 // of the second vector's last number
+		if err := c.sendAll(t.Context(), text); !errors.Is(err, ErrSecondRelease) {
+			t.Errorf("client %d sends another vector in the place of one: %v", client, err)
+		}
+	}
+}
+
+// sending is a client that only sends.
+func (m *puppet) sending(number int, js jetstream.JetStream) *client {
+	c := &client{JoinOptions: JoinOptions{Client: number, at: func(point) {}},
+		about: &Announcement{Params: m.config.Model.NumParams()}, id: m.id, names: m.names, conn: m.conn, js: js,
+		acked: map[int]ack{}}
+	c.out = newSender(c)
+	return c
+}
+
+// sendAll sends the updates of messages that travel together, until the stream has them.
+func (c *client) sendAll(ctx context.Context, messages []byte) error {
+	var all []outgoing
+	for len(messages) > 0 {
+		n := wire.HeaderSize + 4*c.about.Params
+		u := make([]float32, c.about.Params)
+		wire.Floats(u, messages[wire.HeaderSize:n])
+		r := journal.Release{Round: int(messages[20]), Size: 6, Digest: wire.Digest(u)}
+		all, messages = append(all, outgoing{r, u}), messages[n:]
+	}
+	flying, err := c.out.launch(ctx, nil, all)
+	for err == nil && len(flying) > 0 {
+		flying, err = c.out.land(ctx, flying, nil)
+	}
+	return err
+}
