@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/strictjson"
 	"proactivedp/plan"
 	"proactivedp/rng"
@@ -22,14 +25,32 @@ import (
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
+	allowed  *float64 // ε that the file says a record costs at most; nil: it claims none
+}
+
+// claimed is what a file says of the ε of a record.
+type claimed struct {
+	PerRecord struct {
+		EpsilonUpper *float64 `json:"epsilon_upper"`
+	} `json:"per_record"`
+}
+
+// allowed is the ε that a file allows a record where it claims one, be it by a target.
+func (c claimed) allowed(target float64) *float64 {
+	if upper := c.PerRecord.EpsilonUpper; upper == nil || *upper >= target {
+		return upper
+	}
+	return &target
 }
 
 // proposals is what is read of the output of propose: its other keys tell what the
 // settings were chosen by.
 type proposals struct {
+	Target    float64 `json:"target_epsilon"`
 	Proposals []struct {
-		Rank    int             `json:"rank"`
-		Setting json.RawMessage `json:"setting"`
+		Rank      int             `json:"rank"`
+		Setting   json.RawMessage `json:"setting"`
+		Certified claimed         `json:"certified"`
 	} `json:"proposals"`
 }
 
@@ -44,6 +65,8 @@ type plannedRun struct {
 	Clients  int         `json:"clients"`
 	Shared   bool        `json:"shared"`
 	Noise    rng.Name    `json:"noise"`
+	Target   float64     `json:"target_epsilon"`
+	claimed
 }
 
 // besidePlan are the keys that the output of plan has beside those of plan.Plan.
@@ -81,6 +104,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	if err := s.planned.check(); err != nil {
 		return nil, err
 	}
+	s.allowed = s.planned.claimed.allowed(s.planned.Target)
 	return &s, nil
 }
 
@@ -98,7 +122,7 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 		if err := strictjson.Decode(one.Setting, &s); err != nil {
 			return nil, fmt.Errorf("train: setting of the proposal of rank %d: %w", rank, err)
 		}
-		return &Setting{proposed: &s}, nil
+		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target)}, nil
 	}
 	return nil, fmt.Errorf("train: rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
 }
@@ -136,14 +160,33 @@ func (s *Setting) Over(usual Spec) Spec {
 }
 
 // Fits reports that a run is not the one that was planned: of as many records, with noise
-// from the root that the plan names, if it names one.
-func (s *Setting) Fits(p *Prepared) error {
+// from the root that the plan names, if it names one, and at no more than the ε that the
+// file says a record costs, as certified by package pld.
+func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	want := s.planned
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
 		return fmt.Errorf("train: the plan is for clients of N = %d records, here they hold %d", want.Records, n)
 	}
 	if want.Noise.Known() && !slices.Equal(p.Config.Roots.Names(), []rng.Name{want.Noise}) {
 		return fmt.Errorf("train: the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
+	}
+	return s.costsNoMore(ctx, p)
+}
+
+// costsNoMore refuses a run whose ε is certainly above what the file allows a record.
+func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
+	if s.allowed == nil {
+		return nil
+	}
+	allowed := *s.allowed
+	b, err := pld.Accountant{}.Epsilon(ctx, p.recordEvents(), p.Delta)
+	if err != nil {
+		return fmt.Errorf("train: what the setting costs a record cannot be held against ε = %s, which its file names: %w",
+			decimal.Up(allowed, 5), err)
+	}
+	if !(b.EpsilonLower <= allowed) {
+		return fmt.Errorf("train: sigma = %v costs a record at least ε = %s at δ = %s here, its file says at most %s",
+			p.Spec.NoiseMultiplier, decimal.Down(b.EpsilonLower, 5), decimal.Up(p.Delta, 5), decimal.Up(allowed, 5))
 	}
 	return nil
 }

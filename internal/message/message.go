@@ -3,8 +3,18 @@
 package message
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+)
+
+// How much of an error is said. A file of others may have anything in it, and as many
+// faults as rows.
+const (
+	mostLines = 100  // of an error
+	mostBytes = 2000 // of a line
+	lastBytes = 400  // of these, from the end of a line that is longer: what it should be
 )
 
 // Packages are the names with which the errors of packages begin. They tell a developer
@@ -20,9 +30,37 @@ var Packages = []string{
 }
 
 // Of returns what an error says to a user: without the names of packages at its beginning,
-// at those of its lines, and where one error holds another.
+// at those of its lines, and where one error holds another. Of many lines the first are
+// said, and how many there are; what is long is left out in the middle of a line.
 func Of(err error) string {
-	text := err.Error()
+	lines := strings.Split(err.Error(), "\n")
+	more := len(lines) - mostLines
+	if more > 1 {
+		lines = append(lines[:mostLines], fmt.Sprintf("and %d more lines like these", more))
+	}
+	for i, line := range lines {
+		lines[i] = shortened(line)
+	}
+	return bare(strings.Join(lines, "\n"))
+}
+
+// shortened returns a line of at most mostBytes and a few.
+func shortened(line string) string {
+	if len(line) <= mostBytes {
+		return line
+	}
+	head, tail := mostBytes-lastBytes, len(line)-lastBytes
+	for !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for !utf8.RuneStart(line[tail]) && tail < len(line)-1 {
+		tail++
+	}
+	return line[:head] + " … " + line[tail:]
+}
+
+// bare returns a text without the names of packages.
+func bare(text string) string {
 	var out strings.Builder
 	for at := 0; at < len(text); at++ {
 		if at == 0 || text[at-1] == '\n' || text[at-1] == '\t' || strings.HasSuffix(text[:at], ": ") {

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -65,9 +66,9 @@ func (p *planFileFlags) usual(model, dataset string) train.Spec {
 }
 
 // fits reports that the run is not the one that was planned.
-func (p *planFileFlags) fits(run *train.Prepared) error {
+func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 	if p.setting == nil {
 		return nil
 	}
-	return p.setting.Fits(run)
+	return p.setting.Fits(ctx, run)
 }

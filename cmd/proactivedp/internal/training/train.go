@@ -118,7 +118,7 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			if err := from.fits(p); err != nil {
+			if err := from.fits(cmd.Context(), p); err != nil {
 				return cli.Usage(err)
 			}
 			if cmd.Flags().Changed("epsilon") {

@@ -1,0 +1,35 @@
+package message
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// An error of a hostile file fills no terminal: of many faults the first are said, and how
+// many there are, and of a long one the beginning and the end.
+func TestOfIsBounded(t *testing.T) {
+	var many []error
+	for range 50_000 {
+		many = append(many, errors.New("dp: sigma = -1, must be above 0"))
+	}
+	said := Lines(errors.Join(many...))
+	if len(said) != mostLines+1 || said[mostLines-1] != "sigma = -1, must be above 0" ||
+		said[mostLines] != "and 49900 more lines like these" {
+		t.Errorf("%d lines, of which the last is %q", len(said), said[len(said)-1])
+	}
+	if said := Lines(errors.Join(many[:mostLines+1]...)); len(said) != mostLines+1 || said[mostLines] != said[0] {
+		t.Errorf("one more line: %d lines", len(said))
+	}
+	for _, filling := range []string{"[", "ε", "\xff"} {
+		text := Of(errors.New(`train: key "` + strings.Repeat(filling, 100_000) + `", must be one of sigma, steps`))
+		if !strings.HasPrefix(text, `key "`+filling) || !strings.HasSuffix(text, `", must be one of sigma, steps`) ||
+			len(text) > mostBytes+10 || filling == "ε" && !utf8.ValidString(text) {
+			t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-40:])
+		}
+	}
+	if got := Of(errors.New("train: data: a\ndp: b")); got != "a\nb" {
+		t.Errorf("a short error is %q", got)
+	}
+}
