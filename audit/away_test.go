@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -116,4 +117,34 @@ func (s same) Compute(_ context.Context, parts []json.RawMessage, done func(int,
 		}
 	}
 	return nil
+}
+
+// A course that cannot show anything is an error, and no audit that found nothing.
+func TestACourseThatShowsNothingIsRefused(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	course := func(statistic float64) Course {
+		return Course{Name: "coin", Guarantee: dp.Bound{EpsilonUpper: 1, Delta: 1e-3, Kind: dp.Upper},
+			Run: func(context.Context, bool, uint64) (float64, error) { return statistic, nil }}
+	}
+	for _, c := range []struct {
+		want   string
+		course Course
+		o      *Options
+		runs   int
+		level  float64
+	}{
+		{"the statistic is no number", course(math.NaN()), &o, MinRuns, 0.01},
+		{"runs = 99 of a course", course(1), &o, MinRuns - 1, 0.01},
+		{"runs = 1099511627776 of a course", course(1), &o, 1 << 40, 0.01},
+		{"level = NaN", course(1), &o, MinRuns, math.NaN()},
+		{"level = 0", course(1), &o, MinRuns, 0},
+		{"level = 1", course(1), &o, MinRuns, 1},
+		{"has no run", Course{}, &o, MinRuns, 0.01},
+		{"there are no options", course(1), nil, MinRuns, 0.01},
+	} {
+		if _, err := c.course.Audit(t.Context(), c.o, c.runs, c.level); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
 }

@@ -2,7 +2,9 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -30,8 +32,12 @@ func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, er
 
 // Audit makes so many runs of the course in each world, with seed and workers of the
 // options, and tests the statistic in both directions: each bound is wrong with a
-// probability of at most level.
+// probability of at most level, in (0, 0.5]. There are from MinRuns to MaxRuns of them; a
+// statistic that is no number is an error, as it would show nothing.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
+	if err := c.check(o, runs, level); err != nil {
+		return Finding{}, err
+	}
 	start := time.Now()
 	g := c.Guarantee
 	found := Finding{Probe: c.Name, About: c.About, EpsilonUpper: g.EpsilonUpper, Delta: g.Delta, Kind: g.Kind,
@@ -44,7 +50,9 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 		workers := pool.New().WithContext(ctx).WithMaxGoroutines(o.Workers).WithCancelOnError().WithFirstError()
 		for i := range of {
 			workers.Go(func(ctx context.Context) (err error) {
-				of[i], err = c.Run(ctx, canary, w.seed(i))
+				if of[i], err = c.Run(ctx, canary, w.seed(i)); err == nil && math.IsNaN(of[i]) {
+					err = errors.New("the statistic is no number")
+				}
 				return err
 			})
 		}
@@ -58,4 +66,22 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 	}
 	found.conclude(2*runs, time.Since(start))
 	return found, nil
+}
+
+// check reports all that keeps the course from being audited.
+func (c Course) check(o *Options, runs int, level float64) error {
+	var errs []error
+	if c.Run == nil {
+		errs = append(errs, errors.New("audit: the course has no run"))
+	}
+	if o == nil || o.Workers < 1 {
+		errs = append(errs, errors.New("audit: there are no options, or not one worker"))
+	}
+	if runs < MinRuns || runs > MaxRuns {
+		errs = append(errs, fmt.Errorf("audit: runs = %d of a course, must be in [%d, %d]", runs, MinRuns, MaxRuns))
+	}
+	if !(level > 0 && level <= 0.5) {
+		errs = append(errs, fmt.Errorf("audit: level = %v of a course, must be in (0, 0.5]", level))
+	}
+	return errors.Join(errs...)
 }

@@ -181,7 +181,7 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	allowed := *s.allowed
 	b, err := pld.Accountant{}.Epsilon(ctx, p.recordEvents(), p.Delta)
 	if err != nil {
-		return fmt.Errorf("train: what the setting costs a record cannot be held against ε = %s, which its file names: %w",
+		return fmt.Errorf("train: what the setting costs cannot be held against ε ≤ %s, which its file says: %w",
 			decimal.Up(allowed, 5), err)
 	}
 	if !(b.EpsilonLower <= allowed) {

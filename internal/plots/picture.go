@@ -3,6 +3,7 @@
 package plots
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -98,6 +99,9 @@ type layout struct {
 
 // layout prepares the picture in a style.
 func (p Picture) layout(s Style) (*layout, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	l := &layout{Picture: p.shown(s), Style: s, legend: plot.NewLegend()}
 	l.legend.TextStyle = s.styled(l.legend.TextStyle, 9)
 	l.legend.Top, l.legend.Left = true, true
@@ -111,6 +115,35 @@ func (p Picture) layout(s Style) (*layout, error) {
 		l.legend.Add(k.Name, swatch{k.Colour})
 	}
 	return l, nil
+}
+
+// mostDrawn bounds what is drawn: an axis is as long as the difference of its ends, and a
+// little longer.
+const mostDrawn = 1e300
+
+// check reports numbers that have no place on the axes.
+func (p Picture) check() error {
+	var errs []error
+	for _, at := range append([]Picture{p}, p.Below...) {
+		if !(math.Abs(at.YMin) <= mostDrawn && math.Abs(at.YMax) <= mostDrawn) {
+			errs = append(errs, fmt.Errorf("plots: an axis from %v to %v, must be finite", at.YMin, at.YMax))
+		}
+		for _, l := range at.Lines {
+			logarithmicX := p.Logarithmic || p.LogarithmicX
+			if x := slices.IndexFunc(l.X, without(logarithmicX)); x >= 0 {
+				errs = append(errs, fmt.Errorf("plots: x = %v of line %q has no place on its axis", l.X[x], l.Name))
+			}
+			if y := slices.IndexFunc(l.Y, without(at.Logarithmic)); y >= 0 {
+				errs = append(errs, fmt.Errorf("plots: y = %v of line %q has no place on its axis", l.Y[y], l.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// without returns what a number is that has no place on an axis.
+func without(logarithmic bool) func(float64) bool {
+	return func(v float64) bool { return !(math.Abs(v) <= mostDrawn) || logarithmic && v <= 0 }
 }
 
 // legendHeight is what the legend takes below the plot, if it stands there.
