@@ -89,30 +89,42 @@ func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
 	}
+	m, err := s.stored(ctx, fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject("up", ">")))
+	if m == nil || err != nil {
+		return 0, err
+	}
+	return m.Number, nil
+}
+
+// storedMessage is a message as the stream has it.
+type storedMessage struct {
+	Number uint64 `json:"seq"`
+	Data   []byte `json:"data"`
+}
+
+// stored asks for a message of the stream of updates; nil if it is not there.
+func (s *server) stored(ctx context.Context, question string) (*storedMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
-	question := fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject("up", ">"))
 	// Of who leads the stream: others may not have it yet.
 	m, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.names.upStream(), []byte(question))
 	if err != nil {
-		return 0, fmt.Errorf("dist: stream of updates: %w", err)
+		return nil, fmt.Errorf("dist: stream of updates: %w", err)
 	}
 	var got struct {
-		Message struct {
-			Number uint64 `json:"seq"`
-		} `json:"message"`
-		Error *jetstream.APIError `json:"error"`
+		Message storedMessage       `json:"message"`
+		Error   *jetstream.APIError `json:"error"`
 	}
 	if err := json.Unmarshal(m.Data, &got); err != nil {
-		return 0, fmt.Errorf("dist: stream of updates: %w", err)
+		return nil, fmt.Errorf("dist: stream of updates: %w", err)
 	}
 	switch {
 	case got.Error == nil:
-		return got.Message.Number, nil
+		return &got.Message, nil
 	case got.Error.ErrorCode == noMessage:
-		return 0, nil
+		return nil, nil
 	}
-	return 0, fmt.Errorf("dist: stream of updates: %w", got.Error)
+	return nil, fmt.Errorf("dist: stream of updates: %w", got.Error)
 }
 
 // answerWaiting answers the hellos that have waited for long enough.

@@ -321,7 +321,8 @@ func (f *fleet) readSent(client int) {
 	}
 }
 
-// Every point at which a process may stop, with vectors of one message and of three.
+// Every point at which a process may stop, with vectors of one message, short or not, and of
+// three.
 func TestAProcessMayStopAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -332,6 +333,7 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 	}{
 		{20, 120, []point{beforeJournal, afterJournal, beforePublish, afterAck},
 			[]point{beforeApply, afterApply, afterSave, afterTable, insideBroadcast}},
+		{2_000, 60, []point{beforePublish, afterAck}, []point{afterApply, afterSave, beforeApply}}, // see headed
 		{300_000, 24, []point{insidePublish, beforePublish, afterAck},
 			[]point{insideBroadcast, afterApply, afterTable}},
 	} {

@@ -304,15 +304,15 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			return nil, fmt.Errorf("dist: stopped at k = %d of %d; the run goes on from %s: %w", s.machine.K(),
 				s.about.Rounds, s.Dir, context.Cause(ctx))
 		case m := <-s.up.messages:
+			s.takeEarlies() // which came before them
+			up := s.up
 			s.fold(ctx, m)
-			for more := len(s.up.messages); more > 0; more-- { // then one broadcast for all
-				s.fold(ctx, <-s.up.messages)
+			for more := len(up.messages); more > 0 && s.up == up; more-- { // then one broadcast for all
+				s.fold(ctx, <-up.messages)
 			}
 		case m := <-s.early:
 			s.takeEarly(m)
-			for more := len(s.early); more > 0; more-- {
-				s.takeEarly(<-s.early)
-			}
+			s.takeEarlies()
 		case m := <-s.asked:
 			s.reply(ctx, m)
 		case <-s.again:
@@ -407,14 +407,18 @@ func (s *server) purge(ctx context.Context) {
 			below = min(below, a.first)
 		}
 	}
-	if s.up.stream == nil || below <= 1 {
-		return
+	up := s.up
+	if up.stream == nil || below <= 1 || !up.purging.CompareAndSwap(false, true) {
+		return // the next time is soon enough
 	}
-	ctx, cancel := context.WithTimeout(ctx, upkeep)
-	defer cancel()
-	if err := s.up.stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
-		s.log.Warn("the stream was not purged", "error", err) // the next time is soon enough
-	}
+	up.done.Go(func() { // a broker takes its time, and nobody waits for that
+		defer up.purging.Store(false)
+		ctx, cancel := context.WithTimeout(ctx, upkeep)
+		defer cancel()
+		if err := up.stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
+			s.log.Warn("the stream was not purged", "error", err)
+		}
+	})
 }
 
 // apply applies a whole update.

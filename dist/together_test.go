@@ -3,38 +3,44 @@ package dist
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dist/internal/wire"
 )
 
-// serveAlone serves a run without clients until the test ends.
-func (r *testRun) serveAlone(ctx context.Context) *puppet {
+// serveAlone serves a run without clients until stop is called or the test ends.
+func (r *testRun) serveAlone(ctx context.Context) (m *puppet, stop func()) {
 	r.t.Helper()
 	t := r.t.(*testing.T)
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	ended := make(chan error, 1)
+	r.ready = make(chan struct{})
 	o := r.serveOptions()
 	o.SaveEvery = time.Hour // nothing is purged
 	go func() {
 		_, err := Serve(ctx, o)
 		ended <- err
 	}()
-	t.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
 	<-r.ready
-	m := newPuppet(ctx, t, r)
+	m = newPuppet(ctx, t, r)
 	t.Cleanup(m.conn.Close)
-	return m
+	return m, stop
 }
 
 // message returns a message of a client's updates of the rounds, of which number is said.
@@ -69,30 +75,68 @@ func (m *puppet) untilIn(ctx context.Context, updates int) *Status {
 }
 
 // Updates that travel together are each applied once; behind one that is refused nothing is
-// looked at, and the message is counted once and taken away.
+// looked at, and the message is counted once and taken away. So it is where the stream hands on
+// headers alone.
 func TestUpdatesTravelTogether(t *testing.T) {
-	r := newTestRun(t, smallSpec(8), drawn())
-	r.listen = "127.0.0.1:0"
-	m := r.serveAlone(t.Context())
-	publish := func(client, first int, text []byte) {
-		if _, err := m.js.Publish(t.Context(), m.names.up(client, first, 0), text); err != nil {
+	for _, features := range []int{20, 2000} {
+		r := newTestRun(t, smallSpec(8), wide(features))
+		r.listen = "127.0.0.1:0"
+		m, _ := r.serveAlone(t.Context())
+		if got := headed(m.config.Model.NumParams()); got != (features > 1000) {
+			t.Fatalf("%d features: headers alone: %v", features, got)
+		}
+		publish := func(client, first int, parts ...[]byte) {
+			if _, err := m.js.Publish(t.Context(), m.names.up(client, first, 0), slices.Concat(parts...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish(0, 0, m.message(0, 0, 1, 2))
+		publish(0, 2, m.message(0, 2, 3))                                // 2 is in
+		publish(1, 0, m.message(1, 0), m.message(2, 1), m.message(1, 2)) // 0 is in
+		publish(1, 1, m.message(1, 1), m.message(1, 3))                  // 1 is in, then a round is left out
+		publish(1, 7, m.message(1, 7), m.message(1, 8))                  // 7 is in, 8 is not of the run
+		publish(2, 0, m.message(2, 0), []byte("no update"))              // 0 is in
+		publish(2, 5, make([]byte, len(m.message(2, 5))))                // as long as an update
+		if _, err := m.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.names.up(0, 1, 0), Data: m.message(0, 1),
+			Header: nats.Header{"Made": {"by a broker"}}}); err != nil { // of a round that is in
 			t.Fatal(err)
 		}
+		m.untilRefused(t.Context(), 6)
+		s := m.untilIn(t.Context(), 8)
+		if s.Updates != 8 || s.Clients[0].Next != 4 || s.Clients[1].Next != 2 || s.Clients[2].Next != 1 {
+			t.Errorf("%d features: %+v", features, s)
+		}
+		want := map[string]int{string(OtherSubject): 2, string(OutOfRange): 1, string(NoUpdate): 3}
+		if !maps.Equal(s.Refused, want) {
+			t.Errorf("%d features: refused %v, want %v", features, s.Refused, want)
+		}
 	}
-	publish(0, 0, m.message(0, 0, 1, 2))
-	publish(0, 2, m.message(0, 2, 3)) // 2 is in
-	other := slices.Concat(m.message(1, 0), m.message(2, 1), m.message(1, 2))
-	publish(1, 0, other)                                               // 0 is in
-	publish(1, 1, slices.Concat(m.message(1, 1), m.message(1, 3)))     // 1 is in, then a round is left out
-	publish(1, 7, slices.Concat(m.message(1, 7), m.message(1, 8)))     // 7 is in, 8 is not of the run
-	publish(2, 0, slices.Concat(m.message(2, 0), []byte("no update"))) // 0 is in
-	m.untilRefused(t.Context(), 4)
-	s := m.untilIn(t.Context(), 8)
-	if s.Updates != 8 || s.Clients[0].Next != 4 || s.Clients[1].Next != 2 || s.Clients[2].Next != 1 {
-		t.Errorf("%+v", s)
-	}
-	if s.Refused[string(OtherSubject)] != 2 || s.Refused[string(OutOfRange)] != 1 || s.Refused[string(NoUpdate)] != 1 {
-		t.Errorf("refused %v", s.Refused)
+}
+
+// What came while the server was away it reads from the stream, at a broker that runs elsewhere.
+func TestWhatCameWhileTheServerWasAway(t *testing.T) {
+	for _, features := range []int{20, 2000} {
+		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		r := newTestRun(t, smallSpec(8), wide(features))
+		r.serve = func(o *ServeOptions) { o.Engine = broker.Engine{URL: b.URL()} }
+		m, stop := r.serveAlone(t.Context())
+		stop()
+		for client, first := range []int{0, 0, 3} {
+			text := m.message(client, first, first+1)
+			if _, err := m.js.Publish(t.Context(), m.names.up(client, first, 0), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, stop = r.serveAlone(t.Context())
+		s := m.untilIn(t.Context(), 6)
+		if s.Updates != 6 || s.Clients[0].Next != 2 || s.Clients[2].Next != 0 || len(s.Refused) > 0 {
+			t.Errorf("%d features: %+v", features, s)
+		}
+		stop()
 	}
 }
 
@@ -101,7 +145,7 @@ func TestUpdatesTravelTogether(t *testing.T) {
 func TestAnotherLifePutsOtherRoundsTogether(t *testing.T) {
 	r := newTestRun(t, smallSpec(8), drawn())
 	r.listen = "127.0.0.1:0"
-	m := r.serveAlone(t.Context())
+	m, _ := r.serveAlone(t.Context())
 	before := map[int][]int{0: {0}, 1: {0, 1, 2, 3}, 2: {0, 7}} // by client, what the first life sent together
 	for client, rounds := range before {
 		if _, err := m.js.Publish(t.Context(), m.names.up(client, 0, 0), m.message(client, rounds...)); err != nil {

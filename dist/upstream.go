@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +24,7 @@ type upstream struct {
 	messages chan jetstream.Msg
 	failed   chan struct{} // is closed when nothing comes any more
 	stop     func()
+	purging  atomic.Bool
 	done     sync.WaitGroup
 }
 
@@ -57,6 +60,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 	}
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: 30 * time.Second,
+		HeadersOnly: headed(s.about.Params),
 	})
 	if err != nil {
 		return fmt.Errorf("dist: stream of updates: %w", err)
@@ -145,9 +149,30 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	at := meta.Sequence.Stream
-	h, refusal, err := s.take(m.Subject(), m.Headers(), m.Data(), at)
+	headers, data := m.Headers(), m.Data()
+	if headed(s.about.Params) {
+		length := headers.Get(lengthHeader)
+		headers.Del(lengthHeader)
+		if len(headers) == 0 && s.isIn(m.Subject(), length) {
+			s.record.Received += int64(parseLength(length))
+			s.processed = max(s.processed, at)
+			return
+		}
+		got, err := s.stored(ctx, fmt.Sprintf(`{"seq":%d}`, at))
+		if err != nil { // what is not folded must not count as such: it is read again
+			s.log.Warn("the broker", "error", err)
+			s.retry()
+			return
+		}
+		if got == nil { // it was taken away since
+			s.processed = max(s.processed, at)
+			return
+		}
+		data = got.Data
+	}
+	h, refusal, err := s.take(m.Subject(), headers, data, at)
 	if refusal != NoUpdate {
-		s.record.Received += int64(len(m.Data()))
+		s.record.Received += int64(len(data))
 	}
 	s.processed = max(s.processed, at)
 	if refusal == "" {
@@ -165,6 +190,42 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	if err := s.up.stream.DeleteMsg(ctx, at); err != nil {
 		s.log.Warn("what was refused was not deleted", "error", err)
 	}
+}
+
+// leastHeaded is how many bytes updates have at least of which the stream first hands on the
+// headers alone. What a broker may be made to publish in another's name is shorter, or has
+// headers, and is so never taken for an update that is in: it is read, and refused.
+const leastHeaded = 4 << 10
+
+// headed reports whether of updates of so many parameters the stream hands on the headers: most
+// have come past it before, see takeEarly, and the others are asked for.
+func headed(params int) bool { return wire.Chunks(params) == 1 && 4*params >= leastHeaded }
+
+// lengthHeader is the broker's header that says how long a message is whose headers come alone.
+const lengthHeader = "Nats-Msg-Size"
+
+// parseLength reads a length; 0 if it is none.
+func parseLength(text string) int {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// isIn reports whether all updates are in that a message of the subject and the length has.
+func (s *server) isIn(subject, length string) bool {
+	client, round, chunk, ok := s.names.parseUp(subject)
+	n, each := parseLength(length), wire.HeaderSize+4*s.about.Params
+	if !ok || chunk > 0 || n <= 0 || n%each != 0 || n > wire.MaxMessage {
+		return false
+	}
+	for i := range n / each {
+		if !s.machine.Has(client, round+i) {
+			return false
+		}
+	}
+	return true
 }
 
 // Updates that came past the stream may wait in earlyBytes, and be mostEarly: a client may send
@@ -190,6 +251,13 @@ func earlyRoom(params int) int {
 func (s *server) takeEarly(m *nats.Msg) {
 	if h, refusal, err := s.take(m.Subject, m.Header, m.Data, 0); refusal != "" {
 		s.log.Debug("not taken early", "why", string(refusal), "subject", m.Subject, "round", h.Number, "error", err)
+	}
+}
+
+// takeEarlies takes the updates that wait to be taken early.
+func (s *server) takeEarlies() {
+	for more := len(s.early); more > 0; more-- {
+		s.takeEarly(<-s.early)
 	}
 }
 
