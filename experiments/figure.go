@@ -46,6 +46,11 @@ func Figures() []Figure {
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
 	}
+	for _, s := range settings() {
+		if s.Train.Model == train.Ridge || s.Train.Data == "mnist" {
+			all = append(all, s.wstarFigure())
+		}
+	}
 	return append(all, convexSetting(presets.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 

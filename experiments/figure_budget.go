@@ -236,23 +236,27 @@ func linesOver(all []priced, x func(*priced) float64) []plots.Line {
 
 // statedLines draws the accuracies that the paper states for its budgets.
 func (s setting) statedLines(lines []plots.Line) []plots.Line {
-	lo, hi := math.Inf(1), 0.0
-	for _, l := range lines {
-		lo, hi = min(lo, l.X[0]), max(hi, l.X[len(l.X)-1])
-	}
 	var out []plots.Line
 	for _, stated := range s.stated() {
 		if stated.Epsilon == "" {
 			continue
 		}
-		l := plots.Line{Name: fmt.Sprintf("stated: %s at ε %s", stated.Accuracy, stated.Epsilon), Emphasise: true}
-		for _, x := range []float64{lo, hi} {
-			y := stated.Accuracy.Value()
-			l.Add(x, y, y, y)
-		}
-		out = append(out, l)
+		name := fmt.Sprintf("stated: %s at ε %s", stated.Accuracy, stated.Epsilon)
+		out = append(out, levelLine(lines, name, stated.Accuracy.Value()))
 	}
 	return out
+}
+
+// levelLine returns a line at y, as long as the others are wide.
+func levelLine(lines []plots.Line, name string, y float64) plots.Line {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, l := range lines {
+		lo, hi = min(lo, slices.Min(l.X)), max(hi, slices.Max(l.X))
+	}
+	level := plots.Line{Name: name, Emphasise: true}
+	level.Add(lo, y, y, y)
+	level.Add(hi, y, y, y)
+	return level
 }
 
 // needs returns a table of the ε that each line needs for the accuracies stated.

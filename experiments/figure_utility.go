@@ -26,7 +26,8 @@ func (s setting) utilityFigure() Figure {
 		cells:  s.utilityCells,
 		finish: s.finishUtility,
 	}
-	return fig.redrawn(func(f *frame) int { return len(s.Clips) * f.seeds }, keptUtilities)
+	return fig.redrawn(func(f *frame) int { return len(s.Clips) * f.seeds },
+		func(k *kept, n int) ([]json.RawMessage, error) { return keptUtilities(k, n, "clip", "seed") })
 }
 
 // utilityCells returns a line of the graph for each clipping norm and seed.

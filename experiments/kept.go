@@ -199,9 +199,10 @@ func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// keptUtilities returns the graphs of a utility figure.
-func keptUtilities(k *kept, n int) ([]json.RawMessage, error) {
-	runs, err := k.runs(n, "clip", "seed")
+// keptUtilities returns the graphs of a figure of them; names are the columns that tell them
+// apart.
+func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
+	runs, err := k.runs(n, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/paper"
@@ -131,7 +132,7 @@ func readTable(dir, figure string) (*table, error) {
 func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (Finding, error) {
 	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic, Command: t.command}
 	if c.Quantity == paper.Kept {
-		return t.kept(f)
+		return t.kept(f, other)
 	}
 	all, err := t.ends()
 	if err != nil {
@@ -235,7 +236,7 @@ func (f *Finding) bound(margin, sd float64) {
 }
 
 // kept finds whether w* + n keeps a part of the accuracy of w*.
-func (t *table) kept(f Finding) (Finding, error) {
+func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Finding, error) {
 	at, err := t.fractions(f.Clip.Value())
 	if err != nil {
 		return f, err
@@ -251,5 +252,13 @@ func (t *table) kept(f Finding) (Finding, error) {
 	}
 	f.bound(point.mean-f.Value.Value(), point.sd)
 	f.explain()
-	return f, nil
+	if f.Verdict != NotReproduced {
+		return f, nil
+	}
+	tried := strings.TrimSuffix(f.Figure, "utility") + "wstar"
+	ways, err := other(tried)
+	if err == nil && ways != nil {
+		f.Why, err = ways.borne(f.Claim, tried)
+	}
+	return f, err
 }

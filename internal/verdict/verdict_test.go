@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,6 +132,47 @@ func TestVerdictsOnUtilityGraphs(t *testing.T) {
 	f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12")
 	if f.Verdict != NotReproduced || f.Ours != "0.8500 ± 0.0100 at σ = 12; 0.9 up to σ = 11.0" {
 		t.Errorf("%s: %s", f.Verdict, f.Ours)
+	}
+}
+
+// Why a utility graph is not that of the paper is what other ways to train w* came to: those
+// that label as well, by their norms.
+func TestVerdictsTellTheNormOfWStar(t *testing.T) {
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
+		"0.025,1,0,1,0", "0.025,1,12,0.15,0.01", "0.025,1,14,0.1,0.01")
+	says := "C = 0.025 keeps 90 % up to σ = 12"
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := found(t, all, says); !strings.HasPrefix(f.Why, unknown) {
+		t.Errorf("without the experiment: %q", f.Why)
+	}
+	rows := []string{"series,length,seed,clip,sigma,fraction,wstar_accuracy,wstar_norm",
+		"own,1,1,0.025,12,0.1,0.98,20", "own,1,2,0.025,12,0.2,0.98,22", "fast,1,1,0.025,12,0.6,0.97,48",
+		"no use,1,1,0.025,12,1,0.1,40", "fast,1,1,0.05,12,1,0.97,48"}
+	for _, c := range []struct {
+		more string
+		want []string
+	}{
+		{"fast,4,1,0.025,12,0.7,0.98,60", []string{"of 4 ways to train w*, 3 as accurate", "keeps 0.700 with ‖w*‖ = 60.0",
+			"graph's has 21.0"}},
+		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 21.0"}},
+	} {
+		folder(t, dir, "mnist-lenet-wstar", "1", append(slices.Clone(rows), c.more)...)
+		all, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if f := found(t, all, says); !strings.Contains(f.Why, want) {
+				t.Errorf("%q lacks %q", f.Why, want)
+			}
+		}
+	}
+	folder(t, dir, "mnist-lenet-wstar", "1", rows[0], "own,1,1,0.025,x,0.1,0.98,20")
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "mnist-lenet-wstar") {
+		t.Errorf("a damaged experiment: error %v", err)
 	}
 }
 

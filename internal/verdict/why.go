@@ -1,11 +1,14 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
+	"strconv"
 
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
 )
 
 // unknown begins the reason of what has none that was found.
@@ -26,21 +29,77 @@ func (f *Finding) explain() {
 		return
 	}
 	switch {
-	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mnist"):
-		noise := f.Clip.Value() * f.Sigma.Value()
-		f.Why = fmt.Sprintf("noise of Cσ = %s on every coordinate is too much for this w*: the paper's had larger "+
-			"weights, or its noise was scaled by the step size; which is not said",
-			report.Fixed(noise, 3))
-	case f.Quantity == paper.Kept && strings.HasPrefix(f.Figure, "mushrooms"):
-		f.Why = unknown + "without the ridge penalty more is kept (mushrooms-logreg-plain-utility), as its w* is " +
-			"larger: how long w* was trained decides it, which the paper does not say of this data set"
 	case f.Quantity == paper.Kept:
-		f.Why = "the norm of w* decides it: without the ridge penalty (phishing-logreg-plain-utility) it is kept; " +
-			"how long w* was trained for this curve is known only from a file name"
+		f.Why = unknown + "the figure of how w* was trained, -wstar, is not in this folder"
 	case f.Quantity == paper.Accuracy && f.Claim.Epsilon == "":
 		f.Why = "the training without noise ends too early: w* of the utility graph, which is trained longer, " +
 			"comes nearer"
 	default:
 		f.Why = unknown + "see the budget figure of the data set, with step sizes chosen for each budget"
 	}
+}
+
+// learned is the least part of the best accuracy that a w* of a figure of ways must have for
+// what is left of it under noise to say something.
+const learned = 0.98
+
+// tried is a way to train w*, with what came of it: values of each seed.
+type tried struct {
+	way                          string
+	norms, fractions, accuracies []float64
+}
+
+// borne says what the ways to train w* that a figure tried came to: what noise it bears goes
+// by its norm.
+func (t *table) borne(c paper.Claim, figure string) (string, error) {
+	var all []*tried
+	of := map[[2]string]*tried{}
+	for _, row := range t.rows {
+		var x [5]float64
+		for i, column := range []string{"clip", "sigma", "fraction", "wstar_norm", "wstar_accuracy"} {
+			var err error
+			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil {
+				return "", fmt.Errorf("%s: %w", figure, err)
+			}
+		}
+		if x[0] != c.Clip.Value() || x[1] != c.Sigma.Value() {
+			continue
+		}
+		key := [2]string{row["series"], row["length"]}
+		if of[key] == nil {
+			of[key] = &tried{way: row["series"]}
+			all = append(all, of[key])
+		}
+		one := of[key]
+		one.fractions, one.norms = append(one.fractions, x[2]), append(one.norms, x[3])
+		one.accuracies = append(one.accuracies, x[4])
+	}
+	if len(all) == 0 {
+		return "", fmt.Errorf("%s: no row of C = %s, σ = %s", figure, c.Clip, c.Sigma)
+	}
+	own, count := all[0], len(all)
+	best := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.accuracies), mean(b.accuracies)) })
+	all = slices.DeleteFunc(all, func(one *tried) bool {
+		return mean(one.accuracies) < learned*mean(best.accuracies)
+	})
+	slices.SortStableFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.norms), mean(b.norms)) })
+	text := fmt.Sprintf("the norm of w* decides it (%s): of %d ways to train w*, %d as accurate, ", figure, count,
+		len(all))
+	for _, one := range all {
+		if mean(one.fractions) >= c.Value.Value() {
+			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; how the "+
+				"paper's w* was trained is not said", report.Fixed(mean(one.norms), 1), one.way,
+				report.Fixed(mean(own.norms), 1)), nil
+		}
+	}
+	most := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.fractions), mean(b.fractions)) })
+	return text + fmt.Sprintf("the one that bears most keeps %s with ‖w*‖ = %s (%s), the utility graph's has %s; the "+
+		"paper's was larger, or its noise was scaled, as by the step size, which is not said",
+		report.Fixed(mean(most.fractions), 3), report.Fixed(mean(most.norms), 1), most.way,
+		report.Fixed(mean(own.norms), 1)), nil
+}
+
+func mean(values []float64) float64 {
+	m, _ := spread.Of(values)
+	return m
 }

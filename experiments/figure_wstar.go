@@ -1,0 +1,192 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/presets"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/paper"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/spread"
+	"proactivedp/train"
+)
+
+// way is a way to train the w* of a utility graph, of which the paper says little.
+type way struct {
+	name    string
+	train   train.Spec // but for its length and seed
+	lengths []float64  // in lengths of the utility graph's w*
+}
+
+// ways returns those that a setting tries, the utility graph's own first.
+func (s setting) ways() []way {
+	own := s.WithoutNoise()
+	if train.IsNetwork(own.Model) {
+		all := []way{{"as in the utility graph", own, []float64{0.25, 1}}}
+		for _, times := range []float64{2.5, 5, 10} {
+			faster := own
+			faster.Eta0 *= times
+			all = append(all, way{fmt.Sprintf("η₀ times %g", times), faster, []float64{0.25, 1}})
+		}
+		return all
+	}
+	lengths := []float64{0.2, 1, 4}
+	less := own
+	less.Lambda = 1e-5
+	plain := presets.Convex(train.Plain, own.Data).WithoutNoise()
+	faster := plain
+	faster.Eta0 *= 5
+	return []way{{"ridge, as in the utility graph", own, lengths}, {"ridge, λ = 1e-5", less, lengths},
+		{"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
+}
+
+// wstar is the figure of what noise w* bears by how it was trained: the experiment behind
+// the verdicts on utility graphs.
+type wstar struct {
+	setting
+	sigmas []float64 // that the paper's text names for the clipping norm
+	stated float64   // the part of the accuracy that is left there, as it says
+}
+
+// wstarFigure returns the figure of a setting for whose clipping norm the paper's text names
+// noise multipliers.
+func (s setting) wstarFigure() Figure {
+	w := wstar{setting: s}
+	for _, c := range paper.Claims() {
+		if c.Figure == s.name()+"-utility" && c.Quantity == paper.Kept && c.Clip.Value() == s.Train.Clip {
+			w.sigmas, w.stated = append(w.sigmas, c.Sigma.Value()), c.Value.Value()
+		}
+	}
+	fig := Figure{
+		Name: s.name() + "-wstar", Data: s.Train.Data, Long: true,
+		Title: fmt.Sprintf("What noise w* bears, by how it was trained: %s on %s", train.ModelTitle(s.Train.Model),
+			s.Train.Data),
+		cells: w.cells, finish: w.finish,
+	}
+	return fig.redrawn(func(f *frame) int { return len(w.all(f)) * f.seeds },
+		func(k *kept, n int) ([]json.RawMessage, error) {
+			return keptUtilities(k, n, "series", "length", "seed")
+		})
+}
+
+// trained is the w* of a way at a length, one for each seed.
+type trained struct {
+	way    string
+	length float64
+	specs  []grid.UtilitySpec
+}
+
+// all returns every w* that the figure has, way by way and length by length.
+func (w wstar) all(f *frame) []trained {
+	var all []trained
+	for _, way := range w.ways() {
+		for _, length := range way.lengths {
+			one := trained{way: way.name, length: length}
+			t := f.by(way.train)
+			t.GradComps = max(1, f.gradComps(int(length*float64(w.WStar)))/t.Clients)
+			for seed := range f.seeds {
+				t.Seed = uint64(seed + 1)
+				one.specs = append(one.specs, grid.UtilitySpec{Train: t, Sigmas: w.sigmas, Draws: f.draws(w.Draws)})
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (w wstar) cells(_ context.Context, f *frame) ([]grid.Cell, error) {
+	var cells []grid.Cell
+	for _, one := range w.all(f) {
+		for _, spec := range one.specs {
+			cells = append(cells, grid.OfUtility(spec, f.source))
+		}
+	}
+	return cells, nil
+}
+
+func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+	table := [][]string{{"data", "series", "length", "seed", "model", "grad_computations", "lambda", "eta0", "clip",
+		"sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
+	first := decimal.Exactly(w.sigmas[0])
+	rows := [][]string{{"w*", "gradients", "‖w*‖", "accuracy of w*", "part left at σ = " + first}}
+	var lines []plots.Line
+	var config []grid.UtilitySpec
+	for _, one := range w.all(f) {
+		bySeed, err := grid.DecodeAll[*grid.Utility](results[len(config) : len(config)+f.seeds])
+		if err != nil {
+			return nil, err
+		}
+		for seed, u := range bySeed {
+			table = append(table, one.rows(f, seed, u)...)
+		}
+		config = append(config, one.specs...)
+		if len(lines) == 0 || lines[len(lines)-1].Name != one.way {
+			lines = append(lines, plots.Line{Name: one.way, Points: true})
+		}
+		t := one.specs[0].Train
+		rows = append(rows, append([]string{one.way, strconv.Itoa(t.GradComps * t.Clients)},
+			addBorne(&lines[len(lines)-1], bySeed)...))
+	}
+	picture := plots.Picture{
+		Title:   fmt.Sprintf("%s: what noise w* bears, by its norm", f.data().Name),
+		XLabel:  "‖w*‖",
+		YLabel:  fmt.Sprintf("fraction of test accuracy at σ = %s", first),
+		Caption: w.caption(f), Rows: rows, Banner: f.banner(),
+		Lines: append(lines, levelLine(lines, "stated by the paper", w.stated)),
+	}
+	accuracyAxis(&picture)
+	return &outcome{picture: picture, table: table, config: config}, nil
+}
+
+// rows is the data of a w*, a row for each σ.
+func (one trained) rows(f *frame, seed int, u *grid.Utility) [][]string {
+	t := one.specs[seed].Train
+	var rows [][]string
+	for _, p := range u.Points {
+		rows = append(rows, []string{f.data().Name, one.way, report.Number(one.length), strconv.Itoa(seed + 1), t.Model,
+			strconv.Itoa(t.GradComps), report.Number(t.Lambda), report.Number(t.Eta0), report.Number(t.Clip),
+			decimal.Exactly(p.Sigma), report.Number(p.Fraction), report.Number(p.FractionSD),
+			report.Number(p.MeanAccuracy), report.Number(u.Accuracy), report.Number(u.Norm)})
+	}
+	return rows
+}
+
+// addBorne adds to a line what is left at the first σ of a w* of each seed, over the norm,
+// and returns norm, accuracy and that in words.
+func addBorne(l *plots.Line, bySeed []*grid.Utility) []string {
+	var norms, accuracies, fractions []float64
+	within := 0.0
+	for _, u := range bySeed {
+		p := u.Points[0]
+		norms, accuracies = append(norms, u.Norm), append(accuracies, u.Accuracy)
+		fractions = append(fractions, p.Fraction)
+		within += p.FractionSD * p.FractionSD / float64(len(bySeed))
+	}
+	norm, _ := spread.Of(norms)
+	accuracy, sd := spread.Of(accuracies)
+	addMean(l, norm, fractions, within)
+	end := len(l.Y) - 1
+	return []string{report.Fixed(norm, 1), spread.Text(accuracy, sd, len(bySeed)),
+		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
+}
+
+// caption says what was tried.
+func (w wstar) caption(f *frame) string {
+	var sigmas []string
+	for _, sigma := range w.sigmas {
+		sigmas = append(sigmas, decimal.Exactly(sigma))
+	}
+	return fmt.Sprintf("w* is trained without noise, C = %g, by %s, with steps and for lengths that the paper does not "+
+		"give for this graph; it names σ = %s.\n"+
+		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point, %s%s; mean and one standard deviation over "+
+		"seeds and draws.\n"+
+		"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
+		w.Train.Clip, decimal.Many(w.Train.Clients, "client"), strings.Join(sigmas, " and "),
+		decimal.Many(f.draws(w.Draws), "draw"), seedsText(f.seeds), f.note())
+}
