@@ -92,6 +92,14 @@ func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual
 	return p
 }
 
+// groupNormals is that of package f32, and normalsAhead how many bytes ahead memory is asked
+// for that numbers are added to: a stretch of what Normal makes at once, so that clearing it
+// does not wait.
+const (
+	groupNormals = 32
+	normalsAhead = 8192
+)
+
 func (g gaussian) addNormals(integers Mem) {
 	g.start("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
 	x, bits, groups, done := g.base("x"), g.base("bits"), g.length("x"), g.GP64()
@@ -105,6 +113,9 @@ func (g gaussian) addNormals(integers Mem) {
 	var words []reg.VecVirtual
 	for i := range laneBytes / g.bytes {
 		words = append(words, g.load(g.at(bits, i)))
+	}
+	for line := range groupNormals * floatBytes / laneBytes {
+		g.PREFETCHT0(Mem{Base: x, Disp: normalsAhead + line*laneBytes})
 	}
 	g.leaveIfRare(words)
 	for i, word := range words {

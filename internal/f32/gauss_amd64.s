@@ -14,7 +14,7 @@ DATA gaussBits<>+24(SB)/4, $0x00100000
 GLOBL gaussBits<>(SB), RODATA|NOPTR, $28
 
 // func addNormalsAVX2(x []float32, bits []byte, scale float32) int
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·addNormalsAVX2(SB), NOSPLIT, $0-64
 	MOVQ         x_base+0(FP), AX
 	MOVQ         bits_base+24(FP), CX
@@ -29,6 +29,8 @@ next:
 	JE           end
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
 	VBROADCASTSS gaussBits<>+24(SB), Y5
 	VPMINUD      Y2, Y3, Y4
 	VPMAXUD      Y4, Y5, Y5
@@ -227,7 +229,7 @@ end:
 	RET
 
 // func addNormalsAVX512(x []float32, bits []byte, scale float32) int
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·addNormalsAVX512(SB), NOSPLIT, $0-64
 	MOVQ         x_base+0(FP), AX
 	MOVQ         bits_base+24(FP), CX
@@ -248,6 +250,8 @@ next:
 	CMPQ        BX, DX
 	JE          end
 	VMOVUPS     (CX), Z9
+	PREFETCHT0  8192(AX)
+	PREFETCHT0  8256(AX)
 	VPCMPUD     $0x01, Z6, Z9, K1
 	KTESTW      K1, K1
 	JNE         end

@@ -47,9 +47,6 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 	}
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)
-		if next := x[n:min(2*n, len(x))]; len(next) > 0 {
-			prefetch(next, 0, 1, len(next))
-		}
 		clear(x[:n])
 		AddNormal(x[:n], sigma, s)
 		x = x[n:]
@@ -57,7 +54,8 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 }
 
 // normalsAtOnce is a multiple of groupNormals, so that the stream is used as by one
-// AddNormal, and leaves what is worked on in the first-level cache.
+// AddNormal, and leaves what is worked on in the first-level cache: the kernels ask for as
+// much that comes next.
 const normalsAtOnce = 64 * groupNormals
 
 // fewNormals is how many numbers are made beside their place.
