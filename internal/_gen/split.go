@@ -502,19 +502,26 @@ func (m matrix) windowStep(parts int) {
 				m.ADDQ(reg.R10, reg.R8)
 			}
 			m.loadTile(6, reg.R8, reg.RDX, part*matrixBytes)
-			for j, next := range []reg.GPPhysical{reg.R11, reg.R12, nil} {
-				m.loadTile(7, reg.R9, reg.RDX, 0)
+			for step := range windows {
+				j := step
+				if i == 1 { // back, from the window that is there
+					j = windows - 1 - step
+				}
+				if held := step == 0 && (i == 1 || part == 1); !held {
+					m.loadTile(7, reg.R9, reg.RDX, 0)
+				}
 				m.multiply(i*windows+j, 6, 7)
-				if next != nil {
-					m.ADDQ(next, reg.R9)
+				switch next := []reg.GPPhysical{reg.R11, reg.R12}; {
+				case i == 0 && j < windows-1:
+					m.ADDQ(next[j], reg.R9)
+				case i == 1 && j > 0:
+					m.SUBQ(next[j-1], reg.R9)
 				}
 				for _, line := range lines[:min(some, len(lines))] {
 					m.PREFETCHT0(line)
 				}
 				lines = lines[min(some, len(lines)):]
 			}
-			m.SUBQ(reg.R11, reg.R9)
-			m.SUBQ(reg.R12, reg.R9)
 		}
 		m.SUBQ(reg.R10, reg.R8)
 	}

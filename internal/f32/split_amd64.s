@@ -2187,8 +2187,6 @@ step:
 	PREFETCHT0 640(AX)(R10*1)
 	PREFETCHT0 704(AX)
 	PREFETCHT0 704(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	ADDQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2201,21 +2199,11 @@ step:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xde
-	ADDQ       R11, R9
+	BYTE       $0xee
+	SUBQ       R12, R9
 	PREFETCHT0 768(AX)
 	PREFETCHT0 768(AX)(R10*1)
 	PREFETCHT0 832(AX)
@@ -2239,7 +2227,7 @@ step:
 	BYTE       $0x42
 	BYTE       $0x5c
 	BYTE       $0xe6
-	ADDQ       R12, R9
+	SUBQ       R11, R9
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1024(AX)(R10*1)
 	PREFETCHT0 1088(AX)
@@ -2262,7 +2250,7 @@ step:
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xee
+	BYTE       $0xde
 	PREFETCHT0 1280(AX)
 	PREFETCHT0 1280(AX)(R10*1)
 	PREFETCHT0 1344(AX)
@@ -2271,8 +2259,6 @@ step:
 	PREFETCHT0 1408(AX)(R10*1)
 	PREFETCHT0 1472(AX)
 	PREFETCHT0 1472(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	SUBQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2282,16 +2268,6 @@ step:
 	BYTE       $0x10
 	BYTE       $0x00
 	BYTE       $0x04
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
@@ -2355,8 +2331,6 @@ step:
 	PREFETCHT0 2176(AX)(R10*1)
 	PREFETCHT0 2240(AX)
 	PREFETCHT0 2240(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	ADDQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2369,21 +2343,11 @@ step:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xde
-	ADDQ       R11, R9
+	BYTE       $0xee
+	SUBQ       R12, R9
 	PREFETCHT0 2304(AX)
 	PREFETCHT0 2304(AX)(R10*1)
 	PREFETCHT0 2368(AX)
@@ -2407,7 +2371,7 @@ step:
 	BYTE       $0x42
 	BYTE       $0x5c
 	BYTE       $0xe6
-	ADDQ       R12, R9
+	SUBQ       R11, R9
 	PREFETCHT0 2560(AX)
 	PREFETCHT0 2560(AX)(R10*1)
 	PREFETCHT0 2624(AX)
@@ -2430,7 +2394,7 @@ step:
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xee
+	BYTE       $0xde
 	PREFETCHT0 2816(AX)
 	PREFETCHT0 2816(AX)(R10*1)
 	PREFETCHT0 2880(AX)
@@ -2439,8 +2403,6 @@ step:
 	PREFETCHT0 2944(AX)(R10*1)
 	PREFETCHT0 3008(AX)
 	PREFETCHT0 3008(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	SUBQ       R10, R8
 	ADDQ       R13, R9
 	BYTE       $0xc4
@@ -2524,8 +2486,6 @@ step:
 	PREFETCHT0 640(DI)(R13*1)
 	PREFETCHT0 704(DI)
 	PREFETCHT0 704(DI)(R13*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	ADDQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2538,21 +2498,11 @@ step:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xde
-	ADDQ       R11, R9
+	BYTE       $0xee
+	SUBQ       R12, R9
 	PREFETCHT0 768(DI)
 	PREFETCHT0 768(DI)(R13*1)
 	PREFETCHT0 832(DI)
@@ -2576,7 +2526,7 @@ step:
 	BYTE       $0x42
 	BYTE       $0x5c
 	BYTE       $0xe6
-	ADDQ       R12, R9
+	SUBQ       R11, R9
 	PREFETCHT0 1024(DI)
 	PREFETCHT0 1024(DI)(R13*1)
 	PREFETCHT0 1088(DI)
@@ -2599,7 +2549,7 @@ step:
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xee
+	BYTE       $0xde
 	PREFETCHT0 1280(DI)
 	PREFETCHT0 1280(DI)(R13*1)
 	PREFETCHT0 1344(DI)
@@ -2608,8 +2558,6 @@ step:
 	PREFETCHT0 1408(DI)(R13*1)
 	PREFETCHT0 1472(DI)
 	PREFETCHT0 1472(DI)(R13*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	SUBQ       R10, R8
 	SUBQ       R13, R9
 	JMP        stepDone
@@ -2696,8 +2644,6 @@ two:
 	PREFETCHT0 640(AX)(R10*1)
 	PREFETCHT0 704(AX)
 	PREFETCHT0 704(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	ADDQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2710,21 +2656,11 @@ two:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xde
-	ADDQ       R11, R9
+	BYTE       $0xee
+	SUBQ       R12, R9
 	PREFETCHT0 768(AX)
 	PREFETCHT0 768(AX)(R10*1)
 	PREFETCHT0 832(AX)
@@ -2748,7 +2684,7 @@ two:
 	BYTE       $0x42
 	BYTE       $0x5c
 	BYTE       $0xe6
-	ADDQ       R12, R9
+	SUBQ       R11, R9
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1024(AX)(R10*1)
 	PREFETCHT0 1088(AX)
@@ -2771,7 +2707,7 @@ two:
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xee
+	BYTE       $0xde
 	PREFETCHT0 1280(AX)
 	PREFETCHT0 1280(AX)(R10*1)
 	PREFETCHT0 1344(AX)
@@ -2780,8 +2716,6 @@ two:
 	PREFETCHT0 1408(AX)(R10*1)
 	PREFETCHT0 1472(AX)
 	PREFETCHT0 1472(AX)(R10*1)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	SUBQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2791,16 +2725,6 @@ two:
 	BYTE       $0x10
 	BYTE       $0x00
 	BYTE       $0x04
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
@@ -2864,8 +2788,6 @@ two:
 	PREFETCHT0 320(DI)
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
-	SUBQ       R11, R9
-	SUBQ       R12, R9
 	ADDQ       R10, R8
 	BYTE       $0xc4
 	BYTE       $0xc2
@@ -2878,21 +2800,11 @@ two:
 	BYTE       $0x00
 	BYTE       $0x00
 	BYTE       $0xc4
-	BYTE       $0xc2
-	BYTE       $0x7b
-	BYTE       $0x4b
-	BYTE       $0xbc
-	BYTE       $0x11
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0x00
-	BYTE       $0xc4
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xde
-	ADDQ       R11, R9
+	BYTE       $0xee
+	SUBQ       R12, R9
 	PREFETCHT0 512(DI)
 	PREFETCHT0 576(DI)
 	PREFETCHT0 640(DI)
@@ -2916,7 +2828,7 @@ two:
 	BYTE       $0x42
 	BYTE       $0x5c
 	BYTE       $0xe6
-	ADDQ       R12, R9
+	SUBQ       R11, R9
 	PREFETCHT0 1024(DI)
 	PREFETCHT0 1088(DI)
 	PREFETCHT0 1152(DI)
@@ -2939,9 +2851,7 @@ two:
 	BYTE       $0xe2
 	BYTE       $0x42
 	BYTE       $0x5c
-	BYTE       $0xee
-	SUBQ       R11, R9
-	SUBQ       R12, R9
+	BYTE       $0xde
 	SUBQ       R10, R8
 
 stepDone:
