@@ -16,6 +16,7 @@ type tiledAcross struct {
 	read    int  // slot: what it reads, [channel/32][y][x][block][part], in tiles
 	kernel  int
 	places  []tiledPlace
+	width   int    // of a line of places
 	chunks  []part // of groups of 32 channels: each is summed before the next rows are made
 	blocks  int    // how many are worked on at a time
 }
@@ -39,7 +40,7 @@ func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction
 	}
 	n.tiled = true
 	groups, taps := p.source.Channels/f32.TileTerms, c.Kernel*c.Kernel
-	t := &tiledAcross{across: p, back: back, kernel: c.Kernel,
+	t := &tiledAcross{across: p, back: back, kernel: c.Kernel, width: len(xs),
 		weights: n.newPairs(p.rows / f32.Lanes * taps * groups * n.parts * f32.TilePairs),
 		read:    n.newPairs(groups * p.source.Height * p.source.Width * acrossBlocks * n.parts * f32.TilePairs),
 	}
@@ -117,12 +118,7 @@ func (t *tiledAcross) run(s *Scratch, w, bias []float32, first, end int) {
 		y, size := s.floats[t.to].from(first), s.floats[t.to].size
 		if bias != nil {
 			for b := range blocks {
-				for o, v := range bias[:t.rows] {
-					plane := y[b*size+o*t.rowC:][:t.rowC]
-					for _, place := range t.places {
-						fill(plane[place.write:place.write+f32.Lanes], v)
-					}
-				}
+				t.spread(y[b*size:], bias)
 			}
 		}
 		for b := 0; b < blocks; b += t.blocks {
@@ -133,9 +129,23 @@ func (t *tiledAcross) run(s *Scratch, w, bias []float32, first, end int) {
 	}
 }
 
-func fill(x []float32, v float32) {
-	for i := range x {
-		x[i] = v
+// spread sets every position of a block to the biases. The places of a map's line lie side
+// by side.
+func (t *tiledAcross) spread(y, bias []float32) {
+	line := t.width * f32.Lanes
+	for o, v := range bias[:t.rows] {
+		plane := y[o*t.rowC:][:t.rowC]
+		first := plane[t.places[0].write:][:line]
+		vector := (*[f32.Lanes]float32)(first)
+		for i := range vector {
+			vector[i] = v
+		}
+		for filled := f32.Lanes; filled < line; filled *= 2 {
+			copy(first[filled:], first[:filled])
+		}
+		for i := t.width; i < len(t.places); i += t.width {
+			copy(plane[t.places[i].write:][:line], first)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package nn
 
-import "proactivedp/internal/f32"
+import (
+	"slices"
+
+	"proactivedp/internal/f32"
+)
 
 // tiledGhost makes the clipped sums of ghostGradients by matrix tiles: their terms are
 // 16 positions of one example, each in two of its parts, as f32.WindowTile reads them.
@@ -8,17 +12,24 @@ import "proactivedp/internal/f32"
 // stands once, and those above and below the map are zeros.
 type tiledGhost struct {
 	c        *conv
-	deltas   int // slot: [out/16][example][16 positions], tiles
-	inputs   int // slot: of 16 channels, [tap in x][example][high and middle, low and high][line]
-	nothing  int // slot: zeros, as far apart as channels
-	blocks   int // how many of them are made at a time
-	steps    int // of 16 positions of an example
-	line     int // pairs of a line of the map in two parts, of 16 channels
-	lines    int // of the input, with those that are zeros
-	exampleA int // pairs from an example to the next
+	deltas   int    // slot: [out/16][example][16 positions], tiles
+	inputs   int    // slot: [channel/16][tap in x][example][high and middle, low and high][line]
+	channels []part // groups of 16 whose inputs are taken apart together
+	nothing  int    // slot: zeros, as far apart as channels
+	blocks   int    // how many of them are made at a time
+	steps    int    // of 16 positions of an example
+	line     int    // pairs of a line of the map in two parts, of 16 channels
+	lines    int    // of the input, with those that are zeros
+	exampleA int    // pairs from an example to the next
 	exampleB int
+	groupB   int     // pairs from 16 channels to the next
 	extra    float64 // what may be off, as a part of Σ_p ‖δ_p‖‖(x_p, 1)‖: see newTiledGhost
 }
+
+// windowBytes is what may be taken apart of the input before it is multiplied, so that it
+// stays in the second cache beside the derivatives of some rows, which are then read as
+// seldom from behind it.
+const windowBytes = 5 << 18
 
 // stretched is how much longer than an example's gradient the sum of the lengths of what
 // it is summed from can be before that sum, and not the gradient, is clipped: where an
@@ -51,10 +62,16 @@ func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	if t.steps > 1 {
 		t.blocks = 1
 	}
-	t.exampleA, t.exampleB = t.steps*n.parts*f32.TilePairs, 2*t.lines*t.line
+	t.exampleA, t.exampleB = t.steps*n.parts*f32.TilePairs, t.lines*t.line
+	if n.parts == f32.ThreeParts {
+		t.exampleB *= 2
+	}
 	examples := t.blocks * f32.Lanes
+	t.groupB = c.Kernel * examples * t.exampleB
+	t.channels = split(c.in.Channels/f32.Lanes, max(1, windowBytes/(4*t.groupB)))
 	t.deltas = n.newPairs(c.affine.out / f32.Lanes * examples * t.exampleA)
-	t.inputs = n.newPairs(c.Kernel * examples * t.exampleB)
+	most := slices.MaxFunc(t.channels, func(a, b part) int { return a.len - b.len }).len
+	t.inputs = n.newPairs(most * t.groupB)
 	t.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
 	t.extra = float64(18+n.parts*t.steps) * 0x1p-24 * (1 + 0x1p-6)
 	if n.parts == f32.TwoParts {
@@ -85,11 +102,18 @@ func (t *tiledGhost) sums(s *Scratch, wide []float64, from, to int) {
 		}
 		first := s.first + from*f32.Lanes
 		parts := s.segments(first, min(s.first+end*f32.Lanes, len(s.rows)))
-		for c := 0; c < t.c.in.Channels; c += f32.Lanes {
-			for b := from; b < end; b++ {
-				t.takeInputs(s, b, c, (b-from)*f32.Lanes)
+		for _, some := range t.channels {
+			for i := range some.len {
+				for b := from; b < end; b++ {
+					t.takeInputs(s, b, some.start+i, s.pair(t.inputs)[i*t.groupB:], (b-from)*f32.Lanes)
+				}
 			}
-			t.multiply(s, wide[c/f32.Lanes*t.blocksOf()*windowBlock:], first, parts)
+			for o := 0; o < t.c.affine.out; o += 2 * f32.Lanes {
+				for i := range some.len {
+					at := (some.start+i)*t.ofChannels() + o/(2*f32.Lanes)*t.ofRows()
+					t.multiply(s, wide[at:], s.pair(t.inputs)[i*t.groupB:], o, first, parts)
+				}
+			}
 		}
 	}
 }
@@ -130,16 +154,16 @@ func (t *tiledGhost) takeDeltas(s *Scratch, b, example int) {
 }
 
 // takeInputs takes 16 channels of a block's input apart.
-func (t *tiledGhost) takeInputs(s *Scratch, b, channel, example int) {
+func (t *tiledGhost) takeInputs(s *Scratch, b, group int, tiles []f32.Pair, example int) {
 	in, parts, half := t.c.in, s.net.parts, t.c.out.Width/2
-	x, tiles, nothing := s.float(in.act, b), s.pair(t.inputs), s.float(t.nothing, 0)
+	x, nothing := s.float(in.act, b), s.float(t.nothing, 0)
 	var split [f32.ThreeParts * f32.TilePairs]f32.Pair
 	low := t.lines * t.line
 	at := func(y, column int) []float32 {
 		if column < 0 || column >= in.Width {
 			return nothing
 		}
-		return x[in.at(channel, y, column):]
+		return x[in.at(group*f32.Lanes, y, column):]
 	}
 	for kx := range t.c.Kernel {
 		of := tiles[(kx*t.blocks*f32.Lanes+example)*t.exampleB:]
@@ -167,64 +191,62 @@ const (
 	windowBlock = 2 * f32.Lanes * windowRow
 )
 
-// blocksOf returns how many blocks of sums there are of 16 channels.
-func (t *tiledGhost) blocksOf() int {
-	rows, strips := (t.c.affine.out/f32.Lanes+1)/2, (t.c.Kernel+f32.Windows-1)/f32.Windows
-	return rows * t.c.Kernel * strips
+// ofRows returns how many sums there are of 32 rows and 16 channels, ofChannels those of all
+// rows, and wides those of all channels.
+func (t *tiledGhost) ofRows() int {
+	return t.c.Kernel * ((t.c.Kernel + f32.Windows - 1) / f32.Windows) * windowBlock
 }
+func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 2 * t.ofRows() }
+func (t *tiledGhost) wides() int      { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
 
-// wides returns how many numbers the sums take.
-func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.blocksOf() * windowBlock }
-
-// deposit brings the sums, in the order in which multiply adds to them, to where they belong.
+// deposit brings the sums, in the order in which multiply adds to them, to where they belong:
+// rows by rows, so that their pages are visited once.
 func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
 	c := t.c
-	for channel := 0; channel < c.in.Channels; channel += f32.Lanes {
-		for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
+	for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
+		for channel := 0; channel < c.in.Channels; channel += f32.Lanes {
+			at := wide[channel/f32.Lanes*t.ofChannels():]
 			for kx := range c.Kernel {
 				for ky := 0; ky < c.Kernel; ky += f32.Windows {
 					for i := range min(2*f32.Lanes, c.affine.out-o) {
 						for j := range min(f32.Windows, c.Kernel-ky) {
 							c.deposit(s, c.weight+(o+i)*c.affine.in+c.tap(ky+j, kx, channel),
-								wide[i*windowRow+j*f32.Lanes:][:f32.Lanes])
+								at[i*windowRow+j*f32.Lanes:][:f32.Lanes])
 						}
 					}
-					wide = wide[windowBlock:]
+					at = at[windowBlock:]
 				}
 			}
 		}
+		wide = wide[t.ofRows():]
 	}
 }
 
-// multiply adds to the sums what the weights of 16 channels get.
-func (t *tiledGhost) multiply(s *Scratch, wide []float64, first int, parts []segment) {
-	c := t.c
-	deltas, inputs := s.pair(t.deltas), s.pair(t.inputs)
+// multiply adds to the sums what the weights of 32 rows and 16 channels get.
+func (t *tiledGhost) multiply(s *Scratch, wide []float64, inputs []f32.Pair, o, first int, parts []segment) {
+	c, deltas := t.c, s.pair(t.deltas)
 	examples := t.blocks * f32.Lanes
 	q := &s.window
 	*q = f32.WindowTile{Parts: s.net.parts, Steps: t.steps, LowB: t.lines * t.line, Sum: &s.windowSum,
 		StepA: s.net.parts * f32.TilePairs, StepB: f32.TilePairs, ExampleA: t.exampleA, ExampleB: t.exampleB}
-	for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
-		q.DownA = 0
-		rows := min(2, (c.affine.out-o)/f32.Lanes)
-		if rows == 2 {
-			q.DownA = examples * t.exampleA
-		}
-		for kx := range c.Kernel {
-			for ky := 0; ky < c.Kernel; ky += f32.Windows {
-				sum := wide[:windowBlock]
-				wide = wide[windowBlock:]
-				for j := range q.Window {
-					q.Window[j] = min(ky+j, c.Kernel-1) * t.line
-				}
-				for _, p := range parts {
-					q.Examples = p.to - p.from
-					q.A = deltas[(o/f32.Lanes*examples+p.from-first)*t.exampleA:]
-					q.B = inputs[(kx*examples+p.from-first)*t.exampleB:]
-					clear(q.Sum.Rows())
-					q.Add()
-					f32.AddWide(sum, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
-				}
+	rows := min(2, (c.affine.out-o)/f32.Lanes)
+	if rows == 2 {
+		q.DownA = examples * t.exampleA
+	}
+	for kx := range c.Kernel {
+		for ky := 0; ky < c.Kernel; ky += f32.Windows {
+			sum := wide[:windowBlock]
+			wide = wide[windowBlock:]
+			for j := range q.Window {
+				q.Window[j] = min(ky+j, c.Kernel-1) * t.line
+			}
+			for _, p := range parts {
+				q.Examples = p.to - p.from
+				q.A = deltas[(o/f32.Lanes*examples+p.from-first)*t.exampleA:]
+				q.B = inputs[(kx*examples+p.from-first)*t.exampleB:]
+				clear(q.Sum.Rows())
+				q.Add()
+				f32.AddWide(sum, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
 			}
 		}
 	}
