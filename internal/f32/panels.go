@@ -1,7 +1,8 @@
 package f32
 
 // The product is cut into panels that stay in the caches: with the part of C that they
-// add to, which is 384 KB, they take 1 MB of the second one.
+// add to, which is 384 KB, they take 1 MB of the second one. Where B is copied, panels of A
+// have half the rows and twice the terms, so that it is copied once and C visited seldom.
 const (
 	panelTerms  = 256
 	panelRows   = 64 * TileRows // of A: 384 KB
@@ -11,7 +12,7 @@ const (
 	tileFloats  = TileCols * Lanes
 )
 
-// ProductScratch is the working memory of products: it grows to at most 700 KB, and
+// ProductScratch is the working memory of products: it grows to at most 920 KB, and
 // to 5 MB with those by matrix tiles.
 // The zero value is ready. Not for concurrent use.
 type ProductScratch struct {
@@ -39,11 +40,16 @@ type panelB struct {
 	rowB, blockB int
 }
 
+// copiesB reports whether blocks from j on are copied: where the last column is amid one, and
+// where rows are far apart.
+func (p *Product) copiesB(j, blocks int) bool {
+	return p.K > 0 && ((j+blocks)*Lanes > p.N || p.RowB > tileFloats)
+}
+
 // panelB returns blocks from j on, terms from k on, copied to [block][term][lane]
 // unless they lie so already; lanes beyond the last column are then 0.
 func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
-	whole := (j+blocks)*Lanes <= p.N
-	if together := p.RowB <= tileFloats; p.K == 0 || whole && together {
+	if !p.copiesB(j, blocks) {
 		return panelB{blocks, p.B[min(len(p.B), j*p.BlockB+k*p.RowB):], p.RowB, p.BlockB}
 	}
 	s.b = grow(s.b, blocks*terms*Lanes)

@@ -43,12 +43,20 @@ func (p *Product) Mul(s *ProductScratch) {
 	}
 	blocks := (p.N + Lanes - 1) / Lanes
 	for j := 0; j < blocks; j += panelBlocks {
-		for m := 0; m < p.M; m += panelRows {
-			for k := 0; k == 0 || k < p.K; k += panelTerms {
-				terms := min(panelTerms, p.K-k)
-				b := p.panelB(s, k, terms, j, min(panelBlocks, blocks-j))
-				a := p.panelA(s, m, min(panelRows, p.M-m), k, terms, b.blocks)
-				p.panels(s, &a, &b, k, terms, m, j)
+		some := min(panelBlocks, blocks-j)
+		all, rows, most := panelRows, panelRows, panelTerms
+		if p.copiesB(j, some) {
+			all, rows, most = p.M, panelRows/2, 2*panelTerms
+		}
+		for first := 0; first < p.M; first += all {
+			end := min(first+all, p.M)
+			for k := 0; k == 0 || k < p.K; k += most {
+				terms := min(most, p.K-k)
+				b := p.panelB(s, k, terms, j, some)
+				for m := first; m < end; m += rows {
+					a := p.panelA(s, m, min(rows, end-m), k, terms, some)
+					p.panels(s, &a, &b, k, terms, m, j)
+				}
 			}
 		}
 	}
