@@ -182,8 +182,8 @@ func (w wstar) caption(f *frame) string {
 	for _, sigma := range w.sigmas {
 		sigmas = append(sigmas, decimal.Exactly(sigma))
 	}
-	return fmt.Sprintf("w* is trained without noise, C = %g, by %s, with steps and for lengths that the paper does not "+
-		"give for this graph; it names σ = %s.\n"+
+	return fmt.Sprintf("w* is trained without noise, C = %g, by %s, with steps and for lengths that the paper does "+
+		"not give for this graph; it names σ = %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point, %s%s; mean and one standard deviation over "+
 		"seeds and draws.\n"+
 		"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
