@@ -20,12 +20,12 @@
 // A client writes a release to its journal, and flushes that to disk, before a bit of it is
 // sent; rounds that Υ lets it compute meanwhile share the next flush, and travel together in
 // one message where they are short. After a restart it sends the same bytes again, and
-// computes the next round: never one that is in the journal. The server folds what is sent in the order in which it
-// comes: a short update as it is published, since its client's journal has it, and again
-// from the stream, which has what came while the server was away; sim.Server drops what it
-// has. From time to time it saves its state, flushes it to disk, tells clients which rounds
-// that covers, and then takes the messages of these rounds out of the stream, in this
-// order. A client forgets a release when it is covered.
+// computes the next round: never one that is in the journal. The server folds what is sent in
+// the order in which it comes: a short update as it is published, since its client's journal
+// has it, and what has not come so, as while the server was away, from the stream; sim.Server
+// drops what it has. From time to time it saves its state, flushes it to disk, tells clients
+// which rounds that covers, and then takes the messages of these rounds out of the stream, in
+// this order. A client forgets a release when it is covered.
 //
 // So nobody needs the broker to keep what it has acknowledged. A server that starts again
 // folds the whole stream from its beginning, whatever it remembers. A client sends again

@@ -12,8 +12,8 @@ import (
 // Nothing is sent before it is in the journal, at delays that let a client be one round ahead,
 // some, or as many as it likes; and no client is further ahead than its delay lets it.
 func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
-	for delay, most := range map[string]int{"1": 1, "9": 9, "unlimited": 200} {
-		s := smallSpec(200)
+	for delay, most := range map[string]int{"1": 1, "9": 9, "unlimited": 60} {
+		s := smallSpec(60)
 		s.Delay = delay
 		r := newTestRun(t, s, drawn())
 		r.join = func(o *JoinOptions) {
@@ -32,7 +32,7 @@ func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
 		report, joined := r.run(t.Context())
 		r.checkFold(report)
 		for c, j := range joined {
-			if j.Rounds != 200 || j.MaxLag > most {
+			if j.Rounds != 60 || j.MaxLag > most {
 				t.Errorf("delay %s: client %d: %+v", delay, c, j)
 			}
 		}
