@@ -27,7 +27,10 @@ func (c *Config) Validate() error {
 func (c *Config) checkWithoutClock() error {
 	n := c.Clients()
 	errs := []error{c.checkShared(), c.Roots.check(n)}
-	if c.Model != nil && n > 0 && c.Model.NumParams() > MaxClientParams/n {
+	if c.Model == nil || c.Mechanism.Sizes == nil { // the next checks need both
+		return errors.Join(errs...)
+	}
+	if n > 0 && c.Model.NumParams() > MaxClientParams/n {
 		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(),
 			n, MaxClientParams))
 	}
@@ -47,9 +50,7 @@ func (c *Config) checkWithoutClock() error {
 func (c *Config) checkShared() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sim: "+format, args...)) }
-	if c.Model == nil {
-		fail("no model")
-	}
+	errs = append(errs, checkModel(c.Model))
 	if n := c.Clients(); n < 1 || n > MaxClients {
 		fail("clients = %d, must be in [1, %d]", n, MaxClients)
 	}
@@ -87,6 +88,22 @@ func (c *Config) checkShared() error {
 		errs = append(errs, models.CheckFinite(c.Initial))
 	}
 	errs = append(errs, checkDelay(c.Delay, c.Clients(), run.Rounds))
+	return errors.Join(errs...)
+}
+
+// checkModel reports that there is no model, or one that says of itself what cannot be.
+func checkModel(m models.Model) error {
+	if m == nil {
+		return errors.New("sim: no model")
+	}
+	var errs []error
+	if n := m.NumParams(); n < 1 {
+		errs = append(errs, fmt.Errorf("sim: parameters of the model = %d, must be at least 1", n))
+	}
+	if b, ok := m.(models.Bounded); ok && !(b.Shade() >= 0 && b.Shade() <= 1) {
+		errs = append(errs, fmt.Errorf("sim: part of C that the model gives up for rounding = %v, must be in [0, 1]",
+			b.Shade()))
+	}
 	return errors.Join(errs...)
 }
 

@@ -11,6 +11,8 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Decode decodes one JSON value that is all of text, and has no field that v has not and no
@@ -32,11 +34,11 @@ func Plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Slice: "an array",
-			reflect.Struct: "an object"}
+			reflect.Struct: "an object", reflect.Map: "an object", reflect.Bool: "true or false"}
 		if strings.HasPrefix(wrong.Value, "number") {
 			want[reflect.Int] = "a whole number below 2^63"
 		}
-		field := cmp.Or(wrong.Field, "the value")
+		field := cmp.Or(keys(wrong.Field), "the value")
 		return fmt.Errorf("line %d: %s is a JSON %s, must be %s", line(wrong.Offset), field, wrong.Value,
 			cmp.Or(want[wrong.Type.Kind()], "a number"))
 	}
@@ -84,4 +86,17 @@ func refuseRepeats(d *json.Decoder) error {
 	}
 	_, err = d.Token() // the closing bracket
 	return err
+}
+
+// keys returns of a decoder's path to a field the keys that the text has: names of embedded
+// structs on the way, which are none, begin with a capital letter, as no key here does.
+func keys(path string) string {
+	var kept []string
+	parts := strings.Split(path, ".")
+	for i, part := range parts {
+		if first, _ := utf8.DecodeRuneInString(part); i == len(parts)-1 || !unicode.IsUpper(first) {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, ".")
 }

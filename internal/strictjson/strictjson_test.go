@@ -8,13 +8,23 @@ import (
 // What is not understood is an error in words of its own, which says where.
 func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	type inner struct{ X int }
+	type Embedded struct {
+		D bool           `json:"d"`
+		E map[string]int `json:"e"`
+	}
 	type value struct {
 		A int     `json:"a"`
 		B []inner `json:"b"`
+		C struct {
+			Embedded
+		} `json:"c"`
 	}
 	for text, want := range map[string]string{
 		`{"a": 1, "b": [{"x": 2}]}`:           "",
-		`{"a": 1, "c": 2}`:                    `unknown field "c"`,
+		`{"a": 1, "f": 2}`:                    `unknown field "f"`,
+		`{"c": {"d": 1}}`:                     "line 1: c.d is a JSON number, must be true or false",
+		`{"c": {"e": 1}}`:                     "line 1: c.e is a JSON number, must be an object",
+		`{"b": [{"x": "y"}]}`:                 "is a JSON string, must be a number",
 		`{"a": 1} {}`:                         "there is more after the first JSON value",
 		"{\"a\": 1,\n\"A\": 2}":               `the key "A" stands twice in one object`,
 		`{"b": [{"x": 1, "x": 2}]}`:           `the key "x" stands twice in one object`,

@@ -38,7 +38,7 @@ type Distribution interface {
 	// Mean returns the mean, in [0, MaxDuration]. Estimates of memory and of the
 	// length of a run rest on it.
 	Mean() time.Duration
-	// Draw returns one duration of at least 0.
+	// Draw returns one duration; less than 0 counts as 0.
 	Draw(s *rng.Stream) time.Duration
 	// String names the distribution and its parameters.
 	String() string

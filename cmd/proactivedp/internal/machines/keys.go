@@ -10,6 +10,7 @@ import (
 	"proactivedp/dist"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/sweep"
+	"proactivedp/internal/decimal"
 )
 
 // allowAll is what a user may do in trainings and sweeps.
@@ -59,8 +60,8 @@ in its own name, and read the broadcasts, and nothing else. Nothing is overwritt
 			if err := broker.WriteConfig(dir, ring, allowAll); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %d clients, an operator and workers are in "+
-				"%s\n", clients, dir)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "keys of the server, %s, an operator and workers are in "+
+				"%s\n", decimal.Many(clients, "client"), dir)
 			return err
 		},
 	}
