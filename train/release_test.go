@@ -151,6 +151,10 @@ func TestReleasedOfARecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		said := strings.Contains(strings.Join(r.Notes, "\n"), "as large as any client's")
+		if said != (partition == "shard") {
+			t.Errorf("%s: notes %q", partition, r.Notes)
+		}
 		want := r.Privacy.Certified.PerRecord
 		if *got.EpsilonUpper < *want.EpsilonUpper*(1-1e-9) || got.Rounds != want.Rounds {
 			t.Errorf("%s: the release costs %v in %d rounds, claimed are %v in %d", partition, *got.EpsilonUpper,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"proactivedp/dp"
@@ -109,7 +110,8 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
-		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(), Notes: p.Spec.Notes(),
+		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
+		Notes:        append(p.Spec.Notes(), p.releaseNotes(result.Ledgers)...),
 		TestAccuracy: accuracy, Judgement: p.judgement(result.Params, accuracy),
 		TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
@@ -121,6 +123,20 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
 		Spec: p.Spec.stated(), params: result.Model(),
 	}, nil
+}
+
+// releaseNotes says that the releases of the report are more than any client's rounds, so
+// that nobody takes what a record costs at least from them.
+func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
+	other := func(l dp.Ledger) bool {
+		first, this := ledgers[0].Named(dp.Noise{}), l.Named(dp.Noise{})
+		return !slices.Equal(first.Events(), this.Events())
+	}
+	if !p.Config.Partition.Disjoint() || !slices.ContainsFunc(ledgers, other) {
+		return nil
+	}
+	return []string{"clients ran rounds of different sizes, and those that are listed for composition are as large as " +
+		"any client's: an ε of them is at most, and in no case at least, what a record pays"}
 }
 
 // DataSHA256 returns the digest of the data set's content, computed once.

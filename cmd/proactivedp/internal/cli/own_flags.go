@@ -52,8 +52,11 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		return errors.Join(errs...)
 	}
 	isTable := table.Is(name)
-	if isTable != (o.labelColumn != "") {
-		errs = append(errs, fmt.Errorf("--label-column = %q for %s, must name a column of a CSV file, and of no other",
+	switch {
+	case isTable && o.labelColumn == "":
+		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
+	case !isTable && o.labelColumn != "":
+		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
 			o.labelColumn, name))
 	}
 	if isTable && o.LabelMap == "" {
