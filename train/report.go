@@ -135,8 +135,8 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 	if !p.Config.Partition.Disjoint() || !slices.ContainsFunc(ledgers, other) {
 		return nil
 	}
-	return []string{"clients ran rounds of different sizes, and those that are listed for composition are as large as " +
-		"any client's: an ε of them is at most, and in no case at least, what a record pays"}
+	return []string{"clients ran rounds of different sizes, and those that are listed for composition are as large " +
+		"as any client's: no record pays more than an ε of them, and maybe less"}
 }
 
 // DataSHA256 returns the digest of the data set's content, computed once.
