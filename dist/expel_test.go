@@ -18,14 +18,19 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	away, leave := context.WithCancel(ctx)
+	told := make(chan struct{}) // is closed when the client that was expelled has tried to come back
 	r.join = func(o *JoinOptions) {
 		o.connect = nil
 		<-r.ready
 		o.URL = r.broker.URL()
-		if o.Client == 2 {
-			o.Watch = func(round, _ int) {
-				if round == 5 {
-					leave()
+		o.Watch = func(round, _ int) {
+			switch {
+			case o.Client == 2 && round == 5:
+				leave()
+			case o.Client != 2 && round == 25: // else the training may end before it has tried
+				select {
+				case <-told:
+				case <-ctx.Done():
 				}
 			}
 		}
@@ -80,6 +85,7 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 		go func() {
 			_, err := Join(ctx, r.joinOptions(2))
 			expelled <- err
+			close(told)
 		}()
 	}
 	report, err := Serve(ctx, again)
