@@ -266,11 +266,11 @@ func (s *server) listen(ctx context.Context) error {
 
 // The sizes and times of the exchange with a broker.
 const (
-	window   = 16               // messages under way at a time
-	patience = 10 * time.Second // for an answer
-	upkeep   = 2 * time.Second  // for an answer that nobody needs, when a broker of several has stopped
-	beat     = time.Second      // from one hello to the next
-	linger   = 3 * time.Second  // after the last goodbye
+	window   = 16                // messages under way at a time
+	patience = 10 * time.Second  // for an answer
+	upkeep   = 2 * time.Second   // for an answer that nobody needs, when a broker of several has stopped
+	beat     = time.Second       // from one hello to the next
+	linger   = patience + 5*beat // after the last goodbye, for who asks again as the answer was lost
 )
 
 // serve is the server's loop.
