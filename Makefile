@@ -121,7 +121,7 @@ scale: ## Measure cost against clients and model size, and write results/scale (
 
 results: build ## Make the committed figures and tables anew, from the real data only (some two hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
-	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput --out results --seeds $(SEEDS)
+	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures 'cifar10-*' --out results --seeds 1 --scale $(CIFAR_SCALE)
 	$(BIN) train --clients 1 --epsilon 0.05 --sample-size 885 --grad-computations 177000 --schedule zero --eta0 0.05 --clip 0.1 --seeds 40 --out results/phishing-small-budget
