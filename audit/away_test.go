@@ -141,6 +141,7 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 		{"level = 1", course(1), &o, MinRuns, 1},
 		{"has no run", Course{}, &o, MinRuns, 0.01},
 		{"there are no options", course(1), nil, MinRuns, 0.01},
+		{"workers = 0", course(1), &Options{}, MinRuns, 0.01},
 	} {
 		if _, err := c.course.Audit(t.Context(), c.o, c.runs, c.level); err == nil ||
 			!strings.Contains(err.Error(), c.want) {

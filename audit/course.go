@@ -74,8 +74,10 @@ func (c Course) check(o *Options, runs int, level float64) error {
 	if c.Run == nil {
 		errs = append(errs, errors.New("audit: the course has no run"))
 	}
-	if o == nil || o.Workers < 1 {
-		errs = append(errs, errors.New("audit: there are no options, or not one worker"))
+	if o == nil {
+		errs = append(errs, errors.New("audit: there are no options"))
+	} else if o.Workers < 1 {
+		errs = append(errs, fmt.Errorf("audit: workers = %d, must be at least 1", o.Workers))
 	}
 	if runs < MinRuns || runs > MaxRuns {
 		errs = append(errs, fmt.Errorf("audit: runs = %d of a course, must be in [%d, %d]", runs, MinRuns, MaxRuns))

@@ -75,6 +75,9 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 	}, nil
 }
 
+// ownPrivacy is what a caption says of a graph of w* + n.
+const ownPrivacy = "This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)."
+
 // utilityCaption says how w* was trained and what was added to it.
 func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string) string {
 	t := spec.Train
@@ -82,8 +85,7 @@ func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string)
 		"%s)%s.\n"+
 		"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard deviation over seeds "+
-		"and draws.\n"+
-		"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
+		"and draws.\n"+ownPrivacy,
 		t.GradComps*t.Clients, decimal.Many(t.Clients, "client"), t.SampleSize, t.StepText()+s.foundBy(), f.note(),
 		seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 }
@@ -107,15 +109,20 @@ func (s setting) utilitySpecs(f *frame) (out []grid.UtilitySpec) {
 func utilityLine(clip float64, bySeed []*grid.Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {
-		var means []float64
-		within := 0.0
-		for _, u := range bySeed {
-			means = append(means, u.Points[i].Fraction)
-			within += u.Points[i].FractionSD * u.Points[i].FractionSD / float64(len(bySeed))
-		}
-		addMean(&l, p.Sigma, means, within)
+		addLeft(&l, p.Sigma, bySeed, i)
 	}
 	return l
+}
+
+// addLeft appends what is left of the accuracy of each seed's w* at its point i, at x.
+func addLeft(l *plots.Line, x float64, bySeed []*grid.Utility, i int) {
+	var means []float64
+	within := 0.0
+	for _, u := range bySeed {
+		means = append(means, u.Points[i].Fraction)
+		within += u.Points[i].FractionSD * u.Points[i].FractionSD / float64(len(bySeed))
+	}
+	addMean(l, x, means, within)
 }
 
 func utilityNorm(clip float64, bySeed []*grid.Utility) string {

@@ -160,17 +160,13 @@ func (one trained) rows(f *frame, seed int, u *grid.Utility) [][]string {
 // addBorne adds to a line what is left at the first σ of a w* of each seed, over the norm,
 // and returns norm, accuracy and that in words.
 func addBorne(l *plots.Line, bySeed []*grid.Utility) []string {
-	var norms, accuracies, fractions []float64
-	within := 0.0
+	var norms, accuracies []float64
 	for _, u := range bySeed {
-		p := u.Points[0]
 		norms, accuracies = append(norms, u.Norm), append(accuracies, u.Accuracy)
-		fractions = append(fractions, p.Fraction)
-		within += p.FractionSD * p.FractionSD / float64(len(bySeed))
 	}
 	norm, _ := spread.Of(norms)
 	accuracy, sd := spread.Of(accuracies)
-	addMean(l, norm, fractions, within)
+	addLeft(l, norm, bySeed, 0)
 	end := len(l.Y) - 1
 	return []string{report.Fixed(norm, 1), spread.Text(accuracy, sd, len(bySeed)),
 		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
@@ -185,8 +181,7 @@ func (w wstar) caption(f *frame) string {
 	return fmt.Sprintf("w* is trained without noise, C = %g, by %s, with steps and for lengths that the paper does "+
 		"not give for this graph; it names σ = %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point, %s%s; mean and one standard deviation over "+
-		"seeds and draws.\n"+
-		"This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ).",
+		"seeds and draws.\n"+ownPrivacy,
 		w.Train.Clip, decimal.Many(w.Train.Clients, "client"), strings.Join(sigmas, " and "),
 		decimal.Many(f.draws(w.Draws), "draw"), seedsText(f.seeds), f.note())
 }

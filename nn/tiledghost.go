@@ -191,13 +191,16 @@ const (
 	windowBlock = 2 * f32.Lanes * windowRow
 )
 
-// ofRows returns how many sums there are of 32 rows and 16 channels, ofChannels those of all
-// rows, and wides those of all channels.
+// ofRows returns how many sums there are of 32 rows and 16 channels.
 func (t *tiledGhost) ofRows() int {
 	return t.c.Kernel * ((t.c.Kernel + f32.Windows - 1) / f32.Windows) * windowBlock
 }
+
+// ofChannels returns how many sums there are of 16 channels.
 func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 2 * t.ofRows() }
-func (t *tiledGhost) wides() int      { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
+
+// wides returns how many sums there are.
+func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
 
 // deposit brings the sums, in the order in which multiply adds to them, to where they belong:
 // rows by rows, so that their pages are visited once.

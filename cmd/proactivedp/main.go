@@ -125,7 +125,7 @@ found the mechanism broken, or a planted fault not at all.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.RefuseNoNames(cmd)))
+			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.CheckTexts(cmd)))
 		},
 	}
 	root.SetFlagErrorFunc(cli.FlagError)

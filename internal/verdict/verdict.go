@@ -255,10 +255,10 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 	if f.Verdict != NotReproduced {
 		return f, nil
 	}
-	tried := strings.TrimSuffix(f.Figure, "utility") + "wstar"
-	ways, err := other(tried)
+	figure := strings.TrimSuffix(f.Figure, "utility") + "wstar"
+	ways, err := other(figure)
 	if err == nil && ways != nil {
-		f.Why, err = ways.borne(f.Claim, tried)
+		f.Why, err = ways.borne(f.Claim, figure)
 	}
 	return f, err
 }

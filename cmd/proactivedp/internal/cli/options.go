@@ -38,10 +38,10 @@ func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// RefuseNoNames reports the texts that were given and are empty, such as --listen "$ADDRESS"
+// CheckTexts reports the texts that were given and are empty, such as --listen "$ADDRESS"
 // where a shell does not know ADDRESS: no command reads them as not given. Nor is "-" the
 // name of a file or folder: stdin and stdout have other things to carry.
-func RefuseNoNames(cmd *cobra.Command) error {
+func CheckTexts(cmd *cobra.Command) error {
 	var errs []error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if flag.Value.Type() != "string" {
