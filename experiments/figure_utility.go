@@ -76,7 +76,8 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 }
 
 // ownPrivacy is what a caption says of a graph of w* + n.
-const ownPrivacy = "This graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)."
+const ownPrivacy = "This graph spends privacy of its own: it looks at the data without noise and is covered by no " +
+	"(ε, δ)."
 
 // utilityCaption says how w* was trained and what was added to it.
 func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string) string {
