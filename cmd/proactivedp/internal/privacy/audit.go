@@ -22,14 +22,18 @@ var (
 	ErrNotFound = errors.New("the planted fault was not found")
 )
 
+// auditFlags are the flags of audit.
+type auditFlags struct {
+	options audit.Options
+	workers machines.SweepFlags
+	out     string
+	audits  int
+	asJSON  bool
+}
+
 func newAudit() *cobra.Command {
-	o := audit.DefaultOptions()
-	o.Workers = runtime.GOMAXPROCS(0)
-	var fault, runner = string(o.Fault), string(o.Runner)
-	var asJSON bool
-	var out string
-	audits := 50
-	var workers machines.SweepFlags
+	f := auditFlags{options: audit.DefaultOptions(), audits: 50}
+	f.options.Workers = runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
@@ -64,85 +68,104 @@ or a planted fault is not found.`,
   proactivedp audit --runner hogwild --seed 7
   proactivedp audit --runs 2000 --out out/audit`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o.Fault, o.Runner = audit.Fault(fault), audit.Runner(runner)
-			errs := []error{o.Validate()}
-			if cmd.Flags().Changed("audits") && out == "" {
-				errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
-			}
-			if audits < 1 {
-				errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", audits))
-			}
-			if err := errors.Join(errs...); err != nil {
-				return cli.Usage(err)
-			}
-			if err := workers.Check(cmd); err != nil {
-				return err
-			}
-			if o.Elsewhere, err = workers.OpenAudit(cmd); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, workers.Close()) }()
-			if out != "" {
-				return survey(cmd, out, o, audits)
-			}
-			loop, err := auto.Course(cmd.Context())
-			if err != nil {
-				return err
-			}
-			o.Courses = []audit.Course{loop}
-			r, err := audit.Run(cmd.Context(), o)
-			if err != nil {
-				return err
-			}
-			err = cli.Report(cmd, asJSON, r)
-			switch whole := o.Fault == audit.NoFault; {
-			case err != nil:
-				return err
-			case whole && r.Violated:
-				return ErrViolated
-			case whole && r.Alarm():
-				return errBroken
-			case !whole && !r.Alarm():
-				return ErrNotFound
-			}
-			return nil
-		},
+		RunE: f.run,
 	}
-	f := cmd.Flags()
-	workers.Add(cmd)
-	f.StringVar(&fault, "fault", fault, "one of "+strings.Join(FaultNames(), ", "))
-	f.Float64Var(&o.FaultSize, "fault-size", 0,
-		"how large the fault is, if it comes in sizes; 0: the one above")
-	f.StringVar(&runner, "runner", runner, "virtual (repeatable) or hogwild (free-running goroutines)")
-	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
-	cli.CountVar(f, &o.Runs, "runs", o.Runs,
-		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
-			audit.MinRuns, audit.MaxRuns))
-	f.Float64Var(&o.Delta, "delta", o.Delta,
-		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
-	f.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
-	cli.CountVar(f, &o.Workers, "workers", o.Workers,
-		"runs at the same time, at least 1; never changes the result of virtual")
-	f.StringVar(&out, "out", "", "make a survey of all faults, into this folder")
-	cli.CountVar(f, &audits, "audits", audits, "audits of each cell of a survey, at least 1")
-	cli.JSONVar(f, &asJSON)
+	f.add(cmd)
 	return cmd
 }
 
-// survey measures what an audit finds.
-func survey(cmd *cobra.Command, dir string, o audit.Options, audits int) error {
+func (f *auditFlags) add(cmd *cobra.Command) {
+	f.workers.Add(cmd)
+	fs, o := cmd.Flags(), &f.options
+	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "one of "+strings.Join(FaultNames(), ", "))
+	fs.Float64Var(&o.FaultSize, "fault-size", 0,
+		"how large the fault is, if it comes in sizes; 0: the one above")
+	fs.StringVar((*string)(&o.Runner), "runner", string(o.Runner),
+		"virtual (repeatable) or hogwild (free-running goroutines)")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
+	cli.CountVar(fs, &o.Runs, "runs", o.Runs,
+		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
+			audit.MinRuns, audit.MaxRuns))
+	fs.Float64Var(&o.Delta, "delta", o.Delta,
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
+	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
+	cli.CountVar(fs, &o.Workers, "workers", o.Workers,
+		"runs at the same time, at least 1; never changes the result of virtual")
+	fs.StringVar(&f.out, "out", "", "make a survey of all faults, into this folder")
+	cli.CountVar(fs, &f.audits, "audits", f.audits, "audits of each cell of a survey, at least 1")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
+	if err := f.check(cmd); err != nil {
+		return cli.Usage(err)
+	}
+	if err := f.workers.Check(cmd); err != nil {
+		return err
+	}
+	if f.options.Elsewhere, err = f.workers.OpenAudit(cmd); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.workers.Close()) }()
+	if f.out != "" {
+		return f.survey(cmd)
+	}
+	return f.once(cmd)
+}
+
+// check reports what is wrong with the flags.
+func (f *auditFlags) check(cmd *cobra.Command) error {
+	errs := []error{f.options.Validate()}
+	if cmd.Flags().Changed("audits") && f.out == "" {
+		errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
+	}
+	if f.audits < 1 {
+		errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", f.audits))
+	}
+	if f.out == "" {
+		return errors.Join(errs...)
+	}
 	for _, name := range []string{"fault", "fault-size", "runner", "json"} {
 		if cmd.Flags().Changed(name) {
-			return cli.Usage(fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
+			errs = append(errs, fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
 		}
 	}
-	err := audit.Survey(cmd.Context(), dir, o, audits, func(p audit.Power) {
+	return errors.Join(errs...)
+}
+
+// once audits, and says by its error what was found.
+func (f *auditFlags) once(cmd *cobra.Command) error {
+	loop, err := auto.Course(cmd.Context())
+	if err != nil {
+		return err
+	}
+	f.options.Courses = []audit.Course{loop}
+	r, err := audit.Run(cmd.Context(), f.options)
+	if err != nil {
+		return err
+	}
+	err = cli.Report(cmd, f.asJSON, r)
+	switch whole := f.options.Fault == audit.NoFault; {
+	case err != nil:
+		return err
+	case whole && r.Violated:
+		return ErrViolated
+	case whole && r.Alarm():
+		return errBroken
+	case !whole && !r.Alarm():
+		return ErrNotFound
+	}
+	return nil
+}
+
+// survey measures what an audit finds.
+func (f *auditFlags) survey(cmd *cobra.Command) error {
+	err := audit.Survey(cmd.Context(), f.out, f.options, f.audits, func(p audit.Power) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,
 			p.Size, p.Runner, p.Found, p.Audits, p.Runs)
 	})
 	if err == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", dir)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", f.out)
 	}
 	return err
 }

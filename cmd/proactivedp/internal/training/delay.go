@@ -13,14 +13,21 @@ import (
 	"proactivedp/train"
 )
 
+// delayFlags are the flags of delay.
+type delayFlags struct {
+	where   cli.DataFlags
+	sweep   machines.SweepFlags
+	train   cli.TrainFlags
+	spec    experiments.DelaySpec
+	options experiments.DelayOptions
+	drawing *drawingFlags
+	asJSON  bool
+}
+
 func newDelay() *cobra.Command {
-	var where cli.DataFlags
-	var sweep machines.SweepFlags
-	spec := experiments.DefaultDelaySpec("", "")
-	flags := cli.TrainFlags{Spec: spec.Train}
-	o := experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}
-	drawing := newDrawingFlags()
-	var asJSON bool
+	f := delayFlags{spec: experiments.DefaultDelaySpec("", ""), drawing: newDrawingFlags(),
+		options: experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}}
+	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "delay",
 		Short: "Compare permissible delays: how much asynchrony a training tolerates",
@@ -48,71 +55,88 @@ and keeps finished runs there: an interrupted command goes on from them. Without
   proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
   proactivedp delay --data my.libsvm --partition shard --clients 10 --compute-time pareto:2ms,1.3 --json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if err := sweep.Check(cmd); err != nil {
-				return err
-			}
-			if err := flags.Fill(cmd, func(model, dataset string) train.Spec {
-				return experiments.DefaultDelaySpec(model, dataset).Train
-			}); err != nil {
-				return err
-			}
-			spec.Train = flags.Spec
-			if spec.Train.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
-				spec.Train.TimeScale = experiments.UsualTimeScale
-			}
-			o.Drawing, err = drawing.drawing(cmd)
-			errs := []error{checkTrain(cmd, spec.Train, spec.Validate(), o.Workers), err, o.Drawing.Validate()}
-			if o.Out == "" {
-				errs = append(errs, drawing.refuse(cmd))
-			}
-			if cmd.Flags().Changed("delay") {
-				errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
-			}
-			if cmd.Flags().Changed("seed") {
-				errs = append(errs, errors.New("--seed is not for this command: --seeds says how many, from 1"))
-			}
-			if err := cli.Distinct(errs); err != nil {
-				return cli.Usage(err)
-			}
-			d, err := where.LoadFor(cmd, spec.Train)
-			if err != nil {
-				return err
-			}
-			source := train.NewSource(d)
-			if _, err := source.Prepare(spec.Train); err != nil {
-				return cli.Usage(err)
-			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.Memory)
-			if o.Elsewhere, err = sweep.Open(cmd); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, sweep.Close()) }()
-			r, err := spec.Compare(cmd.Context(), source, o)
-			if err != nil {
-				return err
-			}
-			if o.Out != "" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
-			}
-			return cli.Report(cmd, asJSON, r)
-		},
+		RunE: f.run,
 	}
-	where.AddWithin(cmd)
-	where.Own.Add(cmd)
-	sweep.Add(cmd)
-	flags.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.NoiseFlags)
-	f := cmd.Flags()
+	f.add(cmd)
+	return cmd
+}
+
+func (f *delayFlags) add(cmd *cobra.Command) {
+	f.where.AddWithin(cmd)
+	f.where.Own.Add(cmd)
+	f.sweep.Add(cmd)
+	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.NoiseFlags)
+	fs, o := cmd.Flags(), &f.options
 	for _, name := range []string{"delay", "seed"} {
-		f.Lookup(name).Hidden = true // other flags list delays and count seeds
+		fs.Lookup(name).Hidden = true // other flags list delays and count seeds
 	}
-	f.StringSliceVar(&spec.Delays, "delays", spec.Delays,
+	fs.StringSliceVar(&f.spec.Delays, "delays", f.spec.Delays,
 		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
 			"'0,\"clients:1,1,1,1,8\"'")
-	cli.CountVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
-	f.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
-	drawing.add(f)
-	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	cli.JSONVar(f, &asJSON)
-	return cmd
+	cli.CountVar(fs, &f.spec.Seeds, "seeds", f.spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	fs.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
+	f.drawing.add(fs)
+	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
+	if err := f.sweep.Check(cmd); err != nil {
+		return err
+	}
+	if err := f.fill(cmd); err != nil {
+		return err
+	}
+	d, err := f.where.LoadFor(cmd, f.spec.Train)
+	if err != nil {
+		return err
+	}
+	source := train.NewSource(d)
+	if _, err := source.Prepare(f.spec.Train); err != nil {
+		return cli.Usage(err)
+	}
+	o := &f.options
+	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
+	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.sweep.Close()) }()
+	r, err := f.spec.Compare(cmd.Context(), source, *o)
+	if err != nil {
+		return err
+	}
+	if o.Out != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
+	}
+	return cli.Report(cmd, f.asJSON, r)
+}
+
+// fill completes the setting and the options, and reports what is wrong with them.
+func (f *delayFlags) fill(cmd *cobra.Command) error {
+	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
+		return experiments.DefaultDelaySpec(model, dataset).Train
+	}); err != nil {
+		return err
+	}
+	t, o := &f.spec.Train, &f.options
+	*t = f.train.Spec
+	if t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
+		t.TimeScale = experiments.UsualTimeScale
+	}
+	var err error
+	o.Drawing, err = f.drawing.drawing(cmd)
+	errs := []error{checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, o.Drawing.Validate()}
+	if o.Out == "" {
+		errs = append(errs, f.drawing.refuse(cmd))
+	}
+	if cmd.Flags().Changed("delay") {
+		errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
+	}
+	if cmd.Flags().Changed("seed") {
+		errs = append(errs, errors.New("--seed is not for this command: --seeds says how many, from 1"))
+	}
+	if err := cli.Distinct(errs); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
 }

@@ -11,19 +11,26 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/data"
 	"proactivedp/experiments/search"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
 
+// searchFlags are the flags of search.
+type searchFlags struct {
+	where   cli.DataFlags
+	sweep   machines.SweepFlags
+	train   cli.TrainFlags
+	spec    search.Spec
+	options search.Options
+	asJSON  bool
+}
+
 func newSearch() *cobra.Command {
-	var where cli.DataFlags
-	var sweep machines.SweepFlags
-	spec := search.Paper("", "mnist")
-	flags := cli.TrainFlags{Spec: spec.Train}
-	o := search.Options{Workers: runtime.GOMAXPROCS(0), Command: searchCommand,
-		TrainCommand: trainCommand}
-	var asJSON bool
+	f := searchFlags{spec: search.Paper("", "mnist"), options: search.Options{Workers: runtime.GOMAXPROCS(0),
+		Command: searchCommand, TrainCommand: trainCommand}}
+	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search model variant and step size on held-out training records",
@@ -46,89 +53,111 @@ An interrupted command keeps its finished runs below --out and goes on from ther
   proactivedp search --data mnist --sigma 12.10881 --schedule zero
   proactivedp search --data phishing --models logreg --proxy 1`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if err := sweep.Check(cmd); err != nil {
-				return err
-			}
-			given := spec
-			if err := flags.Fill(cmd, func(_, dataset string) train.Spec {
-				model := ""
-				if cmd.Flags().Changed("models") && len(given.Models) > 0 {
-					model = given.Models[0]
-				}
-				spec = search.Paper(model, dataset)
-				return spec.Train
-			}); err != nil {
-				return err
-			}
-			spec.Train = flags.Spec
-			spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
-			for _, list := range []struct {
-				flag string
-				take func()
-			}{
-				{"models", func() { spec.Models = given.Models }},
-				{"eta0", func() { spec.Eta0 = given.Eta0 }},
-				{"beta", func() { spec.Beta = given.Beta }},
-				{"sigma", func() { spec.Sigmas = given.Sigmas }},
-			} {
-				if cmd.Flags().Changed(list.flag) {
-					list.take()
-				}
-			}
-			if sim.Decay(spec.Train.Schedule).Ends() && !cmd.Flags().Changed("beta") {
-				spec.Beta = []float64{0}
-			}
-			if o.Out == "" {
-				o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),
-					"-").Replace(filepath.Clean(spec.Train.Data)))
-			}
-			if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
-				cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
-				return cli.Usage(err)
-			}
-			d, err := where.LoadFor(cmd, spec.Train)
-			if err != nil {
-				return err
-			}
-			if !cmd.Flags().Changed("holdout") {
-				if err := spec.HoldOut(d); err != nil {
-					return cli.Usage(err)
-				}
-				if err := spec.Validate(); err != nil {
-					return cli.Usage(err)
-				}
-			}
-			o.Progress, o.Memory = cmd.ErrOrStderr(), int64(where.Memory)
-			if o.Elsewhere, err = sweep.Open(cmd); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, sweep.Close()) }()
-			r, err := search.Run(cmd.Context(), spec, train.NewSource(d), o)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
-			return cli.Report(cmd, asJSON, r)
-		},
+		RunE: f.run,
 	}
-	where.AddWithin(cmd)
-	where.Own.Add(cmd)
-	sweep.Add(cmd)
-	flags.Add(cmd, cli.SettingFlags, cli.EndFlags)
-	f := cmd.Flags()
-	f.StringSliceVar(&spec.Models, "models", spec.Models,
-		"models to try, of "+strings.Join(train.ModelNames(), ", "))
-	cli.NumbersVar(f, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
-	cli.NumbersVar(f, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
-	cli.NumbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas,
-		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
-	f.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
-	f.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "f of the proxies, in (0, 1]: this part of s and σ is run, at η₀ "+
-		"over f; 1: whole trainings")
-	cli.CountVar(f, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
-	f.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
-	cli.CountVar(f, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	cli.JSONVar(f, &asJSON)
+	f.add(cmd)
 	return cmd
+}
+
+func (f *searchFlags) add(cmd *cobra.Command) {
+	f.where.AddWithin(cmd)
+	f.where.Own.Add(cmd)
+	f.sweep.Add(cmd)
+	f.train.Add(cmd, cli.SettingFlags, cli.EndFlags)
+	fs, spec, o := cmd.Flags(), &f.spec, &f.options
+	fs.StringSliceVar(&spec.Models, "models", spec.Models,
+		"models to try, of "+strings.Join(train.ModelNames(), ", "))
+	cli.NumbersVar(fs, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
+	cli.NumbersVar(fs, &spec.Sigmas, "sigma", spec.Sigmas,
+		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
+	fs.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
+	fs.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "f of the proxies, in (0, 1]: this part of s and σ is run, at η₀ "+
+		"over f; 1: whole trainings")
+	cli.CountVar(fs, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	fs.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
+	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
+	if err := f.sweep.Check(cmd); err != nil {
+		return err
+	}
+	if err := f.fill(cmd); err != nil {
+		return err
+	}
+	d, err := f.load(cmd)
+	if err != nil {
+		return err
+	}
+	o := &f.options
+	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
+	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.sweep.Close()) }()
+	r, err := search.Run(cmd.Context(), f.spec, train.NewSource(d), *o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
+	return cli.Report(cmd, f.asJSON, r)
+}
+
+// fill completes the search by the paper's for the model and the data, but for what is
+// given, and reports what is wrong with it.
+func (f *searchFlags) fill(cmd *cobra.Command) error {
+	given, spec, o := f.spec, &f.spec, &f.options
+	changed := cmd.Flags().Changed
+	if err := f.train.Fill(cmd, func(_, dataset string) train.Spec {
+		model := ""
+		if changed("models") && len(given.Models) > 0 {
+			model = given.Models[0]
+		}
+		*spec = search.Paper(model, dataset)
+		return spec.Train
+	}); err != nil {
+		return err
+	}
+	spec.Train = f.train.Spec
+	spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
+	if changed("models") {
+		spec.Models = given.Models
+	}
+	if changed("eta0") {
+		spec.Eta0 = given.Eta0
+	}
+	if changed("beta") {
+		spec.Beta = given.Beta
+	} else if sim.Decay(spec.Train.Schedule).Ends() {
+		spec.Beta = []float64{0}
+	}
+	if changed("sigma") {
+		spec.Sigmas = given.Sigmas
+	}
+	if o.Out == "" {
+		o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),
+			"-").Replace(filepath.Clean(spec.Train.Data)))
+	}
+	if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
+		cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}
+
+// load reads the data, and holds out the usual part of them where none is given.
+func (f *searchFlags) load(cmd *cobra.Command) (*data.Dataset, error) {
+	d, err := f.where.LoadFor(cmd, f.spec.Train)
+	if err != nil || cmd.Flags().Changed("holdout") {
+		return d, err
+	}
+	if err := f.spec.HoldOut(d); err != nil {
+		return nil, cli.Usage(err)
+	}
+	if err := f.spec.Validate(); err != nil {
+		return nil, cli.Usage(err)
+	}
+	return d, nil
 }

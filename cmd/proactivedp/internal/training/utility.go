@@ -10,16 +10,25 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/experiments/grid"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
 
+// utilityFlags are the flags of utility.
+type utilityFlags struct {
+	where  cli.DataFlags
+	train  cli.TrainFlags
+	spec   grid.UtilitySpec
+	clips  []float64
+	out    string
+	asJSON bool
+}
+
 func newUtility() *cobra.Command {
-	var where cli.DataFlags
-	spec, clips := experiments.PaperUtilitySpec("", "")
-	flags := cli.TrainFlags{Spec: spec.Train}
-	var asJSON bool
-	var out string
+	var f utilityFlags
+	f.spec, f.clips = experiments.PaperUtilitySpec("", "")
+	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "utility",
 		Short: "How much accuracy a trained model keeps under noise, against σ and C",
@@ -31,71 +40,83 @@ but for the step size of networks, as those of train.`,
 		Example: `  proactivedp utility
   proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.Fill(cmd, func(model, dataset string) train.Spec {
-				paper, paperClips := experiments.PaperUtilitySpec(model, dataset)
-				if !cmd.Flags().Changed("clip") {
-					clips = paperClips
-				}
-				if !cmd.Flags().Changed("sigma") {
-					spec.Sigmas = paper.Sigmas
-				}
-				if !cmd.Flags().Changed("draws") {
-					spec.Draws = paper.Draws
-				}
-				return paper.Train
-			}); err != nil {
-				return err
-			}
-			spec.Train = flags.Spec
-			slices.Sort(clips)
-			errs := []error{spec.Validate()}
-			for _, clip := range clips {
-				one := spec.Train
-				one.Clip = clip
-				errs = append(errs, one.Validate())
-			}
-			if len(clips) == 0 {
-				errs = append(errs, errors.New("--clip: none given, must be at least one"))
-			}
-			if err := checkTrain(cmd, spec.Train, cli.Distinct(errs), 1); err != nil {
-				return err
-			}
-			d, err := where.LoadFor(cmd, spec.Train)
-			if err != nil {
-				return err
-			}
-			source := train.NewSource(d)
-			p, err := source.Prepare(spec.Train)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
-			if err := p.Fits(perf, int64(where.Memory)); err != nil {
-				return err
-			}
-			start := time.Now()
-			r, err := experiments.Graph(cmd.Context(), spec, source, clips, perf, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if out != "" {
-				if err := r.Write(out, utilityCommand(spec, clips)+where.Own.Text(), source,
-					time.Since(start)); err != nil {
-					return err
-				}
-			}
-			return cli.Report(cmd, asJSON, r)
-		},
+		RunE: f.run,
 	}
-	where.AddWithin(cmd)
-	where.Own.Add(cmd)
-	flags.Add(cmd, cli.SettingFlags, cli.PointFlags)
-	f := cmd.Flags()
-	cli.NumbersVar(f, &clips, "clip", clips, "clipping norms C, in [1e-30, 1e30]")
-	cli.NumbersVar(f, &spec.Sigmas, "sigma", spec.Sigmas, "noise multipliers σ, at least 0")
-	cli.CountVar(f, &spec.Draws, "draws", spec.Draws, "draws of n per point, in [1, 1000000]")
-	f.StringVar(&out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
-	cli.JSONVar(f, &asJSON)
+	f.add(cmd)
 	return cmd
+}
+
+func (f *utilityFlags) add(cmd *cobra.Command) {
+	f.where.AddWithin(cmd)
+	f.where.Own.Add(cmd)
+	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags)
+	fs := cmd.Flags()
+	cli.NumbersVar(fs, &f.clips, "clip", f.clips, "clipping norms C, in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &f.spec.Sigmas, "sigma", f.spec.Sigmas, "noise multipliers σ, at least 0")
+	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "draws of n per point, in [1, 1000000]")
+	fs.StringVar(&f.out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
+	if err := f.fill(cmd); err != nil {
+		return err
+	}
+	d, err := f.where.LoadFor(cmd, f.spec.Train)
+	if err != nil {
+		return err
+	}
+	source := train.NewSource(d)
+	p, err := source.Prepare(f.spec.Train)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+	if err := p.Fits(perf, int64(f.where.Memory)); err != nil {
+		return err
+	}
+	start := time.Now()
+	r, err := experiments.Graph(cmd.Context(), f.spec, source, f.clips, perf, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := r.Write(f.out, utilityCommand(f.spec, f.clips)+f.where.Own.Text(), source,
+			time.Since(start)); err != nil {
+			return err
+		}
+	}
+	return cli.Report(cmd, f.asJSON, r)
+}
+
+// fill completes the graph by the paper's for the model and the data, but for what is
+// given, and reports what is wrong with it.
+func (f *utilityFlags) fill(cmd *cobra.Command) error {
+	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
+		paper, clips := experiments.PaperUtilitySpec(model, dataset)
+		if !cmd.Flags().Changed("clip") {
+			f.clips = clips
+		}
+		if !cmd.Flags().Changed("sigma") {
+			f.spec.Sigmas = paper.Sigmas
+		}
+		if !cmd.Flags().Changed("draws") {
+			f.spec.Draws = paper.Draws
+		}
+		return paper.Train
+	}); err != nil {
+		return err
+	}
+	f.spec.Train = f.train.Spec
+	slices.Sort(f.clips)
+	errs := []error{f.spec.Validate()}
+	for _, clip := range f.clips {
+		one := f.spec.Train
+		one.Clip = clip
+		errs = append(errs, one.Validate())
+	}
+	if len(f.clips) == 0 {
+		errs = append(errs, errors.New("--clip: none given, must be at least one"))
+	}
+	return checkTrain(cmd, f.spec.Train, cli.Distinct(errs), 1)
 }
