@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/asked"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -96,13 +96,7 @@ func never(int) float64 { return 0.1 }
 // stay within its filter, what the ledger has never shrinks, no two parts share their
 // noise, and what a tight accountant says of all of it is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
-	courses := 40
-	if text := os.Getenv("PROACTIVEDP_COURSES"); text != "" {
-		var err error
-		if courses, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	courses, _ := asked.Times(t, "PROACTIVEDP_COURSES", 40)
 	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
 	ended := map[string]int{}
 	for course := range courses {

@@ -30,6 +30,9 @@ type JoinOptions struct {
 	Dir    string // the client's folder, which holds its journal and secret
 	Key    []byte // the journal is encrypted under it; nil: it is not
 	Creds  *broker.Credentials
+	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
+	// at least five seconds; 0: for ever. Nothing is lost by it: another Join goes on.
+	GiveUpAfter time.Duration
 	// Prepare prepares the client's part of what the server has announced: on the client's
 	// part of the run's data, or on its own (see Announcement). It may refuse. Whether the
 	// client agrees to the privacy that the run would leave it is its to say.
@@ -75,6 +78,7 @@ type client struct {
 	ws       *sim.Workspace
 	instance string
 	begun    time.Time
+	server   *silence
 
 	conn *nats.Conn
 	js   jetstream.JetStream
@@ -119,13 +123,16 @@ type JoinReport struct {
 }
 
 // Join takes part in a training to its end. It waits for a broker and a server that are not
-// up yet. When the context ends the error is context.Cause(ctx), and nothing is lost.
+// up yet, or are away, for as long as GiveUpAfter says. When the context ends the error is
+// context.Cause(ctx), and nothing is lost.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.journal.Close()) }()
+	defer func() { err = errors.Join(c.whyLeft(err), c.journal.Close()) }()
+	ctx, c.server = newSilence(ctx, o.GiveUpAfter, c.log)
+	defer c.server.stop()
 	if err := c.connectTo(ctx); err != nil {
 		return nil, err
 	}
@@ -147,6 +154,10 @@ func newClient(o JoinOptions) (*client, error) {
 	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
 		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
 			o.Client))
+	}
+	if o.GiveUpAfter != 0 && o.GiveUpAfter < LeastSilence {
+		errs = append(errs, fmt.Errorf("dist: give up after %v, must be at least %v, or 0 for never", o.GiveUpAfter,
+			LeastSilence))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -224,9 +235,11 @@ func (c *client) agree(ctx context.Context) error {
 	if c.id, err = c.about.id(); err != nil {
 		return err
 	}
+	c.server.pause() // reading records may take its time, in which nothing is asked
 	if c.prepared, err = c.Prepare(c.about); err != nil {
 		return err
 	}
+	c.server.heard()
 	text, err := c.about.bytes()
 	if err != nil {
 		return err
@@ -354,6 +367,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, 3*beat); err != nil {
 		return nil, err
 	}
+	c.server.heard()
 	switch {
 	case a.Gone:
 		return nil, fmt.Errorf("%w: client %d", ErrExpelled, c.Client)

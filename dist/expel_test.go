@@ -116,7 +116,7 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	silent, leave := context.WithCancel(t.Context())
 	defer leave()
-	r.serve = func(o *ServeOptions) { o.ExpelAfter = leastSilence }
+	r.serve = func(o *ServeOptions) { o.ExpelAfter = LeastSilence }
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup

@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +26,7 @@ import (
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dist/internal/wire"
+	"proactivedp/internal/asked"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -361,19 +361,14 @@ const killsEnv = "PROACTIVEDP_DIST_KILLS"
 // Clients, and the server with its broker, are killed at random times; every second client
 // right after it wrote a release to its journal, when the server has not acknowledged it.
 func TestRandomKills(t *testing.T) {
-	kills := 4
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	} else if testing.Short() {
+	kills, set := asked.Times(t, killsEnv, 4)
+	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
 	for _, model := range []string{train.Ridge, train.LeNet} {
 		s := smallSpec(60 + 60*kills)
 		if model == train.LeNet {
-			if os.Getenv(killsEnv) == "" {
+			if !set {
 				continue
 			}
 			s = smallSpec(20 * kills)

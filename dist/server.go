@@ -66,8 +66,8 @@ func (o ServeOptions) Validate() error {
 	if o.Dir == "" {
 		fail(`dir = "", must name a folder`)
 	}
-	if o.ExpelAfter != 0 && o.ExpelAfter < leastSilence {
-		fail("expel after %v, must be at least %v, or 0 for never", o.ExpelAfter, leastSilence)
+	if o.ExpelAfter != 0 && o.ExpelAfter < LeastSilence {
+		fail("expel after %v, must be at least %v, or 0 for never", o.ExpelAfter, LeastSilence)
 	}
 	if o.SaveEvery < 0 {
 		fail("save every %v, must be at least 0", o.SaveEvery)
@@ -75,8 +75,8 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// leastSilence is some beats.
-const leastSilence = 5 * beat
+// LeastSilence is the shortest silence after which the other side may be given up: some beats.
+const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.
 type point string

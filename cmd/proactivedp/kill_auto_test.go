@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"proactivedp/internal/asked"
 )
 
 // loopFlags are of loops of several stages, that end without satisfaction.
@@ -46,7 +48,7 @@ func (f *firstStage) Write(text []byte) (int, error) {
 // or by SIGTERM, after which they keep the stage under way, go on to the journal, model
 // and report of a loop that was never ended.
 func TestKilledLoopsGoOnToTheSameBits(t *testing.T) {
-	kills := killsWanted(t, 4)
+	kills, _ := asked.Times(t, killsEnv, 4)
 	draw := rand.New(rand.NewPCG(6, 0))
 	loop := func(dir string, flags []string) (*exec.Cmd, *bytes.Buffer, *firstStage) {
 		cmd := exec.Command("proactivedp", append([]string{"auto", "--json", "--dir", "run"}, flags...)...)

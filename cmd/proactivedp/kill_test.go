@@ -20,25 +20,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"proactivedp/internal/asked"
 )
 
 // killsEnv sets how many processes TestKilledRunsGoOnToTheSameBits and its twin for loops
 // kill and resume.
 const killsEnv = "PROACTIVEDP_KILLS"
-
-// killsWanted is what killsEnv says, or a few.
-func killsWanted(t *testing.T, few int) int {
-	t.Helper()
-	text := os.Getenv(killsEnv)
-	if text == "" {
-		return few
-	}
-	kills, err := strconv.Atoi(text)
-	if err != nil || kills < 1 {
-		t.Fatalf("%s = %q, must be at least 1", killsEnv, text)
-	}
-	return kills
-}
 
 // kept is a training run to be killed: the flags that say which, and how often
 // it writes checkpoints.
@@ -104,7 +92,7 @@ func temporary(t *testing.T, path string) []string {
 // after each kill a copy of the checkpoint runs to its end, and the run itself
 // goes on and is killed again, until it comes through.
 func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
-	kills := killsWanted(t, 5)
+	kills, _ := asked.Times(t, killsEnv, 5)
 	draw := rand.New(rand.NewPCG(5, 0))
 	killed, resumed, writing, early, through := 0, 0, 0, 0, 0
 	for i := 0; resumed < kills; i++ {

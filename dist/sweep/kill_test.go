@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"proactivedp/dist/broker"
 	"proactivedp/experiments"
 	"proactivedp/experiments/grid"
+	"proactivedp/internal/asked"
 	"proactivedp/train"
 )
 
@@ -161,13 +161,8 @@ const killsEnv = "PROACTIVEDP_SWEEP_KILLS"
 // Workers, the coordinator and the broker are killed, of any kind, each time some more cells
 // are finished: pictures, data and cells are those of one process, byte by byte.
 func TestASweepOutlivesKills(t *testing.T) {
-	kills := 3
-	if text := os.Getenv(killsEnv); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	} else if testing.Short() {
+	kills, set := asked.Times(t, killsEnv, 3)
+	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
 	here, there := t.TempDir(), t.TempDir()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type joinFlags struct {
 	where         cli.DataFlags
 	data, records string
 	maxEpsilon    float64
+	giveUpAfter   string
 	options       dist.JoinOptions
 	json          bool
 }
@@ -47,7 +49,10 @@ simulation of clients, since everybody can have the whole set. --records names a
 its own records in the place of that, all of which it trains on.
 
 --max-epsilon is the most that all rounds may cost a record here, certified. A run that
-would cost more is not joined.`,
+would cost more is not joined.
+
+A client waits for a server that is not up yet or away. One that hears nothing of it for
+the time --give-up-after ends with status 1; the same command goes on.`,
 		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm`,
@@ -81,6 +86,8 @@ would cost more is not joined.`,
 		"run's data set)")
 	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in "+
 		"[1e-8, 1e4] (default: any)")
+	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
+		"or never")
 	cli.JSONVar(f, &j.json)
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
@@ -95,6 +102,9 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 	if j.options.Dir == "" {
 		errs = append(errs, errors.New("--dir is missing: the folder of this client's secret and journal"))
 	}
+	if err := j.patience(); err != nil {
+		errs = append(errs, err)
+	}
 	if cmd.Flags().Changed("max-epsilon") {
 		errs = append(errs, plan.CheckEpsilon(j.maxEpsilon))
 	}
@@ -102,6 +112,20 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, cli.RefuseWith(cmd, "records", "data"))
 	}
 	return cli.Usage(errors.Join(errs...))
+}
+
+// patience reads how long the client waits for a silent server.
+func (j *joinFlags) patience() error {
+	if j.giveUpAfter == "never" {
+		return nil
+	}
+	var err error
+	j.options.GiveUpAfter, err = time.ParseDuration(j.giveUpAfter)
+	if err != nil || j.options.GiveUpAfter < dist.LeastSilence {
+		return fmt.Errorf("--give-up-after = %q, must be never or a time of at least %v, such as 1h", j.giveUpAfter,
+			dist.LeastSilence)
+	}
+	return nil
 }
 
 // prepare prepares this client's part of what was announced, unless it costs too much.
