@@ -20,52 +20,20 @@ import (
 // errNotSatisfied reports a loop that ended with a client short of its target.
 var errNotSatisfied = errors.New("not every client has its target accuracy")
 
-// autoFlags are the flags of the loop beside those of its training.
+// autoFlags are the flags of auto.
 type autoFlags struct {
+	where                    cli.DataFlags
+	train                    cli.TrainFlags
+	most                     cli.MemoryFlag
+	perf                     sim.Perf
 	epsilon, delta, accuracy []float64
 	strategy                 string
 	file, dir, probe         string
 	out                      cli.OutputFlags
 }
 
-func (f *autoFlags) add(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
-		"1e4]: one for all clients, or one for each")
-	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
-	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
-		"satisfied, in (0, 1], likewise")
-	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
-		"--epsilon, --delta and --target-accuracy")
-	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
-		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
-	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
-		"goes on from there, and another task on the same data draws on the same budget")
-	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own (the data themselves, which "+
-		"must be public then) or synthetic (default: own for a named benchmark, synthetic for a file)")
-	f.out.Add(cmd)
-}
-
-// clients returns what each client wants.
-func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
-	if f.file != "" {
-		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
-			return nil, err
-		}
-		return auto.ReadClients(f.file)
-	}
-	if !cmd.Flags().Changed("clients") {
-		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
-	}
-	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
-}
-
 func newAuto() *cobra.Command {
-	var where cli.DataFlags
-	var most cli.MemoryFlag
-	var f autoFlags
-	flags := cli.TrainFlags{Spec: train.DefaultSpec()}
-	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+	f := autoFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "From a budget and a target accuracy to a trained private model",
@@ -89,81 +57,127 @@ is satisfied.`,
   proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
   proactivedp auto --strategy paper --epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			task, graph, err := f.task(cmd, &flags)
-			errs := []error{err, f.out.Check(), checkTask(task)}
-			if f.dir == "" {
-				errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
-			}
-			errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
-				cli.CheckWorkers(perf.Workers))
-			if err := cli.Distinct(errs); err != nil {
-				return cli.Usage(err)
-			}
-			d, err := where.LoadFor(cmd, task.Spec)
-			if err != nil {
-				return err
-			}
-			source := train.NewSource(d)
-			if task.Spec.Holdout == 0 {
-				if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
-					return cli.Usage(err)
-				}
-			}
-			if err := task.Validate(); err != nil {
-				return cli.Usage(err)
-			}
-			public, err := auto.PublicOf(source, task)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			probe, err := auto.NewProbe(source, task, f.probe, !cli.OwnFile(task.Spec.Data), cli.StandInSeed)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			probe.Graph = graph
-			probe.Trials = grid.Options{Folder: filepath.Join(f.dir, grid.Folder), Workers: perf.Workers,
-				Progress: cmd.ErrOrStderr(), Memory: int64(most)}
-			r, err := auto.Run(cmd.Context(), task, auto.Options{
-				Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
-				Open: func(context.Context) (auto.Trainer, error) {
-					return auto.NewTrainer(source, task, f.dir, perf, cmd.ErrOrStderr()), nil
-				},
-			})
-			if err != nil {
-				return err
-			}
-			if err := f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText); err != nil {
-				return err
-			}
-			if !r.Satisfied {
-				return errNotSatisfied
-			}
-			return nil
-		},
+		RunE: f.run,
 	}
-	where.Add(cmd)
-	where.Own.Add(cmd)
-	flags.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda", "split",
-		"momentum", "average", "holdout", "seed", "seed-from-os")
-	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
-		"--seed-from-os of all randomness; a whole number of at least 0"
-	cmd.Flags().Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for " +
-		"a release, not a simulation; a stage under way keeps its secret in --dir"
-	cmd.Flags().Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
-		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
-	clients := cmd.Flags().Lookup("clients")
-	clients.DefValue = "" // not that of a training
-	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
-	most.Add(cmd)
 	f.add(cmd)
-	cli.CountVar(cmd.Flags(), &perf.Workers, "workers", perf.Workers,
-		"goroutines for gradients of large models, at least 1; never changes the result")
 	return cmd
 }
 
+func (f *autoFlags) add(cmd *cobra.Command) {
+	f.where.Add(cmd)
+	f.where.Own.Add(cmd)
+	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
+		"split", "momentum", "average", "holdout", "seed", "seed-from-os")
+	fs := cmd.Flags()
+	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
+		"--seed-from-os of all randomness; a whole number of at least 0"
+	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for " +
+		"a release, not a simulation; a stage under way keeps its secret in --dir"
+	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
+		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
+	clients := fs.Lookup("clients")
+	clients.DefValue = "" // not that of a training
+	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
+	f.most.Add(cmd)
+	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
+		"1e4]: one for all clients, or one for each")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
+		"satisfied, in (0, 1], likewise")
+	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
+		"--epsilon, --delta and --target-accuracy")
+	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
+		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
+	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
+		"goes on from there, and another task on the same data draws on the same budget")
+	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own (the data themselves, which "+
+		"must be public then) or synthetic (default: own for a named benchmark, synthetic for a file)")
+	f.out.Add(cmd)
+	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
+		"goroutines for gradients of large models, at least 1; never changes the result")
+}
+
+func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
+	task, graph, err := f.task(cmd)
+	if err := cli.Distinct(append([]error{err}, f.check(cmd, task)...)); err != nil {
+		return cli.Usage(err)
+	}
+	d, err := f.where.LoadFor(cmd, task.Spec)
+	if err != nil {
+		return err
+	}
+	if task.Spec.Holdout == 0 {
+		if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	if err := task.Validate(); err != nil {
+		return cli.Usage(err)
+	}
+	r, err := f.loop(cmd, train.NewSource(d), task, graph)
+	if err != nil {
+		return err
+	}
+	if err := f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText); err != nil {
+		return err
+	}
+	if !r.Satisfied {
+		return errNotSatisfied
+	}
+	return nil
+}
+
+// check reports what is wrong with the flags and the task before any data are read.
+func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
+	errs := []error{f.out.Check(), checkTask(task)}
+	if f.dir == "" {
+		errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
+	}
+	return append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
+		cli.CheckWorkers(f.perf.Workers))
+}
+
+// loop runs the task on the data.
+func (f *autoFlags) loop(
+	cmd *cobra.Command, source *train.Source, task auto.Task, graph auto.Graph,
+) (*auto.Report, error) {
+	public, err := auto.PublicOf(source, task)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	probe, err := auto.NewProbe(source, task, f.probe, !cli.OwnFile(task.Spec.Data), cli.StandInSeed)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	progress := cmd.ErrOrStderr()
+	probe.Graph = graph
+	probe.Trials = grid.Options{Folder: filepath.Join(f.dir, grid.Folder), Workers: f.perf.Workers,
+		Progress: progress, Memory: int64(f.most)}
+	return auto.Run(cmd.Context(), task, auto.Options{
+		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: progress,
+		Open: func(context.Context) (auto.Trainer, error) {
+			return auto.NewTrainer(source, task, f.dir, f.perf, progress), nil
+		},
+	})
+}
+
+// clients returns what each client wants.
+func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
+	if f.file != "" {
+		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
+			return nil, err
+		}
+		return auto.ReadClients(f.file)
+	}
+	if !cmd.Flags().Changed("clients") {
+		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
+	}
+	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
+}
+
 // task returns the task that the flags ask for, with its utility graph.
-func (f *autoFlags) task(cmd *cobra.Command, flags *cli.TrainFlags) (auto.Task, auto.Graph, error) {
+func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
+	flags := &f.train
 	if err := flags.Fill(cmd, presets.Train); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}

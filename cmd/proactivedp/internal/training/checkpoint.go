@@ -71,28 +71,24 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 }
 
 // goOn resumes the run of a checkpoint, and reports.
-func (k *keepFlags) goOn(
-	cmd *cobra.Command, flags *cli.TrainFlags, where cli.DataFlags, perf sim.Perf, trace traceFlag, save saveFlag,
-	asJSON bool,
-) error {
-	from, err := train.OpenKeyedCheckpoint(k.resume, k.key)
+func (f *trainFlags) goOn(cmd *cobra.Command) error {
+	from, err := train.OpenKeyedCheckpoint(f.keep.resume, f.keep.key)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
 	dataName := from.Spec.Data
 	if cmd.Flags().Changed("data") {
-		dataName = flags.Spec.Data // the data may be elsewhere now: their content is compared
+		dataName = f.train.Spec.Data // the data may be elsewhere now: their content is compared
 	}
-	if err := cli.Usage(errors.Join(flags.Contradict(cmd, from.Spec), cli.CheckData(dataName),
-		cli.CheckWorkers(perf.Workers))); err != nil {
+	if err := cli.Usage(errors.Join(f.train.Contradict(cmd, from.Spec), cli.CheckData(dataName),
+		cli.CheckWorkers(f.perf.Workers))); err != nil {
 		return err
 	}
-	if err := k.place(); err != nil {
+	if err := f.keep.place(); err != nil {
 		return err
 	}
-	save.own = &where.Own // what is read leaves there how
-	d, err := where.LoadAs(cmd, from.Spec, dataName)
+	d, err := f.where.LoadAs(cmd, from.Spec, dataName)
 	if err != nil {
 		return err
 	}
@@ -100,13 +96,13 @@ func (k *keepFlags) goOn(
 	if err != nil {
 		return err
 	}
-	if err := trace.check(p); err != nil {
+	if err := f.trace.check(p); err != nil {
 		return cli.Usage(err)
 	}
-	if err := p.Fits(perf, int64(where.Memory)); err != nil {
+	if err := p.Fits(f.perf, int64(f.where.Memory)); err != nil {
 		return err
 	}
-	return trainAndReport(cmd, p, perf, k.keep(from), trace, save, asJSON)
+	return f.report(cmd, p, from)
 }
 
 // place lets the file that is resumed keep the checkpoints unless another file is

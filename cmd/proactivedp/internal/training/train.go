@@ -15,18 +15,23 @@ import (
 	"proactivedp/train"
 )
 
+// trainFlags are the flags of train.
+type trainFlags struct {
+	where  cli.DataFlags
+	train  cli.TrainFlags
+	from   planFileFlags
+	keep   keepFlags
+	trace  traceFlag
+	save   saveFlag
+	curve  curveFlags
+	serve  machines.ServeFlags
+	perf   sim.Perf
+	dryRun bool
+	asJSON bool
+}
+
 func newTrain() *cobra.Command {
-	var where cli.DataFlags
-	flags := cli.TrainFlags{Spec: train.DefaultSpec()}
-	spec := &flags.Spec
-	var asJSON, dryRun bool
-	var trace traceFlag
-	var keep keepFlags
-	var from planFileFlags
-	var serve machines.ServeFlags
-	save := saveFlag{own: &where.Own}
-	var curve curveFlags
-	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+	f := trainFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Simulate one asynchronous DP-SGD training",
@@ -80,107 +85,126 @@ Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
   proactivedp train --resume run.checkpoint
   proactivedp train --clients 3 --listen 127.0.0.1:4222 --dir server`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(keep.check(cmd), from.read(cmd),
-				cli.Usage(trace.apart(keep.path, keep.resume)), serve.Check(cmd), curve.check(cmd)); err != nil {
-				return err
-			}
-			if keep.resume != "" {
-				return keep.goOn(cmd, &flags, where, perf, trace, save, asJSON)
-			}
-			if err := flags.Fill(cmd, from.usual); err != nil {
-				return err
-			}
-			if serve.Asked() {
-				spec.Runner = train.DistributedRunner
-			}
-			if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), keep.fits(*spec), checkTarget(cmd, *spec),
-				curve.fits(*spec)), perf.Workers); err != nil {
-				return err
-			}
-			if keep.path != "" && !dryRun {
-				if err := train.CheckKeep(keep.path, keep.key); err != nil {
-					return err
-				}
-			}
-			var root *rng.Root
-			if spec.SeedFromOS {
-				var err error
-				if root, err = rng.NewFromOS(); err != nil {
-					return err
-				}
-			}
-			d, err := where.LoadFor(cmd, *spec)
-			if err != nil {
-				return err
-			}
-			p, err := spec.Prepare(d, root)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			if err := from.fits(cmd.Context(), p); err != nil {
-				return cli.Usage(err)
-			}
-			if cmd.Flags().Changed("epsilon") {
-				if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
-					return err
-				}
-			}
-			if err := trace.check(p); err != nil {
-				return cli.Usage(err)
-			}
-			if dryRun {
-				f, err := p.Forecast(cmd.Context(), perf)
-				if err != nil {
-					return err
-				}
-				return cli.Report(cmd, asJSON, f)
-			}
-			if err := p.Fits(perf, int64(where.Memory)); err != nil {
-				return err
-			}
-			if curve.given {
-				return curve.run(cmd, p, &where, perf, asJSON)
-			}
-			if serve.Asked() {
-				return serve.Run(cmd, p, asJSON)
-			}
-			return trainAndReport(cmd, p, perf, keep.keep(nil), trace, save, asJSON)
-		},
+		RunE: f.run,
 	}
-	where.AddWithin(cmd)
-	where.Own.Add(cmd)
-	keep.add(cmd)
-	serve.Add(cmd)
-	from.add(cmd)
-	flags.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.EndFlags, cli.NoiseFlags, cli.RunFlags)
-	trace.add(cmd)
-	save.add(cmd)
-	curve.add(cmd)
-	f := cmd.Flags()
-	cli.CountVar(f, &perf.Workers, "workers", perf.Workers,
-		"goroutines for gradients of large models, at least 1; never changes the result")
-	f.BoolVar(&dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
-	cli.JSONVar(f, &asJSON)
+	f.add(cmd)
 	return cmd
 }
 
-// trainAndReport runs the problem and prints its report, also if only the last
-// checkpoint or the trace could not be written.
-func trainAndReport(
-	cmd *cobra.Command, p *train.Prepared, perf sim.Perf, keep train.Keep, trace traceFlag, save saveFlag, asJSON bool,
-) error {
-	if err := save.check(); err != nil {
+func (f *trainFlags) add(cmd *cobra.Command) {
+	f.where.AddWithin(cmd)
+	f.where.Own.Add(cmd)
+	f.keep.add(cmd)
+	f.serve.Add(cmd)
+	f.from.add(cmd)
+	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.EndFlags, cli.NoiseFlags, cli.RunFlags)
+	f.trace.add(cmd)
+	f.save.add(cmd)
+	f.curve.add(cmd)
+	fs := cmd.Flags()
+	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
+		"goroutines for gradients of large models, at least 1; never changes the result")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
+	cli.JSONVar(fs, &f.asJSON)
+}
+
+func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
+	if err := errors.Join(f.keep.check(cmd), f.from.read(cmd),
+		cli.Usage(f.trace.apart(f.keep.path, f.keep.resume)), f.serve.Check(cmd), f.curve.check(cmd)); err != nil {
 		return err
 	}
-	r, err := trace.run(cmd, p, func() (*train.Report, error) {
-		return p.TrainKept(cmd.Context(), perf, cmd.ErrOrStderr(), keep)
+	if f.keep.resume != "" {
+		return f.goOn(cmd)
+	}
+	if err := f.fill(cmd); err != nil {
+		return err
+	}
+	p, err := f.prepare(cmd)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		forecast, err := p.Forecast(cmd.Context(), f.perf)
+		if err != nil {
+			return err
+		}
+		return cli.Report(cmd, f.asJSON, forecast)
+	}
+	if err := p.Fits(f.perf, int64(f.where.Memory)); err != nil {
+		return err
+	}
+	switch {
+	case f.curve.given:
+		return f.curve.run(cmd, p, &f.where, f.perf, f.asJSON)
+	case f.serve.Asked():
+		return f.serve.Run(cmd, p, f.asJSON)
+	}
+	return f.report(cmd, p, nil)
+}
+
+// fill completes the setting, and reports what is wrong with it, before any data are read.
+func (f *trainFlags) fill(cmd *cobra.Command) error {
+	spec := &f.train.Spec
+	if err := f.train.Fill(cmd, f.from.usual); err != nil {
+		return err
+	}
+	if f.serve.Asked() {
+		spec.Runner = train.DistributedRunner
+	}
+	if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), f.keep.fits(*spec), checkTarget(cmd, *spec),
+		f.curve.fits(*spec)), f.perf.Workers); err != nil {
+		return err
+	}
+	if f.keep.path == "" || f.dryRun {
+		return nil
+	}
+	return train.CheckKeep(f.keep.path, f.keep.key)
+}
+
+// prepare reads the data, and returns the run with the noise that it is to have.
+func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
+	spec := f.train.Spec
+	var root *rng.Root
+	var err error
+	if spec.SeedFromOS {
+		if root, err = rng.NewFromOS(); err != nil {
+			return nil, err
+		}
+	}
+	d, err := f.where.LoadFor(cmd, spec)
+	if err != nil {
+		return nil, err
+	}
+	p, err := spec.Prepare(d, root)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	if err := f.from.fits(cmd.Context(), p); err != nil {
+		return nil, cli.Usage(err)
+	}
+	if cmd.Flags().Changed("epsilon") {
+		if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
+			return nil, err
+		}
+	}
+	return p, cli.Usage(f.trace.check(p))
+}
+
+// report trains, from a checkpoint unless that is nil, and prints the report, also if only
+// the last checkpoint or the trace could not be written.
+func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.Checkpoint) error {
+	f.save.own = &f.where.Own
+	if err := f.save.check(); err != nil {
+		return err
+	}
+	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
+		return p.TrainKept(cmd.Context(), f.perf, cmd.ErrOrStderr(), f.keep.keep(from))
 	})
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, save.write(r, p))
-	return errors.Join(err, cli.Report(cmd, asJSON, r))
+	err = errors.Join(err, f.save.write(r, p))
+	return errors.Join(err, cli.Report(cmd, f.asJSON, r))
 }
 
 // checkTrain reports, together, what is wrong with a request to train: what the
