@@ -64,27 +64,27 @@ type Checker interface {
 // the range in which the model can be evaluated.
 var ErrDiverged = errors.New("training has diverged: not finite")
 
-// roundingMargin keeps a clipped gradient's norm at or below C although its
+// ClipMargin keeps a clipped gradient's norm at or below C although its
 // coordinates are rounded to float32 after scaling: each is off by at most a
-// few units of 2^-24 relative.
-const roundingMargin = 1 + 0x1p-21
+// few units of 2^-24 relative. A norm is multiplied by it before it is clipped.
+const ClipMargin = 1 + 0x1p-21
 
 // ClipFactor returns the factor in (0, 1] that brings a gradient of the given
 // norm to at most clip, rounding included: 1/max{1, ‖x‖/C}, shaded down by 5e-7
 // where it is below 1. ok is false if the norm is not finite, or if clip is not
 // above 0: a NaN would clip nothing.
 func ClipFactor(norm, clip float64) (factor float64, ok bool) {
-	if !(norm <= maxNorm && clip > 0) {
+	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false
 	}
-	if n := norm * roundingMargin; n > clip {
+	if n := norm * ClipMargin; n > clip {
 		return clip / n, true
 	}
 	return 1, true
 }
 
-// maxNorm is the largest norm whose square is finite.
-const maxNorm = 1.3e154
+// MaxNorm is the largest norm whose square is finite.
+const MaxNorm = 1.3e154
 
 // CheckFinite fails with ErrDiverged if any parameter is not finite.
 func CheckFinite(params []float32) error {

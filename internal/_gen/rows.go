@@ -15,6 +15,7 @@ func rows(k *kernels) {
 		s.rowDots()
 		s.addRows()
 		s.expWide()
+		s.logisticSteps()
 	}
 }
 
@@ -217,4 +218,110 @@ func (s simd) expWide() {
 		s.ADDQ(Imm(uint64(s.bytes)), x)
 	})
 	s.end()
+}
+
+// mask is where numbers are chosen: in a mask register where there are such, else in the
+// signs of a vector.
+func (s simd) mask() reg.Register {
+	if s.wide() {
+		return s.K()
+	}
+	return s.reg()
+}
+
+// compareWide returns where x is to y as the predicate of VCMPPD says.
+func (s simd) compareWide(predicate uint64, x, y reg.VecVirtual) reg.Register {
+	m := s.mask()
+	s.VCMPPD(Imm(predicate), y, x, m)
+	return m
+}
+
+// chooseWide returns x where the mask is set, else y.
+func (s simd) chooseWide(m reg.Register, x, y reg.VecVirtual) reg.VecVirtual {
+	r := s.reg()
+	if s.wide() {
+		s.VBLENDMPD(x, y, m, r)
+	} else {
+		s.VBLENDVPD(m, x, y, r)
+	}
+	return r
+}
+
+// signs returns where x has its sign set.
+func (s simd) signs(x reg.VecVirtual) reg.Register {
+	if !s.wide() {
+		return x
+	}
+	m := s.K()
+	s.VPMOVQ2M(x, m)
+	return m
+}
+
+func (s simd) logisticSteps() {
+	s.start("logisticSteps", "func(step, factor, z, side []float64, l *Logistic)", "")
+	step, factor, z, side := s.base("step"), s.base("factor"), s.base("z"), s.base("side")
+	common := s.Dereference(s.Param("l"))
+	field := func(name string) reg.VecVirtual {
+		b, err := common.Field(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		return s.broadcastWide(b.Addr)
+	}
+	ridge, clip, one := field("Ridge"), field("Clip"), s.broadcastWide(goTable("expWideTable").Offset(8*oneWide))
+	n := s.length("step")
+	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
+	s.loop("next", n, func() {
+		e, y, margin := s.load(s.at(step, 0)), s.load(s.at(side, 0)), s.load(s.at(z, 0))
+		a, other := s.reg(), s.reg()
+		s.VADDPD(e, one, a)
+		s.VDIVPD(a, one, a)
+		s.xor(margin, y, other)
+		s.VMULPD(s.chooseWide(s.signs(other), e, one), a, a)
+		s.xor(a, y, a)
+
+		square, norm, slack := s.reg(), s.reg(), s.reg()
+		s.VMULPD(a, a, square)
+		s.VMULPD(s.at(factor, 0), square, square)
+		s.VADDPD(a, a, norm)
+		s.VMULPD(field("Lambda"), norm, norm)
+		s.VMULPD(margin, norm, norm)
+		s.VADDPD(square, norm, norm)
+		s.VADDPD(ridge, norm, norm)
+		s.VADDPD(square, ridge, slack)
+		s.VMULPD(field("Slack"), slack, slack)
+		s.VADDPD(slack, norm, norm)
+		s.VMAXPD(norm, s.zero(), norm) // the second source where there is a NaN
+		s.VSQRTPD(norm, norm)
+
+		scaled, part := s.reg(), s.reg()
+		s.VMULPD(field("Margin"), norm, scaled)
+		s.VDIVPD(scaled, clip, part)
+		part = s.chooseWide(s.compareWide(greater, scaled, clip), part, one)
+		s.allOnesWide(s.compareWide(notLE, norm, field("Most")), part)
+		s.VMOVUPD(part, s.at(factor, 0))
+		s.VMULPD(part, a, a)
+		s.VMOVUPD(a, s.at(step, 0))
+		for _, p := range []reg.GPVirtual{step, factor, z, side} {
+			s.ADDQ(Imm(uint64(s.bytes)), p)
+		}
+	})
+	s.end()
+}
+
+func (s simd) xor(x, y, to reg.VecVirtual) {
+	if s.wide() {
+		s.VPXORQ(x, y, to)
+	} else {
+		s.VXORPD(x, y, to)
+	}
+}
+
+// allOnesWide makes x a NaN where the mask is set.
+func (s simd) allOnesWide(m reg.Register, x reg.VecVirtual) {
+	if s.wide() {
+		s.VPTERNLOGQ(Imm(0xff), x, x, m, x)
+	} else {
+		s.VORPD(m, x, x)
+	}
 }

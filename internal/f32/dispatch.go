@@ -110,6 +110,7 @@ type kernelSet struct {
 	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
 	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 	expWide        func(x []float64)
+	logisticSteps  func(step, factor, z, side []float64, l *Logistic)
 	masked         bool // whether axpy, axpyWide and addNarrow do what is left behind whole vectors
 }
 
@@ -122,7 +123,7 @@ var portable = kernelSet{
 	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 	addWide: addWidePortable, narrowTile: narrowTilePortable,
-	rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable,
+	rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable, logisticSteps: logisticStepsPortable,
 }
 
 // kernels is the set in use, that of class.

@@ -19,6 +19,11 @@ func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float
 //go:noescape
 func expWideAVX2(x []float64)
 
+// logisticStepsAVX2 is logisticStepsPortable.
+//
+//go:noescape
+func logisticStepsAVX2(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+
 // rowDotsAVX512 is rowDotsPortable.
 //
 //go:noescape
@@ -33,3 +38,8 @@ func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []flo
 //
 //go:noescape
 func expWideAVX512(x []float64)
+
+// logisticStepsAVX512 is logisticStepsPortable.
+//
+//go:noescape
+func logisticStepsAVX512(step []float64, factor []float64, z []float64, side []float64, l *Logistic)

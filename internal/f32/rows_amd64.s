@@ -449,6 +449,69 @@ nextDone:
 	VZEROUPPER
 	RET
 
+// func logisticStepsAVX2(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+// Requires: AVX
+TEXT ·logisticStepsAVX2(SB), NOSPLIT, $0-104
+	MOVQ         step_base+0(FP), AX
+	MOVQ         factor_base+24(FP), CX
+	MOVQ         z_base+48(FP), DX
+	MOVQ         side_base+72(FP), BX
+	MOVQ         l+96(FP), SI
+	VBROADCASTSD 8(SI), Y0
+	VBROADCASTSD 24(SI), Y1
+	VBROADCASTSD ·expWideTable+56(SB), Y2
+	MOVQ         step_len+8(FP), DI
+	SHRQ         $0x02, DI
+	TESTQ        DI, DI
+	JZ           nextDone
+
+next:
+	VMOVUPS      (AX), Y3
+	VMOVUPS      (BX), Y4
+	VMOVUPS      (DX), Y5
+	VADDPD       Y3, Y2, Y6
+	VDIVPD       Y6, Y2, Y6
+	VXORPD       Y5, Y4, Y7
+	VBLENDVPD    Y7, Y3, Y2, Y3
+	VMULPD       Y3, Y6, Y6
+	VXORPD       Y6, Y4, Y6
+	VMULPD       Y6, Y6, Y3
+	VMULPD       (CX), Y3, Y3
+	VADDPD       Y6, Y6, Y4
+	VBROADCASTSD (SI), Y7
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y5, Y4, Y4
+	VADDPD       Y3, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y3, Y0, Y3
+	VBROADCASTSD 16(SI), Y5
+	VMULPD       Y5, Y3, Y3
+	VADDPD       Y3, Y4, Y4
+	VXORPS       Y3, Y3, Y3
+	VMAXPD       Y4, Y3, Y4
+	VSQRTPD      Y4, Y4
+	VBROADCASTSD 32(SI), Y3
+	VMULPD       Y3, Y4, Y3
+	VDIVPD       Y3, Y1, Y5
+	VCMPPD       $0x1e, Y1, Y3, Y3
+	VBLENDVPD    Y3, Y5, Y2, Y3
+	VBROADCASTSD 40(SI), Y5
+	VCMPPD       $0x16, Y5, Y4, Y4
+	VORPD        Y4, Y3, Y3
+	VMOVUPD      Y3, (CX)
+	VMULPD       Y3, Y6, Y6
+	VMOVUPD      Y6, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	DECQ         DI
+	JNZ          next
+
+nextDone:
+	VZEROUPPER
+	RET
+
 // func rowDotsAVX512(z []float64, x []float32, stride int, rows []int32, w []float64)
 // Requires: AVX, AVX512F
 TEXT ·rowDotsAVX512(SB), NOSPLIT, $0-104
@@ -876,6 +939,70 @@ next:
 	VMOVUPD      Z2, (AX)
 	ADDQ         $0x40, AX
 	DECQ         CX
+	JNZ          next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+// func logisticStepsAVX512(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·logisticStepsAVX512(SB), NOSPLIT, $0-104
+	MOVQ         step_base+0(FP), AX
+	MOVQ         factor_base+24(FP), CX
+	MOVQ         z_base+48(FP), DX
+	MOVQ         side_base+72(FP), BX
+	MOVQ         l+96(FP), SI
+	VBROADCASTSD 8(SI), Z0
+	VBROADCASTSD 24(SI), Z1
+	VBROADCASTSD ·expWideTable+56(SB), Z2
+	MOVQ         step_len+8(FP), DI
+	SHRQ         $0x03, DI
+	TESTQ        DI, DI
+	JZ           nextDone
+
+next:
+	VMOVUPS      (AX), Z3
+	VMOVUPS      (BX), Z4
+	VMOVUPS      (DX), Z5
+	VADDPD       Z3, Z2, Z6
+	VDIVPD       Z6, Z2, Z6
+	VPXORQ       Z5, Z4, Z7
+	VPMOVQ2M     Z7, K1
+	VBLENDMPD    Z3, Z2, K1, Z8
+	VMULPD       Z8, Z6, Z6
+	VPXORQ       Z6, Z4, Z6
+	VMULPD       Z6, Z6, Z3
+	VMULPD       (CX), Z3, Z3
+	VADDPD       Z6, Z6, Z4
+	VBROADCASTSD (SI), Z7
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z5, Z4, Z4
+	VADDPD       Z3, Z4, Z4
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z3, Z0, Z3
+	VBROADCASTSD 16(SI), Z5
+	VMULPD       Z5, Z3, Z3
+	VADDPD       Z3, Z4, Z4
+	VPXORD       Z9, Z9, Z9
+	VMAXPD       Z4, Z9, Z4
+	VSQRTPD      Z4, Z4
+	VBROADCASTSD 32(SI), Z3
+	VMULPD       Z3, Z4, Z3
+	VDIVPD       Z3, Z1, Z5
+	VCMPPD       $0x1e, Z1, Z3, K1
+	VBLENDMPD    Z5, Z2, K1, Z10
+	VBROADCASTSD 40(SI), Z3
+	VCMPPD       $0x16, Z3, Z4, K1
+	VPTERNLOGQ   $0xff, Z10, Z10, K1, Z10
+	VMOVUPD      Z10, (CX)
+	VMULPD       Z10, Z6, Z6
+	VMOVUPD      Z6, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	DECQ         DI
 	JNZ          next
 
 nextDone:

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
@@ -93,8 +94,9 @@ type scratch struct {
 	wide, dense []float64 // d numbers each, nil until they are needed
 	w           []float64 // weights without the bias, models.Rows.Columns numbers
 	sum         []float64 // of gradients: as many, or one more than features
-	// A block of examples: z, e^-|z|, and what each row is added times.
-	z, e, step [block]float64
+	// A block of examples, as f32.LogisticSteps has them.
+	step, factor, z, side [block]float64
+	common                f32.Logistic
 }
 
 // block is how many examples are computed at a time.
@@ -221,10 +223,14 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	if !(w2 <= math.MaxFloat64) { // so that z is finite
 		return nil, fmt.Errorf("logreg: parameters: %w", models.ErrDiverged)
 	}
+	if !(clip > 0) { // a NaN would clip nothing
+		return nil, fmt.Errorf("logreg: clipping norm = %v, must be above 0", clip)
+	}
 	clip *= m.shrink
 	grid := models.NewGrid(clip)
-	ridge2 := m.lambda * m.lambda * w2 // ‖λw̄‖²
-	oneByOne := ridge2 > ridgeLimit*ridgeLimit*clip*clip
+	s.common = f32.Logistic{Lambda: m.lambda, Ridge: m.lambda * m.lambda * w2, Slack: m.slack, Clip: clip,
+		Margin: models.ClipMargin, Most: models.MaxNorm}
+	oneByOne := s.common.Ridge > ridgeLimit*ridgeLimit*clip*clip
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
 	total := s.sum[:m.features+1]
@@ -232,34 +238,20 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
-		n := len(numbers)
-		z, e, step := s.z[:n], s.e[:n], s.step[:n]
-		m.margins(z, rows, numbers, params, s)
-		for i := range e {
-			e[i] = -math.Abs(z[i])
-		}
-		f32.ExpWide(s.e[:(n+f32.WideLanes-1)/f32.WideLanes*f32.WideLanes])
-		for i, row := range numbers {
-			a := residual(z[i], e[i], b.Data.Label[row])
-			a2 := float64(a * a * (rows.Squares(row) + 1))
-			g2 := a2 + float64(2*a*m.lambda*z[i]) + ridge2 + float64(m.slack*(a2+ridge2))
-			if g2 < 0 {
-				g2 = 0
-			}
-			factor, ok := models.ClipFactor(math.Sqrt(g2), clip)
-			if !ok {
-				return nil, fmt.Errorf("logreg: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
-			}
-			step[i] = factor * a
-			if oneByOne {
-				m.addDense(total, m.vector(&s.dense), params, b.Data.Row(int(row)), factor, step[i], grid)
-				continue
-			}
-			bias += grid.Round(step[i])
+		m.steps(rows, b.Data.Label, numbers, params, s)
+		for i, factor := range s.factor[:len(numbers)] {
 			factors += factorGrid.Round(factor)
+			bias += grid.Round(s.step[i])
+		}
+		if math.IsNaN(factors) {
+			return nil, diverged(numbers, s)
 		}
 		if !oneByOne {
-			rows.AddRounded(s.sum[:rows.Columns()], numbers, step, grid)
+			rows.AddRounded(s.sum[:rows.Columns()], numbers, s.step[:len(numbers)], grid)
+			continue
+		}
+		for i, row := range numbers {
+			m.addDense(total, m.vector(&s.dense), params, b.Data.Row(int(row)), s.factor[i], s.step[i], grid)
 		}
 	}
 	if oneByOne {
@@ -272,19 +264,26 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	return total, nil
 }
 
-// residual returns a = σ(z) − y, which is σ(z) or −σ(−z), by e = e^-|z|. Whether z is on
-// the side of y is a toss that no processor foretells: it chooses by integers, without a
-// branch.
-func residual(z, e float64, y int32) float64 {
-	flip := uint64(y) << 63 // the sign, of y = 1
-	part := math.Float64bits(e)
-	if int64(math.Float64bits(z)^flip) >= 0 {
-		part = oneBits
+// steps sets the scratch's factors to those of the gradients of some rows, at most a block,
+// and its steps to what each row is added times, factor·a.
+func (m *Model) steps(rows *models.Rows, labels, numbers []int32, params []float32, s *scratch) {
+	n := len(numbers)
+	m.margins(s.z[:n], rows, numbers, params, s)
+	for i, row := range numbers {
+		s.step[i] = -math.Abs(s.z[i])
+		s.factor[i] = rows.Squares(row) + 1
+		s.side[i] = math.Float64frombits(uint64(labels[row]) << 63)
 	}
-	return math.Float64frombits(math.Float64bits(math.Float64frombits(part)*(1/(1+e))) ^ flip)
+	n = (n + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // what lies behind is anything
+	f32.ExpWide(s.step[:n])
+	f32.LogisticSteps(s.step[:n], s.factor[:n], s.z[:n], s.side[:n], &s.common)
 }
 
-const oneBits = 0x3ff << 52 // those of 1
+// diverged is the error of the first of some rows whose gradient has no norm.
+func diverged(numbers []int32, s *scratch) error {
+	i := slices.IndexFunc(s.factor[:len(numbers)], math.IsNaN)
+	return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged})
+}
 
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
 var factorGrid = models.NewGrid(0x1p-4)

@@ -180,6 +180,15 @@ func TestParametersThatAreNotFinite(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
+	d := rows(3, 3)
+	for _, m := range both(t, 3) {
+		for _, clip := range []float64{0, -1, math.NaN()} {
+			err := m.WideGradSum(make([]float64, 4), make([]float32, 4), data.Batch{Data: d, Rows: []int32{0}}, clip, nil)
+			if err == nil {
+				t.Errorf("%s: a clipping norm of %v was accepted", m.Name(), clip)
+			}
+		}
+	}
 	for _, lambda := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if _, err := logreg.NewRidge(3, lambda); err == nil {
 			t.Errorf("λ = %v was accepted", lambda)
