@@ -82,10 +82,7 @@ func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
 // Parameters sets w, of Columns columns, to one number for each feature of the data set,
 // and 0 behind them.
-func (r *Rows) Parameters(w []float64, params []float32) {
-	clear(w)
-	f32.AxpyWide(1, params, w[:len(params)])
-}
+func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
 // Ahead asks memory for the first of some rows, which Dots will be called for.
 func (r *Rows) Ahead(rows []int32) {

@@ -112,14 +112,14 @@ func (g gaussian) addNormals(integers Mem) {
 	g.JE(LabelRef("end"))
 	var words []reg.VecVirtual
 	for i := range laneBytes / g.bytes {
-		words = append(words, g.load(g.at(bits, i)))
+		words = append(words, g.written(g.at(bits, i)))
 	}
 	for line := range groupNormals * floatBytes / laneBytes {
 		g.PREFETCHT0(Mem{Base: x, Disp: normalsAhead + line*laneBytes})
 	}
 	g.leaveIfRare(words)
 	for i, word := range words {
-		g.pair(x, i, g.radius(word), g.load(g.at(bits, i+len(words))))
+		g.pair(x, i, g.radius(word), g.written(g.at(bits, i+len(words))))
 	}
 	g.ADDQ(U32(2*laneBytes), x)
 	g.ADDQ(U32(2*laneBytes), bits)
@@ -128,6 +128,18 @@ func (g gaussian) addNormals(integers Mem) {
 	g.Label("end")
 	g.Store(done, g.ReturnIndex(0))
 	g.end()
+}
+
+// written loads bits that were stored just before, 32 bytes at a time: a wider load would
+// wait until those stores have left the processor.
+func (g gaussian) written(m Mem) reg.VecVirtual {
+	if !g.wide() {
+		return g.load(m)
+	}
+	r := g.reg()
+	g.VMOVDQU(m, r.AsY())
+	g.VINSERTI64X4(Imm(1), m.Offset(ymmBytes), r, r)
+	return r
 }
 
 // leaveIfRare jumps to the end if one of the radius words is below rareRadius.

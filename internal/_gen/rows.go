@@ -12,6 +12,7 @@ import (
 // matter there whether it is fused with a sum.
 func rows(k *kernels) {
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
+		s.widenRow()
 		s.rowDots()
 		s.addRows()
 		s.expWide()
@@ -34,6 +35,37 @@ func (s simd) row(x, stride reg.GPVirtual, number Mem) reg.GPVirtual {
 
 // narrowRegister is the size of as many float32 as a register holds float64.
 func (s simd) narrowRegister() int { return s.bytes / 2 }
+
+// widenRow fills whole vectors; without masks it leaves what is behind those of x.
+func (s simd) widenRow() {
+	s.start("widenRow", "func(dst []float64, x []float32)", s.lengths())
+	dst, x, n := s.base("dst"), s.base("x"), s.length("x")
+	s.SHRQ(Imm(3), n)
+	s.loop("next", n, func() {
+		for i := range laneBytes / s.bytes {
+			v := s.reg()
+			s.VCVTPS2PD(Mem{Base: x, Disp: i * s.narrowRegister()}, v)
+			s.VMOVUPD(v, s.at(dst, i))
+		}
+		s.ADDQ(Imm(laneBytes/2), x)
+		s.ADDQ(Imm(laneBytes), dst)
+	})
+	if s.wide() {
+		left, all, mask := s.length("x"), s.GP32(), s.K()
+		s.ANDQ(Imm(7), left)
+		s.JZ(LabelRef("done"))
+		s.XORL(all, all)
+		s.BTSL(left.As32(), all)
+		s.DECL(all)
+		s.KMOVW(all, mask)
+		v := s.reg()
+		s.VMOVUPS_Z(Mem{Base: x}, mask, v.AsY())
+		s.VCVTPS2PD(v.AsY(), v)
+		s.VMOVUPD(v, s.at(dst, 0))
+		s.Label("done")
+	}
+	s.end()
+}
 
 func (s simd) rowDots() {
 	s.start("rowDots", "func(z []float64, x []float32, stride int, rows []int32, w []float64)", "")

@@ -107,6 +107,7 @@ type kernelSet struct {
 	addNarrow      func(dst []float32, x []float64)
 	addWide        func(dst []float64, dstRow int, x []float32, rows, vectors int)
 	narrowTile     func(dst []float32, dstRow int, x []float64, rows, vectors int)
+	widenRow       func(dst []float64, x []float32)
 	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
 	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 	expWide        func(x []float64)
@@ -123,7 +124,8 @@ var portable = kernelSet{
 	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 	addWide: addWidePortable, narrowTile: narrowTilePortable,
-	rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable, logisticSteps: logisticStepsPortable,
+	widenRow: widenRowPortable, rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable,
+	logisticSteps: logisticStepsPortable,
 }
 
 // kernels is the set in use, that of class.

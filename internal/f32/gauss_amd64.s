@@ -247,80 +247,82 @@ TEXT ·addNormalsAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 
 next:
-	CMPQ        BX, DX
-	JE          end
-	VMOVUPS     (CX), Z9
-	PREFETCHT0  8192(AX)
-	PREFETCHT0  8256(AX)
-	VPCMPUD     $0x01, Z6, Z9, K1
-	KTESTW      K1, K1
-	JNE         end
-	VANDPS      Z0, Z9, Z10
-	VCVTDQ2PS   Z10, Z10
-	VADDPS.BCST ·gaussTable+64(SB), Z10, Z10
-	VMULPS.BCST ·gaussTable+68(SB), Z10, Z10
-	VPSRLD      $0x17, Z10, Z11
-	VPSUBD      Z11, Z3, Z11
-	VPTESTNMD   Z5, Z9, K1
-	VCVTDQ2PS.Z Z11, K1, Z11
-	VMOVAPS     Z10, Z9
-	VPTERNLOGD  $0xea, Z2, Z1, Z9
-	VSUBPS      Z9, Z7, K1, Z10
-	VMULPS.BCST ·gaussTable+32(SB), Z10, Z9
-	VADDPS.BCST ·gaussTable+28(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+24(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+20(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+16(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+12(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+8(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+4(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VADDPS.BCST ·gaussTable+0(SB), Z9, Z9
-	VMULPS      Z10, Z9, Z9
-	VMULPS.BCST ·gaussTable+72(SB), Z11, Z11
-	VADDPS      Z11, Z9, Z9
-	VSQRTPS     Z9, Z9
-	VMOVUPS     64(CX), Z10
-	VPSLLD      $0x02, Z10, Z11
-	VORPS       Z4, Z11, Z11
-	VCVTDQ2PS   Z11, Z11
-	VMULPS.BCST ·gaussTable+76(SB), Z11, Z11
-	VMULPS      Z11, Z11, Z14
-	VMULPS      Z14, Z11, Z15
-	VMULPS.BCST ·gaussTable+44(SB), Z14, Z16
-	VADDPS.BCST ·gaussTable+40(SB), Z16, Z16
-	VMULPS      Z14, Z16, Z16
-	VADDPS.BCST ·gaussTable+36(SB), Z16, Z16
-	VMULPS      Z15, Z16, Z16
-	VADDPS      Z11, Z16, Z16
-	VMULPS.BCST ·gaussTable+56(SB), Z14, Z11
-	VADDPS.BCST ·gaussTable+52(SB), Z11, Z11
-	VMULPS      Z14, Z11, Z11
-	VADDPS.BCST ·gaussTable+48(SB), Z11, Z11
-	VMULPS      Z14, Z11, Z11
-	VADDPS.BCST ·gaussTable+60(SB), Z11, Z11
-	VMULPS      Z8, Z9, Z9
-	VPADDD      Z10, Z10, Z14
-	VPTERNLOGD  $0x6a, Z9, Z5, Z14
-	VPMOVD2M    Z10, K1
-	VBLENDMPS   Z16, Z11, K1, Z12
-	VBLENDMPS   Z11, Z16, K1, Z13
-	VMULPS      Z14, Z12, Z12
-	VADDPS      (AX), Z12, Z12
-	VMOVUPS     Z12, (AX)
-	VMULPS      Z14, Z13, Z13
-	VADDPS      64(AX), Z13, Z13
-	VMOVUPS     Z13, 64(AX)
-	ADDQ        $0x00000080, AX
-	ADDQ        $0x00000080, CX
-	INCQ        BX
-	JMP         next
+	CMPQ         BX, DX
+	JE           end
+	VMOVDQU      (CX), Y9
+	VINSERTI64X4 $0x01, 32(CX), Z9, Z9
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	VPCMPUD      $0x01, Z6, Z9, K1
+	KTESTW       K1, K1
+	JNE          end
+	VANDPS       Z0, Z9, Z10
+	VCVTDQ2PS    Z10, Z10
+	VADDPS.BCST  ·gaussTable+64(SB), Z10, Z10
+	VMULPS.BCST  ·gaussTable+68(SB), Z10, Z10
+	VPSRLD       $0x17, Z10, Z11
+	VPSUBD       Z11, Z3, Z11
+	VPTESTNMD    Z5, Z9, K1
+	VCVTDQ2PS.Z  Z11, K1, Z11
+	VMOVAPS      Z10, Z12
+	VPTERNLOGD   $0xea, Z2, Z1, Z12
+	VSUBPS       Z12, Z7, K1, Z10
+	VMULPS.BCST  ·gaussTable+32(SB), Z10, Z12
+	VADDPS.BCST  ·gaussTable+28(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+24(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+20(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+16(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+12(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+8(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+4(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VADDPS.BCST  ·gaussTable+0(SB), Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VMULPS.BCST  ·gaussTable+72(SB), Z11, Z11
+	VADDPS       Z11, Z12, Z12
+	VSQRTPS      Z12, Z12
+	VMOVDQU      64(CX), Y13
+	VINSERTI64X4 $0x01, 96(CX), Z13, Z13
+	VPSLLD       $0x02, Z13, Z10
+	VORPS        Z4, Z10, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS.BCST  ·gaussTable+76(SB), Z10, Z10
+	VMULPS       Z10, Z10, Z11
+	VMULPS       Z11, Z10, Z16
+	VMULPS.BCST  ·gaussTable+44(SB), Z11, Z17
+	VADDPS.BCST  ·gaussTable+40(SB), Z17, Z17
+	VMULPS       Z11, Z17, Z17
+	VADDPS.BCST  ·gaussTable+36(SB), Z17, Z17
+	VMULPS       Z16, Z17, Z17
+	VADDPS       Z10, Z17, Z17
+	VMULPS.BCST  ·gaussTable+56(SB), Z11, Z10
+	VADDPS.BCST  ·gaussTable+52(SB), Z10, Z10
+	VMULPS       Z11, Z10, Z10
+	VADDPS.BCST  ·gaussTable+48(SB), Z10, Z10
+	VMULPS       Z11, Z10, Z10
+	VADDPS.BCST  ·gaussTable+60(SB), Z10, Z10
+	VMULPS       Z8, Z12, Z12
+	VPADDD       Z13, Z13, Z11
+	VPTERNLOGD   $0x6a, Z12, Z5, Z11
+	VPMOVD2M     Z13, K1
+	VBLENDMPS    Z17, Z10, K1, Z14
+	VBLENDMPS    Z10, Z17, K1, Z15
+	VMULPS       Z11, Z14, Z14
+	VADDPS       (AX), Z14, Z14
+	VMOVUPS      Z14, (AX)
+	VMULPS       Z11, Z15, Z15
+	VADDPS       64(AX), Z15, Z15
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	INCQ         BX
+	JMP          next
 
 end:
 	MOVQ BX, ret+56(FP)

@@ -12,7 +12,8 @@ var avx2 = kernelSet{
 	fromBytes: fromBytesAVX2, axpy: axpyAVX2, sumSquares: sumSquaresAVX2,
 	laneAxpyWide: laneAxpyWideAVX2, addNarrow: addNarrowAVX2, axpyWide: axpyWideAVX2,
 	addWide: addWideAVX2, narrowTile: narrowTileAVX2,
-	rowDots: rowDotsAVX2, addRows: addRowsAVX2, expWide: expWideAVX2, logisticSteps: logisticStepsAVX2,
+	widenRow: widenRowAVX2, rowDots: rowDotsAVX2, addRows: addRowsAVX2, expWide: expWideAVX2,
+	logisticSteps: logisticStepsAVX2,
 }
 
 var avx512 = kernelSet{
@@ -23,8 +24,9 @@ var avx512 = kernelSet{
 	fromBytes: fromBytesAVX512, axpy: axpyAVX512, sumSquares: sumSquaresAVX512,
 	laneAxpyWide: laneAxpyWideAVX512, addNarrow: addNarrowAVX512, axpyWide: axpyWideAVX512,
 	addWide: addWideAVX512, narrowTile: narrowTileAVX512,
-	rowDots: rowDotsAVX512, addRows: addRowsAVX512, expWide: expWideAVX512, logisticSteps: logisticStepsAVX512,
-	masked: true,
+	widenRow: widenRowAVX512, rowDots: rowDotsAVX512, addRows: addRowsAVX512, expWide: expWideAVX512,
+	logisticSteps: logisticStepsAVX512,
+	masked:        true,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

@@ -12,7 +12,8 @@ var neon = kernelSet{
 	fromBytes: fromBytesNEON, axpy: axpyNEON, sumSquares: sumSquaresNEON,
 	laneAxpyWide: laneAxpyWideNEON, addNarrow: addNarrowNEON, axpyWide: axpyWideNEON,
 	addWide: addWideNEON, narrowTile: narrowTileNEON,
-	rowDots: rowDotsNEON, addRows: addRowsNEON, expWide: expWideNEON, logisticSteps: logisticStepsPortable,
+	widenRow: widenRowPortable, rowDots: rowDotsNEON, addRows: addRowsNEON, expWide: expWideNEON,
+	logisticSteps: logisticStepsPortable,
 }
 
 // addNormals is called by the class, as on amd64, so that its arguments do not escape.

@@ -18,6 +18,27 @@ func checkRows(x []float32, stride int, rows []int32, columns, numbers int) {
 	}
 }
 
+// WidenRow sets dst, of the length of x rounded up to whole WideLanes, to x and 0 behind it.
+func WidenRow(dst []float64, x []float32) {
+	if len(dst) != (len(x)+WideLanes-1)/WideLanes*WideLanes {
+		panic("f32: WidenRow to a row of another length")
+	}
+	if kernels.masked { // it writes the last vector at once, as what reads it does
+		kernels.widenRow(dst, x)
+		return
+	}
+	done := len(x) / WideLanes * WideLanes
+	kernels.widenRow(dst[:done], x[:done])
+	widenRowPortable(dst[done:], x[done:])
+}
+
+func widenRowPortable(dst []float64, x []float32) {
+	for i, v := range x {
+		dst[i] = float64(v)
+	}
+	clear(dst[len(x):])
+}
+
 // RowDots sets z[i] to the product of w with row rows[i] of x, of stride = len(w) columns:
 // lane l is the sum over the columns c = l mod 8, in their order, and the lanes are added
 // as by SumWideLanes. Products of float32 are exact, so if w are float32 the sums alone

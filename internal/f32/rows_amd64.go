@@ -4,6 +4,11 @@
 
 package f32
 
+// widenRowAVX2 is widenRowPortable for whole vectors.
+//
+//go:noescape
+func widenRowAVX2(dst []float64, x []float32)
+
 // rowDotsAVX2 is rowDotsPortable.
 //
 //go:noescape
@@ -23,6 +28,11 @@ func expWideAVX2(x []float64)
 //
 //go:noescape
 func logisticStepsAVX2(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+
+// widenRowAVX512 is widenRowPortable.
+//
+//go:noescape
+func widenRowAVX512(dst []float64, x []float32)
 
 // rowDotsAVX512 is rowDotsPortable.
 //

@@ -4,6 +4,30 @@
 
 #include "textflag.h"
 
+// func widenRowAVX2(dst []float64, x []float32)
+// Requires: AVX
+TEXT ·widenRowAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  x_len+32(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (CX), Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y0
+	VMOVUPD   Y0, 32(AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNZ       next
+
+nextDone:
+	VZEROUPPER
+	RET
+
 // func rowDotsAVX2(z []float64, x []float32, stride int, rows []int32, w []float64)
 // Requires: AVX, FMA3
 TEXT ·rowDotsAVX2(SB), NOSPLIT, $0-104
@@ -509,6 +533,40 @@ next:
 	JNZ          next
 
 nextDone:
+	VZEROUPPER
+	RET
+
+// func widenRowAVX512(dst []float64, x []float32)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·widenRowAVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  x_len+32(FP), DX
+	SHRQ  $0x03, DX
+	TESTQ DX, DX
+	JZ    nextDone
+
+next:
+	VCVTPS2PD (CX), Z0
+	VMOVUPD   Z0, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x40, AX
+	DECQ      DX
+	JNZ       next
+
+nextDone:
+	MOVQ      x_len+32(FP), DX
+	ANDQ      $0x07, DX
+	JZ        done
+	XORL      BX, BX
+	BTSL      DX, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, (AX)
+
+done:
 	VZEROUPPER
 	RET
 

@@ -52,6 +52,25 @@ func TestRowKernels(t *testing.T) {
 	})
 }
 
+// WidenRow writes all of a row, the numbers and 0 behind them, and nothing else.
+func TestWidenRow(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(46)
+		for n := range 90 {
+			x := specialAt(randomFloats(r, n))
+			got, all := guarded(slices.Repeat([]float64{wideGuard}, (n+7)/8*8))
+			want, allWant := guarded(make([]float64, len(got)))
+			WidenRow(got, x)
+			for i, v := range x {
+				want[i] = float64(v)
+			}
+			if !sameWides(all, allWant) {
+				t.Fatalf("%d numbers: %v, want %v", n, got, want)
+			}
+		}
+	})
+}
+
 // RowDots is the product where that is exact, whatever the order.
 func TestRowDotsOfIntegers(t *testing.T) {
 	eachClass(t, func(t *testing.T) {
@@ -195,6 +214,8 @@ func TestRowKernelsPanicOnMisuse(t *testing.T) {
 		t.Fatal("what fits panics")
 	}
 	for name, f := range map[string]func(){
+		"WidenRow to a longer row":      func() { WidenRow(w, x[:8]) },
+		"WidenRow to a shorter row":     func() { WidenRow(w[:8], x[:9]) },
 		"RowDots of a negative row":     func() { RowDots(z, x, 16, []int32{0, -1}, w) },
 		"RowDots of a row that is not":  func() { RowDots(z, x, 16, []int32{0, 3}, w) },
 		"RowDots of other parameters":   func() { RowDots(z, x, 16, rows, w[:8]) },

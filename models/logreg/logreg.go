@@ -247,6 +247,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 			return nil, diverged(numbers, s)
 		}
 		if !oneByOne {
+			total[m.features] = bias // over a column of nothing, or behind all columns
 			rows.AddRounded(s.sum[:rows.Columns()], numbers, s.step[:len(numbers)], grid)
 			continue
 		}
@@ -254,11 +255,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 			m.addDense(total, m.vector(&s.dense), params, b.Data.Row(int(row)), s.factor[i], s.step[i], grid)
 		}
 	}
-	if oneByOne {
-		return total, nil
-	}
-	total[m.features] = bias // over a column of nothing, or behind all columns
-	if m.lambda > 0 {
+	if m.lambda > 0 && !oneByOne {
 		f32.AxpyWide(factors*m.lambda, params, total)
 	}
 	return total, nil

@@ -183,8 +183,8 @@ func TestBadArguments(t *testing.T) {
 	d := rows(3, 3)
 	for _, m := range both(t, 3) {
 		for _, clip := range []float64{0, -1, math.NaN()} {
-			err := m.WideGradSum(make([]float64, 4), make([]float32, 4), data.Batch{Data: d, Rows: []int32{0}}, clip, nil)
-			if err == nil {
+			b := data.Batch{Data: d, Rows: []int32{0}}
+			if err := m.WideGradSum(make([]float64, 4), make([]float32, 4), b, clip, nil); err == nil {
 				t.Errorf("%s: a clipping norm of %v was accepted", m.Name(), clip)
 			}
 		}
