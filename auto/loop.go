@@ -61,68 +61,19 @@ func (l *loop) satisfied() []bool {
 func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
 	e := l.entry()
 	why = make([]string, len(e.Clients))
-	satisfied := l.satisfied()
-	if !slices.Contains(satisfied, false) {
+	if !slices.Contains(l.satisfied(), false) {
 		e.End = "every client is satisfied"
 		return nil, why, nil
 	}
-	c := calculator{task: e.Task, outlook: e.Outlook, size: e.SampleSize, rounds: e.Rounds}
-	type offer struct {
-		account *ledger
-		clients []int
-		proposal
-	}
-	var offers []offer
-	past := l.stagesOfTask()
-	for _, a := range l.accounts {
-		o := offer{account: a}
-		target, margin := 0.0, 0.0
-		for _, i := range a.Clients {
-			if !satisfied[i] {
-				o.clients = append(o.clients, i)
-				target = max(target, e.Clients[i].Accuracy)
-				margin = max(margin, marginOf(e.Clients[i].Accuracy, l.Public.HeldOut[i]))
-			}
-		}
-		if len(o.clients) == 0 {
-			continue
-		}
-		if o.proposal, err = c.next(ctx, a, past, len(o.clients), target, margin); err != nil {
-			return nil, nil, err
-		}
-		if o.proposal.why != "" {
-			for _, i := range o.clients {
-				why[i] = o.proposal.why
-			}
-			continue
-		}
-		offers = append(offers, o)
+	offers, err := l.offers(ctx, why)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(offers) == 0 {
 		e.End = "no client that is not satisfied may take part"
 		return nil, why, nil
 	}
-	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
-	target, sigma := 0.0, 0.0
-	for _, o := range offers {
-		s.SampleSize = min(s.SampleSize, o.size)
-		sigma = max(sigma, o.sigma)
-		for _, i := range o.clients {
-			target = max(target, e.Clients[i].Accuracy)
-			s.Parts = append(s.Parts, train.Part{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
-		}
-	}
-	if s.Rounds == 0 {
-		s.Rounds = e.Outlook.GradComps / s.SampleSize
-	}
-	// The point is that of the client with the most noise.
-	at := e.Outlook.pick(sigma, target, e.Strategy == Paper)
-	s.Clip, s.Eta0 = at.Clip, at.Eta0
-	slices.SortFunc(s.Parts, func(a, b train.Part) int { return a.Client - b.Client })
-	run := l.nextRun()
-	for i := range s.Parts {
-		s.Parts[i].Run = run + uint64(i)
-	}
+	s := l.stageOf(offers)
 	if e.Spec.SeedFromOS {
 		if l.newRoot == nil {
 			return nil, nil, errors.New("auto: a stage needs a secret root, there is nobody to make it")
@@ -139,6 +90,75 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 	}
 	l.Stages = append(l.Stages, s)
 	return &l.Stages[number], why, nil
+}
+
+// offer is what an account can give for the next stage.
+type offer struct {
+	account *ledger
+	clients []int // of the account, that are not satisfied
+	proposal
+}
+
+// offers asks every account that has a client which is not satisfied. Where it has nothing
+// to give, why says so for these clients.
+func (l *loop) offers(ctx context.Context, why []string) ([]offer, error) {
+	e := l.entry()
+	satisfied, past := l.satisfied(), l.stagesOfTask()
+	c := calculator{task: e.Task, outlook: e.Outlook, size: e.SampleSize, rounds: e.Rounds}
+	var offers []offer
+	for _, a := range l.accounts {
+		o := offer{account: a}
+		target, margin := 0.0, 0.0
+		for _, i := range a.Clients {
+			if !satisfied[i] {
+				o.clients = append(o.clients, i)
+				target = max(target, e.Clients[i].Accuracy)
+				margin = max(margin, marginOf(e.Clients[i].Accuracy, l.Public.HeldOut[i]))
+			}
+		}
+		if len(o.clients) == 0 {
+			continue
+		}
+		var err error
+		if o.proposal, err = c.next(ctx, a, past, len(o.clients), target, margin); err != nil {
+			return nil, err
+		}
+		if o.why == "" {
+			offers = append(offers, o)
+			continue
+		}
+		for _, i := range o.clients {
+			why[i] = o.why
+		}
+	}
+	return offers, nil
+}
+
+// stageOf returns the stage in which all these offers fit: of the smallest sample, at the
+// point of the client with the most noise.
+func (l *loop) stageOf(offers []offer) Stage {
+	e := l.entry()
+	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
+	target, sigma := 0.0, 0.0
+	for _, o := range offers {
+		s.SampleSize = min(s.SampleSize, o.size)
+		sigma = max(sigma, o.sigma)
+		for _, i := range o.clients {
+			target = max(target, e.Clients[i].Accuracy)
+			s.Parts = append(s.Parts, train.Part{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
+		}
+	}
+	if s.Rounds == 0 {
+		s.Rounds = e.Outlook.GradComps / s.SampleSize
+	}
+	at := e.Outlook.pick(sigma, target, e.Strategy == Paper)
+	s.Clip, s.Eta0 = at.Clip, at.Eta0
+	slices.SortFunc(s.Parts, func(a, b train.Part) int { return a.Client - b.Client })
+	run := l.nextRun()
+	for i := range s.Parts {
+		s.Parts[i].Run = run + uint64(i)
+	}
+	return s
 }
 
 // trained enters what came of the pending stage.
