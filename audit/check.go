@@ -50,89 +50,111 @@ func cubeRoot(squares, n float64) float64 {
 	return (math.Cbrt(squares/n) - (1 - v)) / math.Sqrt(v)
 }
 
+// findings are the checks of a world.
+type findings struct {
+	world string
+	all   []Check
+}
+
+func (f *findings) add(name string, sees Sight, value, expected, p float64) {
+	f.all = append(f.all, Check{World: f.world, Name: name, Sees: sees, Value: value, Expected: expected,
+		PValue: min(1, p)})
+}
+
 // checks tests a tally. Which checks there are depends on the sheet alone.
 func (t *tally) checks(world string) []Check {
-	var all []Check
-	add := func(name string, sees Sight, value, expected, p float64) {
-		all = append(all, Check{World: world, Name: name, Sees: sees, Value: value, Expected: expected,
-			PValue: min(1, p)})
+	f := &findings{world: world}
+	t.noiseChecks(f)
+	t.independenceChecks(f)
+	t.sumChecks(f)
+	if t.storm {
+		f.add("sent-again", Releases, float64(t.other), 0, impossible(t.other > 0))
 	}
+	f.add("replay", Seeds, t.off, 1, impossible(t.off > 1))
+	return f.all
+}
+
+// impossible is the p-value of what a whole mechanism never does, if it is seen.
+func impossible(seen bool) float64 {
+	if seen {
+		return 0
+	}
+	return 1
+}
+
+// noiseChecks tests the size, the mean and the law of the noise, and whether any is used
+// twice.
+func (t *tally) noiseChecks(f *findings) {
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
 	draws := n * d
-
 	squares, least, most, worst := 0.0, math.Inf(1), 0.0, 0.0
 	for _, x := range t.square {
 		squares += x
 		least, most = min(least, x), max(most, x)
 		worst = max(worst, math.Abs(cubeRoot(x, n)))
 	}
-	add("noise", Releases, math.Sqrt(squares/draws), 1, twoSided(cubeRoot(squares, draws)))
+	f.add("noise", Releases, math.Sqrt(squares/draws), 1, twoSided(cubeRoot(squares, draws)))
 	extreme := least
 	if cubeRoot(most, n) > -cubeRoot(least, n) {
 		extreme = most
 	}
-	add("noise-by-coordinate", Releases, math.Sqrt(extreme/n), 1, d*twoSided(worst))
-	farthest := 0.0
-	for _, x := range t.total {
-		if math.Abs(x) > math.Abs(farthest) {
-			farthest = x
-		}
-	}
-	add("mean-by-coordinate", Releases, farthest/n, 0, d*twoSided(farthest/math.Sqrt(n)))
+	f.add("noise-by-coordinate", Releases, math.Sqrt(extreme/n), 1, d*twoSided(worst))
+	mean := farthest(t.total)
+	f.add("mean-by-coordinate", Releases, mean/n, 0, d*twoSided(mean/math.Sqrt(n)))
 	distance, bins := t.shape()
-	add("noise-shape", Releases, distance/bins, 1, mathext.GammaIncRegComp(bins/2, distance/2))
+	f.add("noise-shape", Releases, distance/bins, 1, mathext.GammaIncRegComp(bins/2, distance/2))
 	if len(t.free) >= blockLength {
 		repeated, blocks := float64(t.repeated()), float64(len(t.blocks))
 		p := 1.0
 		if repeated > 0 { // two blocks have the same hash by chance; the numbers themselves are the same more rarely
 			p = blocks * blocks * 0x1p-65
 		}
-		add("noise-repeats", Releases, repeated, 0, p)
+		f.add("noise-repeats", Releases, repeated, 0, p)
 	}
+}
 
-	t.between(add, "noise", t.pairs, draws/float64(t.releases()))
-	add("noise-between-legs", Releases, t.legs/(float64(t.legged*t.releases())*d), 0,
-		twoSided(t.legs/math.Sqrt(float64(t.legged*t.releases())*d)))
+// independenceChecks tests that noise and samples of one client, round or leg have nothing
+// to do with those of another.
+func (t *tally) independenceChecks(f *findings) {
+	n, d := float64(t.runs*t.releases()), float64(len(t.free))
+	t.between(f, "noise", t.pairs, float64(t.runs)*d)
+	legged := float64(t.legged*t.releases()) * d
+	f.add("noise-between-legs", Releases, t.legs/legged, 0, twoSided(t.legs/math.Sqrt(legged)))
 	if len(t.marks) > 0 {
-		t.between(add, "samples", t.marked, float64(t.runs*len(t.marks)))
-		farthest := 0.0
-		for _, x := range t.mark {
-			if math.Abs(x) > math.Abs(farthest) {
-				farthest = x
-			}
-		}
-		add("sampled-by-record", Releases, farthest/n, 0, float64(len(t.marks))*twoSided(farthest/math.Sqrt(n)))
+		t.between(f, "samples", t.marked, float64(t.runs*len(t.marks)))
+		mark := farthest(t.mark)
+		f.add("sampled-by-record", Releases, mark/n, 0, float64(len(t.marks))*twoSided(mark/math.Sqrt(n)))
 	}
+}
 
-	add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))
+// sumChecks tests the clipped sum that is under the noise.
+func (t *tally) sumChecks(f *findings) {
+	n := float64(t.runs * t.releases())
+	f.add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))
 	// The variance of a standardised number's square is 2 and the number's fourth
 	// cumulant: it is taken for as many normal numbers as have that.
 	like := n * 2 * n / (2*n + t.fourth)
-	add("sum-variance", Releases, t.sumSq/n, 1, twoSided(cubeRoot(t.sumSq/n*like, like)))
+	f.add("sum-variance", Releases, t.sumSq/n, 1, twoSided(cubeRoot(t.sumSq/n*like, like)))
 	if len(t.free) >= 64 {
-		add("sum-against-noise", Releases, t.louder/n, 0, twoSided(t.louder/math.Sqrt(n)))
+		f.add("sum-against-noise", Releases, t.louder/n, 0, twoSided(t.louder/math.Sqrt(n)))
 	}
-	if t.storm {
-		p := 1.0
-		if t.other > 0 {
-			p = 0
+}
+
+// farthest returns the number farthest from 0.
+func farthest(xs []float64) float64 {
+	far := 0.0
+	for _, x := range xs {
+		if math.Abs(x) > math.Abs(far) {
+			far = x
 		}
-		add("sent-again", Releases, float64(t.other), 0, p)
 	}
-	p := 1.0
-	if t.off > 1 {
-		p = 0
-	}
-	add("replay", Seeds, t.off, 1, p)
-	return all
+	return far
 }
 
 // between adds the checks of whether releases of a run go together: of clients in a
 // round, of rounds of a client, and of any two. products are sums of so many
 // products of independent standardised numbers.
-func (t *tally) between(
-	add func(string, Sight, float64, float64, float64), name string, products [][]float64, terms float64,
-) {
+func (t *tally) between(f *findings, name string, products [][]float64, terms float64) {
 	clients, rounds, worst := 0.0, 0.0, 0.0
 	sameRound, sameClient, pairs := 0.0, 0.0, 0.0
 	for a := range products {
@@ -151,9 +173,9 @@ func (t *tally) between(
 			}
 		}
 	}
-	add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound)))
-	add(name+"-between-rounds", Releases, rounds/(terms*sameClient), 0, twoSided(rounds/math.Sqrt(terms*sameClient)))
-	add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))
+	f.add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound)))
+	f.add(name+"-between-rounds", Releases, rounds/(terms*sameClient), 0, twoSided(rounds/math.Sqrt(terms*sameClient)))
+	f.add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))
 }
 
 // shape returns the chi-square distance of the noise from a normal law, and how many
