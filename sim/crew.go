@@ -7,16 +7,18 @@ import (
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
 
+	"proactivedp/internal/soonest"
 	"proactivedp/models"
 )
 
 // crew computes rounds of Virtual in worker goroutines. It owns them: wait
 // returns when all have ended. A round's state is read by its worker alone
-// between start and join (see Client), and the channels of its task order the
-// two.
+// between start and join (see Client), and queue and the task's channel order the
+// two. The round that ends first is the first to be computed: the event loop waits for
+// it, and may begin others then.
 type crew struct {
 	pool  *pool.Pool
-	queue chan *task
+	queue *soonest.Queue[*task]
 	tasks []task // the task of each client
 }
 
@@ -31,7 +33,7 @@ type task struct {
 func newCrew(workers int, model models.Model, clients int) *crew {
 	c := &crew{
 		pool:  pool.New(),
-		queue: make(chan *task, clients), // there is room for all, as a client has one round under way
+		queue: soonest.New[*task](),
 		tasks: make([]task, clients),
 	}
 	for i := range c.tasks {
@@ -40,7 +42,7 @@ func newCrew(workers int, model models.Model, clients int) *crew {
 	for range workers {
 		c.pool.Go(func() {
 			ws := NewWorkspace(model)
-			for t := range c.queue {
+			for t, ok := c.queue.Take(); ok; t, ok = c.queue.Take() {
 				t.compute(ws)
 				// The event loop, if it waits for this round, may now start the next ones.
 				runtime.Gosched()
@@ -57,11 +59,12 @@ func (t *task) compute(ws *Workspace) {
 	t.done <- struct{}{}
 }
 
-// start begins the client's round, which sets u, when a worker is free.
-func (c *crew) start(client *Client, u *Vector) {
+// start begins the client's round, which sets u and ends at a time on the virtual clock,
+// when a worker is free.
+func (c *crew) start(client *Client, u *Vector, ends Time) {
 	t := &c.tasks[client.id]
 	t.client, t.u = client, u
-	c.queue <- t
+	c.queue.Put(t, int64(ends))
 }
 
 // join waits for the client's round and returns its release, or nil if no
@@ -77,10 +80,9 @@ func (c *crew) join(client *Client) (*Vector, error) {
 	return u, t.err
 }
 
-// wait ends the workers after the rounds that they are at.
+// wait ends the workers after the rounds that they are at; those that no worker has begun
+// are dropped.
 func (c *crew) wait() {
-	close(c.queue)
-	for range c.queue { // The rounds that no worker has begun are dropped.
-	}
+	c.queue.Close()
 	c.pool.Wait()
 }

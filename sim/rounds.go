@@ -12,9 +12,6 @@ func (v *Virtual) begin(c *Client) {
 		return
 	}
 	c.Begin()
-	if v.crew != nil {
-		v.crew.start(c, v.vectors.get(1))
-	}
 	st.began = v.now
 	if v.record != nil {
 		v.record(v.begun(c))
@@ -30,6 +27,9 @@ func (v *Virtual) begin(c *Client) {
 	}
 	took := compute.Draw(scale, &v.draws, c.id, at)
 	v.enter(took, event{client: uint32(c.id), kind: roundEnds})
+	if v.crew != nil && v.failed == nil {
+		v.crew.start(c, v.vectors.get(1), v.now+Time(took))
+	}
 }
 
 // computed returns the round's release, waiting for the worker that has it or

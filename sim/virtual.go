@@ -83,9 +83,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if workers := v.cfg.Computing(v.perf); workers > 1 {
 		v.crew = newCrew(workers, v.cfg.Model, len(v.clients))
-		for _, c := range v.clients {
-			if c.state.busy {
-				v.crew.start(c, v.vectors.get(1))
+		for _, e := range *v.agenda.all() {
+			if e.kind == roundEnds {
+				v.crew.start(v.clients[e.client], v.vectors.get(1), e.at)
 			}
 		}
 		defer func() {
