@@ -412,15 +412,15 @@ func TestRandomKills(t *testing.T) {
 // untilReleased waits, for a second at most, until a client writes to its journal.
 func (f *fleet) untilReleased(client int) {
 	path := filepath.Join(f.clientDir(client), "journal")
-	size := func() int64 {
+	written := func() time.Time {
 		info, err := os.Stat(path)
 		if err != nil {
-			return 0
+			return time.Time{}
 		}
-		return info.Size()
+		return info.ModTime()
 	}
-	before := size()
-	for end := time.Now().Add(time.Second); size() <= before && time.Now().Before(end) && f.ctx.Err() == nil; {
+	before := written()
+	for end := time.Now().Add(time.Second); !written().After(before) && time.Now().Before(end) && f.ctx.Err() == nil; {
 		time.Sleep(20 * time.Microsecond)
 	}
 }

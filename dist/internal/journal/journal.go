@@ -7,18 +7,28 @@
 // A journal is a folder with one file and its lock. The file begins with a line that
 // says what it is and the version of its format; then there are records:
 //
-//	length of the payload      8 bytes, little-endian, as all numbers
-//	kind                       4 bytes
-//	CRC-32C of all of the rest 4 bytes
+//	length of the payload                     8 bytes, little-endian, as all numbers
+//	kind                                      4 bytes
+//	bytes since its flush's first record      4 bytes
+//	CRC-32C of the 16 bytes before            4 bytes
+//	CRC-32C of all before and of the payload  4 bytes
 //	payload
+//
+// A record whose head would not fit into what is left of a sector of 512 bytes begins with the
+// next one.
 //
 // Each opening adds a record of a new life with a random salt. Under a key the payloads
 // of the records of a life are sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes
 // of the key and the life's salt, and the number of the record in its life as the nonce.
 //
-// A record that ends before it is whole was being written when the machine stopped, and
-// nothing of it was sent: it is taken away. Any other damage is an error, and no reason
-// to go on.
+// Short records are written into room that was made for many of them, since a flush is
+// quicker where the file does not grow. Room holds bytes that the life's salt determines, the
+// same in every sector, and is on disk before a record is written into it.
+//
+// A record that the file ends before, or of which a sector is still room, was being written
+// when the machine stopped, and nothing of its flush was sent: it is taken away, unless there
+// is something behind it of a later flush. That a disk writes a sector whole or not at all is
+// taken for granted. Any other damage is an error, and no reason to go on.
 package journal
 
 import (
@@ -68,8 +78,9 @@ type Journal struct {
 	path   string
 	lock   *lockfile.Lock
 	file   *os.File
-	params int // the length of every vector; 0: not known yet
-	end    int64
+	params int    // the length of every vector; 0: not known yet
+	end    int64  // where the next record begins
+	room   int64  // up to where the file has room; 0: it has none
 	master []byte // the key; nil: none
 	life   *life
 	lives  int
@@ -130,7 +141,7 @@ func Open(dir string, key []byte) (*Journal, error) {
 
 // open reads the file, and begins a new life in it.
 func (j *Journal) open() error {
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|openFlag, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -152,7 +163,8 @@ func (j *Journal) open() error {
 	if j.secret == nil {
 		return fmt.Errorf("%w: %s has no secret", ErrDamaged, j.path)
 	}
-	if err := f.Truncate(j.end); err != nil {
+	// What is taken away must not come back behind the new life's first record.
+	if err := errors.Join(f.Truncate(min(j.end, info.Size())), f.Sync()); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return j.begin()
@@ -247,15 +259,17 @@ func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 		if err := j.fits(e, j.Next()+i); err != nil {
 			return nil, err
 		}
-		length += recordLength(j.life, len(e.U))
+		length += recordLength(j.life, len(e.U)) + recordHead
 	}
 	batch, releases := slices.Grow(j.buffer[:0], length), make([]Release, len(entries))
 	for i, e := range entries {
-		r, from := e.Release, len(batch)
-		r.at, r.number, r.life = j.end+int64(from), j.life.next+uint64(i), j.life
+		r := e.Release
+		r.at, r.number, r.life = start(j.end+int64(len(batch))), j.life.next+uint64(i), j.life
 		r.Digest = wire.Digest(e.U)
-		record := seal(r.payload(batch[from:], e.U), releaseRecord, r.life, r.number)
-		batch = batch[:from+len(record)] // there is room for it
+		from := int(r.at - j.end)
+		batch = append(batch, make([]byte, from-len(batch))...)
+		record := seal(r.payload(batch[from:], e.U), releaseRecord, r.life, r.number, from)
+		batch = batch[:from+len(record)] // its capacity is enough
 		releases[i] = r
 	}
 	j.buffer = batch

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -15,6 +14,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"proactivedp/dist/internal/wire"
 	"proactivedp/internal/atomicfile"
@@ -23,7 +23,10 @@ import (
 
 // beginning is what every journal's file begins with; the number is raised with every
 // change of what is written.
-const beginning = "proactivedp journal 1\n"
+const beginning = "proactivedp journal 2\n"
+
+// anyBeginning is what journals of every version begin with.
+const anyBeginning = "proactivedp journal "
 
 // The kinds of records.
 const (
@@ -35,7 +38,7 @@ const (
 )
 
 const (
-	recordHead  = 16
+	recordHead  = 24
 	releaseHead = 32
 	overhead    = 16 // of a sealed payload
 	// mostSmall bounds the payload of a record without a vector, in bytes.
@@ -49,8 +52,9 @@ var (
 
 // life is the time from one opening of the journal to the next.
 type life struct {
-	aead cipher.AEAD // nil: the journal has no key
-	next uint64      // number of the next record
+	aead  cipher.AEAD // nil: the journal has no key
+	next  uint64      // number of the next record
+	blank *blank      // what its room holds; nil: it makes none
 }
 
 func (l *life) sealed() bool { return l != nil && l.aead != nil }
@@ -58,7 +62,7 @@ func (l *life) sealed() bool { return l != nil && l.aead != nil }
 // newLife returns the life of the salt.
 func newLife(key, salt []byte) (*life, error) {
 	if len(key) == 0 {
-		return &life{}, nil
+		return &life{blank: newBlank(salt)}, nil
 	}
 	own, err := hkdf.Key(sha256.New, key, salt, "proactivedp journal", 32)
 	if err != nil {
@@ -72,30 +76,37 @@ func newLife(key, salt []byte) (*life, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	return &life{aead: aead}, nil
+	return &life{aead: aead, blank: newBlank(salt)}, nil
 }
 
 func nonce(number uint64) []byte { return le.AppendUint64(make([]byte, 4, 12), number) }
 
-// seal appends the record to dst, whose first recordHead bytes are room for its head, and
-// returns it whole. The payload is all behind the head.
-func seal(record []byte, kind uint32, l *life, number uint64) []byte {
+// seal makes a record of its payload, which is all behind the first recordHead bytes, and
+// returns it whole. It begins so many bytes behind the first record of its flush.
+func seal(record []byte, kind uint32, l *life, number uint64, behind int) []byte {
 	le.PutUint32(record[8:], kind)
 	if l.sealed() {
 		record = l.aead.Seal(record[:recordHead], nonce(number), record[recordHead:], record[8:12])
 	}
 	le.PutUint64(record, uint64(len(record)-recordHead))
-	le.PutUint32(record[12:], sumOf(record))
+	le.PutUint32(record[12:], uint32(behind))
+	le.PutUint32(record[16:], sumOfHead(record))
+	le.PutUint32(record[20:], sumOf(record))
 	return record
 }
 
+func sumOfHead(record []byte) uint32 { return crc32.Checksum(record[:16], castagnoli) }
+
 func sumOf(record []byte) uint32 {
-	return crc32.Update(crc32.Checksum(record[:12], castagnoli), castagnoli, record[recordHead:])
+	return crc32.Update(crc32.Checksum(record[:20], castagnoli), castagnoli, record[recordHead:])
 }
+
+// isWhole reports whether a record is as it was written.
+func isWhole(record []byte) bool { return le.Uint32(record[20:]) == sumOf(record) }
 
 // openRecord returns the kind and the payload of a whole record.
 func openRecord(record []byte, l *life, number uint64) (kind uint32, payload []byte, err error) {
-	if le.Uint32(record[12:]) != sumOf(record) {
+	if !isWhole(record) {
 		return 0, nil, fmt.Errorf("%w: a record's CRC is not that of its content", ErrDamaged)
 	}
 	kind, payload = le.Uint32(record[8:]), record[recordHead:]
@@ -109,7 +120,7 @@ func openRecord(record []byte, l *life, number uint64) (kind uint32, payload []b
 
 // write adds a record to the file and flushes it to disk.
 func (j *Journal) write(kind uint32, record []byte) error {
-	j.buffer = seal(record, kind, j.life, j.life.next)
+	j.buffer = seal(record, kind, j.life, j.life.next, 0)
 	return j.flush(j.buffer, 1)
 }
 
@@ -118,14 +129,26 @@ func (j *Journal) flush(records []byte, n int) error {
 	if j.file == nil {
 		return os.ErrClosed
 	}
-	if _, err := j.file.WriteAt(records, j.end); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	if err := j.makeRoom(len(records)); err != nil {
+		return err
 	}
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	if err := j.put(records, j.end); err != nil {
+		return err
 	}
-	j.end += int64(len(records))
+	j.end = start(j.end + int64(len(records)))
 	j.life.next += uint64(n)
+	return nil
+}
+
+// put writes bytes to the file, and returns when they are on disk.
+func (j *Journal) put(b []byte, at int64) error {
+	_, err := j.file.WriteAt(b, at)
+	if err == nil && !flushedByWriting {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
 	return nil
 }
 
@@ -135,7 +158,7 @@ func (j *Journal) begin() error {
 	if err != nil {
 		return err
 	}
-	j.life = &life{} // a life's own record is not sealed
+	j.life = &life{} // a life's own record is not sealed, and its salt must be there before any room
 	if err := j.write(lifeRecord, record); err != nil {
 		return err
 	}
@@ -249,16 +272,16 @@ func (j *Journal) read(size int64) error {
 	}
 	in := bufio.NewReaderSize(j.file, 1<<20)
 	head := make([]byte, len(beginning))
-	if _, err := io.ReadFull(in, head); err != nil || string(head) != beginning {
+	if _, err := io.ReadFull(in, head); err != nil || !strings.HasPrefix(string(head), anyBeginning) {
 		return damaged("it does not begin with %q", beginning)
 	}
-	j.end = int64(len(beginning))
+	if string(head) != beginning {
+		return fmt.Errorf("journal: %s begins with %q, must begin with %q: it is of another version of the program; "+
+			"finish the run with that one", j.path, head, beginning)
+	}
+	j.end = start(int64(len(beginning)))
 	for j.end < size {
-		left := size - j.end
-		if left < recordHead {
-			return nil // cut off
-		}
-		record, err := j.next(in, left)
+		record, err := j.next(in, size-j.end)
 		if errors.Is(err, errCutOff) {
 			return nil
 		}
@@ -271,7 +294,11 @@ func (j *Journal) read(size int64) error {
 			}
 			return damaged("at byte %d: %w", j.end, err)
 		}
-		j.end += int64(len(record))
+		behind := j.end + int64(len(record))
+		j.end = start(behind)
+		if _, err := in.Discard(int(j.end - behind)); err != nil && !errors.Is(err, io.EOF) {
+			return damaged("at byte %d: %w", behind, err)
+		}
 	}
 	return nil
 }
@@ -281,52 +308,38 @@ var errCutOff = errors.New("cut off")
 
 // next reads a record, of which and of what follows there are left bytes.
 func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
+	if left < recordHead {
+		return nil, errCutOff
+	}
 	head, err := in.Peek(recordHead)
 	if err != nil {
 		return nil, err
 	}
-	length := le.Uint64(head)
-	if length == 0 && allZero(head) { // a file that has grown, and not got its bytes
-		rest, err := io.ReadAll(in)
-		if err != nil || !allZero(rest) {
-			return nil, errors.Join(errors.New("a record of no length"), err)
-		}
-		return nil, errCutOff
+	switch {
+	case j.life != nil && j.life.blank.is(head, j.end):
+		return nil, j.unwritten(in, j.end+left)
+	case allZero(head): // a file that has grown, and not got its bytes
+		return nil, j.ungrown(in)
+	case le.Uint32(head[16:]) != sumOfHead(head):
+		return nil, errors.New("the CRC of a record's head is not that of its content")
+	}
+	kind, length := le.Uint32(head[8:]), le.Uint64(head)
+	if kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
+		return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
 	}
 	if length > uint64(left-recordHead) {
-		// Of a record that was cut off the kind is there, or nothing: a length that is
-		// damaged would lose all that follows.
-		kind := le.Uint32(head[8:])
-		if kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
-			return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
-		}
-		if whole, err := io.ReadAll(in); err != nil || j.holdsRecord(whole[recordHead:]) {
-			return nil, errors.Join(errors.New("a record's length is damaged"), err)
-		}
 		return nil, errCutOff
 	}
 	n := recordHead + int(length)
 	j.buffer = slices.Grow(j.buffer[:0], n)[:n]
-	_, err = io.ReadFull(in, j.buffer)
-	return j.buffer, err
-}
-
-// holdsRecord reports whether there is a whole record somewhere in the bytes.
-func (j *Journal) holdsRecord(b []byte) bool {
-	for at := 0; at+recordHead <= len(b); at++ {
-		length, kind := le.Uint64(b[at:]), le.Uint32(b[at+8:])
-		if kind < lifeRecord || kind > releaseRecord || length > uint64(len(b)-at-recordHead) {
-			continue
-		}
-		record := b[at : at+recordHead+int(length)]
-		if le.Uint32(record[12:]) == sumOf(record) {
-			return true
-		}
+	if _, err = io.ReadFull(in, j.buffer); err != nil {
+		return nil, err
 	}
-	return false
+	if !isWhole(j.buffer) && j.hasBlankSector(j.buffer, in) {
+		return nil, j.unwritten(in, j.end+left)
+	}
+	return j.buffer, nil
 }
-
-func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // take adds what a record says.
 func (j *Journal) take(record []byte) error {
@@ -420,29 +433,30 @@ func (j *Journal) rewrite() error {
 	if err := errors.Join(old.Close(), out.Commit()); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
+	f, err := os.OpenFile(j.path, os.O_RDWR|openFlag, 0o600)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	j.file, j.life, j.end, j.releases = f, l, copied.end, copied.releases
+	j.file, j.life, j.end, j.room, j.releases = f, l, copied.end, 0, copied.releases
 	return nil
 }
 
 // copyTo writes all that the journal must keep to w, and where it is to copied.
 func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 	put := func(kind uint32, record []byte, l *life) error {
-		record = seal(record, kind, l, copied.life.next)
+		record = seal(record, kind, l, copied.life.next, 0)
 		if kind != lifeRecord {
 			copied.life.next++
 		}
-		copied.end += int64(len(record))
-		_, err := w.Write(record)
+		behind := copied.end + int64(len(record))
+		copied.end = start(behind)
+		_, err := w.Write(append(record, make([]byte, copied.end-behind)...))
 		return err
 	}
 	if _, err := io.WriteString(w, beginning); err != nil {
 		return err
 	}
-	copied.end = int64(len(beginning))
+	copied.end = start(int64(len(beginning)))
 	if err := put(lifeRecord, birth, nil); err != nil {
 		return err
 	}
@@ -459,14 +473,14 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 			return err
 		}
 	}
-	u, room := make([]float32, j.params), make([]byte, 0, recordLength(copied.life, j.params))
+	u, space := make([]float32, j.params), make([]byte, 0, recordLength(copied.life, j.params)+recordHead)
 	for _, r := range j.releases {
 		if err := j.Read(r, u); err != nil {
 			return err
 		}
 		moved := r
 		moved.at, moved.number, moved.life = copied.end, copied.life.next, copied.life
-		if err := put(releaseRecord, r.payload(room, u), copied.life); err != nil {
+		if err := put(releaseRecord, r.payload(space, u), copied.life); err != nil {
 			return err
 		}
 		copied.releases = append(copied.releases, moved)
