@@ -22,48 +22,54 @@ type query struct {
 // query checks the events and joins equal ones. bad is what is wrong with the
 // other argument. What is not covered names the first event for each reason.
 func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (query, error) {
-	var invalid, uncovered []error
+	var wrong faults
 	if errors.Is(bad, dp.ErrNotCovered) {
-		uncovered = append(uncovered, bad)
+		wrong.uncovered = append(wrong.uncovered, bad)
 	} else {
-		invalid = append(invalid, bad)
+		wrong.invalid = append(wrong.invalid, bad)
 	}
 	if a.Accuracy != 0 && !(a.Accuracy >= minAccuracy && a.Accuracy <= 0.5) {
-		invalid = append(invalid, fmt.Errorf("pld: accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
-	}
-	refused := map[string]bool{} // each reason is told for one event, as there may be thousands
-	refuse := func(format string, args ...any) {
-		if !refused[format] {
-			refused[format] = true
-			uncovered = append(uncovered, fmt.Errorf("pld: "+format+": %w", append(args, dp.ErrNotCovered)...))
-		}
-	}
-	if len(events) == 0 {
-		refuse("no events")
+		wrong.invalid = append(wrong.invalid,
+			fmt.Errorf("pld: accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
 	q := query{ctx: ctx, accuracy: a.Accuracy}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
+	if len(events) == 0 {
+		wrong.notCovered("no events")
+	} else {
+		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
+		q.take(events, &wrong)
+		q.directions = directionsOf(q.sampling, q.adjacency)
+		if q.directions == nil && events[0].Validate() == nil {
+			wrong.notCovered("%s sampling under %s adjacency has no dominating pair here", q.sampling, q.adjacency)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return query{}, err
+	}
+	return q, wrong.err()
+}
+
+// take joins the events that are equal, and finds those that cannot be accounted.
+func (q *query) take(events []dp.Event, wrong *faults) {
 	index := map[[2]float64]int{}
 	var rounds float64
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			invalid = append(invalid, fmt.Errorf("pld: event %d: %w", i, err))
+			wrong.invalid = append(wrong.invalid, fmt.Errorf("pld: event %d: %w", i, err))
 			continue
 		}
-		if i == 0 {
-			q.adjacency, q.sampling = e.Adjacency, e.Sampling
-		}
 		if e.Adjacency != q.adjacency || e.Sampling != q.sampling {
-			refuse("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency, e.Sampling,
-				q.adjacency, q.sampling)
+			wrong.notCovered("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency,
+				e.Sampling, q.adjacency, q.sampling)
 		}
 		if s := e.NoiseMultiplier; s < MinSigma || s > MaxSigma {
-			refuse("event %d: noise multiplier = %v, must be in [%v, %v]", i, s, MinSigma, MaxSigma)
+			wrong.notCovered("event %d: noise multiplier = %v, must be in [%v, %v]", i, s, MinSigma, MaxSigma)
 		}
 		if e.SampleRate() < MinRate {
-			refuse("event %d: sample rate = %v, must be in [%v, 1]", i, e.SampleRate(), MinRate)
+			wrong.notCovered("event %d: sample rate = %v, must be in [%v, 1]", i, e.SampleRate(), MinRate)
 		}
 		rounds += float64(e.Count)
 		key := [2]float64{e.SampleRate(), e.NoiseMultiplier}
@@ -74,28 +80,51 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		q.specs[index[key]].count += float64(e.Count)
 	}
 	if rounds > MaxRounds {
-		refuse("rounds = %v, must be at most %v", rounds, MaxRounds)
+		wrong.notCovered("rounds = %v, must be at most %v", rounds, MaxRounds)
 	}
+}
+
+// directionsOf returns which pairs of worlds dominate; nil: none is known.
+func directionsOf(s dp.Sampling, a dp.Adjacency) []direction {
 	switch {
-	case q.sampling == dp.Poisson && q.adjacency == dp.AddOrRemove:
-		q.directions = []direction{remove, add}
-	case q.sampling == dp.Poisson:
-		q.directions = []direction{replace}
-	case q.adjacency == dp.ReplaceOne:
-		q.directions = []direction{fixed}
-	case len(events) > 0:
-		refuse("%s sampling under %s adjacency has no dominating pair here", q.sampling, q.adjacency)
+	case s == dp.Poisson && a == dp.AddOrRemove:
+		return []direction{remove, add}
+	case s == dp.Poisson:
+		return []direction{replace}
+	case a == dp.ReplaceOne:
+		return []direction{fixed}
 	}
-	if err := context.Cause(ctx); err != nil {
-		return query{}, err
+	return nil
+}
+
+// faults is what is wrong with a question.
+type faults struct {
+	invalid, uncovered []error
+	told               map[string]bool // each reason is told for one event, as there may be thousands
+}
+
+// notCovered enters what is not covered, unless the same was said before.
+func (f *faults) notCovered(format string, args ...any) {
+	if f.told[format] {
+		return
 	}
-	if err := errors.Join(invalid...); err != nil {
-		for _, e := range uncovered { // the error as a whole is not dp.ErrNotCovered
-			err = fmt.Errorf("%w\n%v", err, e)
-		}
-		return query{}, err
+	if f.told == nil {
+		f.told = map[string]bool{}
 	}
-	return q, errors.Join(uncovered...)
+	f.told[format] = true
+	f.uncovered = append(f.uncovered, fmt.Errorf("pld: "+format+": %w", append(args, dp.ErrNotCovered)...))
+}
+
+// err returns all of it. It is dp.ErrNotCovered only if nothing is invalid.
+func (f *faults) err() error {
+	err := errors.Join(f.invalid...)
+	if err == nil {
+		return errors.Join(f.uncovered...)
+	}
+	for _, e := range f.uncovered {
+		err = fmt.Errorf("%w\n%v", err, e)
+	}
+	return err
 }
 
 // bound returns what the query's answers say of themselves.
