@@ -1,7 +1,9 @@
 package auto
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +12,9 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
+	"proactivedp/train"
 )
 
 // Report is what a finished task says of itself.
@@ -26,9 +30,15 @@ type Report struct {
 	Rounds       int            `json:"rounds"` // messages of a client that takes part in every stage
 	Privacy      Privacy        `json:"privacy"`
 	Params       string         `json:"params_sha256"`
-	Model        string         `json:"model_file"`
+	Model        string         `json:"model_file"` // in the folder; "" without one
 	Outlook      Outlook        `json:"outlook"`
+	DataSHA256   string         `json:"data_sha256"` // digest of the parsed content
+	Synthetic    bool           `json:"synthetic_data"`
+	DataNote     string         `json:"data_note,omitempty"` // what is to be known of the data beside it
 	Config       Task           `json:"config"`
+
+	params  []float32 // the last model
+	privacy claim.Report
 }
 
 // ClientReport is what became of one client.
@@ -83,7 +93,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	e := d.entry()
-	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true}
+	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true,
+		DataSHA256: d.Journal.Public.Data, params: d.params}
 	if e.End == "" {
 		return nil, fmt.Errorf("auto: the task has not ended")
 	}
@@ -120,8 +131,24 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		r.Gradients += s.computed()
 		r.Rounds += s.Rounds
 	}
-	r.Privacy, err = d.privacy(ctx)
+	r.Privacy, r.privacy, err = d.privacy(ctx)
 	return r, err
+}
+
+// Save writes the last model to a file, for train.OpenModel, whole or not at all: with what
+// it takes, and the bound that everything of it is within.
+func (r *Report) Save(path string, in train.Inputs) error {
+	if r.params == nil {
+		return errors.New("auto: save: the report has no model")
+	}
+	last := r.Stages[len(r.Stages)-1]
+	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,
+		Averaged: r.Config.Spec.Average, Privacy: r.privacy, Statement: r.Privacy.Statement}
+	s.Spec.NoiseMultiplier = r.privacy.NoiseMultiplier
+	for _, a := range r.Privacy.Accounts {
+		s.Releases = append(s.Releases, a.Releases...)
+	}
+	return s.Write(path, r.params)
 }
 
 // whyNot returns, by client, why it takes no part after the end of the task: what was
@@ -160,20 +187,20 @@ func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 }
 
 // privacy says what all ledgers guarantee.
-func (d *driver) privacy(ctx context.Context) (Privacy, error) {
-	var p Privacy
+func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, err error) {
 	var statements []string
 	for _, l := range d.accounts {
 		b := l.guarantee()
 		used, err := l.used(ctx)
 		if err != nil {
-			return Privacy{}, err
+			return Privacy{}, claim.Report{}, err
 		}
 		p.Accounts = append(p.Accounts, AccountReport{Account: l.Account, EpsilonUpper: b.EpsilonUpper, Used: used,
 			Releases: dp.Releases(l.events)})
 		if b.EpsilonUpper > p.EpsilonUpper {
 			p.EpsilonUpper, p.Delta, p.Kind, p.Accountant = b.EpsilonUpper, b.Delta, b.Kind, b.Accountant
 			p.Adjacency, p.Sampling = b.Adjacency, b.Sampling
+			worst = claim.Within(b, l.events)
 		}
 		who := "Privacy."
 		if len(d.accounts) > 1 {
@@ -185,7 +212,7 @@ func (d *driver) privacy(ctx context.Context) (Privacy, error) {
 		return rng.Name{Root: s.root(d.Seed)}.Simulated()
 	})
 	p.Statement = strings.Join(append(statements, HeldOutNote), "\n\n")
-	return p, nil
+	return p, worst, nil
 }
 
 // statement is the paragraph that b, the ledger's guarantee, stands for.
@@ -244,6 +271,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "%-16s%s: %s\n", "loop", verdict, r.End)
 	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided nothing (the worst client's)\n", "test accuracy",
 		r.TestAccuracy)
+	fmt.Fprintf(&b, "%-16s%s\n", "data", report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
 	fmt.Fprintf(&b, "%-16s%s: %d gradients of all clients, %d rounds\n", "strategy", r.Strategy, r.Gradients, r.Rounds)
 	if o := r.Outlook; o.Of != "" {
 		fmt.Fprintf(&b, "%-16s%d points, of %s\n", "utility graph", len(o.Points), o.Of)
@@ -272,7 +300,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	if a := r.Config.Spec.Average; a != "" {
 		averaged = ", averaged (" + a + ")"
 	}
-	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", r.Model, averaged, r.Params, p.Statement)
+	model := cmp.Or(r.Model, "kept in no folder, nor is the ledger (--dir keeps both)")
+	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", model, averaged, r.Params, p.Statement)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -21,7 +21,9 @@ import (
 
 // Options says where a loop keeps itself, and what it drives.
 type Options struct {
-	Dir     string // the folder of the journal and of the newest model, made if it is not there
+	// Dir is the folder of the journal and of the newest model, made if it is not there. "":
+	// nothing is kept, and only a simulation may be: its ledger is forgotten with it.
+	Dir     string
 	Public  Public
 	Utility Utility
 	// Open returns the trainer, which reads the clients' records. It is called when the
@@ -39,7 +41,7 @@ var ErrRefused = errors.New("refused before any record was used")
 // Run goes on with the task of the folder's journal, or enters the task there, and runs
 // stages until every client is satisfied, or none that is not may take part. A finished
 // task that is given again is reported again. A task that was interrupted goes on with the
-// stage that was charged last, to the same bits.
+// stage that was charged last, to the same bits. Without a folder it begins and ends here.
 //
 // Another task on the same data draws on the same ledgers; it may be given when the one
 // before has ended, and must promise the same to the same records.
@@ -48,7 +50,10 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Dir == "" {
-		return nil, errors.New(`auto: dir = "", must name a folder: without a ledger there is no budget`)
+		if t.Spec.SeedFromOS {
+			return nil, ErrNoLedger
+		}
+		return run(ctx, t, o)
 	}
 	var report *Report
 	err := lockfile.InFolder(o.Dir, func() (err error) {
@@ -58,13 +63,20 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
+// ErrNoLedger reports a release that would be forgotten.
+var ErrNoLedger = errors.New("auto: dir is missing, must name a folder where randomness is the operating system's: " +
+	"a release whose ledger is kept nowhere has no budget (a simulation, of a numbered seed, may do without)")
+
 func run(ctx context.Context, t Task, o Options) (*Report, error) {
-	if err := atomicfile.SweepFolder(o.Dir); err != nil {
-		return nil, err
-	}
-	j, err := readJournal(o.Dir)
-	if err != nil {
-		return nil, err
+	var j *Journal
+	var err error
+	if o.Dir != "" {
+		if err := atomicfile.SweepFolder(o.Dir); err != nil {
+			return nil, err
+		}
+		if j, err = readJournal(o.Dir); err != nil {
+			return nil, err
+		}
 	}
 	if j, err = enter(ctx, j, t, o); err != nil {
 		return nil, err
@@ -175,7 +187,7 @@ func (d *driver) drive(ctx context.Context) error {
 	if err := d.load(); err != nil {
 		return err
 	}
-	if d.pending() == nil {
+	if d.pending() == nil && d.Dir != "" {
 		if err := forgetSecret(d.Dir); err != nil {
 			return err
 		}
@@ -192,7 +204,7 @@ func (d *driver) drive(ctx context.Context) error {
 				return fmt.Errorf("auto: no client may take part: %s: %w", reasons(d.why), ErrRefused)
 			}
 			// The charge is on disk before anything of the stage is drawn.
-			if err := d.write(d.Dir); err != nil {
+			if err := d.keep(); err != nil {
 				return err
 			}
 		}
@@ -220,25 +232,44 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	sum := (&sim.Result{Params: params}).ParamsSHA256()
-	if err := writeModel(d.model(number), params); err != nil {
+	if d.Dir != "" {
+		if err := writeModel(d.model(number), params); err != nil {
+			return err
+		}
+	}
+	if err := d.trained((&sim.Result{Params: params}).ParamsSHA256(), heldOut); err != nil {
 		return err
 	}
-	if err := d.trained(sum, heldOut); err != nil {
-		return err
-	}
-	if err := d.write(d.Dir); err != nil {
-		return err
-	}
-	if err := forgetSecret(d.Dir); err != nil {
+	if err := d.keep(); err != nil {
 		return err
 	}
 	d.params = params
 	d.say("stage %d: accuracy on held-out records %s", number, list(heldOut))
-	if number > 0 { // the models before are not needed again
-		if err := os.Remove(d.model(number - 1)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("auto: %w", err)
-		}
+	return d.forget(number)
+}
+
+// keep writes the journal, where there is a folder for it.
+func (d *driver) keep() error {
+	if d.Dir == "" {
+		return nil
+	}
+	return d.write(d.Dir)
+}
+
+// forget removes what is not needed again when a stage is trained and entered: its secret
+// and the model before.
+func (d *driver) forget(stage int) error {
+	if d.Dir == "" {
+		return nil
+	}
+	if err := forgetSecret(d.Dir); err != nil {
+		return err
+	}
+	if stage == 0 {
+		return nil
+	}
+	if err := os.Remove(d.model(stage - 1)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("auto: %w", err)
 	}
 	return nil
 }
@@ -271,8 +302,11 @@ func (d *driver) load() error {
 	return nil
 }
 
-// model is the file of the global model at a stage's end.
+// model is the file of the global model at a stage's end; "" where nothing is kept.
 func (d *driver) model(stage int) string {
+	if d.Dir == "" {
+		return ""
+	}
 	return filepath.Join(d.Dir, fmt.Sprintf("model-%d.f32", stage))
 }
 

@@ -51,7 +51,8 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 }
 
 // NewTrainer returns the trainer of the task on a data set, by package train. It keeps a
-// stage under way in dir, to go on from, and tells progress of long ones to a writer that is not nil.
+// stage under way in dir, to go on from, unless that is "", and tells progress of long ones
+// to a writer that is not nil.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, progress: progress}
 }
@@ -83,14 +84,9 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	if err := p.Fits(t.perf, 0); err != nil {
 		return nil, err
 	}
-	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
-	// One that is damaged, or of another stage, is left out: the stage gives the same bits.
-	from, err := train.OpenCheckpoint(keep.Path)
-	if err == nil {
-		defer from.Close()
-		keep.From = from
-	} else if !errors.Is(err, fs.ErrNotExist) && t.progress != nil {
-		fmt.Fprintf(t.progress, "the stage begins anew: %v\n", err)
+	keep := t.keep()
+	if keep.From != nil {
+		defer keep.From.Close()
 	}
 	var observe sim.Observer
 	show, finish := report.LongBar(t.progress, "training", p.Work())
@@ -110,6 +106,22 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 		return nil, err
 	}
 	return r.Model(), keep.Forget()
+}
+
+// keep says where the stage is kept, and what it goes on from.
+func (t *trainer) keep() train.Keep {
+	if t.dir == "" {
+		return train.Keep{}
+	}
+	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
+	// One that is damaged, or of another stage, is left out: the stage gives the same bits.
+	from, err := train.OpenCheckpoint(keep.Path)
+	if err == nil {
+		keep.From = from
+	} else if !errors.Is(err, fs.ErrNotExist) && t.progress != nil {
+		fmt.Fprintf(t.progress, "the stage begins anew: %v\n", err)
+	}
+	return keep
 }
 
 func (t *trainer) HeldOut(params []float32) ([]float64, error) {

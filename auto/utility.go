@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strconv"
 
-	"proactivedp/data/synth"
+	"proactivedp/data"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/report"
-	"proactivedp/rng"
 	"proactivedp/train"
 )
 
@@ -33,36 +32,27 @@ type Graph struct {
 	GradComps     int // K of each client, for the model without noise
 }
 
-// The records that a probe may look at, without noise.
-const (
-	ProbeOwn       = "own"       // those of the task, which must be public
-	ProbeSynthetic = "synthetic" // drawn ones
-)
-
-// NewProbe returns the probe of a task on a data set that is public or not: by the name
-// of the records that are looked at, or "" for its own ones where they are public, else
-// synthetic ones, which seed draws.
-func NewProbe(source *train.Source, t Task, name string, public bool, seed uint64) (Probe, error) {
-	p := Probe{Source: source, Spec: t.Spec, Same: true}
+// NewProbe returns the probe of a task that looks at its own records, which must be public:
+// nothing that is looked at is accounted for.
+func NewProbe(source *train.Source, t Task) Probe {
+	p := Probe{Source: source, Spec: t.Spec, Same: true,
+		Of: t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"}
 	p.Spec.SeedFromOS = false // what is looked at is public
-	switch {
-	case name == ProbeOwn || name == "" && public:
-		p.Of = t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"
-		return p, nil
-	case name != ProbeSynthetic && name != "":
-		return p, fmt.Errorf("auto: probe = %q, must be %q or %q", name, ProbeOwn, ProbeSynthetic)
+	return p
+}
+
+// NewProbeOn returns the probe of a task that looks at another data set than its own, one
+// that is public or drawn.
+func NewProbeOn(d *data.Dataset, t Task) (Probe, error) {
+	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
+	if d.Synthetic {
+		p.Of += ", drawn"
 	}
-	drawn := "synth-phishing"
-	if source.Data().Images != nil {
-		drawn = "synth-mnist"
-	}
-	d, err := synth.Make(drawn, rng.New(seed))
-	if err != nil {
-		return p, err
-	}
-	p.Source, p.Same, p.Of = train.NewSource(d), false, drawn+", drawn: of settings a hint, of accuracies none"
-	p.Spec.Data, p.Spec.Features, p.Spec.Split = drawn, 0, ""
-	p.Spec.Holdout, err = p.Spec.UsualHoldout(d)
+	p.Of += ": of settings a hint, of accuracies none"
+	p.Spec.SeedFromOS = false
+	p.Spec.Data, p.Spec.Features, p.Spec.Split = d.Name, 0, ""
+	holdout, err := p.Spec.UsualHoldout(d)
+	p.Spec.Holdout = holdout
 	return p, err
 }
 

@@ -48,8 +48,11 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the file and what killed writers of it left.
+// Forget removes the file, if there is one, and what killed writers of it left.
 func (k Keep) Forget() error {
+	if k.Path == "" {
+		return nil
+	}
 	err := os.Remove(k.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

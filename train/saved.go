@@ -89,6 +89,9 @@ type Saved struct {
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
 	Releases     []dp.Release `json:"releases"`
+	// Statement says what is claimed of a model that was trained in stages, chosen by what was
+	// released before them: of such a one Privacy has only the bound that all of it is within.
+	Statement string `json:"statement,omitempty"`
 
 	params []float32
 	model  models.Model
@@ -101,20 +104,27 @@ func (r *Report) Save(path string, in Inputs) error {
 		return errors.New("train: save: the report has no model")
 	}
 	s := Saved{
-		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, Params: len(r.params),
-		ParamsSHA256: (&sim.Result{Params: r.params}).ParamsSHA256(), Privacy: r.Privacy, Releases: r.Releases,
+		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, Privacy: r.Privacy,
+		Releases: r.Releases,
 	}
 	if r.Averaged != nil {
 		s.Averaged = r.Averaged.Rule
 	}
-	if r.Spec.Model == Ridge {
-		s.Lambda = r.Spec.lambda(r.Privacy.PerClient.DatasetSize)
+	return s.Write(path, r.params)
+}
+
+// Write writes the file of a model with these parameters, whole or not at all. It fills in
+// what follows from them and from the rest.
+func (s Saved) Write(path string, params []float32) error {
+	s.Params, s.ParamsSHA256 = len(params), (&sim.Result{Params: params}).ParamsSHA256()
+	if s.Spec.Model == Ridge {
+		s.Lambda = s.Spec.lambda(s.Privacy.PerClient.DatasetSize)
 	}
 	header, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("train: save: %w", err)
 	}
-	return writeHeader(path, header, r.params)
+	return writeHeader(path, header, params)
 }
 
 // writeHeader writes the file of a model.

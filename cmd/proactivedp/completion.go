@@ -59,7 +59,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"fault":          oneOf(privacy.FaultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
-		"probe":          oneOf(auto.ProbeOwn, auto.ProbeSynthetic),
+		"probe":          oneOf(append([]string{"own", "synthetic", "private"}, cli.AllDataNames()...)...),
 		"clients-file":   files("json"),
 		"dir":            folders,
 		"data-dir":       folders,

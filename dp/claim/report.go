@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -64,6 +65,29 @@ func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Pri
 		PerClient: closed.PerClient.view(), PerRecord: closed.PerRecord.view(), Certified: certified,
 		Noise: noise, Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
 	}, nil
+}
+
+// Within reports on rounds that were chosen by what was released before them, all within
+// the bound b on a record, which was fixed beforehand: an upper bound, for one client's
+// rounds as for all. The noise multiplier is the least of the events, of which there is at
+// least one.
+func Within(b dp.Bound, events []dp.Event) Report {
+	noise, _ := dp.Names(events)
+	least, zero := math.Inf(1), 0.0
+	c := Claim{EpsilonLower: &zero, Epsilon: &b.EpsilonUpper, EpsilonUpper: &b.EpsilonUpper, Delta: b.Delta,
+		Kind: dp.Upper, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling}
+	for _, e := range events {
+		least = min(least, e.NoiseMultiplier)
+		c.DatasetSize = e.DatasetSize
+		c.Rounds += e.Count
+		c.GradComps += e.Count * e.SampleSize
+	}
+	return Report{
+		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Accountant: c.Accountant, Kind: c.Kind, NoiseMultiplier: least,
+		Adjacency: c.Adjacency, Sampling: c.Sampling, PerClient: c.view(), PerRecord: c.view(),
+		Certified: Privacy{PerClient: c, PerRecord: c}, Noise: noise,
+		Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
+	}
 }
 
 func (c Claim) view() View {

@@ -2,7 +2,9 @@ package privacy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -108,7 +110,9 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 	if libraries.Recognise(text) != libraries.NotRecognised {
 		h, err = libraries.Read(text, sampling, adjacency)
 	} else if bytes.HasPrefix(text, []byte("[")) || bytes.HasPrefix(text, []byte("{")) {
-		h, err = plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
+		if h, err = plan.ReadHistory(bytes.NewReader(text), sampling, adjacency); err != nil {
+			err = cmp.Or(noRounds(text), err)
+		}
 	} else {
 		h.Events, err = parseEvents(text, sampling, adjacency)
 	}
@@ -116,6 +120,42 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 		return plan.History{}, cli.Usage(fmt.Errorf("%s: %w", path, err))
 	}
 	return h, nil
+}
+
+// answers are what other commands print as JSON, which is no file of rounds, by keys that
+// only they have.
+var answers = []struct {
+	keys []string
+	why  string
+}{
+	{[]string{"satisfied", "stages", "privacy"}, "this is what auto --json prints: its rounds were chosen by what " +
+		"was released before them, which composition does not cover; what holds is the bound of its filter, " +
+		"privacy.epsilon_upper at privacy.delta, and other tasks on these records go on in the same --dir of auto"},
+	{[]string{"journal", "journal_sha256"}, "this is the journal of auto: its rounds were chosen by what was " +
+		"released before them, which composition does not cover; the same auto command with --json says what holds"},
+	{[]string{"proposals", "frontier"}, "this is what propose --json prints: settings, of which none was run; what " +
+		"train --plan FILE --json prints of one is a file of rounds"},
+	{[]string{"seeds", "points", "privacy"}, "this is what train --seeds prints: several trainings for a comparison; " +
+		"what train --json prints of one is a file of rounds"},
+	{[]string{"sample_rate", "steps", "target_epsilon"}, "this is what calibrate --json prints: its sigma, " +
+		"sample_rate and steps are for --sigma, --sample-rate and --steps"},
+	{[]string{"predictions", "trained_on_sha256"}, "this is what predict --json prints: labelling releases nothing " +
+		"more of the records that the model was trained on"},
+}
+
+// noRounds says what a text is that is no file of rounds but the answer of another command;
+// nil where it is not.
+func noRounds(text []byte) error {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(text, &top) != nil {
+		return nil
+	}
+	for _, a := range answers {
+		if !slices.ContainsFunc(a.keys, func(key string) bool { return top[key] == nil }) {
+			return errors.New(a.why)
+		}
+	}
+	return nil
 }
 
 // columns read the columns of a CSV file of rounds, by the keys of dp.Event.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,8 +56,8 @@ rounds T (k = sT/N), noise multiplier σ and ε. What is not given is solved for
 It is accounted by the closed form (Theorem simpleF; corrected γ), an upper bound, for
 add-or-remove adjacency and Poisson sampling, or by another --method. Beside it stands
 what the tight accountant pld allows, as certified intervals under both adjacencies.
-Without options it is the paper's setting on LIBSVM data; with any, --n says how many
-records there are.
+Without options it is the paper's setting on LIBSVM data; with any but --json,
+--statement and --format, --n says how many records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
 record, of all clients, the first leg first. --epsilon is then for all rounds together;
@@ -224,6 +225,9 @@ func (f *planFlags) littleNoise(cmd *cobra.Command) error {
 	return fmt.Errorf("this σ is accounted by %s --method=pld", command)
 }
 
+// shownBy are the options that say in what form a plan is printed, and not what is planned.
+var shownBy = []string{"json", "statement", "format"}
+
 // records makes N the paper's if no option says what else is planned: the size of
 // somebody's data is not guessed.
 func (f *planFlags) records(cmd *cobra.Command) error {
@@ -233,7 +237,7 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 	f.req.N = defaultN
 	var missing error
 	cmd.Flags().Visit(func(given *pflag.Flag) {
-		if given.Name != "json" && given.Name != "statement" {
+		if !slices.Contains(shownBy, given.Name) {
 			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the "+
 				"paper's setting has %d)", defaultN)
 		}

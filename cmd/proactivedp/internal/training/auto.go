@@ -13,6 +13,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
+	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -23,17 +24,78 @@ var errNotSatisfied = errors.New("not every client has its target accuracy")
 // autoFlags are the flags of auto.
 type autoFlags struct {
 	where                    cli.DataFlags
-	train                    cli.TrainFlags
 	most                     cli.MemoryFlag
+	train                    cli.TrainFlags
 	perf                     sim.Perf
+	save                     saveFlag
 	epsilon, delta, accuracy []float64
 	strategy                 string
 	file, dir, probe         string
 	out                      cli.OutputFlags
 }
 
+func (f *autoFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	f.where.Add(cmd)
+	f.where.Own.Add(cmd)
+	f.addTraining(cmd)
+	f.most.Add(cmd)
+	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
+		"1e4]: one for all clients, or one for each")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
+		"satisfied, in (0, 1], likewise")
+	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
+		"--epsilon, --delta and --target-accuracy")
+	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
+		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
+	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
+		"goes on from there, and another task on the same data draws on the same budget (default: none, for a "+
+		"simulation)")
+	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own, synthetic or the `name` of "+
+		"a public set (default: own for named sets, synthetic for a file)")
+	f.save.add(cmd)
+	f.out.Add(cmd)
+	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
+		"goroutines for gradients of large models, at least 1; never changes the result")
+}
+
+// addTraining gives cmd the flags of a training that the loop does not find by itself.
+func (f *autoFlags) addTraining(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
+		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os")
+	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os of all " +
+		"randomness; a whole number of at least 0"
+	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
+		"release, not a simulation; a stage under way keeps its secret in --dir"
+	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that model: " +
+		"ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
+	schedule := fs.Lookup("schedule")
+	schedule.DefValue = "" // not that of a training
+	schedule.Usage += " (default: that of the paper, zero or constant, for the strategies paper, tight, default)"
+	clients := fs.Lookup("clients")
+	clients.DefValue = ""
+	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
+}
+
+// clients returns what each client wants.
+func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
+	if f.file != "" {
+		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
+			return nil, err
+		}
+		return auto.ReadClients(f.file)
+	}
+	if !cmd.Flags().Changed("clients") {
+		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
+	}
+	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
+}
+
 func newAuto() *cobra.Command {
 	f := autoFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
+	f.save.own = &f.where.Own
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "From a budget and a target accuracy to a trained private model",
@@ -50,10 +112,16 @@ beyond ε: the statement is of the whole budget, however little is spent. With
 --partition replicate every record is every client's, and pays for all rounds.
 
 --dir keeps the ledgers, and finished probes. Interrupted anywhere, the same command goes
-on to the same bits; another task on the same data draws on what is left. Held-out
-records, by which clients judge, are not protected. The exit status is 0 if every client
-is satisfied.`,
-		Example: `  proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run
+on to the same bits; another task on the same data draws on what is left. Without it
+nothing is kept and every call has the whole budget: that is for simulations alone, and
+--seed-from-os needs a folder. --save writes the model to a file, for predict.
+
+A utility graph is looked at without noise, which is right only for public records: the
+named sets, of which it is the default (--probe own). For a file of yours it looks at
+drawn records, or at a named set (--probe phishing). Held-out records, by which clients
+judge, are not protected. The exit status is 0 if every client is satisfied.`,
+		Example: `  proactivedp auto --data phishing --epsilon 0.5 --target-accuracy 0.9
+  proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
   proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
   proactivedp auto --strategy paper --epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
 		Args: cli.NoArgs,
@@ -63,44 +131,13 @@ is satisfied.`,
 	return cmd
 }
 
-func (f *autoFlags) add(cmd *cobra.Command) {
-	f.where.Add(cmd)
-	f.where.Own.Add(cmd)
-	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-		"split", "momentum", "average", "holdout", "seed", "seed-from-os")
-	fs := cmd.Flags()
-	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without " +
-		"--seed-from-os of all randomness; a whole number of at least 0"
-	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for " +
-		"a release, not a simulation; a stage under way keeps its secret in --dir"
-	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that " +
-		"model: ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
-	clients := fs.Lookup("clients")
-	clients.DefValue = "" // not that of a training
-	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
-	f.most.Add(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
-		"1e4]: one for all clients, or one for each")
-	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
-	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
-		"satisfied, in (0, 1], likewise")
-	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
-		"--epsilon, --delta and --target-accuracy")
-	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
-		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
-	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
-		"goes on from there, and another task on the same data draws on the same budget")
-	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own (the data themselves, which "+
-		"must be public then) or synthetic (default: own for a named benchmark, synthetic for a file)")
-	f.out.Add(cmd)
-	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
-		"goroutines for gradients of large models, at least 1; never changes the result")
-}
-
 func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	task, graph, err := f.task(cmd)
 	if err := cli.Distinct(append([]error{err}, f.check(cmd, task)...)); err != nil {
 		return cli.Usage(err)
+	}
+	if err := f.save.check(); err != nil {
+		return err
 	}
 	d, err := f.where.LoadFor(cmd, task.Spec)
 	if err != nil {
@@ -118,7 +155,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText); err != nil {
+	r.Synthetic, r.DataNote = d.Synthetic, d.Note
+	err = f.save.writeLoop(r, d)
+	if err := errors.Join(err, f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText)); err != nil {
 		return err
 	}
 	if !r.Satisfied {
@@ -130,8 +169,18 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 // check reports what is wrong with the flags and the task before any data are read.
 func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 	errs := []error{f.out.Check(), checkTask(task)}
-	if f.dir == "" {
-		errs = append(errs, errors.New("--dir is missing, must name a folder: it keeps the ledger"))
+	_, probing, err := probeFor(task.Spec.Data, f.probe)
+	if probing == propose.Private {
+		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +
+			"the name of a public data set")
+	}
+	errs = append(errs, err)
+	if cmd.Flags().Changed("dir") && f.dir == "" {
+		errs = append(errs, errors.New(`--dir = "", must name a folder`))
+	}
+	if task.Spec.SeedFromOS && f.dir == "" {
+		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
+			"ledger is kept nowhere has no budget"))
 	}
 	return append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
 		cli.CheckWorkers(f.perf.Workers))
@@ -145,48 +194,54 @@ func (f *autoFlags) loop(
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	probe, err := auto.NewProbe(source, task, f.probe, !cli.OwnFile(task.Spec.Data), cli.StandInSeed)
+	probe, err := f.probeOf(cmd, source, task)
 	if err != nil {
-		return nil, cli.Usage(err)
+		return nil, err
 	}
-	progress := cmd.ErrOrStderr()
 	probe.Graph = graph
-	probe.Trials = grid.Options{Folder: filepath.Join(f.dir, grid.Folder), Workers: f.perf.Workers,
-		Progress: progress, Memory: int64(f.most)}
+	probe.Trials = grid.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.most)}
+	if f.dir != "" {
+		probe.Trials.Folder = filepath.Join(f.dir, grid.Folder)
+	}
 	return auto.Run(cmd.Context(), task, auto.Options{
-		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: progress,
+		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
 		Open: func(context.Context) (auto.Trainer, error) {
-			return auto.NewTrainer(source, task, f.dir, f.perf, progress), nil
+			return auto.NewTrainer(source, task, f.dir, f.perf, cmd.ErrOrStderr()), nil
 		},
 	})
 }
 
-// clients returns what each client wants.
-func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
-	if f.file != "" {
-		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
-			return nil, err
-		}
-		return auto.ReadClients(f.file)
+// probeOf returns where the utility graph looks.
+func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.Task) (auto.Probe, error) {
+	probed, probing, err := probeFor(task.Spec.Data, f.probe)
+	if err != nil || probing == propose.Own {
+		return auto.NewProbe(source, task), err
 	}
-	if !cmd.Flags().Changed("clients") {
-		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
+	other, err := loadProbed(cmd, &f.where, probed, source.Data())
+	if err != nil {
+		return auto.Probe{}, err
 	}
-	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
+	probe, err := auto.NewProbeOn(other, task)
+	return probe, cli.Usage(err)
 }
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
-	flags := &f.train
-	if err := flags.Fill(cmd, presets.Train); err != nil {
+	if err := f.train.Fill(cmd, presets.Train); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
+	spec := f.train.Spec
 	n := 1
 	if cmd.Flags().Changed("clients") {
-		n = flags.Spec.Clients
+		n = spec.Clients
 	}
 	wishes, err := f.clients(cmd, n)
-	return auto.NewTask(flags.Spec, auto.Strategy(f.strategy), wishes), graphFor(flags.Spec, len(wishes)), err
+	task := auto.NewTask(spec, auto.Strategy(f.strategy), wishes)
+	if cmd.Flags().Changed("schedule") {
+		asked := auto.NewTask(spec, auto.Paper, wishes).Spec // which keeps it
+		task.Spec.Schedule, task.Spec.Beta = asked.Schedule, asked.Beta
+	}
+	return task, graphFor(spec, len(wishes)), err
 }
 
 // checkTask reports what is wrong with a task before its data are read, which say how many

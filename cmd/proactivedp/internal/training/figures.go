@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,10 +17,12 @@ import (
 	"proactivedp/cmd/proactivedp/internal/machines"
 	"proactivedp/data"
 	"proactivedp/data/fetch"
+	"proactivedp/data/synth"
 	"proactivedp/experiments"
 	"proactivedp/experiments/course"
 	"proactivedp/internal/decimal"
 	"proactivedp/propose"
+	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -268,16 +269,11 @@ func choose(ctx context.Context, source *train.Source, w experiments.Wish, o exp
 	return answer.Proposals[0].Setting, nil
 }
 
-// runLoop runs the loop of a figure, whose utility graph looks at drawn records. Its ledgers
-// are of a simulation, from a numbered seed, and go with its folder.
+// runLoop runs the loop of a figure, whose utility graph looks at drawn records. It is a
+// simulation, from a numbered seed, whose ledgers are kept nowhere.
 func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
 	c course.Course, err error,
 ) {
-	dir, err := os.MkdirTemp("", "proactivedp-course-")
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var wishes []auto.Client
 	for _, w := range r.Clients {
 		wishes = append(wishes, auto.Client{Epsilon: w.Epsilon, Accuracy: w.Accuracy})
@@ -287,15 +283,19 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	if err != nil {
 		return c, err
 	}
-	probe, err := auto.NewProbe(source, task, auto.ProbeSynthetic, true, cli.StandInSeed)
+	drawn, err := synth.Make(likest(source.Data()), rng.New(cli.StandInSeed))
+	if err != nil {
+		return c, err
+	}
+	probe, err := auto.NewProbeOn(drawn, task)
 	if err != nil {
 		return c, err
 	}
 	probe.Graph, probe.Trials.Workers = graphFor(r.Train, len(wishes)), perf.Workers
 	report, err := auto.Run(ctx, task, auto.Options{
-		Dir: dir, Public: public, Utility: probe.Utility,
+		Public: public, Utility: probe.Utility,
 		Open: func(context.Context) (auto.Trainer, error) {
-			return auto.NewTrainer(source, task, dir, perf, nil), nil
+			return auto.NewTrainer(source, task, "", perf, nil), nil
 		},
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ type prediction struct {
 	Same        bool         `json:"same_data"` // whether these are the records that it was trained on, or split from
 	ParamsHash  string       `json:"params_sha256"`
 	Privacy     claim.Report `json:"privacy"` // of the training
+	Statement   string       `json:"statement,omitempty"`
 }
 
 // labelCount is how often a label was predicted.
@@ -144,7 +145,7 @@ func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error
 		return nil, err
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
-		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy}
+		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, Statement: m.Statement}
 	p.Same = p.DataSHA256 == p.TrainedOn
 	counts := make([]int, len(m.Inputs.Labels))
 	right := 0
@@ -203,7 +204,10 @@ func (p *prediction) WriteText(w io.Writer) error {
 	if p.Same {
 		text += "note            the model was trained on some of these records: the accuracy is no test\n"
 	}
-	if _, err := io.WriteString(w, text); err != nil {
+	if p.Statement != "" {
+		text += "\n" + p.Statement + "\n"
+	}
+	if _, err := io.WriteString(w, text); err != nil || p.Statement != "" {
 		return err
 	}
 	return p.Privacy.WriteText(w)

@@ -182,14 +182,19 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	if o.Probing != propose.Other {
 		return o.Data, nil
 	}
-	if probed == probeSynthetic {
-		probed = likest(o.Data.Data())
-	}
-	d, err := f.where.Load(cmd, probed)
+	d, err := loadProbed(cmd, &f.where, probed, o.Data.Data())
 	if err != nil {
 		return nil, err
 	}
 	return train.NewSource(d), nil
+}
+
+// loadProbed loads the set that [probeFor] named in the place of the data.
+func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data.Dataset) (*data.Dataset, error) {
+	if probed == probeSynthetic {
+		probed = likest(d)
+	}
+	return where.Load(cmd, probed)
 }
 
 // search searches settings and, if asked to, holds the first against the best of a grid.
@@ -252,8 +257,8 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	case asked == probePrivate:
 		return dataset, propose.Private, nil
 	case cli.OwnFile(dataset) && (asked == probeOwn || asked == dataset):
-		return "", "", fmt.Errorf("--probe = %s: proxies are nearly without noise and would give away the records "+
-			"of the file; must be synthetic, private or the name of a public data set", asked)
+		return "", "", fmt.Errorf("--probe = %s: what looks without noise, or nearly so, gives away the records "+
+			"of the file; must be synthetic, private (of propose) or the name of a public data set", asked)
 	case asked == "", asked == dataset, asked == probeOwn:
 		return dataset, propose.Own, nil
 	case asked == probeSynthetic && !cli.OwnFile(dataset):

@@ -3,7 +3,9 @@ package training
 import (
 	"github.com/spf13/cobra"
 
+	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/train"
 )
@@ -18,6 +20,14 @@ type saveFlag struct {
 func (s *saveFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.path, "save", "", "write the trained model, the averaged one if there is one, to this "+
 		"`file`, for predict")
+}
+
+// writeLoop writes the model that a loop ended with.
+func (s saveFlag) writeLoop(r *auto.Report, d *data.Dataset) error {
+	if s.path == "" {
+		return nil
+	}
+	return r.Save(s.path, train.NewInputs(d, s.own.LabelMap, s.own.Mapped))
 }
 
 // check reports that the file cannot be written, before anything is trained.

@@ -1,0 +1,101 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Without a folder a simulation is the loop that a folder keeps, to its last bit; a release
+// is refused before anything is read.
+func TestWithoutAFolder(t *testing.T) {
+	task, source, o := secretTask(t)
+	o.Dir = ""
+	opened := false
+	o.Open = func(context.Context) (Trainer, error) {
+		opened = true
+		return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil
+	}
+	if _, err := Run(t.Context(), task, o); !errors.Is(err, ErrNoLedger) || opened {
+		t.Errorf("a release without a ledger: %v, read: %v, want %v and nothing read", err, opened, ErrNoLedger)
+	}
+	task.Spec.SeedFromOS = false
+	loose, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = t.TempDir()
+	kept, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loose.Model != "" || kept.Model == "" {
+		t.Errorf("models in %q and %q, want none and one", loose.Model, kept.Model)
+	}
+	kept.Model = ""
+	a, b := new(strings.Builder), new(strings.Builder)
+	if err := errors.Join(loose.WriteText(a), kept.WriteText(b)); err != nil {
+		t.Fatal(err)
+	}
+	if a.String() != b.String() {
+		t.Errorf("without a folder:\n%s\nwith one:\n%s", a, b)
+	}
+}
+
+// The file of a loop's model has the bound that all of it is within, and every release.
+func TestSavedModelOfALoop(t *testing.T) {
+	task, source, o := secretTask(t)
+	o.Open = func(context.Context) (Trainer, error) {
+		return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil
+	}
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "loop.model")
+	if err := r.Save(path, train.NewInputs(source.Data(), "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := train.OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ParamsSHA256 != r.Params || s.DataSHA256 != r.DataSHA256 || s.Averaged != task.Spec.Average {
+		t.Errorf("model %s of %s, averaged %q; want %s of %s, %q", s.ParamsSHA256, s.DataSHA256, s.Averaged, r.Params,
+			r.DataSHA256, task.Spec.Average)
+	}
+	p := s.Privacy
+	if *p.EpsilonUpper != r.Privacy.EpsilonUpper || p.Delta != r.Privacy.Delta || s.Statement != r.Privacy.Statement {
+		t.Errorf("ε ≤ %v at δ = %v: %q; want %v at %v: %q", *p.EpsilonUpper, p.Delta, s.Statement,
+			r.Privacy.EpsilonUpper, r.Privacy.Delta, r.Privacy.Statement)
+	}
+	rounds, least := 0, math.Inf(1)
+	for _, stage := range r.Stages {
+		for _, part := range stage.Parts {
+			rounds += stage.Rounds
+			least = min(least, part.NoiseMultiplier)
+		}
+	}
+	if p.PerRecord.Rounds != rounds || p.NoiseMultiplier != least || len(p.Noise) != len(r.Stages) {
+		t.Errorf("%d rounds at σ ≥ %v of %d runs, want %d at %v of %d", p.PerRecord.Rounds, p.NoiseMultiplier,
+			len(p.Noise), rounds, least, len(r.Stages))
+	}
+	total := 0
+	for _, release := range s.Releases {
+		for _, e := range release.Events {
+			total += e.Count
+		}
+	}
+	if total != rounds {
+		t.Errorf("releases of %d rounds, want %d", total, rounds)
+	}
+	if err := (&Report{}).Save(path, train.Inputs{}); err == nil {
+		t.Error("a report without a model was saved")
+	}
+}
