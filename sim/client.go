@@ -254,13 +254,12 @@ func (c *Client) Finish(u []float32) Update {
 		s.replace(nil, c.letGo)
 	}
 	f32.Axpy(-c.sched.eta[s.i], u, s.own)
-	update := Update{Client: c.id, Round: s.i, U: u}
 	s.i++
 	s.busy = false
 	if invariants {
 		c.assertFinished()
 	}
-	return update
+	return Update{Client: c.id, Round: s.i - 1, U: u}
 }
 
 // Receive takes the broadcast of v̂_k (ISRReceive), which the client reads, and

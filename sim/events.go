@@ -7,7 +7,7 @@ import (
 // This file has what happens to a run at each kind of event.
 
 // happen lets an event happen.
-func (v *Virtual) happen(e event) error {
+func (v *Virtual) happen(e *event) error {
 	switch e.kind {
 	case roundEnds:
 		c := v.clients[e.client]
@@ -18,12 +18,13 @@ func (v *Virtual) happen(e event) error {
 		st := &v.stations[e.client]
 		st.end(v.now)
 		v.staleness.Add(c.state.lag, 1)
-		round := c.Finish(u.X).Round
+		round := c.state.i
+		c.Finish(u.X)
 		if v.cfg.Adapt != 0 {
 			c.Took(v.now - st.began)
 		}
 		v.note(RoundEnds, c.id, round, false)
-		v.send(event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
+		v.send(&event{client: e.client, kind: updateArrives, number: int32(round), vector: u})
 		if c.Done() && v.cfg.Churn != (clock.Churn{}) {
 			v.stay(c)
 		}
@@ -56,7 +57,7 @@ func (v *Virtual) happen(e event) error {
 }
 
 // deliver gives a broadcast to its client.
-func (v *Virtual) deliver(e event) error {
+func (v *Virtual) deliver(e *event) error {
 	c := v.clients[e.client]
 	if v.stations[c.id].away {
 		v.note(MessageLost, c.id, int(e.number), true)
@@ -76,7 +77,7 @@ func (v *Virtual) deliver(e event) error {
 
 // deliverToAll delivers a broadcast to its client and goes on to the next ones
 // as long as theirs is the first event; the rest waits its turn in the queue.
-func (v *Virtual) deliverToAll(e event) error {
+func (v *Virtual) deliverToAll(e *event) error {
 	for {
 		if err := v.deliver(e); err != nil {
 			return err
@@ -102,10 +103,10 @@ func (v *Virtual) broadcast() {
 	v.note(BroadcastSent, AllClients, k, true)
 	if v.cfg.Timing.Downlink.Kind == clock.Constant && !v.unreliable {
 		// One event stands for the n that would happen at one time.
-		v.enter(v.cfg.Timing.Downlink.Mean, event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
+		v.enter(v.cfg.Timing.Downlink.Mean, &event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
 		return
 	}
 	for _, c := range v.clients {
-		v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: shared})
+		v.send(&event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: shared})
 	}
 }

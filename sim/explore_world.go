@@ -114,7 +114,7 @@ func (w *world) see(e event, away bool) {
 // thing for certain.
 func (x *explorer) send(e event, n clock.Network) {
 	x.virtual.cfg.Network = n
-	x.virtual.send(e)
+	x.virtual.send(&e)
 	x.virtual.cfg.Network = clock.Network{}
 }
 
@@ -129,7 +129,7 @@ func (x *explorer) happen(e event) (err error) {
 			err = violated(InvariantNoFailure, "panic: %v", p)
 		}
 	}()
-	if err := x.virtual.happen(e); err != nil {
+	if err := x.virtual.happen(&e); err != nil {
 		return violated(InvariantNoFailure, "%v", err)
 	}
 	return nil

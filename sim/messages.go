@@ -5,7 +5,7 @@ import (
 )
 
 // send puts a message on its way.
-func (v *Virtual) send(e event) {
+func (v *Virtual) send(e *event) {
 	latency, purpose := &v.cfg.Timing.Uplink, rng.UplinkTime
 	down := e.kind == broadcastArrives
 	if down {
@@ -45,7 +45,7 @@ func (v *Virtual) send(e event) {
 }
 
 // resend sends a message again that was lost.
-func (v *Virtual) resend(e event) {
+func (v *Virtual) resend(e *event) {
 	down := e.kind == broadcastResent
 	v.note(MessageResent, int(e.client), int(e.number), down)
 	if e.kind = updateArrives; down {

@@ -16,7 +16,7 @@ func (v *Virtual) turn(c *Client, kind eventKind, mean time.Duration) {
 	stays := clock.Duration{Kind: clock.Exponential, Mean: mean}
 	after := stays.At(v.cfg.Roots.Run, rng.Presence, c.id, int(st.turns), 1, &v.draws)
 	st.turns++
-	v.enter(after, event{client: uint32(c.id), kind: kind})
+	v.enter(after, &event{client: uint32(c.id), kind: kind})
 }
 
 // leave takes a client away.
@@ -41,7 +41,7 @@ func (v *Virtual) rejoin(c *Client) {
 		newest := v.vectors.get(1)
 		copy(newest.X, v.server.Model())
 		v.note(BroadcastSent, c.id, k, true)
-		v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})
+		v.send(&event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})
 	}
 	v.begin(c)
 	if invariants {

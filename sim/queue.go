@@ -47,6 +47,12 @@ type event struct {
 	vector *Vector // the vector that the message carries; nil where there is none
 }
 
+// set makes e be o, number by number: a copy of the whole is read by pieces wider than the
+// numbers that o was just made of, and waits until these have left the processor.
+func (e *event) set(o *event) {
+	e.at, e.seq, e.client, e.kind, e.number, e.vector = o.at, o.seq, o.client, o.kind, o.number, o.vector
+}
+
 // before reports whether e comes first, in the order (time, client, sequence).
 func (e *event) before(o *event) bool {
 	if e.at != o.at {
@@ -61,39 +67,30 @@ func (e *event) before(o *event) bool {
 // queue is a binary heap of events, the first on top.
 type queue []event
 
-func (q *queue) push(e event) {
-	h := append(*q, e)
+func (q *queue) push(e *event) {
+	h := append(*q, event{})
 	i := len(h) - 1
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !e.before(&h[parent]) {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
+	for ; i > 0 && e.before(&h[(i-1)/2]); i = (i - 1) / 2 {
+		h[i] = h[(i-1)/2]
 	}
-	h[i] = e
+	h[i].set(e)
 	*q = h
 }
 
-// pop removes and returns the first event. The queue must not be empty.
-func (q *queue) pop() event {
+// pop removes the first event, which it sets to to. The queue must not be empty.
+func (q *queue) pop(to *event) {
 	h := *q
-	top := h[0]
+	*to = h[0]
 	n := len(h) - 1
 	last := h[n]
 	h[n] = event{}
 	h = h[:n]
 	*q = h
 	if n == 0 {
-		return top
+		return
 	}
 	i := 0
-	for {
-		child := 2*i + 1
-		if child >= n {
-			break
-		}
+	for child := 1; child < n; child = 2*i + 1 {
 		if r := child + 1; r < n {
 			// Which is the earlier is a toss that no processor foretells: it chooses by
 			// the sign, without a branch, unless they are at one time.
@@ -110,7 +107,6 @@ func (q *queue) pop() event {
 		i = child
 	}
 	h[i] = last
-	return top
 }
 
 // agenda is what will happen: a heap of events and, beside it, a line of messages that
@@ -134,7 +130,7 @@ func (a *agenda) next() *event {
 }
 
 // enter adds an event.
-func (a *agenda) enter(e event) {
+func (a *agenda) enter(e *event) {
 	n := len(a.line)
 	if e.kind == roundEnds || n > 0 && e.before(&a.line[n-1]) {
 		a.queue.push(e)
@@ -145,16 +141,18 @@ func (a *agenda) enter(e event) {
 	} else if a.first > len(a.line)/2 && n == cap(a.line) {
 		a.line, a.first = a.line[:copy(a.line, a.line[a.first:])], 0
 	}
-	a.line = append(a.line, e)
+	a.line = append(a.line, event{})
+	a.line[len(a.line)-1].set(e)
 }
 
-// take removes the first event, of those that next returns, and returns it.
-func (a *agenda) take(next *event) event {
+// take removes the first event, that which next returns, and sets to to it.
+func (a *agenda) take(next, to *event) {
 	if len(a.queue) > 0 && next == &a.queue[0] {
-		return a.queue.pop()
+		a.queue.pop(to)
+		return
 	}
 	a.first++
-	return *next
+	*to = *next
 }
 
 // all returns all events in their order, as a heap that may be changed. So equal agendas
@@ -180,7 +178,7 @@ func (a *agenda) remove(match func(event) bool) {
 var ErrClock = errors.New("sim: the virtual clock cannot hold a time so late")
 
 // enter puts an event into the queue that happens after the given time.
-func (v *Virtual) enter(after time.Duration, e event) {
+func (v *Virtual) enter(after time.Duration, e *event) {
 	if after > clock.Beyond-1-time.Duration(v.now) {
 		v.failed = ErrClock
 		return

@@ -26,7 +26,7 @@ func (v *Virtual) begin(c *Client) {
 		v.durations[c.id].Reseed(&v.draws, v.cfg.Roots.Run, rng.ComputeTime, uint32(c.id), at)
 	}
 	took := compute.Draw(scale, &v.draws, c.id, at)
-	v.enter(took, event{client: uint32(c.id), kind: roundEnds})
+	v.enter(took, &event{client: uint32(c.id), kind: roundEnds})
 	if v.crew != nil && v.failed == nil {
 		v.crew.start(c, v.vectors.get(1), v.now+Time(took))
 	}

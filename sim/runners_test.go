@@ -112,7 +112,7 @@ func TestBroadcastToAllIsOneToEach(t *testing.T) {
 					(*queue)[i].kind = broadcastArrives
 					for c := e.client + 1; int(c) < len(v.clients); c++ {
 						e.client, e.kind = c, broadcastArrives
-						queue.push(e)
+						queue.push(&e)
 					}
 				}
 			}

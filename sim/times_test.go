@@ -48,7 +48,7 @@ func TestClockOverflowIsAnError(t *testing.T) {
 		t.Error("a time that no int64 holds is not clock.Beyond the clock")
 	}
 	sound := v.Snapshot()
-	v.enter(clock.Beyond, event{kind: roundEnds})
+	v.enter(clock.Beyond, &event{kind: roundEnds})
 	failed := v.Snapshot()
 	for range 2 {
 		if _, err := v.Run(context.Background()); !errors.Is(err, ErrClock) {

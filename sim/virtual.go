@@ -94,8 +94,9 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 		}()
 	}
 	pollEvery := max(1, int(pollWork/v.cfg.work()))
-	for n := 0; !stop(); n++ {
-		if n%pollEvery == 0 {
+	for left := 0; !stop(); left-- {
+		if left == 0 {
+			left = pollEvery
 			if err := context.Cause(ctx); err != nil {
 				return false, fmt.Errorf("sim: %w", err)
 			}
@@ -160,9 +161,10 @@ func (v *Virtual) Step() (bool, error) {
 	if v.failed != nil || next == nil {
 		return false, v.failed
 	}
-	e := v.agenda.take(next)
+	var e event
+	v.agenda.take(next, &e)
 	v.now = e.at
-	if err := v.happen(e); err != nil {
+	if err := v.happen(&e); err != nil {
 		v.failed = err
 	}
 	return v.failed == nil, v.failed

@@ -228,9 +228,10 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	}
 	clip *= m.shrink
 	grid := models.NewGrid(clip)
-	s.common = f32.Logistic{Lambda: m.lambda, Ridge: m.lambda * m.lambda * w2, Slack: m.slack, Clip: clip,
-		Margin: models.ClipMargin, Most: models.MaxNorm}
-	oneByOne := s.common.Ridge > ridgeLimit*ridgeLimit*clip*clip
+	l := &s.common
+	l.Lambda, l.Slack, l.Margin, l.Most = m.lambda, m.slack, models.ClipMargin, models.MaxNorm
+	l.Ridge, l.Clip = m.lambda*m.lambda*w2, clip
+	oneByOne := l.Ridge > ridgeLimit*ridgeLimit*clip*clip
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
 	total := s.sum[:m.features+1]
