@@ -246,14 +246,12 @@ func (c *Client) Finish(u []float32) Update {
 		s.replace(s.newer, c.letGo)
 		s.newer = nil
 	}
-	if s.shared != nil {
-		if s.own == nil {
-			s.own = make([]float32, len(u))
-		}
-		copy(s.own, s.shared.X)
-		s.replace(nil, c.letGo)
+	w := s.w()
+	if s.own == nil {
+		s.own = make([]float32, len(u))
 	}
-	f32.Axpy(-c.sched.eta[s.i], u, s.own)
+	f32.AxpyTo(s.own, -c.sched.eta[s.i], u, w)
+	s.replace(nil, c.letGo)
 	s.i++
 	s.busy = false
 	if invariants {

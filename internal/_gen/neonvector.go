@@ -16,7 +16,7 @@ func neonVector(n *neon) {
 	n.laneSumSquares()
 	n.sumSquares()
 	n.laneScale()
-	n.axpy()
+	n.axpyTo()
 	n.fromBytes()
 	n.laneAxpyWide()
 	n.addWide()
@@ -422,15 +422,15 @@ func (n *neon) spread() {
 	n.end()
 }
 
-func (n *neon) axpy() {
-	n.twin("axpy", "func(alpha float32, x, y []float32)", " for whole vectors")
-	factor, x, y := n.splatArgument("alpha"), n.load("x_base"), n.load("y_base")
+func (n *neon) axpyTo() {
+	n.twin("axpyTo", "func(dst []float32, alpha float32, x, y []float32)", " for whole vectors")
+	factor, x, y, dst := n.splatArgument("alpha"), n.load("x_base"), n.load("y_base"), n.load("dst_base")
 	n.vectors("x", func() {
 		v, sum := n.read(n.vector(), x, 0), n.read(n.vector(), y, 0)
 		n.do("fmul.4s", v, factor, v)
 		n.do("fadd.4s", sum, sum, v)
-		n.write(sum, y, 0)
-		n.advance(laneBytes, x, y)
+		n.write(sum, dst, 0)
+		n.advance(laneBytes, x, y, dst)
 	})
 	n.end()
 }

@@ -23,7 +23,7 @@ func vector(k *kernels) {
 		s.laneSumSquares()
 		s.sumSquares()
 		s.laneScale()
-		s.axpy()
+		s.axpyTo()
 		s.fromBytes()
 		s.laneAxpyWide()
 		s.addWide()
@@ -642,17 +642,18 @@ func (s simd) spread() {
 	s.end()
 }
 
-// addScaled adds to the vectors of y those of x times the factor.
-func (s simd) addScaled(factor []reg.VecVirtual, x, y reg.GPVirtual) {
+// addScaled sets dst to the vectors of y and those of x times the factor.
+func (s simd) addScaled(factor []reg.VecVirtual, x, y, dst reg.GPVirtual) {
 	s.vectors("x", func() {
 		for i, r := range factor {
 			v := s.reg()
 			s.VMULPS(s.at(x, i), r, v)
 			s.VADDPS(s.at(y, i), v, v)
-			s.VMOVUPS(v, s.at(y, i))
+			s.VMOVUPS(v, s.at(dst, i))
 		}
-		s.ADDQ(Imm(laneBytes), x)
-		s.ADDQ(Imm(laneBytes), y)
+		for _, p := range []reg.GPVirtual{x, y, dst} {
+			s.ADDQ(Imm(laneBytes), p)
+		}
 	})
 	s.rest("x", func(mask reg.OpmaskVirtual) {
 		v, to := s.reg(), s.reg()
@@ -660,17 +661,17 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y reg.GPVirtual) {
 		s.VMOVUPS_Z(s.at(y, 0), mask, to)
 		s.VMULPS(factor[0], v, v)
 		s.VADDPS(to, v, v)
-		s.VMOVUPS(v, mask, s.at(y, 0))
+		s.VMOVUPS(v, mask, s.at(dst, 0))
 	})
 }
 
-func (s simd) axpy() {
-	s.start("axpy", "func(alpha float32, x, y []float32)", s.lengths())
+func (s simd) axpyTo() {
+	s.start("axpyTo", "func(dst []float32, alpha float32, x, y []float32)", s.lengths())
 	factor := s.parts()
 	for i := range factor {
 		factor[i] = s.broadcast("alpha")
 	}
-	s.addScaled(factor, s.base("x"), s.base("y"))
+	s.addScaled(factor, s.base("x"), s.base("y"), s.base("dst"))
 	s.end()
 }
 

@@ -1,20 +1,23 @@
 package f32
 
 // Axpy adds alpha·x to y: y[i] += alpha·x[i].
-func Axpy(alpha float32, x, y []float32) {
-	if len(x) != len(y) {
+func Axpy(alpha float32, x, y []float32) { AxpyTo(y, alpha, x, y) }
+
+// AxpyTo sets dst to alpha·x + y. dst may be y; else they must not overlap.
+func AxpyTo(dst []float32, alpha float32, x, y []float32) {
+	if len(x) != len(y) || len(x) != len(dst) {
 		panic("f32: Axpy of unequal lengths")
 	}
 	done := kernels.done(len(x))
-	kernels.axpy(alpha, x[:done], y[:done])
-	axpyPortable(alpha, x[done:], y[done:])
+	kernels.axpyTo(dst[:done], alpha, x[:done], y[:done])
+	axpyToPortable(dst[done:], alpha, x[done:], y[done:])
 }
 
-// axpyPortable is the specification of axpy.
-func axpyPortable(alpha float32, x, y []float32) {
-	y = y[:len(x)]
+// axpyToPortable is the specification of axpyTo.
+func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
+	dst, y = dst[:len(x)], y[:len(x)]
 	for i, v := range x {
-		y[i] += float32(alpha * v)
+		dst[i] = y[i] + float32(alpha*v)
 	}
 }
 

@@ -23,10 +23,16 @@ func TestAxpy(t *testing.T) {
 			for shift := range 4 {
 				x, y := fill(n+shift, 2)[shift:], fill(n+8, 5)
 				want := slices.Clone(y)
-				axpyPortable(-0.37, x, want[shift+1:n+shift+1])
+				to := want[shift+1 : n+shift+1]
+				axpyToPortable(to, -0.37, x, to)
+				dst := slices.Clone(y)
+				for i := range n { // what was in dst does not matter
+					dst[shift+1+i] = float32(math.NaN())
+				}
+				AxpyTo(dst[shift+1:n+shift+1], -0.37, x, y[shift+1:n+shift+1])
 				Axpy(-0.37, x, y[shift+1:n+shift+1])
-				if !slices.Equal(y, want) {
-					t.Fatalf("length %d, shift %d: %v, want %v", n, shift, y, want)
+				if !slices.Equal(y, want) || !slices.Equal(dst, want) {
+					t.Fatalf("length %d, shift %d: %v and %v, want %v", n, shift, y, dst, want)
 				}
 			}
 		}
@@ -48,8 +54,15 @@ func TestAxpy(t *testing.T) {
 }
 
 func TestAxpyPanicsOnUnequalLengths(t *testing.T) {
-	if !panics(func() { Axpy(1, make([]float32, 3), make([]float32, 4)) }) {
-		t.Error("no panic")
+	three, four := make([]float32, 3), make([]float32, 4)
+	for i, f := range []func(){
+		func() { Axpy(1, three, four) },
+		func() { AxpyTo(four, 1, three, three) },
+		func() { AxpyTo(three, 1, three, four) },
+	} {
+		if !panics(f) {
+			t.Errorf("no panic of case %d", i)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ type kernelSet struct {
 	laneSum        func(acc *[Lanes]float32, x []float32)
 	laneScale      func(dst []float32, dstRow int, f *[Lanes]float32, x []float32)
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
-	axpy           func(alpha float32, x, y []float32)
+	axpyTo         func(dst []float32, alpha float32, x, y []float32)
 	sumSquares     func(x []float32) float64
 	spread         func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)
 	laneAxpyWide   func(f *[Lanes]float32, x []float32, y []float64)
@@ -112,7 +112,7 @@ type kernelSet struct {
 	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 	expWide        func(x []float64)
 	logisticSteps  func(step, factor, z, side []float64, l *Logistic)
-	masked         bool // whether axpy, axpyWide and addNarrow do what is left behind whole vectors
+	masked         bool // whether axpyTo, axpyWide and addNarrow do what is left behind whole vectors
 }
 
 var portable = kernelSet{
@@ -121,7 +121,7 @@ var portable = kernelSet{
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	spread:    spreadPortable,
-	fromBytes: fromBytesPortable, axpy: axpyPortable, sumSquares: sumSquaresPortable,
+	fromBytes: fromBytesPortable, axpyTo: axpyToPortable, sumSquares: sumSquaresPortable,
 	laneAxpyWide: laneAxpyWidePortable, addNarrow: addNarrowPortable, axpyWide: axpyWidePortable,
 	addWide: addWidePortable, narrowTile: narrowTilePortable,
 	widenRow: widenRowPortable, rowDots: rowDotsPortable, addRows: addRowsPortable, expWide: expWidePortable,

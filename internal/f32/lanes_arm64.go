@@ -9,7 +9,7 @@ var neon = kernelSet{
 	maxPool: maxPoolNEON, maxPoolBack: maxPoolBackNEON, avgPool: avgPoolNEON, avgPoolBack: avgPoolBackNEON,
 	laneSumSquares: laneSumSquaresNEON, laneSum: laneSumNEON, laneScale: laneScaleNEON,
 	spread:    spreadNEON,
-	fromBytes: fromBytesNEON, axpy: axpyNEON, sumSquares: sumSquaresNEON,
+	fromBytes: fromBytesNEON, axpyTo: axpyToNEON, sumSquares: sumSquaresNEON,
 	laneAxpyWide: laneAxpyWideNEON, addNarrow: addNarrowNEON, axpyWide: axpyWideNEON,
 	addWide: addWideNEON, narrowTile: narrowTileNEON,
 	widenRow: widenRowPortable, rowDots: rowDotsNEON, addRows: addRowsNEON, expWide: expWideNEON,

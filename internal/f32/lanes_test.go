@@ -102,7 +102,7 @@ func TestLaneKernels(t *testing.T) {
 		"exp":            func(k *kernelSet, m *memory) { k.exp(m.in(m.x)) },
 		"laneSumSquares": func(k *kernelSet, m *memory) { k.laneSumSquares(&m.squares, m.in(m.x)) },
 		"laneSum":        func(k *kernelSet, m *memory) { k.laneSum(&m.sum, m.in(m.x)) },
-		"axpy":           func(k *kernelSet, m *memory) { k.axpy(-0.37, m.in(m.x), m.in(m.y)) },
+		"axpyTo":         func(k *kernelSet, m *memory) { k.axpyTo(m.in(m.x), -0.37, m.in(m.x), m.in(m.y)) },
 		"fromBytes": func(k *kernelSet, m *memory) {
 			k.fromBytes(m.in(m.x), m.bytes[zone:zone+m.n], 0.0123, -0.4242)
 		},

@@ -69,10 +69,10 @@ func sumSquaresAVX2(x []float32) float64
 //go:noescape
 func laneScaleAVX2(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyAVX2 is axpyPortable for whole vectors.
+// axpyToAVX2 is axpyToPortable for whole vectors.
 //
 //go:noescape
-func axpyAVX2(alpha float32, x []float32, y []float32)
+func axpyToAVX2(dst []float32, alpha float32, x []float32, y []float32)
 
 // fromBytesAVX2 is fromBytesPortable for whole vectors.
 //
@@ -174,10 +174,10 @@ func sumSquaresAVX512(x []float32) float64
 //go:noescape
 func laneScaleAVX512(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyAVX512 is axpyPortable.
+// axpyToAVX512 is axpyToPortable.
 //
 //go:noescape
-func axpyAVX512(alpha float32, x []float32, y []float32)
+func axpyToAVX512(dst []float32, alpha float32, x []float32, y []float32)
 
 // fromBytesAVX512 is fromBytesPortable for whole vectors.
 //

@@ -699,28 +699,30 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func axpyAVX2(alpha float32, x []float32, y []float32)
+// func axpyToAVX2(dst []float32, alpha float32, x []float32, y []float32)
 // Requires: AVX
-TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
-	VBROADCASTSS alpha+0(FP), Y0
-	VBROADCASTSS alpha+0(FP), Y1
-	MOVQ         x_base+8(FP), AX
-	MOVQ         y_base+32(FP), CX
-	MOVQ         x_len+16(FP), DX
-	SHRQ         $0x04, DX
-	TESTQ        DX, DX
+TEXT ·axpyToAVX2(SB), NOSPLIT, $0-80
+	VBROADCASTSS alpha+24(FP), Y0
+	VBROADCASTSS alpha+24(FP), Y1
+	MOVQ         x_base+32(FP), AX
+	MOVQ         y_base+56(FP), CX
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_len+40(FP), BX
+	SHRQ         $0x04, BX
+	TESTQ        BX, BX
 	JZ           nextDone
 
 next:
 	VMULPS  (AX), Y0, Y2
 	VADDPS  (CX), Y2, Y2
-	VMOVUPS Y2, (CX)
+	VMOVUPS Y2, (DX)
 	VMULPS  32(AX), Y1, Y2
 	VADDPS  32(CX), Y2, Y2
-	VMOVUPS Y2, 32(CX)
+	VMOVUPS Y2, 32(DX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
-	DECQ    DX
+	ADDQ    $0x40, DX
+	DECQ    BX
 	JNZ     next
 
 nextDone:
@@ -1597,39 +1599,41 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func axpyAVX512(alpha float32, x []float32, y []float32)
+// func axpyToAVX512(dst []float32, alpha float32, x []float32, y []float32)
 // Requires: AVX, AVX512F
-TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
-	VBROADCASTSS alpha+0(FP), Z0
-	MOVQ         x_base+8(FP), AX
-	MOVQ         y_base+32(FP), CX
-	MOVQ         x_len+16(FP), DX
-	SHRQ         $0x04, DX
-	TESTQ        DX, DX
+TEXT ·axpyToAVX512(SB), NOSPLIT, $0-80
+	VBROADCASTSS alpha+24(FP), Z0
+	MOVQ         x_base+32(FP), AX
+	MOVQ         y_base+56(FP), CX
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_len+40(FP), BX
+	SHRQ         $0x04, BX
+	TESTQ        BX, BX
 	JZ           nextDone
 
 next:
 	VMULPS  (AX), Z0, Z1
 	VADDPS  (CX), Z1, Z1
-	VMOVUPS Z1, (CX)
+	VMOVUPS Z1, (DX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
-	DECQ    DX
+	ADDQ    $0x40, DX
+	DECQ    BX
 	JNZ     next
 
 nextDone:
-	MOVQ      x_len+16(FP), DX
-	ANDQ      $0x0f, DX
+	MOVQ      x_len+40(FP), BX
+	ANDQ      $0x0f, BX
 	JZ        restDone
-	XORL      BX, BX
-	BTSL      DX, BX
-	DECL      BX
-	KMOVW     BX, K1
+	XORL      SI, SI
+	BTSL      BX, SI
+	DECL      SI
+	KMOVW     SI, K1
 	VMOVUPS.Z (AX), K1, Z1
 	VMOVUPS.Z (CX), K1, Z2
 	VMULPS    Z0, Z1, Z1
 	VADDPS    Z2, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
+	VMOVUPS   Z1, K1, (DX)
 
 restDone:
 	VZEROUPPER

@@ -69,10 +69,10 @@ func sumSquaresNEON(x []float32) float64
 //go:noescape
 func laneScaleNEON(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyNEON is axpyPortable for whole vectors.
+// axpyToNEON is axpyToPortable for whole vectors.
 //
 //go:noescape
-func axpyNEON(alpha float32, x, y []float32)
+func axpyToNEON(dst []float32, alpha float32, x, y []float32)
 
 // fromBytesNEON is fromBytesPortable for whole vectors.
 //

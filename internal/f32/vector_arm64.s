@@ -1099,15 +1099,16 @@ again1:
 done2:
 	RET
 
-// func axpyNEON(alpha float32, x, y []float32)
-TEXT ·axpyNEON(SB), NOSPLIT, $0-56
-	FMOVS alpha+0(FP), F0
+// func axpyToNEON(dst []float32, alpha float32, x, y []float32)
+TEXT ·axpyToNEON(SB), NOSPLIT, $0-80
+	FMOVS alpha+24(FP), F0
 	WORD $0x4e040400 // dup v0.4s, v0.s[0]
-	MOVD x_base+8(FP), R0
-	MOVD y_base+32(FP), R1
-	MOVD x_len+16(FP), R2
-	LSR $4, R2
-	CBZ R2, done2
+	MOVD x_base+32(FP), R0
+	MOVD y_base+56(FP), R1
+	MOVD dst_base+0(FP), R2
+	MOVD x_len+40(FP), R3
+	LSR $4, R3
+	CBZ R3, done2
 again1:
 	FLDPQ (R0), (F1, F2)
 	FLDPQ 32(R0), (F3, F4)
@@ -1121,12 +1122,13 @@ again1:
 	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
 	WORD $0x4e24d508 // fadd v8.4s, v8.4s, v4.4s
-	FSTPQ (F5, F6), (R1)
-	FSTPQ (F7, F8), 32(R1)
+	FSTPQ (F5, F6), (R2)
+	FSTPQ (F7, F8), 32(R2)
 	ADD $64, R0
 	ADD $64, R1
-	SUB $1, R2
-	CBNZ R2, again1
+	ADD $64, R2
+	SUB $1, R3
+	CBNZ R3, again1
 done2:
 	RET
 
