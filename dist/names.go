@@ -25,15 +25,14 @@ func (n names) subject(parts ...any) string {
 	return text
 }
 
-func (n names) up(client, round, chunk int) string { return n.subject("up", client, round, chunk) }
-func (n names) down(k, chunk int) string           { return n.subject("down", k%slots, chunk) }
-func (n names) hello(client int) string            { return n.subject("hello", client) }
-func (n names) status() string                     { return n.subject("status") }
-func (n names) expel() string                      { return n.subject("expel") }
-func (n names) call() string                       { return n.subject("call") }
-func (n names) news() string                       { return n.subject("news") }
-func (n names) upStream() string                   { return n.stream("UP") }
-func (n names) downStream() string                 { return n.stream("DOWN") }
+func (n names) down(k, chunk int) string { return n.subject("down", k%slots, chunk) }
+func (n names) hello(client int) string  { return n.subject("hello", client) }
+func (n names) status() string           { return n.subject("status") }
+func (n names) expel() string            { return n.subject("expel") }
+func (n names) call() string             { return n.subject("call") }
+func (n names) news() string             { return n.subject("news") }
+func (n names) upStream() string         { return n.stream("UP") }
+func (n names) downStream() string       { return n.stream("DOWN") }
 
 // stream is the name of one of the run's streams, or of any stream for anyRun.
 func (n names) stream(kind string) string {
@@ -61,22 +60,34 @@ const slots = 2
 // direct is the subject under which a broker gives a stream's newest message of a subject.
 func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
 
+// up is the subject of a part of an update. There is one for each, so it is made without fmt.
+func (n names) up(client, round, chunk int) string {
+	return subjectRoot + "." + n.run + ".up." + strconv.Itoa(client) + "." + strconv.Itoa(round) + "." +
+		strconv.Itoa(chunk)
+}
+
 // parseUp returns which client, round and chunk a subject of updates is of.
 func (n names) parseUp(subject string) (client, round, chunk int, ok bool) {
-	rest, ok := strings.CutPrefix(subject, n.subject("up")+".")
-	parts := strings.Split(rest, ".")
-	if !ok || len(parts) != 3 {
+	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+".up.")
+	if !ok {
 		return 0, 0, 0, false
 	}
 	var v [3]int
-	for i, p := range parts {
-		x, err := strconv.ParseInt(p, 10, 32)
-		if err != nil || x < 0 || strconv.FormatInt(x, 10) != p {
+	for i := range v {
+		part, behind, more := strings.Cut(rest, ".")
+		x, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || more != (i < len(v)-1) || !canonical(part) {
 			return 0, 0, 0, false
 		}
-		v[i] = int(x)
+		v[i], rest = int(x), behind
 	}
 	return v[0], v[1], v[2], true
+}
+
+// canonical reports whether a number is written as this program writes those that are not
+// negative: an update has one subject.
+func canonical(number string) bool {
+	return number[0] != '+' && number[0] != '-' && (number[0] != '0' || number == "0")
 }
 
 // inbox is the first part of the subjects under which answers come to a user. The server

@@ -336,12 +336,12 @@ func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 
 // judge refuses a vector that no honest client releases.
 func (s *server) judge(h wire.Header, u []float32) (Refusal, error) {
-	if err := models.CheckFinite(u); err != nil {
-		return NotFinite, err
+	norm := math.Sqrt(f32.SumSquares(u)) // in float64, so it is finite if u is
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return NotFinite, models.CheckFinite(u)
 	}
 	tail := refusalTail / float64(s.about.Rounds) / float64(len(s.clients))
-	most := s.mech.LargestRelease(h.Size, s.about.Params, tail)
-	if norm := math.Sqrt(f32.SumSquares(u)); !(norm <= most) {
+	if most := s.mech.LargestRelease(h.Size, s.about.Params, tail); !(norm <= most) {
 		return TooLong, fmt.Errorf("its norm is %.4g, must be at most %.4g", norm, most)
 	}
 	return "", nil
