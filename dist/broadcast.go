@@ -23,11 +23,11 @@ func (s *server) broadcast(ctx context.Context) {
 	if pushed(len(v)) {
 		for chunk := range wire.Chunks(len(v)) {
 			h.Chunk = chunk
-			message := h.Append(nil, v)
-			if err := s.conn.Publish(s.names.down(k, chunk), message); err != nil {
+			s.message = h.Append(s.message[:0], v)
+			if err := s.conn.Publish(s.names.down(k, chunk), s.message); err != nil { // which copies it
 				return
 			}
-			s.record.Broadcast += int64(len(message))
+			s.record.Broadcast += int64(len(s.message))
 			s.at(insideBroadcast)
 		}
 		s.offered = k

@@ -25,6 +25,7 @@ type sender struct {
 	room  int
 	most  int       // so many releases go in a message
 	u     []float32 // what is read from the journal
+	spare [][]byte  // messages that the stream has, to be written anew
 }
 
 // outgoing is a release to be sent; its vector is nil if it is to be read from the journal.
@@ -115,6 +116,7 @@ func (s *sender) run(ctx context.Context) error {
 			flying, err = s.launch(ctx, flying, all)
 		case ack := <-taken:
 			s.landed(flying[0].releases, ack.Sequence)
+			s.spare = append(s.spare, flying[0].data)
 			flying = flying[1:]
 		case failure := <-refused:
 			flying, err = s.land(ctx, flying, flying[0].failed(failure))
@@ -185,6 +187,9 @@ func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([
 // pack puts the first releases, of rounds in a row, in a message, without those that need not
 // be sent any more, and returns the others as well.
 func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest []outgoing, err error) {
+	if n := len(s.spare); n > 0 {
+		message, s.spare = s.spare[n-1][:0], s.spare[:n-1]
+	}
 	for len(all) > 0 && len(packed) < s.most {
 		if n := len(packed); n > 0 && all[0].Round != packed[n-1].Round+1 {
 			break

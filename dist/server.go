@@ -130,6 +130,7 @@ type server struct {
 	assemblies []*assembly // by client; nil: nothing has come
 	processed  uint64      // the newest message of the stream that was folded
 	offered    int         // the k of the broadcast that was published last; -1: none is there
+	message    []byte      // of a broadcast that is pushed
 	reoffer    time.Time   // when it is published again if somebody lacks it
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
