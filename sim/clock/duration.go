@@ -250,10 +250,12 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 // Beyond is a time that the clock cannot hold, some 292 years.
 const Beyond time.Duration = math.MaxInt64
 
-// whole rounds to whole nanoseconds, and to Beyond what is more.
+// whole rounds to whole nanoseconds, as math.Round does but without a branch on what is
+// left behind the point, and to Beyond what is more.
 func whole(ns float64) time.Duration {
-	if ns = math.Round(ns); ns < float64(Beyond) {
-		return time.Duration(ns)
+	if !(ns < float64(Beyond)) {
+		return Beyond
 	}
-	return Beyond
+	n := time.Duration(ns)
+	return n + time.Duration(2*(ns-float64(n)))
 }

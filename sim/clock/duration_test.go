@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"proactivedp/rng"
 )
@@ -168,5 +169,29 @@ func TestParseTraceIsBounded(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "too large: more than 67108864 bytes") {
 			t.Errorf("after %q: %v", head, err)
 		}
+	}
+}
+
+// Whole nanoseconds are those of math.Round, halves upwards, to the last that the clock
+// holds.
+func TestWholeIsRound(t *testing.T) {
+	check := func(ns float64) {
+		want := Beyond
+		if r := math.Round(ns); r < float64(Beyond) {
+			want = time.Duration(r)
+		}
+		if got := whole(ns); got != want {
+			t.Errorf("whole(%v) = %d, want %d", ns, got, want)
+		}
+	}
+	edges := []float64{0, 0.5, 1, 1.5, 2.5, 1<<51 + 0.5, 1<<52 - 0.5, 1 << 52, 1<<53 + 2, 0x1p62, 0x1p63, 1e300}
+	for _, x := range append(edges, math.Inf(1), math.NaN()) {
+		check(x)
+		check(math.Nextafter(x, math.Inf(1)))
+		check(max(0, math.Nextafter(x, 0)))
+	}
+	s := rng.New(1).Stream(rng.ComputeTime, 0, 0)
+	for i := range 100_000 {
+		check(math.Ldexp(s.Float64(), i%70))
 	}
 }
