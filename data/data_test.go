@@ -129,7 +129,7 @@ func TestSplitByRecordIsFourFifths(t *testing.T) {
 		t.Errorf("a published training set of 7 has %d rows, %v", train.Len(), err)
 	}
 	images := &Dataset{Classes: 2, Features: 1, Label: make([]int32, 100), Images: &Images{Channels: 1, Height: 1,
-		Width: 1, Pixels: make([]byte, 100)}}
+		Width: 1, Pixels: make([]byte, 100), Mean: []float32{0}, Std: []float32{1}}}
 	for i := range images.Images.Pixels {
 		images.Images.Pixels[i] = byte(i)
 	}
@@ -264,6 +264,34 @@ func TestCheckFindsSharedRecords(t *testing.T) {
 	} {
 		if err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// A data set that is filled by hand and not valid is refused by both splits, in the words of
+// Validate.
+func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
+	for want, spoil := range map[string]func(*Dataset){
+		"training rows = 99":                        func(d *Dataset) { d.Train = 99 },
+		"training rows = -1":                        func(d *Dataset) { d.Train = -1 },
+		"1 offsets for 10 rows":                     func(d *Dataset) { d.Start = d.Start[:1] },
+		"row 3: label 7, must be in [0, 2)":         func(d *Dataset) { d.Label[3] = 7 },
+		"row 1: it ends at offset 1099511627776":    func(d *Dataset) { d.Start[2] = 1 << 40 },
+		"row 1: offsets decrease":                   func(d *Dataset) { d.Start[2] = -1 << 40 },
+		"no rows":                                   func(d *Dataset) { *d = Dataset{} },
+		"row offsets run from -5 to 10, must be 0 ": func(d *Dataset) { d.Start[0] = -5 },
+	} {
+		d := tiny(10)
+		spoil(d)
+		for _, split := range []func(*Dataset, *rng.Root) (Subset, Subset, error){Split, SplitByRecord} {
+			if _, _, err := split(d, rng.New(1)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+	}
+	for _, split := range []func(*Dataset, *rng.Root) (Subset, Subset, error){Split, SplitByRecord} {
+		if _, _, err := split(nil, rng.New(1)); err == nil || err.Error() != "data: split: data: no data set" {
+			t.Errorf("no data set: %v", err)
 		}
 	}
 }

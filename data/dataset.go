@@ -139,6 +139,10 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 			fail("row %d: offsets decrease", i)
 			return
 		}
+		if d.Start[i+1] > len(d.Index) {
+			fail("row %d: it ends at offset %d, must be at most %d", i, d.Start[i+1], len(d.Index))
+			return
+		}
 		prev := int32(-1)
 		r := d.Row(i)
 		for j, c := range r.Index {

@@ -19,10 +19,10 @@ const TrainFraction = 0.8
 // Split returns the training and the test set of d, each in the order of the
 // file: as they were published (see Dataset.Train), else dealt at random,
 // ⌊0.8·rows⌋ for training. That needs a root and at least 5 rows, so that neither
-// part is empty.
+// part is empty. A data set that Validate refuses is not split.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
-	if d == nil {
-		return train, test, errors.New("data: split: no data set")
+	if err := d.Validate(); err != nil {
+		return train, test, fmt.Errorf("data: split: %w", err)
 	}
 	n := d.Len()
 	if cut := d.Train; cut > 0 {
@@ -53,7 +53,7 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
 	}
-	if err := root.Check(); err != nil {
+	if err := errors.Join(d.Validate(), root.Check()); err != nil {
 		return train, test, fmt.Errorf("data: split: %w", err)
 	}
 	stream := root.Stream(rng.Split, 0, 0)

@@ -26,8 +26,12 @@ type Roots struct {
 
 // SharedRoots draws everything from one root, as a simulation may: with rng.New,
 // one number repeats the run. Whoever has the root, or runs the server of such a
-// simulation, knows the noise of every client.
+// simulation, knows the noise of every client. It panics unless clients is in
+// [0, MaxClients]; that a run has at least one is for its configuration to check.
 func SharedRoots(root *rng.Root, clients int) Roots {
+	if clients < 0 || clients > MaxClients {
+		panic(fmt.Sprintf("sim: roots of %d clients, must be in [0, %d]", clients, MaxClients))
+	}
 	r := Roots{Run: root, Clients: make([]*rng.Root, clients)}
 	for i := range r.Clients {
 		r.Clients[i] = root

@@ -64,8 +64,14 @@ func (p *Prepared) CheckTrace() error {
 }
 
 // NewTrace begins the trace of a run of so many clients. What is written is whole
-// after Close.
+// after Close. It panics if w is nil or clients is outside [1, MaxTraceRounds].
 func NewTrace(w io.Writer, clients int) *Trace {
+	if w == nil {
+		panic("train: a trace without a writer")
+	}
+	if clients < 1 || clients > MaxTraceRounds {
+		panic(fmt.Sprintf("train: trace of %d clients, must be in [1, %d]", clients, MaxTraceRounds))
+	}
 	t := &Trace{w: w, clients: make([]traced, clients)}
 	t.print(`{"displayTimeUnit":"ns","traceEvents":[`)
 	t.put(traceEvent{Name: "process_name", Phase: "M", Args: traceArgs{"name": "virtual clock"}})

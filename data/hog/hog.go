@@ -79,9 +79,27 @@ func Parse(text string) (Map, error) {
 	return m, nil
 }
 
+// Validate reports every field outside its range.
+func (m Map) Validate() error {
+	var errs []error
+	if m.Cell < 1 || m.Cell > MaxCell {
+		errs = append(errs, fmt.Errorf("hog: cell = %d, must be in [1, %d]", m.Cell, MaxCell))
+	}
+	if m.Bins < 1 || m.Bins > MaxBins {
+		errs = append(errs, fmt.Errorf("hog: bins = %d, must be in [1, %d]", m.Bins, MaxBins))
+	}
+	return errors.Join(errs...)
+}
+
 // Features returns how many features an image of d has: Bins for each whole cell. It
-// fails unless d is of images with room for one cell.
+// fails unless the map is valid and d is of images with room for one cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
+	if d == nil {
+		return 0, errors.New("hog: no data set")
+	}
+	if err := m.Validate(); err != nil {
+		return 0, err
+	}
 	i := d.Images
 	if i == nil {
 		return 0, fmt.Errorf("hog: features = %q needs images, %s has %s", m, d.Name, d.Shape())

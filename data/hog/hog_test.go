@@ -189,3 +189,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A map that no text makes is an error of everything that it is asked for, not a division by
+// zero.
+func TestMapsOutsideTheirRangesAreErrors(t *testing.T) {
+	d := picture(1, 8, 8, func(_, y, x int) byte { return byte(y + x) })
+	for m, want := range map[hog.Map]string{
+		{}:                               "hog: cell = 0, must be in [1, 256]\nhog: bins = 0, must be in [1, 64]",
+		{Cell: -4, Bins: 8}:              "hog: cell = -4, must be in [1, 256]",
+		{Cell: 4, Bins: 1 << 40}:         "hog: bins = 1099511627776, must be in [1, 64]",
+		{Cell: hog.MaxCell + 1, Bins: 8}: "hog: cell = 257, must be in [1, 256]",
+		{Cell: 4, Bins: hog.MaxBins + 1}: "hog: bins = 65, must be in [1, 64]",
+	} {
+		_, err := m.Features(d)
+		_, applied := m.Apply(d)
+		if err == nil || applied == nil || err.Error() != want || applied.Error() != want || m.Bytes(d) != 0 {
+			t.Errorf("%+v: %v, %v and %d bytes; want %q", m, err, applied, m.Bytes(d), want)
+		}
+	}
+	if _, err := (hog.Map{Cell: 4, Bins: 8}).Features(nil); err == nil {
+		t.Error("features of no data set")
+	}
+}

@@ -9,11 +9,14 @@ import (
 // smallestAlpha is where the grid of [Alphas] begins after 0.
 const smallestAlpha = 1e-6
 
-// Alphas returns n ≥ 3 type I errors from 0 to 1, symmetric about ½ and dense
+// MaxAlphas is the largest number of type I errors that [Alphas] returns.
+const MaxAlphas = 1 << 20
+
+// Alphas returns n in [3, MaxAlphas] type I errors from 0 to 1, symmetric about ½ and dense
 // near both ends: between the ends, P(Z > z) for equidistant z, from 1e-6 on.
 func Alphas(n int) ([]float64, error) {
-	if n < 3 {
-		return nil, fmt.Errorf("tradeoff: number of alphas = %d, must be at least 3", n)
+	if n < 3 || n > MaxAlphas {
+		return nil, fmt.Errorf("tradeoff: number of alphas = %d, must be in [3, %d]", n, MaxAlphas)
 	}
 	alphas := make([]float64, n)
 	alphas[n-1] = 1

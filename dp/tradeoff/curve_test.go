@@ -31,6 +31,11 @@ func TestAlphas(t *testing.T) {
 	if below := slices.IndexFunc(a, func(x float64) bool { return x > 0.01 }); below < 20 {
 		t.Errorf("%d of 101 points up to α = 0.01", below)
 	}
+	for _, n := range []int{-1, MaxAlphas + 1, 1 << 40} {
+		if _, err := Alphas(n); err == nil || !strings.Contains(err.Error(), "must be in [3, 1048576]") {
+			t.Errorf("n = %d: %v", n, err)
+		}
+	}
 	if _, err := Alphas(2); err == nil {
 		t.Error("two points are no grid")
 	}

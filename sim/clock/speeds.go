@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/data"
 	"proactivedp/rng"
 )
 
@@ -100,10 +101,17 @@ func (s Speeds) Validate(clients int) error {
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
 // Factors returns, by client, the factor by which a gradient takes longer than at
-// speed 1; nil stands for all 1.
+// speed 1; nil stands for all 1. It panics unless clients is in [0, data.MaxParts] and
+// the speeds are valid for so many.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil
+	}
+	if clients < 0 || clients > data.MaxParts {
+		panic(fmt.Sprintf("clock: factors of %d clients, must be in [0, %d]", clients, data.MaxParts))
+	}
+	if err := s.Validate(clients); err != nil {
+		panic("clock: factors: " + err.Error())
 	}
 	out := make([]float64, clients)
 	drawn := s.factor()

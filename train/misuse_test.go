@@ -1,0 +1,42 @@
+package train
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/sim/clock"
+)
+
+// What makes parts of a run and returns no error panics in words that name what is wrong and
+// the range, before memory is taken for numbers that no run has.
+func TestMisusePanicsWithItsName(t *testing.T) {
+	root := rng.New(1)
+	drawn := clock.Speeds{Kind: clock.Lognormal, Shape: 0.5}
+	listed := clock.Speeds{List: []float64{1, 0.5}}
+	for want, call := range map[string]func(){
+		"sim: roots of -1 clients, must be in [0, 1000000]":                func() { sim.SharedRoots(root, -1) },
+		"sim: roots of 1099511627776 clients, must be in [0, 1000000]":     func() { sim.SharedRoots(root, 1<<40) },
+		"clock: factors of 1099511627776 clients, must be in [0, 1000000]": func() { drawn.Factors(1<<40, root) },
+		"clock: factors of -1 clients, must be in [0, 1000000]":            func() { drawn.Factors(-1, root) },
+		"clock: factors: clock: speeds = 2 of them, must be one for each of 3": func() {
+			listed.Factors(3, root)
+		},
+		"train: a trace without a writer":                            func() { NewTrace(nil, 1) },
+		"train: trace of 2147483648 clients, must be in [1, 262144]": func() { NewTrace(io.Discard, 1<<31) },
+		"train: trace of 0 clients, must be in [1, 262144]":          func() { NewTrace(io.Discard, 0) },
+	} {
+		if got := fmt.Sprint(panicOf(call)); !strings.HasPrefix(got, want) {
+			t.Errorf("panics with %q, want %q", got, want)
+		}
+	}
+}
+
+func panicOf(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
