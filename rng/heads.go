@@ -2,18 +2,20 @@ package rng
 
 // Heads keeps the first bits of streams at rounds that follow one another, for somebody
 // who goes from round to round and takes few bits in each: made together they cost about
-// as much as those of one round. The zero value is ready. Not safe for concurrent use.
+// as much as those of one round. The zero value is ready, and nil keeps nothing. Not safe for
+// concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first of the places: see Stream
 	high   uint32
 	blocks [unitBytes]byte // a block of each
+	_      [40]byte        // goroutines that have neighbours in a slice write no line of 64 bytes of each other
 }
 
 // Reseed is r.Reseed(s, p, client, round): s has the same bits.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
-	if r.keys == nil {
+	if h == nil || r.keys == nil {
 		return
 	}
 	ahead := (s.low - h.low) >> 32 // rounds, if the client is the same
@@ -22,4 +24,27 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 		keyHeads(&h.blocks[0], 1, r.keys, h.low, uint64(h.high)|firstCounter<<32)
 	}
 	s.have = copy(s.buf[:blockBytes], h.blocks[ahead*blockBytes:])
+}
+
+// ManyHeads are the heads of many clients, by client; nil keeps nothing.
+type ManyHeads []Heads
+
+// mostHeads is the largest number of clients whose heads are kept: those of more are read from
+// so far away that this takes longer than making them.
+const mostHeads = 1 << 14
+
+// NewManyHeads returns the heads of so many clients: nil if they are too many to gain by them.
+func NewManyHeads(clients int) ManyHeads {
+	if clients > mostHeads {
+		return nil
+	}
+	return make(ManyHeads, clients)
+}
+
+// Of returns the heads of a client, for Reseed.
+func (m ManyHeads) Of(client int) *Heads {
+	if m == nil {
+		return nil
+	}
+	return &m[client]
 }

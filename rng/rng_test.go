@@ -400,7 +400,8 @@ func TestHeadsGiveTheSameBits(t *testing.T) {
 	plain.keys = nil
 	draws := New(1).Stream(Synthetic, 0, 0)
 	var heads Heads
-	var got Stream
+	none := NewManyHeads(mostHeads + 1).Of(7)
+	var got, bare Stream
 	round := 0
 	for range 3000 {
 		r, p, client := fast, Sampling, uint32(0)
@@ -423,6 +424,10 @@ func TestHeadsGiveTheSameBits(t *testing.T) {
 		}
 		heads.Reseed(&got, r, p, client, round)
 		want := r.Stream(p, client, round)
+		none.Reseed(&bare, r, p, client, round)
+		if x, y := r.Stream(p, client, round).Uint64(), bare.Uint64(); x != y {
+			t.Fatalf("purpose %d, client %d, round %d: %x without heads, the stream has %x", p, client, round, y, x)
+		}
 		for range draws.IntN(40) + draws.IntN(30)/29*1500 { // now and then beyond a chunk
 			x, y := want.Exp(), got.Exp()
 			if draws.IntN(4) == 0 {

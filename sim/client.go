@@ -34,7 +34,7 @@ type Client struct {
 	adapt   Adapt
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	letGo   func(*Vector) // called with each broadcast that the client will not read again
-	samples rng.Heads     // of Compute alone
+	samples *rng.Heads    // of Compute alone
 	state   clientState
 }
 
@@ -56,7 +56,7 @@ type clientState struct {
 
 // newClient returns a client that starts from the default global model, of which
 // it becomes a reader.
-func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func(*Vector)) *Client {
+func newClient(id int, cfg *Config, s *schedule, h *rng.Heads, initial *Vector, letGo func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
 	nominal := 0.0 // is read by clients that adapt, and Timing need be valid for them alone
 	if cfg.Adapt != 0 {
@@ -68,8 +68,8 @@ func newClient(id int, cfg *Config, sched *schedule, initial *Vector, letGo func
 	}
 	return &Client{
 		frame: cfg.frame().of(id), id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
-		delay: permitted(cfg.Delay, id, sched.before), adapt: cfg.Adapt, nominal: nominal,
-		sched: sched, root: cfg.Roots.Clients[id], letGo: letGo,
+		delay: permitted(cfg.Delay, id, s.before), adapt: cfg.Adapt, nominal: nominal,
+		sched: s, root: cfg.Roots.Clients[id], letGo: letGo, samples: h,
 		state: clientState{shared: initial},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
+	"proactivedp/rng"
 )
 
 // NewServer returns the server at the start of a run, for a runner of one's own.
@@ -52,7 +53,7 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if letGo == nil {
 		letGo = func(*Vector) {}
 	}
-	return newClient(id, cfg, cfg.newSchedule(), &Vector{X: cfg.initialModel(), readers: 1}, letGo), nil
+	return newClient(id, cfg, cfg.newSchedule(), new(rng.Heads), &Vector{X: cfg.initialModel(), readers: 1}, letGo), nil
 }
 
 // newMachines returns the server and the clients at the start of a run in one
@@ -60,9 +61,9 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule) {
 	sched := c.newSchedule()
 	initial := &Vector{X: c.initialModel(), readers: int32(c.Clients())}
-	clients := make([]*Client, c.Clients())
+	clients, samples := make([]*Client, c.Clients()), rng.NewManyHeads(c.Clients())
 	for i := range clients {
-		clients[i] = newClient(i, c, sched, initial, letGo)
+		clients[i] = newClient(i, c, sched, samples.Of(i), initial, letGo)
 	}
 	return newServer(c.frame(), sched, initial.X), clients, sched
 }

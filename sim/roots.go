@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"proactivedp/rng"
 )
@@ -24,19 +25,14 @@ type Roots struct {
 	Clients []*rng.Root
 }
 
-// SharedRoots draws everything from one root, as a simulation may: with rng.New,
-// one number repeats the run. Whoever has the root, or runs the server of such a
-// simulation, knows the noise of every client. It panics unless clients is in
-// [0, MaxClients]; that a run has at least one is for its configuration to check.
+// SharedRoots draws everything from one root, as a simulation may: with rng.New, one number
+// repeats the run. Whoever has the root, or runs the server of such a simulation, knows the
+// noise of every client. It panics unless clients is in [0, MaxClients].
 func SharedRoots(root *rng.Root, clients int) Roots {
 	if clients < 0 || clients > MaxClients {
 		panic(fmt.Sprintf("sim: roots of %d clients, must be in [0, %d]", clients, MaxClients))
 	}
-	r := Roots{Run: root, Clients: make([]*rng.Root, clients)}
-	for i := range r.Clients {
-		r.Clients[i] = root
-	}
-	return r
+	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
 // ForRun returns the roots of the release number n: its clients draw samples, noise
@@ -55,8 +51,7 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the names of the clients' roots, each once, in order of clients: one
-// if they share a root.
+// Names returns the names of the clients' roots, each once, in order of clients.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

@@ -23,7 +23,7 @@ func (v *Virtual) begin(c *Client) {
 	// A round that is begun again after it was given up takes another time.
 	compute, at := &v.cfg.Timing.Compute, c.state.i+int(st.aborts)
 	if compute.Kind != clock.Constant {
-		v.durations[c.id].Reseed(&v.draws, v.cfg.Roots.Run, rng.ComputeTime, uint32(c.id), at)
+		v.durations.Of(c.id).Reseed(&v.draws, v.cfg.Roots.Run, rng.ComputeTime, uint32(c.id), at)
 	}
 	took := compute.Draw(scale, &v.draws, c.id, at)
 	v.enter(took, &event{client: uint32(c.id), kind: roundEnds})

@@ -35,13 +35,13 @@ type Virtual struct {
 	record     func(Happening) // is shown what happens; nil: nobody is
 	vectors    vectorPool
 	frame      frame
-	draws      rng.Stream  // draws durations and what befalls messages
-	durations  []rng.Heads // of each client's rounds
-	slower     []float64   // the factor on each client's compute time; nil: 1
-	unreliable bool        // whether messages may meet more than their latency
-	ws         *Workspace  // for computing here; nil until needed
-	failed     error       // why the run cannot go on; nil if it can
-	crew       *crew       // computes rounds; nil: they are computed here
+	draws      rng.Stream    // draws durations and what befalls messages
+	durations  rng.ManyHeads // of each client's rounds
+	slower     []float64     // the factor on each client's compute time; nil: 1
+	unreliable bool          // whether messages may meet more than their latency
+	ws         *Workspace    // for computing here; nil until needed
+	failed     error         // why the run cannot go on; nil if it can
+	crew       *crew         // computes rounds; nil: they are computed here
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -54,7 +54,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = v.frame.params
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
 	v.stations = make([]station, len(v.clients))
-	v.durations = make([]rng.Heads, len(v.clients))
+	v.durations = rng.NewManyHeads(len(v.clients))
 	v.slower = cfg.Speeds.Factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
 	for _, c := range v.clients {
