@@ -124,13 +124,17 @@ type JoinReport struct {
 
 // Join takes part in a training to its end. It waits for a broker and a server that are not
 // up yet, or are away, for as long as GiveUpAfter says. When the context ends the error is
-// context.Cause(ctx), and nothing is lost.
+// context.Cause(ctx), and nothing is lost. A part that has ended in Dir before is reported
+// again, and needs no server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(c.whyLeft(err), c.journal.Close()) }()
+	if r, err := c.ended(); r != nil || err != nil {
+		return r, err
+	}
 	ctx, c.server = newSilence(ctx, o.GiveUpAfter, c.log)
 	defer c.server.stop()
 	if err := c.connectTo(ctx); err != nil {
@@ -320,10 +324,7 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	if err := c.compute(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.takeLeave(ctx); err != nil {
-		return nil, err
-	}
-	return c.report(ctx)
+	return c.takeLeave(ctx)
 }
 
 // errEnded ends the helpers of a client that has ended.
@@ -582,15 +583,15 @@ func (c *client) round(ctx context.Context) error {
 	return nil
 }
 
-// takeLeave waits until all rounds are safe with the server, and hands it the ledger.
-func (c *client) takeLeave(ctx context.Context) error {
+// takeLeave waits until all rounds are safe with the server, hands it the ledger, and reports.
+func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	c.log.Info("all rounds are released", "rounds", c.about.Rounds)
 	for covered := 0; covered < c.about.Rounds; {
 		select {
 		case a := <-c.heard:
 			covered = a.Covered
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 	l := c.ledger()
@@ -598,15 +599,51 @@ func (c *client) takeLeave(ctx context.Context) error {
 		a, err := c.hello(ctx, hello{Ledger: l})
 		switch {
 		case err == nil && a.Farewell:
-			_, _ = c.hello(ctx, hello{Bye: true}) // the server does not wait for long if it does not hear it
-			return writeJSON(filepath.Join(c.Dir, "ledger.json"), l)
+			return c.end(ctx, l)
 		case err != nil && !silent(err):
-			return err
+			return nil, err
 		}
 		if err := pause(ctx, beat); err != nil {
-			return err
+			return nil, err
 		}
 	}
+}
+
+// end keeps the ledger and the report, and says goodbye: until then the server waits, so that
+// a client that is killed here can ask it again.
+func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) {
+	r, err := c.report(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeJSON(filepath.Join(c.Dir, "ledger.json"), l); err != nil {
+		return nil, err
+	}
+	if err := writeJSON(filepath.Join(c.Dir, reportFile), r); err != nil {
+		return nil, err
+	}
+	_, _ = c.hello(ctx, hello{Bye: true}) // the server does not wait for long if it does not hear it
+	return r, nil
+}
+
+// ended returns the report of a client whose part in the run has ended before; nil if it has
+// not. Its server may be there no more.
+func (c *client) ended() (*JoinReport, error) {
+	pinned := c.journal.Pinned()
+	if pinned == nil {
+		return nil, nil
+	}
+	r, err := readReport[JoinReport](filepath.Join(c.Dir, reportFile))
+	if r == nil || err != nil {
+		return nil, err
+	}
+	run, err := parseAnnouncement(pinned)
+	if err != nil || r.Run != run.Run || r.Client != c.Client || c.Run != "" && c.Run != run.Run ||
+		c.journal.Next() != run.Rounds {
+		return nil, nil // it is for the server to say what is wrong
+	}
+	c.log.Info("the run has ended before", "run", r.Run)
+	return r, nil
 }
 
 // ledger is what the client released, as it is sent.

@@ -289,16 +289,21 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 
 // report returns the report of a run that has ended; nil if it has not.
 func (r *record) report() (*Report, error) {
-	text, err := bounded.File(r.path(reportFile), maxClientsFile)
+	return readReport[Report](r.path(reportFile))
+}
+
+// readReport reads a report that was written at a run's end; nil if there is none.
+func readReport[T any](path string) (*T, error) {
+	text, err := bounded.File(path, maxClientsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dist: %w", err)
 	}
-	out := new(Report)
+	out := new(T)
 	if err := strictjson.Decode(text, out); err != nil {
-		return nil, fmt.Errorf("dist: %s: %w", r.path(reportFile), err)
+		return nil, fmt.Errorf("dist: %s: %w", path, err)
 	}
 	return out, nil
 }

@@ -2,12 +2,17 @@ package dist
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
 )
 
 // Clients whose server is there no more, or never was, end and say what they have released;
@@ -58,8 +63,38 @@ func TestClientsGiveUpASilentServer(t *testing.T) {
 		return
 	}
 	r.join, r.ready = nil, make(chan struct{})
-	report, _ := r.run(t.Context())
+	report, joined := r.run(t.Context())
 	r.checkFold(report)
+	r.checkEndedAgain(joined)
+}
+
+// checkEndedAgain checks that clients whose part has ended report it again without a server,
+// and that nobody takes it for another's or another run's.
+func (r *testRun) checkEndedAgain(joined []*JoinReport) {
+	r.t.Helper()
+	errAsked := errors.New("the broker was asked")
+	again := func(client int, run string) (*JoinReport, error) {
+		o := r.joinOptions(client)
+		o.Dir, o.Run = r.clientDir(1), run
+		o.connect = func(context.Context, broker.Peer) (*nats.Conn, error) { return nil, errAsked }
+		return Join(r.t.Context(), o)
+	}
+	text := func(r *JoinReport) string { // what JSON says is all that is shown of it
+		b, err := json.Marshal(r)
+		return fmt.Sprint(string(b), err)
+	}
+	if got, err := again(1, ""); err != nil || text(got) != text(joined[1]) {
+		r.t.Errorf("a client that has ended says %s, %v, and said %s", text(got), err, text(joined[1]))
+	}
+	if _, err := again(1, joined[1].Run); err != nil {
+		r.t.Errorf("the run by its name: %v", err)
+	}
+	if _, err := again(0, ""); !errors.Is(err, errAsked) {
+		r.t.Errorf("another client in its folder: %v", err)
+	}
+	if _, err := again(1, "0123456789abcdef"); !errors.Is(err, errAsked) {
+		r.t.Errorf("another run in its folder: %v", err)
+	}
 }
 
 func TestAClientRefusesToGiveUpAtOnce(t *testing.T) {

@@ -174,12 +174,16 @@ func certificate(hosts []string) (cert, key string, err error) {
 	return block("CERTIFICATE", der), block("PRIVATE KEY", secret), nil
 }
 
-// maxKeyFile bounds a file of keys, in bytes: it has a line or two for each user.
-const maxKeyFile = 512 << 20
+// What bounds files of keys, in bytes: a keyring has some lines for each user, credentials
+// are of one, with a certificate that may name many hosts.
+const (
+	maxKeyring     = 512 << 20
+	maxCredentials = 1 << 20
+)
 
 // ReadKeyring reads the keyring that MakeKeys wrote to the folder dir.
 func ReadKeyring(dir string) (*Keyring, error) {
-	ring, err := readKeys[Keyring](filepath.Join(dir, keyringFile))
+	ring, err := readKeys[Keyring](filepath.Join(dir, keyringFile), maxKeyring)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +201,7 @@ func ReadKeyring(dir string) (*Keyring, error) {
 
 // ReadCredentials reads the credentials of one user.
 func ReadCredentials(path string) (*Credentials, error) {
-	c, err := readKeys[Credentials](path)
+	c, err := readKeys[Credentials](path, maxCredentials)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +211,8 @@ func ReadCredentials(path string) (*Credentials, error) {
 	return c, nil
 }
 
-func readKeys[T any](path string) (*T, error) {
-	text, err := bounded.File(path, maxKeyFile)
+func readKeys[T any](path string, most int64) (*T, error) {
+	text, err := bounded.File(path, most)
 	if err != nil {
 		return nil, fmt.Errorf("broker: %w", err)
 	}

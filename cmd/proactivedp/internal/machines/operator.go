@@ -19,7 +19,8 @@ func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context
 	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read(cmd)); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), operatorPatience)
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), operatorPatience,
+		fmt.Errorf("no training's server has answered for %v", operatorPatience))
 	defer cancel()
 	o, err := dist.Operate(ctx, at, run, b.creds)
 	if err != nil {
