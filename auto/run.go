@@ -38,6 +38,28 @@ type Options struct {
 // what could.
 var ErrRefused = errors.New("refused before any record was used")
 
+// Refusal is the error of a target accuracy that the utility graph, of the data themselves,
+// shows to be out of reach. It wraps [ErrRefused].
+type Refusal struct {
+	Target   float64 // the lowest target accuracy of a client, which is met first
+	Feasible float64 // what can be expected at most within the budgets
+	Sigma    float64 // of the stage that takes the whole budget for it; 0: it takes less
+	Of       string  // what was looked at, in words
+}
+
+// Error says what is out of reach, and what would be feasible.
+func (r *Refusal) Error() string {
+	how := ""
+	if r.Sigma > 0 {
+		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(r.Sigma, 4))
+	}
+	return fmt.Sprintf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
+		"%s: lower the target, or allow more ε: %v", r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
+}
+
+// Unwrap returns [ErrRefused].
+func (r *Refusal) Unwrap() error { return ErrRefused }
+
 // Run goes on with the task of the folder's journal, or enters the task there, and runs
 // stages until every client is satisfied, or none that is not may take part. A finished
 // task that is given again is reported again. A task that was interrupted goes on with the
@@ -159,13 +181,11 @@ func (j *Journal) expect(q Question) error {
 	if best.Accuracy >= lowest {
 		return nil
 	}
-	how := ""
+	r := &Refusal{Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}
 	if q.Least > 0 {
-		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(best.Sigma, 4))
+		r.Sigma = best.Sigma
 	}
-	return fmt.Errorf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
-		"%s: lower the target, or allow more ε: %w", lowest, decimal.Down(best.Accuracy, 4), how, e.Outlook.Of,
-		ErrRefused)
+	return r
 }
 
 // driver runs what the loop decides.

@@ -62,6 +62,9 @@ func (o *OutputFlags) Check() error {
 	return errors.Join(errs...)
 }
 
+// IsJSON reports whether JSON is to be printed.
+func (o *OutputFlags) IsJSON() bool { return o.json || o.Format == jsonFormat }
+
 // IsCode reports whether code is to be printed.
 func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
 
@@ -82,7 +85,7 @@ func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, e
 func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
 	w := cmd.OutOrStdout()
 	switch {
-	case o.json, o.Format == jsonFormat:
+	case o.IsJSON():
 		return printJSON(w, answer)
 	case o.statement:
 		_, err := fmt.Fprintln(w, statement)
