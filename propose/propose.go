@@ -30,7 +30,7 @@ import (
 // Request is what a proposal is asked for.
 type Request struct {
 	// Base is what every setting takes as given: model, data, clients, partition,
-	// permissible delay, δ, seed. Sample size, gradient computations, noise multiplier
+	// permissible delay, momentum, δ, seed. Sample size, gradient computations, noise multiplier
 	// and steps are decided here, and so is the clipping norm; the average, a network's
 	// input scale and features of images are, where it has none.
 	Base train.Spec `json:"base"`

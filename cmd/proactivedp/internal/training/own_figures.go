@@ -22,7 +22,7 @@ type ownFigures struct {
 
 // ownFigureFlags are the flags of the trainings, by name.
 var ownFigureFlags = []string{"data", "model", "clients", "partition", "features", "input-scale", "split", "lambda",
-	"grad-computations", "sample-size", "clip", "eta0", "beta", "schedule", "delay", "delta"}
+	"grad-computations", "sample-size", "clip", "eta0", "beta", "schedule", "momentum", "delay", "delta"}
 
 // add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {

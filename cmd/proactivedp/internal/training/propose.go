@@ -93,7 +93,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.Add(cmd)
 	f.where.Own.Add(cmd)
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-		"split", "delta", "seed")
+		"split", "momentum", "delta", "seed")
 	f.most.Add(cmd)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
