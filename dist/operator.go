@@ -22,6 +22,9 @@ type Operator struct {
 // Operate connects to a broker as the operator of the run of that id, or for "" of the only
 // one. It waits for a server that is not up yet.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
+	if err := creds.Check(broker.Operator); err != nil {
+		return nil, err
+	}
 	c, err := broker.Dial(ctx, url, peerOf(broker.Operator, 0, creds, nil))
 	if err != nil {
 		return nil, err

@@ -69,6 +69,7 @@ func (o ServeOptions) Validate() error {
 	if o.ExpelAfter != 0 && o.ExpelAfter < LeastSilence {
 		fail("expel after %v, must be at least %v, or 0 for never", o.ExpelAfter, LeastSilence)
 	}
+	errs = append(errs, o.Creds.Check(broker.Server))
 	if o.SaveEvery < 0 {
 		fail("save every %v, must be at least 0", o.SaveEvery)
 	}

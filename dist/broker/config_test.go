@@ -149,3 +149,18 @@ func TestKeysThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// Credentials are of one role, and none are of every role.
+func TestCredentialsAreOfOneRole(t *testing.T) {
+	if err := (*broker.Credentials)(nil).Check(broker.Server); err != nil {
+		t.Errorf("no credentials: %v", err)
+	}
+	roles := []broker.Role{broker.Client, broker.Operator, broker.Worker, broker.Server}
+	for _, has := range roles {
+		for _, needed := range roles {
+			if err := (&broker.Credentials{Role: has}).Check(needed); (err == nil) != (has == needed) {
+				t.Errorf("credentials of %q where %q are needed: %v", has, needed, err)
+			}
+		}
+	}
+}

@@ -57,6 +57,15 @@ type Credentials struct {
 	CA      string `json:"ca"`     // PEM: who vouches for the broker
 }
 
+// Check reports credentials of another role than the one that is needed: a broker would let
+// them in, and answer nothing. No credentials, as on loopback, are those of every role.
+func (c *Credentials) Check(needed Role) error {
+	if c == nil || c.Role == needed {
+		return nil
+	}
+	return fmt.Errorf("broker: credentials of role %q, must be of %q", c.Role, needed)
+}
+
 // The names of the files that MakeKeys writes.
 const (
 	keyringFile = "server.keys"

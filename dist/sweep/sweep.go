@@ -101,6 +101,9 @@ type Queue struct {
 
 // Open starts the broker, or connects to it, and makes what workers need.
 func Open(ctx context.Context, o Options) (_ *Queue, err error) {
+	if err := o.Creds.Check(broker.Server); err != nil {
+		return nil, err
+	}
 	q := &Queue{log: o.Log, notes: make(chan *nats.Msg, 4096), known: map[string]bool{},
 		replicas: o.Engine.Replicas()}
 	if q.log == nil {

@@ -53,6 +53,9 @@ func Work(ctx context.Context, o WorkOptions) error {
 		return fmt.Errorf("sweep: worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
 			o.Name, o.Workers, o.Dir)
 	}
+	if err := o.Creds.Check(broker.Worker); err != nil {
+		return err
+	}
 	w := &worker{WorkOptions: o, log: o.Log, sources: sources{by: map[string]*train.Source{}}}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
