@@ -163,15 +163,21 @@ func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	if !s.wide() {
 		return
 	}
-	n, all, mask := s.length(slice), s.GP32(), s.K()
+	n := s.length(slice)
 	s.ANDQ(Imm(laneBytes/4-1), n)
 	s.JZ(LabelRef("restDone"))
+	body(s.lowest(n))
+	s.Label("restDone")
+}
+
+// lowest is a mask of the lowest n bits.
+func (s simd) lowest(n reg.GPVirtual) reg.OpmaskVirtual {
+	all, mask := s.GP32(), s.K()
 	s.XORL(all, all)
 	s.BTSL(n.As32(), all)
 	s.DECL(all)
 	s.KMOVW(all, mask)
-	body(mask)
-	s.Label("restDone")
+	return mask
 }
 
 // upper is the mask of the upper half of a vector.
