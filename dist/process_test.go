@@ -366,12 +366,12 @@ func TestRandomKills(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	for _, model := range []string{train.Ridge, train.LeNet} {
-		s := smallSpec(60 + 60*kills)
+		s := smallSpec(100 + 600*kills) // enough that most kills come before the end
 		if model == train.LeNet {
 			if !set {
 				continue
 			}
-			s = smallSpec(20 * kills)
+			s = smallSpec(40 * kills)
 			s.Model, s.Data, s.Clip, s.Eta0, s.Beta = model, "synth-mnist:350", 0.025, 0.015, 1e-5
 		}
 		f := newFleet(t, s, 0, time.Minute+time.Duration(kills)*3*time.Second)
