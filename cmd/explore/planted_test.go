@@ -54,7 +54,7 @@ var planted = []struct {
 	},
 	{
 		"a client that returns is not sent the newest broadcast", "presence.go",
-		"v.send(event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "",
+		"v.send(&event{client: uint32(c.id), kind: broadcastArrives, number: int32(k), vector: newest})", "",
 		sim.InvariantNoDeadlock,
 	},
 	{
@@ -104,7 +104,7 @@ var planted = []struct {
 	},
 	{
 		"ŵ loses the round's step", "client.go",
-		"f32.Axpy(-c.sched.eta[s.i], u, s.own)", "_ = f32.Axpy", sim.InvariantLocal,
+		"f32.AxpyTo(s.own, -c.sched.eta[s.i], u, w)", "f32.AxpyTo(s.own, 0, u, w)", sim.InvariantLocal,
 	},
 	{
 		"a round is entered twice", "client.go",
