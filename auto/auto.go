@@ -51,6 +51,19 @@ const (
 // Strategies lists the strategies.
 func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
 
+// Schedule returns the training with step sizes that fall as the strategy has them, unless
+// somebody asks for another schedule: to 0 for Tight, not at all for Default, and for Paper
+// as they did.
+func (s Strategy) Schedule(spec train.Spec) train.Spec {
+	switch s {
+	case Tight:
+		spec.Schedule, spec.Beta = string(sim.ZeroDecay), 0
+	case Default:
+		spec.Schedule, spec.Beta = string(sim.NoDecay), 0
+	}
+	return spec
+}
+
 // Client is what one client asks for.
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], of all that is ever released of its records
@@ -72,17 +85,10 @@ type Task struct {
 
 // NewTask returns the task of clients, as many as there are wishes, on a training whose
 // step sizes are for spec.Clients. Together they compute as many gradients as those would.
-// Strategies Tight and Default find their own step sizes, which then fall to 0, or stay.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	part := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
 	spec.GradComps = max(1, int(float64(spec.GradComps)/part))
-	switch strategy {
-	case Tight:
-		spec.Schedule, spec.Beta = string(sim.ZeroDecay), 0
-	case Default:
-		spec.Schedule, spec.Beta = string(sim.NoDecay), 0
-	}
 	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/part of theirs
 	case sim.LinearDecay:
 		spec.Beta *= part

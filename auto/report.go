@@ -37,8 +37,8 @@ type Report struct {
 	DataNote     string         `json:"data_note,omitempty"` // what is to be known of the data beside it
 	Config       Task           `json:"config"`
 
-	params  []float32 // the last model
-	privacy claim.Report
+	params []float32    // the last model
+	within claim.Report // what the model's file says of Privacy
 }
 
 // ClientReport is what became of one client.
@@ -131,7 +131,7 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		r.Gradients += s.computed()
 		r.Rounds += s.Rounds
 	}
-	r.Privacy, r.privacy, err = d.privacy(ctx)
+	r.Privacy, r.within, err = d.privacy(ctx)
 	return r, err
 }
 
@@ -143,8 +143,8 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	}
 	last := r.Stages[len(r.Stages)-1]
 	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,
-		Averaged: r.Config.Spec.Average, Privacy: r.privacy, Statement: r.Privacy.Statement}
-	s.Spec.NoiseMultiplier = r.privacy.NoiseMultiplier
+		Averaged: r.Config.Spec.Average, Privacy: r.within, Statement: r.Privacy.Statement}
+	s.Spec.NoiseMultiplier = r.within.NoiseMultiplier
 	for _, a := range r.Privacy.Accounts {
 		s.Releases = append(s.Releases, a.Releases...)
 	}

@@ -160,7 +160,7 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
-	err = f.save.writeLoop(r, d)
+	err = f.save.write(r, d)
 	if err := errors.Join(err, f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText)); err != nil {
 		return err
 	}
@@ -194,9 +194,6 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 			"the name of a public data set")
 	}
 	errs = append(errs, err)
-	if cmd.Flags().Changed("dir") && f.dir == "" {
-		errs = append(errs, errors.New(`--dir = "", must name a folder`))
-	}
 	if task.Spec.SeedFromOS && f.dir == "" {
 		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
 			"ledger is kept nowhere has no budget"))
@@ -255,12 +252,11 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 		n = spec.Clients
 	}
 	wishes, err := f.clients(cmd, n)
-	task := auto.NewTask(spec, auto.Strategy(f.strategy), wishes)
-	if cmd.Flags().Changed("schedule") {
-		asked := auto.NewTask(spec, auto.Paper, wishes).Spec // which keeps it
-		task.Spec.Schedule, task.Spec.Beta = asked.Schedule, asked.Beta
+	strategy := auto.Strategy(f.strategy)
+	if !cmd.Flags().Changed("schedule") {
+		spec = strategy.Schedule(spec)
 	}
-	return task, graphFor(spec, len(wishes)), err
+	return auto.NewTask(spec, strategy, wishes), graphFor(spec, len(wishes)), err
 }
 
 // checkTask reports what is wrong with a task before its data are read, which say how many

@@ -278,7 +278,8 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	for _, w := range r.Clients {
 		wishes = append(wishes, auto.Client{Epsilon: w.Epsilon, Accuracy: w.Accuracy})
 	}
-	task := auto.NewTask(r.Train, auto.Strategy(r.Strategy), wishes)
+	strategy := auto.Strategy(r.Strategy)
+	task := auto.NewTask(strategy.Schedule(r.Train), strategy, wishes)
 	public, err := auto.PublicOf(source, task)
 	if err != nil {
 		return c, err

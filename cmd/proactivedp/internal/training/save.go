@@ -3,7 +3,6 @@ package training
 import (
 	"github.com/spf13/cobra"
 
-	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/internal/atomicfile"
@@ -22,14 +21,6 @@ func (s *saveFlag) add(cmd *cobra.Command) {
 		"`file`, for predict")
 }
 
-// writeLoop writes the model that a loop ended with.
-func (s saveFlag) writeLoop(r *auto.Report, d *data.Dataset) error {
-	if s.path == "" {
-		return nil
-	}
-	return r.Save(s.path, train.NewInputs(d, s.own.LabelMap, s.own.Mapped))
-}
-
 // check reports that the file cannot be written, before anything is trained.
 func (s saveFlag) check() error {
 	if s.path == "" {
@@ -38,10 +29,15 @@ func (s saveFlag) check() error {
 	return atomicfile.Check(s.path)
 }
 
-// write writes the model that the report is of.
-func (s saveFlag) write(r *train.Report, p *train.Prepared) error {
+// saved is a report with the model that it is of.
+type saved interface {
+	Save(path string, in train.Inputs) error
+}
+
+// write writes the model of a report on the data that were read.
+func (s saveFlag) write(r saved, d *data.Dataset) error {
 	if s.path == "" {
 		return nil
 	}
-	return r.Save(s.path, train.NewInputs(p.Read(), s.own.LabelMap, s.own.Mapped))
+	return r.Save(s.path, train.NewInputs(d, s.own.LabelMap, s.own.Mapped))
 }

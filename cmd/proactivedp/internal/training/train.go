@@ -203,7 +203,7 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, f.save.write(r, p))
+	err = errors.Join(err, f.save.write(r, p.Read()))
 	return errors.Join(err, cli.Report(cmd, f.asJSON, r))
 }
 
