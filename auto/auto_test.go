@@ -293,6 +293,27 @@ func TestOutOfReachIsRefusedFirst(t *testing.T) {
 	}
 }
 
+// A refusal says that its noise takes the whole budget where it does: noise may be of use,
+// and then the most that can be expected costs less.
+func TestRefusalSaysWhatTakesTheWholeBudget(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.99})
+	for best, want := range map[float64]bool{1: true, 2: false} { // σ of the best point over the least
+		o := optionsOf("", task, 5000, nil)
+		o.Utility = func(_ context.Context, q Question) (Outlook, error) {
+			return Outlook{Same: true, GradComps: 1000, Points: []Point{
+				{Clip: 0.1, Sigma: q.Least, Eta0: 0.1, Accuracy: 0.8},
+				{Clip: 0.1, Sigma: best * q.Least, Eta0: 0.1, Accuracy: 0.9},
+			}}, nil
+		}
+		_, err := Run(t.Context(), task, o)
+		var refused *Refusal
+		if !errors.As(err, &refused) || refused.Feasible != 0.9 ||
+			strings.Contains(err.Error(), "takes the whole budget") != want {
+			t.Errorf("best at %v times the least σ: %v; must name the whole budget: %v", best, err, want)
+		}
+	}
+}
+
 // A loop that is stopped before, in and after each stage goes on to the same end, and
 // trains nothing twice that it had finished.
 func TestStoppedLoopGoesOn(t *testing.T) {

@@ -332,7 +332,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 			return proposal{}, fmt.Errorf("auto: %w", err)
 		}
 	}
-	for why := ""; ; eps = min(growth*eps, l.Epsilon) {
+	for ; ; eps = min(growth*eps, l.Epsilon) {
 		sigma, err := closedform.Sigma(eps, l.Delta)
 		if err != nil {
 			return proposal{}, fmt.Errorf("auto: %w", err)
@@ -345,9 +345,8 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		if size > 0 {
 			return proposal{sigma: sigma, size: size}, nil
 		}
-		why = reason
 		if eps >= l.Epsilon {
-			return proposal{why: why}, nil
+			return proposal{why: reason}, nil
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -172,18 +173,13 @@ func (j *Journal) expect(q Question) error {
 	if !e.Outlook.Same {
 		return nil
 	}
-	lowest := slices.MinFunc(e.Clients, func(a, b Client) int {
-		if a.Accuracy < b.Accuracy {
-			return -1
-		}
-		return 1
-	}).Accuracy
+	lowest := slices.MinFunc(e.Clients, func(a, b Client) int { return cmp.Compare(a.Accuracy, b.Accuracy) }).Accuracy
 	if best.Accuracy >= lowest {
 		return nil
 	}
 	r := &Refusal{Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}
-	if q.Least > 0 {
-		r.Sigma = best.Sigma
+	if best.Sigma == q.Least {
+		r.Sigma = q.Least
 	}
 	return r
 }
