@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
 )
 
@@ -32,7 +33,7 @@ func ReadClients(path string) ([]Client, error) {
 
 func parseClients(text []byte) ([]Client, error) {
 	var all []Client
-	if err := strict(text, &all); err != nil {
+	if err := strictjson.Decode(text, &all); err != nil {
 		return nil, err
 	}
 	errs := []error{checkClients(len(all))}

@@ -3,6 +3,7 @@ package auto
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"proactivedp/data"
@@ -38,6 +39,14 @@ func FuzzParseClients(f *testing.F) {
 			t.Fatalf("%s: read again: %+v, %v", written, again, err)
 		}
 	})
+}
+
+// Of two budgets of one client the last would count: neither does.
+func TestClientsFileRefusesRepeats(t *testing.T) {
+	_, err := parseClients([]byte(`[{"epsilon": 0.5, "target_accuracy": 0.9, "epsilon": 5}]`))
+	if err == nil || !strings.Contains(err.Error(), "stands twice") {
+		t.Errorf("%v, must refuse the second budget", err)
+	}
 }
 
 // Whatever a journal's file holds, what is read of it can be charged to its ledgers or is

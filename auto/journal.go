@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
 )
 
 // Journal is all that decides what comes next: what was promised for whose records, the
@@ -75,7 +76,7 @@ func readJournal(dir string) (*Journal, error) {
 // itself.
 func parseJournal(text []byte) (*Journal, error) {
 	var s sealed
-	if err := strict(text, &s); err != nil {
+	if err := strictjson.Decode(text, &s); err != nil {
 		return nil, err
 	}
 	if s.Version != journalVersion {
@@ -89,23 +90,10 @@ func parseJournal(text []byte) (*Journal, error) {
 		return nil, errors.New("damaged: its SHA-256 is not that of its content")
 	}
 	var j Journal
-	if err := strict(s.Journal, &j); err != nil {
+	if err := strictjson.Decode(s.Journal, &j); err != nil {
 		return nil, err
 	}
 	return &j, j.validate()
-}
-
-// strict decodes one JSON value that is all of text, without unknown fields.
-func strict(text []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more after the first JSON value")
-	}
-	return nil
 }
 
 func digest(text []byte) string {

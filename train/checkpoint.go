@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/strictjson"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -116,9 +116,8 @@ func (c *Checkpoint) read() error {
 	if c.state, err = sim.OpenKeyedCheckpoint(c.file, info.Size(), c.key); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(c.state.Header))
-	dec.DisallowUnknownFields() // fields of a newer program may decide the result: they are refused
-	if err := dec.Decode(&c.header); err != nil {
+	// Fields of a newer program may decide the result: they are refused.
+	if err := strictjson.Decode(c.state.Header, &c.header); err != nil {
 		return fmt.Errorf("which run it is of: %w", err)
 	}
 	return nil

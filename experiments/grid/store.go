@@ -16,6 +16,7 @@ import (
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
 	"proactivedp/train"
 )
 
@@ -81,9 +82,8 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 		return nil, fmt.Errorf("grid: finished cell: %w", err)
 	}
 	var cell sealed
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(&cell) != nil || cell.Key != key || cell.SHA256 != cell.digest() || check(cell.Result) != nil {
+	if strictjson.Decode(text, &cell) != nil || cell.Key != key || cell.SHA256 != cell.digest() ||
+		check(cell.Result) != nil {
 		return nil, errDamaged
 	}
 	return cell.Result, nil

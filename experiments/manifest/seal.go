@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
 )
 
 // emptySeal is how a manifest's own digest stands in it while it is taken.
@@ -52,9 +53,7 @@ func Read(path string, into any) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := errors.Join(d.Decode(into), check(text)); err != nil {
+	if err := errors.Join(strictjson.Decode(text, into), check(text)); err != nil {
 		return fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return nil
