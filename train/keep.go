@@ -55,7 +55,7 @@ func (k Keep) Forget() error {
 	}
 	err := os.Remove(k.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		err = nil
 	}
 	return errors.Join(err, atomicfile.Sweep(k.Path))
 }
