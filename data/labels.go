@@ -31,22 +31,23 @@ func ParseLabels(text string) (*Labels, error) {
 	named := map[int32]string{}
 	numbered, alone := 0, 0
 	most := int32(-1)
-	add := func(label string, class int32) {
+	add := func(label string, class int32) bool {
 		key := canonical(label)
 		if key == "" {
 			fail("a label is empty")
-			return
+			return false
 		}
 		if _, twice := l.class[key]; twice {
 			fail("label %q stands there twice", label)
-			return
+			return false
 		}
 		if _, known := named[class]; !known {
 			named[class] = label
 		}
 		l.class[key], most = class, max(most, class)
+		return true
 	}
-	for more := true; more; {
+	for more := true; more && most < MaxClasses; {
 		var part labelPart
 		var err error
 		if part, text, more, err = nextLabel(text); err != nil {
@@ -73,19 +74,24 @@ func ParseLabels(text string) (*Labels, error) {
 			add(strings.TrimSpace(part.label), most+1)
 			continue
 		}
-		if err != nil || err2 != nil || from > to || to-from >= MaxClasses {
+		if err != nil || err2 != nil || from > to || uint64(to)-uint64(from) >= MaxClasses {
 			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them", part.label, MaxClasses)
 			continue
 		}
-		for n := from; n <= to; n++ {
-			add(strconv.Itoa(n), most+1)
+		for n := range to - from + 1 {
+			if !add(strconv.Itoa(from+n), most+1) {
+				break
+			}
 		}
 	}
 	if numbered > 0 && alone > 0 {
 		fail("labels with a class and labels alone, must be one or the other")
 	}
-	if len(errs) == 0 && (most < 1 || most >= MaxClasses) {
-		fail("%d classes, must be from 2 to %d", most+1, MaxClasses)
+	if len(errs) == 0 && most < 1 {
+		fail("classes = %d, must be at least 2", most+1)
+	}
+	if most >= MaxClasses {
+		fail("classes = %d or more, must be at most %d", most+1, MaxClasses)
 	}
 	if len(errs) == 0 {
 		for class := range most + 1 {
