@@ -34,6 +34,9 @@ type PolynomialSizes struct {
 
 // At returns s_i, at most 2^31-1.
 func (s PolynomialSizes) At(i int) int {
+	if s.Slope == 0 { // times a power that is beyond all numbers
+		return int(min(s.First, math.MaxInt32))
+	}
 	return int(min(s.First+s.Slope*math.Pow(float64(i), s.Power), math.MaxInt32))
 }
 
