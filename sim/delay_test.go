@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,4 +100,45 @@ func TestDelaysThatStallAreRefused(t *testing.T) {
 			t.Errorf("%v: error %v, want %q", d, err, want)
 		}
 	}
+}
+
+// Whatever a permissible delay says, what is read of it is true for k ≥ i, never sooner than
+// the lag that it tells, and is read again from what it is written as.
+func FuzzParseDelay(f *testing.F) {
+	for _, text := range []string{"0", "7", "1e18", "unlimited", "sqrt", "clients:0,3,1", "list:",
+		"list:0,2,9223372036854775807", "-1", "1,2"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := ParseDelay(text)
+		if err != nil {
+			return
+		}
+		clients := 3
+		if list, ok := d.(ByClient); ok {
+			clients = len(list)
+		}
+		if err := checkDelay(d, clients, 100); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if again, err := ParseDelay(d.String()); err != nil || !reflect.DeepEqual(again, d) {
+			t.Errorf("%q is written as %q, which gives %v, %v", text, d, again, err)
+		}
+		before := make([]int, 101)
+		for i := range before {
+			before[i] = 5 * i
+		}
+		largest, told := largestLag(d)
+		for client := range min(clients, 3) {
+			own := permitted(d, client, before)
+			for i := range 100 {
+				if !own.Permits(i, i) {
+					t.Errorf("%q: client %d may not begin round %d with all rounds before it", text, client, i)
+				}
+				if lag := largest + 1; told && lag > 0 && lag <= i && own.Permits(i-lag, i) {
+					t.Errorf("%q: client %d is %d rounds ahead, told were %d", text, client, lag, largest)
+				}
+			}
+		}
+	})
 }

@@ -2,6 +2,7 @@ package decimal
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -34,4 +35,21 @@ func TestCountIsExact(t *testing.T) {
 			t.Errorf("%q is taken for %d", text, got)
 		}
 	}
+}
+
+// Whatever is read as a count is, as a number, what was written.
+func FuzzCount(f *testing.F) {
+	for _, text := range []string{"0", "10000", "1e4", "2.5e3", "-1", "+7", "1.e0", ".5e1", "1e18",
+		"9223372036854775807", "9.3e18", "1_000", "0x10", "1e-1", "--1", "1.5"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := Count(text)
+		if err != nil {
+			return
+		}
+		if want, ok := new(big.Rat).SetString(text); !ok || want.Cmp(new(big.Rat).SetInt64(int64(n))) != 0 {
+			t.Errorf("%q is read as %d, is %v", text, n, want)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,4 +49,31 @@ func TestStretch(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.Churn, got, c.want)
 		}
 	}
+}
+
+// Whatever speeds and churn say, what is read of them is valid, and is read again from what
+// it is written as.
+func FuzzParseSpeedsAndChurn(f *testing.F) {
+	for _, text := range []string{"", "1,1,0.5", "lognormal:0.5", "pareto:1.5", ":1", "pareto:1", "1,", "NaN",
+		"1s,100ms", "1s", "0s,0s", "1h,-1s", "2562047h,1s"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseSpeeds(text); err == nil {
+			if err := s.Validate(len(s.List)); err != nil {
+				t.Errorf("speeds %q: %v", text, err)
+			}
+			if again, err := ParseSpeeds(s.String()); err != nil || !reflect.DeepEqual(again, s) {
+				t.Errorf("speeds %q are written as %q, which gives %v, %v", text, s, again, err)
+			}
+		}
+		if c, err := ParseChurn(text); err == nil {
+			if err := c.Validate(); err != nil {
+				t.Errorf("churn %q: %v", text, err)
+			}
+			if again, err := ParseChurn(c.String()); err != nil || again != c {
+				t.Errorf("churn %q is written as %q, which gives %v, %v", text, c, again, err)
+			}
+		}
+	})
 }

@@ -39,7 +39,7 @@ func ParseSpeeds(text string) (Speeds, error) {
 	if kind, shape, drawn := strings.Cut(text, ":"); drawn {
 		x, err := strconv.ParseFloat(shape, 64)
 		s := Speeds{Kind: Family(kind), Shape: x}
-		if err != nil || s.Validate(0) != nil {
+		if err != nil || kind == "" || s.Validate(0) != nil { // no kind would be speed 1
 			return bad()
 		}
 		return s, nil
