@@ -82,7 +82,7 @@ type DelayOptions struct {
 	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
-	Drawing  Drawing // how the pictures are drawn
+	Drawing  folder.Drawing // how the pictures are drawn
 	// Command returns what makes the comparison again, for the manifests; nil:
 	// nothing is said of that.
 	Command func(DelaySpec) string
@@ -215,9 +215,10 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
 			Scale: f.scale,
-			Data:  folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.files(),
+			Data:  folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
-		if err := o.Drawing.write(filepath.Join(o.Out, picture.name), made.picture, made.table, m); err != nil {
+		dir := filepath.Join(o.Out, picture.name)
+		if err := o.Drawing.Write(dir, asPicture(made.picture), made.table, m); err != nil {
 			return err
 		}
 	}

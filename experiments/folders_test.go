@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/train"
@@ -62,5 +63,63 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The index lists what other commands have written beside the figures, with a picture that a
+// page can show, and nothing that another program has; what is damaged is an error.
+func TestIndexListsWhatElseIsThere(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := folder.Manifest{Title: "Settings | ranked", Command: "proactivedp propose --data 'a|b.csv'", Seeds: 1,
+		Data:  []manifest.Data{{Name: "a|b.csv", Rows: 7}, {Name: "synth-phishing", Rows: 1, Synthetic: true}},
+		Files: folder.Drawing{Formats: []string{"pdf", "svg"}}.Files()}
+	var text bytes.Buffer
+	if err := manifest.Write(&text, m); err != nil {
+		t.Fatal(err)
+	}
+	write("proposed/manifest.json", text.String())
+	write("searched/README.md", ourMark+"search. -->\n# Search\n")
+	write("measured/manifest.json", `{"command": "make scale"}`)
+	write("measured/README.md", "# Scale\n")
+	write("app/manifest.json", `{"name": "an app", "title": "My app", "files": ["x.png"]}`)
+	write("app/README.md", "# My app\n")
+	write("broken/manifest.json", "{")
+	write("empty/README.md", "")
+	write("file", "")
+	index := func() string {
+		t.Helper()
+		if err := writeIndex(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		all, err := os.ReadFile(filepath.Join(dir, indexFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(all), "|---|---|---|---|---|---|---|\n")
+		return after
+	}
+	want := "\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file of " +
+		"somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
+		`| <img src="proposed/figure.svg" width="160" alt=""> | proposed | Settings \| ranked | ` +
+		`a\|b.csv, 7 rows; synth-phishing, 1 row, **synthetic stand-in** | ` +
+		"`proactivedp propose --data 'a\\|b.csv'` | [picture](proposed/figure.pdf), [data](proposed/data.csv), " +
+		"[manifest](proposed/manifest.json) |\n\n## Pages\n\n- [measured](measured/README.md)\n" +
+		"- [searched](searched/README.md)\n"
+	if got := index(); got != want {
+		t.Errorf("the index ends with\n%s\nwant\n%s", got, want)
+	}
+	write("proposed/manifest.json", strings.Replace(text.String(), "7", "8", 1))
+	if err := writeIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) {
+		t.Errorf("a damaged manifest of proposals: %v", err)
 	}
 }

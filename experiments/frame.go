@@ -2,11 +2,13 @@ package experiments
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/experiments/folder"
 	"proactivedp/internal/plots"
 	"proactivedp/train"
 )
@@ -16,6 +18,11 @@ type outcome struct {
 	picture plots.Picture
 	table   [][]string // the data in long form, the header first
 	config  any        // what the manifest says of the settings
+}
+
+// asPicture returns a picture as a folder's is written.
+func asPicture(p plots.Picture) folder.Picture {
+	return func(w io.Writer, format string, s folder.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
 // frame is what a figure is made within: its data and how much of the full size

@@ -10,7 +10,6 @@ import (
 
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/internal/verdict"
 )
@@ -67,6 +66,10 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
+	pictures, pages, err := besides(dir, made)
+	if err != nil {
+		return err
+	}
 	stated, err := statedOf(dir)
 	if err != nil {
 		return err
@@ -81,22 +84,17 @@ func writeIndex(dir string, figures []Figure) error {
 			return err
 		}
 		for _, m := range made {
-			source := m.Data.Name + ", " + decimal.Many(m.Data.Rows, "row")
-			if m.Data.Synthetic {
-				source += ", **synthetic stand-in**"
-			}
+			source := sourceOf(m.Data)
 			if m.Scale < 1 {
 				source += fmt.Sprintf(", **%g of K**", m.Scale)
 			}
 			if _, err := fmt.Fprintf(w,
-				"| <img src=\"%[1]s/%[5]s\" width=\"160\" alt=\"\"> | %[1]s | %[2]s | %[8]s | %[3]s | `%[4]s` | "+
-					"[picture](%[1]s/%[5]s), [data](%[1]s/%[6]s), [manifest](%[1]s/%[7]s) |\n",
-				m.Figure, m.Title, source, m.Command, m.Files[0], manifest.TableFile, manifest.File,
-				stated[m.Figure]); err != nil {
+				"| %s | %s | %s | %s | %s | `%s` | %s |\n", thumbnail(m.Figure, m.Files), m.Figure, m.Title,
+				stated[m.Figure], source, m.Command, links(m.Figure, m.Files)); err != nil {
 				return err
 			}
 		}
-		return nil
+		return writeBesides(w, pictures, pages)
 	})
 }
 

@@ -36,7 +36,7 @@ type MakeOptions struct {
 	// takes TimeScale.
 	Runner    string
 	TimeScale float64
-	Drawing   Drawing // how the pictures are drawn
+	Drawing   folder.Drawing // how the pictures are drawn
 	Progress  io.Writer
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
@@ -76,9 +76,9 @@ type Manifest struct {
 	TimeScale float64       `json:"time_scale,omitempty"`
 	Data      manifest.Data `json:"data"`
 	manifest.Origin
-	Drawing Drawing  `json:"drawing,omitzero"`
-	Files   []string `json:"files"`           // the first is a picture
-	SHA256  string   `json:"manifest_sha256"` // see manifest.Write
+	Drawing folder.Drawing `json:"drawing,omitzero"`
+	Files   []string       `json:"files"`           // the first is a picture
+	SHA256  string         `json:"manifest_sha256"` // see manifest.Write
 }
 
 // command returns what makes the figure again, if that can be said.
@@ -167,7 +167,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		if err := o.Drawing.write(filepath.Join(o.Out, fig.Name), out.picture, out.table,
+		if err := o.Drawing.Write(filepath.Join(o.Out, fig.Name), asPicture(out.picture), out.table,
 			figureManifest(fig, f, o, out.config, origin)); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
@@ -180,6 +180,6 @@ func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin mani
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
 		Seeds: f.seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
 		Data: folder.DataOf(f.source), Origin: origin,
-		Drawing: o.Drawing, Files: o.Drawing.files(),
+		Drawing: o.Drawing, Files: o.Drawing.Files(),
 	}
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/lockfile"
+	"proactivedp/internal/report"
 	"proactivedp/train"
 )
 
@@ -48,9 +48,21 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 			}
 			drawn = append(drawn, fig.Name)
 		}
-		return errors.Join(errs...)
+		err := errors.Join(errs...)
+		if len(drawn) == 0 || errors.Is(err, manifest.ErrDamaged) {
+			return err // which an index would say again
+		}
+		return errors.Join(err, writeIndexAgain(o.Out, figures))
 	})
 	return drawn, err
+}
+
+// writeIndexAgain writes the index that names the pictures, if the folder has one.
+func writeIndexAgain(dir string, figures []Figure) error {
+	if ours, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures"); err != nil || !ours {
+		return nil // somebody's own, which stays
+	}
+	return writeIndex(dir, figures)
 }
 
 // checkOut reports a folder that is not there.
@@ -107,16 +119,10 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 }
 
 // replace writes the pictures, and the manifest if it says another style than before.
-func (k *kept) replace(dir string, d Drawing, out *outcome) error {
-	var pictures []atomicfile.Output
-	for _, format := range d.formats() {
-		pictures = append(pictures, atomicfile.Output{Path: filepath.Join(dir, pictureName(format)),
-			Write: func(w io.Writer) error { return out.picture.Write(w, format, d.style()) }})
+func (k *kept) replace(dir string, d folder.Drawing, out *outcome) error {
+	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
+		return d.Redraw(dir, asPicture(out.picture), nil)
 	}
-	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.files()) {
-		return atomicfile.WriteSet(pictures[1:], pictures[0])
-	}
-	k.Drawing, k.Files, k.SHA256 = d, d.files(), "" // which manifest.Write fills in
-	return atomicfile.WriteSet(pictures, atomicfile.Output{Path: filepath.Join(dir, manifest.File),
-		Write: func(w io.Writer) error { return manifest.Write(w, k.Manifest) }})
+	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which manifest.Write fills in
+	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
 }

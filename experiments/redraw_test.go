@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/rng"
@@ -123,7 +124,7 @@ func TestRedraw(t *testing.T) {
 		t.Error("something was trained")
 	}
 
-	again.Drawing = Drawing{Formats: []string{"svg"}, Bare: true, Width: 3.25}
+	again.Drawing = folder.Drawing{Formats: []string{"svg"}, Style: folder.Style{Bare: true, Width: 3.25}}
 	if _, err := Redraw(t.Context(), able, again); err != nil {
 		t.Fatal(err)
 	}

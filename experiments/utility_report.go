@@ -101,8 +101,10 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph as a figure to a folder: picture, data and manifest.
-func (r *UtilityReport) Write(dir, command string, source *train.Source, took time.Duration) error {
+// Write writes the graph as a figure to a folder: the picture as d says, data and manifest.
+func (r *UtilityReport) Write(
+	dir, command string, d folder.Drawing, source *train.Source, took time.Duration,
+) error {
 	s := r.Spec.Train
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", s.Data, train.ModelTitle(s.Model)),
@@ -127,6 +129,6 @@ func (r *UtilityReport) Write(dir, command string, source *train.Source, took ti
 				report.Number(u.Accuracy), report.Number(u.Norm)})
 		}
 	}
-	return folder.Write(dir, p.WritePNG, table, folder.Manifest{Title: p.Title, Command: command,
-		Config: r.Spec, Seeds: 1}, []*train.Source{source}, took)
+	return folder.Write(dir, asPicture(p), table, folder.Manifest{Title: p.Title, Command: command,
+		Config: r.Spec, Seeds: 1, Drawing: d}, []*train.Source{source}, took)
 }

@@ -134,6 +134,6 @@ func (s *searcher) tooPrivate(ctx context.Context, epsilon float64) error {
 	return &Infeasible{
 		Reason: fmt.Sprintf("within ε = %s no round can sample even one of the %d records of a client, at σ about %g "+
 			"or less", decimal.Exactly(epsilon), s.records, slices.Max(triedNoise)),
-		Remedies: []string{"allow ε = " + decimal.Up(least, 3)},
+		Remedies: []string{"allow ε = " + decimal.Up(least, 3)}, Epsilon: least,
 	}
 }

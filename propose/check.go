@@ -332,11 +332,11 @@ func (r *CheckReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores as a figure to a folder: picture, data and manifest.
+// Write writes the scores as a figure to a folder: the picture as d says, data and manifest.
 func (r *CheckReport) Write(
-	dir, command string, cases []Case, sources []*train.Source, seeds int, took time.Duration,
+	dir, command string, d folder.Drawing, cases []Case, sources []*train.Source, seeds int, took time.Duration,
 ) error {
-	return folder.Write(dir, r.picture(seeds).WritePNG, r.table(), folder.Manifest{
-		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds,
+	return folder.Write(dir, asPicture(r.picture(seeds)), r.table(), folder.Manifest{
+		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,
 	}, sources, took)
 }

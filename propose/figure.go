@@ -2,6 +2,7 @@ package propose
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -14,12 +15,19 @@ import (
 )
 
 // Write writes the proposals as a figure to a folder: the frontier of accuracy, ε and
-// gradients with the proposals in it, all of it as CSV, and a manifest.
-func (r *Report) Write(dir, command string, sources []*train.Source, took time.Duration) error {
-	return folder.Write(dir, r.picture().WritePNG, r.table(), folder.Manifest{
+// gradients with the proposals in it, drawn as d says, all of it as CSV, and a manifest.
+func (r *Report) Write(
+	dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration,
+) error {
+	return folder.Write(dir, asPicture(r.picture()), r.table(), folder.Manifest{
 		Title: fmt.Sprintf("Settings for %s on %s", train.ModelTitle(r.Model), r.Data), Command: command, Config: r,
-		Seeds: len(r.Proposals[0].Seeds),
+		Seeds: len(r.Proposals[0].Seeds), Drawing: d,
 	}, sources, took)
+}
+
+// asPicture returns a picture as a folder's is written.
+func asPicture(p plots.Picture) folder.Picture {
+	return func(w io.Writer, format string, s folder.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
 // picture draws accuracy against ε, a line for each noise multiplier, as that decides the

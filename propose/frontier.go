@@ -121,7 +121,8 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 		return 0, nil, err
 	case reached == n:
 		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy up to ε = %s is %.4f, below %s",
-			decimal.Exactly(at(mostStep)), best, decimal.Exactly(s.TargetAccuracy))}
+			decimal.Exactly(at(mostStep)), best, decimal.Exactly(s.TargetAccuracy)), Accuracy: best,
+			Remedies: []string{lowerTarget(best)}}
 	}
 	return at(leastStep + reached), enough[reached], nil
 }
@@ -130,14 +131,18 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 // reach.
 func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %.4f, below %s",
-		decimal.Exactly(epsilon), best, decimal.Exactly(s.TargetAccuracy))}
-	e.Remedies = append(e.Remedies, "lower the target accuracy to "+decimal.Down(best, 3))
+		decimal.Exactly(epsilon), best, decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
+	e.Remedies = append(e.Remedies, lowerTarget(best))
 	for _, p := range points {
 		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
 			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %.4f is predicted",
 				decimal.Exactly(p.Epsilon), p.Accuracy))
+			e.Epsilon = p.Epsilon
 			break
 		}
 	}
 	return e
 }
+
+// lowerTarget is the remedy of a target accuracy above the best that is predicted.
+func lowerTarget(best float64) string { return "lower the target accuracy to " + decimal.Down(best, 3) }

@@ -237,11 +237,13 @@ func (r *GridReport) rows() [][]string {
 	return rows
 }
 
-// Write writes the comparison as a figure to a folder: picture, data and manifest.
-func (r *GridReport) Write(dir, command string, sources []*train.Source, took time.Duration) error {
-	return folder.Write(dir, r.picture().WritePNG, r.table(), folder.Manifest{
+// Write writes the comparison as a figure to a folder: the picture as d says, data and manifest.
+func (r *GridReport) Write(
+	dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration,
+) error {
+	return folder.Write(dir, asPicture(r.picture()), r.table(), folder.Manifest{
 		Title:   fmt.Sprintf("A proposal beside the best of a grid, %s on %s", train.ModelTitle(r.Model), r.Data),
-		Command: command, Config: r, Seeds: r.Seeds,
+		Command: command, Config: r, Seeds: r.Seeds, Drawing: d,
 	}, sources, took)
 }
 

@@ -109,6 +109,8 @@ type Options struct {
 type Infeasible struct {
 	Reason   string   // what was found instead
 	Remedies []string // what would be feasible, each by itself; may be empty
+	Accuracy float64  // the most that is predicted within what was asked; 0: not known
+	Epsilon  float64  // an ε that would do, more than was asked; 0: none is known
 }
 
 // Error returns the reason and the remedies in one sentence.

@@ -51,19 +51,25 @@ func groupCommands(root *cobra.Command) {
 var flagGroups = []struct {
 	title string
 	flags []string
+	of    string // a flag without which those of a command mean something else; "": none
 }{
-	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "holdout", "fold"}},
+	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "split", "holdout", "fold"}, "data"},
+	{"A file of yours", []string{"label-column", "label-map", "normalise", "test"}, ""},
 	{"Model and steps", []string{
-		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size",
-	}},
-	{"Privacy", []string{"sigma", "clip", "delta", "sampling", "draws"}},
-	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
-	{"The virtual clock", []string{"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn"}},
+		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size", "features",
+		"input-scale", "lambda", "momentum", "average", "precision",
+	}, "features"},
+	{"Privacy", []string{"sigma", "clip", "epsilon", "target-accuracy", "delta", "sampling", "draws"}, "features"},
+	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}, ""},
+	{"The clock", []string{
+		"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn", "time-scale",
+	}, ""},
 	{"Several machines", []string{
 		"workers-at", "listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
 		"event-log",
-	}},
-	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
+	}, "log-json"},
+	{"Randomness", []string{"seed", "seeds", "seed-from-os"}, ""},
+	{"Pictures", []string{"format", "bare", "width", "font", "font-size", "dpi"}, "dpi"},
 }
 
 // manyFlags is from how many flags on they are listed in groups.
@@ -123,7 +129,8 @@ func listFlags(w io.Writer, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		at := left
 		for i, group := range flagGroups {
-			if count >= manyFlags && slices.Contains(group.flags, f.Name) {
+			if count >= manyFlags && slices.Contains(group.flags, f.Name) &&
+				(group.of == "" || flags.Lookup(group.of) != nil) {
 				at = groups[i]
 			}
 		}
@@ -134,14 +141,14 @@ func listFlags(w io.Writer, flags *pflag.FlagSet) {
 			fmt.Fprintf(w, "\n%s:\n%s", title, set.FlagUsagesWrapped(helpWidth))
 		}
 	}
+	rest := "Flags"
 	for i, group := range flagGroups {
+		if groups[i].HasAvailableFlags() {
+			rest = "Running and output"
+		}
 		write(group.title, groups[i])
 	}
-	if count >= manyFlags {
-		write("Running and output", left)
-	} else {
-		write("Flags", left)
-	}
+	write(rest, left)
 }
 
 // refuseUnknown makes the commands that cobra adds refuse what they do not know, as

@@ -83,6 +83,7 @@ var around = map[string]string{
 	"predict":               "no.model --data no.csv",
 	"figures":               "--data own.libsvm",
 	"figures time-scale":    "--runner hogwild",
+	"delay time-scale":      "--runner hogwild",
 	"figures scale":         "phishing-logreg-utility",
 }
 

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // shown is how many digits of ε and δ a text shows: rounded up, so that what is
@@ -235,7 +237,7 @@ var kindNames = map[dp.Kind]string{
 // more.
 func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
-		return "no ε claimed: " + reason
+		return "no ε claimed: " + message.Of(errors.New(reason))
 	}
 	text := fmt.Sprintf("ε ≤ %s, %s", up(*upper), kindNames[kind])
 	if reason != "" {

@@ -204,7 +204,7 @@ const margin = 1e-9
 // CheckOrder reports a Rényi order α that is not above 1, or above 1e10 by more than 1.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
-		return fmt.Errorf("rdp: order = %v, must be in (1, %v]", alpha, 1+maxExcess)
+		return fmt.Errorf("rdp: order = %v, must be in (1, %g]", alpha, float64(maxExcess))
 	}
 	return nil
 }

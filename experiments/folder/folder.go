@@ -24,21 +24,22 @@ type Manifest struct {
 	Seeds   int             `json:"seeds"`
 	Data    []manifest.Data `json:"data"`
 	manifest.Origin
-	Files  []string `json:"files"`
-	SHA256 string   `json:"manifest_sha256"` // see manifest.Write
+	Drawing Drawing  `json:"drawing,omitzero"` // how the picture is drawn
+	Files   []string `json:"files"`            // the first is a picture
+	SHA256  string   `json:"manifest_sha256"`  // see manifest.Write
 }
 
 // Write writes a figure made from the sources elsewhere to a folder as experiments.Make does:
-// what picture writes as PNG, the data in long form, the header first, and the manifest.
-func Write(dir string, picture func(io.Writer) error, table [][]string, m Manifest,
-	sources []*train.Source, took time.Duration) error {
+// the picture as m.Drawing says, the data in long form, the header first, and the manifest.
+func Write(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
+	took time.Duration) error {
 	m.Data = nil
 	for _, source := range sources {
 		m.Data = append(m.Data, DataOf(source))
 	}
 	m.Origin = manifest.NewOrigin(0, 0, took, 0)
-	m.Files = []string{manifest.PictureFile, manifest.TableFile, manifest.File}
-	return WriteFiles(dir, map[string]func(io.Writer) error{manifest.PictureFile: picture}, table, m)
+	m.Files = m.Drawing.Files()
+	return m.Drawing.Write(dir, picture, table, m)
 }
 
 // DataOf returns what a manifest says of a source.

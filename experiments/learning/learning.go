@@ -151,12 +151,16 @@ func (l *Curve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve as a figure to a folder: picture, data and manifest.
-func (l *Curve) Write(dir, command string) error {
-	return folder.Write(dir, l.picture().WritePNG, l.table(), folder.Manifest{
+// Write writes the curve as a figure to a folder: the picture as d says, data and manifest.
+func (l *Curve) Write(dir, command string, d folder.Drawing) error {
+	return folder.Write(dir, l.draw, l.table(), folder.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
-		Command: command, Config: l.Spec, Seeds: l.Seeds,
+		Command: command, Config: l.Spec, Seeds: l.Seeds, Drawing: d,
 	}, []*train.Source{l.source}, l.took)
+}
+
+func (l *Curve) draw(w io.Writer, format string, s folder.Style) error {
+	return l.picture().Write(w, format, plots.Style(s))
 }
 
 func (l *Curve) picture() plots.Picture {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
 	"proactivedp/rng"
@@ -46,7 +47,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := l.Write(dir, "proactivedp train"); err != nil {
+	if err := l.Write(dir, "proactivedp train", folder.Drawing{}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(dir, "data.csv"))

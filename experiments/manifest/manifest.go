@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"math"
 	"runtime"
 	"time"
@@ -61,4 +62,22 @@ type Data struct {
 // DataOf returns what a manifest says of a data set with this digest.
 func DataOf(d *data.Dataset, sha256 string) Data {
 	return Data{d.Name, sha256, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
+}
+
+// Sets are the data sets of a manifest: of one that was made from several a list, else one.
+type Sets []Data
+
+// UnmarshalJSON reads one data set, or a list of them.
+func (s *Sets) UnmarshalJSON(text []byte) error {
+	var several []Data
+	if json.Unmarshal(text, &several) == nil {
+		*s = several
+		return nil
+	}
+	var one Data
+	if err := json.Unmarshal(text, &one); err != nil {
+		return err
+	}
+	*s = Sets{one}
+	return nil
 }

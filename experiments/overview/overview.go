@@ -160,15 +160,15 @@ func (p *Page) countRevisions() {
 
 // made is what all manifests of figures say, whatever kind they are.
 type made struct {
-	Title     string          `json:"title"`
-	Command   string          `json:"command"`
-	Seeds     int             `json:"seeds"`
-	Scale     *float64        `json:"scale"`
-	Runner    string          `json:"runner"`
-	TimeScale float64         `json:"time_scale"`
-	Data      json.RawMessage `json:"data"`
-	Config    any             `json:"config"`
-	SHA256    string          `json:"manifest_sha256"`
+	Title     string        `json:"title"`
+	Command   string        `json:"command"`
+	Seeds     int           `json:"seeds"`
+	Scale     *float64      `json:"scale"`
+	Runner    string        `json:"runner"`
+	TimeScale float64       `json:"time_scale"`
+	Data      manifest.Sets `json:"data"`
+	Config    any           `json:"config"`
+	SHA256    string        `json:"manifest_sha256"`
 	manifest.Origin
 }
 
@@ -189,12 +189,9 @@ func readFigure(dir, name string) (*figure, error) {
 		return nil, nil
 	}
 	f := &figure{Name: name, Title: m.Title, Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
-		Seeds: m.Seeds, Scale: 1, Origin: m.Origin, Digest: m.SHA256}
+		Seeds: m.Seeds, Scale: 1, Data: m.Data, Origin: m.Origin, Digest: m.SHA256}
 	if m.Scale != nil {
 		f.Scale = *m.Scale
-	}
-	if f.Data, err = readData(m.Data); err != nil {
-		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
 	if f.Statements, err = statements(m.Config); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
@@ -203,22 +200,6 @@ func readFigure(dir, name string) (*figure, error) {
 		return nil, err
 	}
 	return f, f.readTable(filepath.Join(dir, name, manifest.TableFile))
-}
-
-// readData reads what a manifest says of its data: one set, or several.
-func readData(text json.RawMessage) ([]manifest.Data, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	var several []manifest.Data
-	if json.Unmarshal(text, &several) == nil {
-		return several, nil
-	}
-	var one manifest.Data
-	if err := json.Unmarshal(text, &one); err != nil {
-		return nil, err
-	}
-	return []manifest.Data{one}, nil
 }
 
 // statements returns the privacy statements in a manifest's config, each once.

@@ -63,7 +63,8 @@ func shortened(line string) string {
 func bare(text string) string {
 	var out strings.Builder
 	for at := 0; at < len(text); at++ {
-		if at == 0 || text[at-1] == '\n' || text[at-1] == '\t' || strings.HasSuffix(text[:at], ": ") {
+		if at == 0 || text[at-1] == '\n' || text[at-1] == '\t' || strings.HasSuffix(text[:at], ": ") ||
+			strings.HasSuffix(text[:at], "; ") {
 			if at += prefix(text[at:]); at == len(text) {
 				break
 			}

@@ -29,7 +29,7 @@ func TestOfIsBounded(t *testing.T) {
 			t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-40:])
 		}
 	}
-	if got := Of(errors.New("train: data: a\ndp: b")); got != "a\nb" {
+	if got := Of(errors.New("train: data: a; rdp: b\ndp: c")); got != "a; b\nc" {
 		t.Errorf("a short error is %q", got)
 	}
 }

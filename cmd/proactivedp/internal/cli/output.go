@@ -86,7 +86,7 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 	w := cmd.OutOrStdout()
 	switch {
 	case o.IsJSON():
-		return printJSON(w, answer)
+		return writeJSON(w, answer)
 	case o.statement:
 		_, err := fmt.Fprintln(w, statement)
 		return err
@@ -100,13 +100,16 @@ func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSO
 // Report writes a report to stdout, as JSON or as text.
 func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), r)
+		return PrintJSON(cmd, r)
 	}
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-// printJSON writes v, indented.
-func printJSON(w io.Writer, v any) error {
+// PrintJSON writes v to stdout as JSON.
+func PrintJSON(cmd *cobra.Command, v any) error { return writeJSON(cmd.OutOrStdout(), v) }
+
+// writeJSON writes v, indented.
+func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

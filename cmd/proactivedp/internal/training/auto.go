@@ -13,7 +13,6 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -168,21 +167,6 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return errNotSatisfied
 	}
 	return nil
-}
-
-// refused is the JSON of a task that was refused before any record was used.
-type refused struct {
-	Satisfied bool     `json:"satisfied"` // false
-	Refused   string   `json:"refused"`   // why, and what would be feasible
-	Feasible  *float64 `json:"feasible_accuracy,omitempty"`
-}
-
-func refusedOf(err error) refused {
-	r := refused{Refused: message.Of(err)}
-	if target, ok := errors.AsType[*auto.Refusal](err); ok {
-		r.Feasible = &target.Feasible
-	}
-	return r
 }
 
 // check reports what is wrong with the flags and the task before any data are read.

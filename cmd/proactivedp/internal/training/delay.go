@@ -70,6 +70,8 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"delay", "seed"} {
 		fs.Lookup(name).Hidden = true // other flags list delays and count seeds
 	}
+	fs.Lookup("time-scale").Usage = fmt.Sprintf("with --runner hogwild: how many seconds a second of the clock takes, "+
+		"in (0, 1e6] (default %d)", experiments.UsualTimeScale)
 	fs.StringSliceVar(&f.spec.Delays, "delays", f.spec.Delays,
 		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
 			"'0,\"clients:1,1,1,1,8\"'")
@@ -120,15 +122,16 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	}
 	t, o := &f.spec.Train, &f.options
 	*t = f.train.Spec
-	if t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale") {
+	clock := scaledClock(cmd, t.Runner)
+	switch {
+	case clock != nil:
+		t.TimeScale = 0 // which is told already
+	case t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale"):
 		t.TimeScale = experiments.UsualTimeScale
 	}
 	var err error
 	o.Drawing, err = f.drawing.drawing(cmd)
-	errs := []error{checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, o.Drawing.Validate()}
-	if o.Out == "" {
-		errs = append(errs, f.drawing.refuse(cmd))
-	}
+	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, f.drawing.check(cmd, o.Out)}
 	if cmd.Flags().Changed("delay") {
 		errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
 	}
@@ -139,4 +142,12 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 		return cli.Usage(err)
 	}
 	return nil
+}
+
+// scaledClock reports a --time-scale of a runner that has no real clock.
+func scaledClock(cmd *cobra.Command, runner string) error {
+	if runner == train.HogwildRunner || !cmd.Flags().Changed("time-scale") {
+		return nil
+	}
+	return errors.New("--time-scale is of a real clock, give --runner hogwild with it")
 }

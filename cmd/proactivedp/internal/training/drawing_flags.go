@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
 	"proactivedp/internal/plots"
 )
 
 // drawingFlags are the flags that say how pictures are drawn.
 type drawingFlags struct {
-	is    experiments.Drawing
+	is    folder.Drawing
 	width string // a length; "": the usual one
 }
 
 func newDrawingFlags() *drawingFlags {
-	return &drawingFlags{is: experiments.Drawing{Formats: []string{"png"}}}
+	return &drawingFlags{is: folder.Drawing{Formats: []string{"png"}}}
 }
 
 func (d *drawingFlags) add(f *pflag.FlagSet) {
@@ -44,8 +44,17 @@ func (d *drawingFlags) refuse(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
+// check reports what is wrong with the flags of a command that draws if a folder is named.
+func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
+	is, err := d.drawing(cmd)
+	if out == "" {
+		err = errors.Join(err, d.refuse(cmd))
+	}
+	return errors.Join(err, is.Validate())
+}
+
 // drawing returns what the flags of cmd say; that it is png alone is not said.
-func (d *drawingFlags) drawing(cmd *cobra.Command) (experiments.Drawing, error) {
+func (d *drawingFlags) drawing(cmd *cobra.Command) (folder.Drawing, error) {
 	is := d.is
 	if err := cli.RefuseZeros(cmd, "font-size", "dpi"); err != nil {
 		return is, err
@@ -65,7 +74,7 @@ func (d *drawingFlags) drawing(cmd *cobra.Command) (experiments.Drawing, error) 
 }
 
 // drawingText states the flags of a drawing, each after a blank.
-func drawingText(d experiments.Drawing) string {
+func drawingText(d folder.Drawing) string {
 	var text strings.Builder
 	if len(d.Formats) > 0 {
 		fmt.Fprintf(&text, " --format %s", strings.Join(d.Formats, ","))

@@ -183,8 +183,8 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 	if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
 		return err
 	}
-	if o.Runner != train.HogwildRunner && cmd.Flags().Changed("time-scale") {
-		return errors.New("--time-scale is of a real clock, give --runner hogwild with it")
+	if err := scaledClock(cmd, o.Runner); err != nil {
+		return err
 	}
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
 	o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {

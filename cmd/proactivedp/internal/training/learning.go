@@ -1,6 +1,7 @@
 package training
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -16,9 +17,10 @@ import (
 
 // curveFlags ask for several seeds of a training, and for how its accuracy grows.
 type curveFlags struct {
-	seeds int
-	out   string
-	given bool // whether one of them was given
+	seeds   int
+	out     string
+	given   bool // whether one of them was given
+	drawing *drawingFlags
 }
 
 // add gives cmd the flags.
@@ -28,6 +30,8 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 		"in [1, 10000]")
 	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture, with its data and a manifest; keeps "+
 		"finished trainings")
+	c.drawing = newDrawingFlags()
+	c.drawing.add(f)
 }
 
 // notWithCurves are flags of one training alone.
@@ -36,10 +40,11 @@ var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key",
 
 // check reports what contradicts the flags.
 func (c *curveFlags) check(cmd *cobra.Command) error {
-	if c.given = cli.AnyChanged(cmd, "seeds", "out"); !c.given {
-		return nil
+	err := c.drawing.check(cmd, c.out)
+	if c.given = cli.AnyChanged(cmd, "seeds", "out"); c.given {
+		err = errors.Join(err, cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...))
 	}
-	return cli.Usage(cli.RefuseWith(cmd, cli.FlagGiven(cmd, "seeds", "out"), notWithCurves...))
+	return cli.Usage(err)
 }
 
 // fits reports what is wrong with a curve of the spec.
@@ -55,6 +60,10 @@ func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
 	o := grid.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
+	drawing, err := c.drawing.drawing(cmd)
+	if err != nil {
+		return err
+	}
 	var l *learning.Curve
 	work := func() (err error) {
 		if l, err = learning.Train(cmd.Context(), p.Source(), p.Spec, c.seeds, o); err != nil || c.out == "" {
@@ -62,9 +71,9 @@ func (c *curveFlags) run(
 		}
 		spec := p.Spec
 		spec.TargetEpsilon = 0 // σ is what it came to
-		return l.Write(c.out, trainCommand(spec)+where.Own.Text()+fmt.Sprintf(" --seeds %d", c.seeds))
+		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(drawing)
+		return l.Write(c.out, command, drawing)
 	}
-	var err error
 	if c.out == "" {
 		err = work()
 	} else {

@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/lockfile"
@@ -37,6 +38,7 @@ type proposeFlags struct {
 	request propose.Request
 	probe   string
 	out     string
+	drawing *drawingFlags
 	workers int
 	check   bool
 	fresh   uint64
@@ -45,7 +47,8 @@ type proposeFlags struct {
 }
 
 func newPropose() *cobra.Command {
-	f := proposeFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, workers: runtime.GOMAXPROCS(0)}
+	f := proposeFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, workers: runtime.GOMAXPROCS(0),
+		drawing: newDrawingFlags()}
 	f.request = propose.DefaultRequest(f.train.Spec, 0)
 	cmd := &cobra.Command{
 		Use:   "propose",
@@ -107,6 +110,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 		"of --check: 5)")
 	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
+	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
 	fs.BoolVar(&f.check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
 		"data sets against trainings of them")
@@ -128,7 +132,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	wrong := cli.RefuseZeros(cmd, "epsilon", "target-accuracy")
+	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
 		wrong = errors.Join(wrong, propose.CheckTimes(f.against))
 	}
@@ -152,6 +156,9 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		answer, err = f.search(cmd, o)
 		return err
 	})
+	if _, infeasible := errors.AsType[*propose.Infeasible](err); infeasible && f.asJSON {
+		return errors.Join(err, cli.PrintJSON(cmd, refusedOf(err)))
+	}
 	if err != nil {
 		return err
 	}
@@ -160,8 +167,12 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		if o.Probe != o.Data {
 			sources = append(sources, o.Probe)
 		}
-		command := proposeCommand(f.request, f.probe, f.against)
-		if err := answer.Write(f.out, command, sources, time.Since(start)); err != nil {
+		drawing, err := f.drawing.drawing(cmd)
+		if err != nil {
+			return err
+		}
+		command := proposeCommand(f.request, f.probe, f.against) + drawingText(drawing)
+		if err := answer.Write(f.out, command, drawing, sources, time.Since(start)); err != nil {
 			return err
 		}
 	}
@@ -231,7 +242,7 @@ func fillUsual(cmd *cobra.Command, r *propose.Request) {
 
 // answered is what a search for settings comes to.
 type answered interface {
-	Write(dir, command string, sources []*train.Source, took time.Duration) error
+	Write(dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration) error
 	WriteText(w io.Writer) error
 }
 

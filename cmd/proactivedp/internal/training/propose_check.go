@@ -23,6 +23,13 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 		"against-grid"); err != nil {
 		return cli.Usage(err)
 	}
+	if err := f.drawing.check(cmd, f.out); err != nil {
+		return cli.Usage(err)
+	}
+	drawing, err := f.drawing.drawing(cmd)
+	if err != nil {
+		return cli.Usage(err)
+	}
 	cases, seeds := propose.Checks(), checkSeeds
 	command := "proactivedp propose --check"
 	if cmd.Flags().Changed("fresh") {
@@ -32,11 +39,11 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("seeds") {
 		seeds = f.request.Seeds
 	}
-	command += " --seeds " + strconv.Itoa(seeds)
+	command += " --seeds " + strconv.Itoa(seeds) + drawingText(drawing)
 	start := time.Now()
 	var all []propose.Checked
 	var sources []*train.Source
-	err := f.inFolder(func() (err error) {
+	err = f.inFolder(func() (err error) {
 		all, sources, err = f.checkCases(cmd, cases, seeds)
 		return err
 	})
@@ -45,7 +52,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	}
 	r := propose.NewCheckReport(all)
 	if f.out != "" {
-		if err := r.Write(f.out, command, cases, sources, seeds, time.Since(start)); err != nil {
+		if err := r.Write(f.out, command, drawing, cases, sources, seeds, time.Since(start)); err != nil {
 			return err
 		}
 	}

@@ -17,16 +17,17 @@ import (
 
 // utilityFlags are the flags of utility.
 type utilityFlags struct {
-	where  cli.DataFlags
-	train  cli.TrainFlags
-	spec   grid.UtilitySpec
-	clips  []float64
-	out    string
-	asJSON bool
+	where   cli.DataFlags
+	train   cli.TrainFlags
+	spec    grid.UtilitySpec
+	clips   []float64
+	out     string
+	drawing *drawingFlags
+	asJSON  bool
 }
 
 func newUtility() *cobra.Command {
-	var f utilityFlags
+	f := utilityFlags{drawing: newDrawingFlags()}
 	f.spec, f.clips = experiments.PaperUtilitySpec("", "")
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
@@ -55,6 +56,7 @@ func (f *utilityFlags) add(cmd *cobra.Command) {
 	cli.NumbersVar(fs, &f.spec.Sigmas, "sigma", f.spec.Sigmas, "noise multipliers σ, at least 0")
 	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "draws of n per point, in [1, 1000000]")
 	fs.StringVar(&f.out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
+	f.drawing.add(fs)
 	cli.JSONVar(fs, &f.asJSON)
 }
 
@@ -81,8 +83,12 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if f.out != "" {
-		if err := r.Write(f.out, utilityCommand(f.spec, f.clips)+f.where.Own.Text(), source,
-			time.Since(start)); err != nil {
+		drawing, err := f.drawing.drawing(cmd)
+		if err != nil {
+			return err
+		}
+		command := utilityCommand(f.spec, f.clips) + f.where.Own.Text() + drawingText(drawing)
+		if err := r.Write(f.out, command, drawing, source, time.Since(start)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +115,7 @@ func (f *utilityFlags) fill(cmd *cobra.Command) error {
 	}
 	f.spec.Train = f.train.Spec
 	slices.Sort(f.clips)
-	errs := []error{f.spec.Validate()}
+	errs := []error{f.spec.Validate(), f.drawing.check(cmd, f.out)}
 	for _, clip := range f.clips {
 		one := f.spec.Train
 		one.Clip = clip

@@ -1,0 +1,37 @@
+package training
+
+import (
+	"errors"
+
+	"proactivedp/auto"
+	"proactivedp/internal/message"
+	"proactivedp/propose"
+)
+
+// refused is the JSON of a request that nothing meets, found before any record was trained on.
+type refused struct {
+	Satisfied bool     `json:"satisfied"` // false
+	Refused   string   `json:"refused"`   // why, and what would be feasible
+	Accuracy  *float64 `json:"feasible_accuracy,omitempty"`
+	Epsilon   *float64 `json:"feasible_epsilon,omitempty"`
+}
+
+// refusedOf returns what is told of a request that was refused by err.
+func refusedOf(err error) refused {
+	r := refused{Refused: message.Of(err)}
+	if target, ok := errors.AsType[*auto.Refusal](err); ok {
+		r.Accuracy = &target.Feasible
+	}
+	if target, ok := errors.AsType[*propose.Infeasible](err); ok {
+		r.Accuracy, r.Epsilon = known(target.Accuracy), known(target.Epsilon)
+	}
+	return r
+}
+
+// known returns a number that is not 0, which stands for none.
+func known(x float64) *float64 {
+	if x == 0 {
+		return nil
+	}
+	return &x
+}
