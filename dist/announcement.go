@@ -31,7 +31,7 @@ type Announcement struct {
 }
 
 // protocol is raised with every change of what processes say to each other.
-const protocol = 2
+const protocol = 3
 
 // announce returns what is said of a run.
 func announce(run string, p *train.Prepared) (*Announcement, error) {

@@ -52,6 +52,7 @@ const (
 	beforeJournal point = "client before it writes its journal"
 	afterJournal  point = "client after it wrote its journal"
 	beforePublish point = "client before it publishes"
+	beforeStream  point = "client before the stream gets what the server was sent"
 	insidePublish point = "client in the middle of publishing"
 	afterAck      point = "client after the acknowledgement"
 )
@@ -276,7 +277,7 @@ func (c *client) build() error {
 	if wire.Chunks(c.about.Params) == 1 {
 		wait = 3 * beat // an answer is lost with the broker that led; sending again costs little
 	}
-	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(4*window),
+	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(mostFlying),
 		jetstream.WithPublishAsyncTimeout(wait))
 	if err != nil {
 		return fmt.Errorf("dist: %w", err)

@@ -89,7 +89,7 @@ func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
 	}
-	m, err := s.stored(ctx, fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject("up", ">")))
+	m, err := s.stored(ctx, fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject(upKind, ">")))
 	if m == nil || err != nil {
 		return 0, err
 	}

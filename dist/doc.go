@@ -9,7 +9,8 @@
 //
 // An update travels as messages of package dist/internal/wire under pdp.RUN.up.CLIENT.ROUND.CHUNK,
 // which a stream keeps in files and takes once: a second message of one name is refused
-// for as long as the first is there. The server publishes v̂_k under
+// for as long as the first is there. Short updates go to the server past the stream, under
+// pdp.RUN.early.CLIENT.ROUND.0, and to the stream many together, a little later. The server publishes v̂_k under
 // pdp.RUN.down.SLOT.CHUNK, k mod 2 being the slot, of which a stream in memory keeps the
 // newest. All else is questions to the server: pdp.find (which runs are there),
 // pdp.RUN.hello.CLIENT (I am here; what do you have of me?), pdp.RUN.status and
@@ -21,9 +22,9 @@
 // sent; rounds that Υ lets it compute meanwhile share the next flush, and travel together in
 // one message where they are short. After a restart it sends the same bytes again, and
 // computes the next round: never one that is in the journal. The server folds what is sent in
-// the order in which it comes: a short update as it is published, since its client's journal
-// has it, and what has not come so, as while the server was away, from the stream; sim.Server
-// drops what it has. From time to time it saves its state, flushes it to disk, tells clients
+// the order in which it comes: an update of one message as it is published, since its client's
+// journal has it, and what has not come so, as while the server was away, from the stream;
+// sim.Server drops what it has. From time to time it saves its state, flushes it to disk, tells clients
 // which rounds that covers, and then takes the messages of these rounds out of the stream, in
 // this order. A client forgets a release when it is covered.
 //

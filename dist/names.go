@@ -60,15 +60,28 @@ const slots = 2
 // direct is the subject under which a broker gives a stream's newest message of a subject.
 func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
 
-// up is the subject of a part of an update. There is one for each, so it is made without fmt.
-func (n names) up(client, round, chunk int) string {
-	return subjectRoot + "." + n.run + ".up." + strconv.Itoa(client) + "." + strconv.Itoa(round) + "." +
+// The kinds of subjects of updates.
+const (
+	upKind    = "up"    // of what the stream takes
+	earlyKind = "early" // of what goes past the stream
+)
+
+// up is the subject under which the stream takes a part of an update.
+func (n names) up(client, round, chunk int) string { return n.part(upKind, client, round, chunk) }
+
+// early is the subject under which the server hears an update, and others behind it, past the
+// stream.
+func (n names) early(client, round int) string { return n.part(earlyKind, client, round, 0) }
+
+// part is the subject of a part of an update. There is one for each, so it is made without fmt.
+func (n names) part(kind string, client, round, chunk int) string {
+	return subjectRoot + "." + n.run + "." + kind + "." + strconv.Itoa(client) + "." + strconv.Itoa(round) + "." +
 		strconv.Itoa(chunk)
 }
 
-// parseUp returns which client, round and chunk a subject of updates is of.
-func (n names) parseUp(subject string) (client, round, chunk int, ok bool) {
-	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+".up.")
+// parsePart returns which client, round and chunk a subject of updates, of that kind, is of.
+func (n names) parsePart(kind, subject string) (client, round, chunk int, ok bool) {
+	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+"."+kind+".")
 	if !ok {
 		return 0, 0, 0, false
 	}
@@ -105,10 +118,10 @@ func (n names) allow(u broker.User) broker.Permissions {
 	own := inbox(u.Role, u.Client) + ".>"
 	switch u.Role {
 	case broker.Client:
-		up := n.subject("up", u.Client, ">")
+		up := n.subject(upKind, u.Client, ">")
 		return broker.Permissions{
-			Publish: []string{findSubject, n.hello(u.Client), up, direct(n.upStream(), up),
-				direct(n.downStream(), n.subject("down", ">"))},
+			Publish: []string{findSubject, n.hello(u.Client), up, n.subject(earlyKind, u.Client, ">"),
+				direct(n.upStream(), up), direct(n.downStream(), n.subject("down", ">"))},
 			Subscribe: []string{own, n.subject("down", ">"), n.news(), n.call()},
 		}
 	case broker.Operator:

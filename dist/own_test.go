@@ -94,7 +94,7 @@ func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 }
 
 func FuzzAnnouncement(f *testing.F) {
-	f.Add([]byte(`{"protocol":2,"run":"0123456789abcdef"}`))
+	f.Add([]byte(`{"protocol":3,"run":"0123456789abcdef"}`))
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
 }
 

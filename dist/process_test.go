@@ -331,7 +331,7 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 		features, rounds int
 		client, server   []point
 	}{
-		{20, 120, []point{beforeJournal, afterJournal, beforePublish, afterAck},
+		{20, 120, []point{beforeJournal, afterJournal, beforePublish, beforeStream, afterAck},
 			[]point{beforeApply, afterApply, afterSave, afterTable, insideBroadcast}},
 		{2_000, 60, []point{beforePublish, afterAck}, []point{afterApply, afterSave, beforeApply}}, // see headed
 		{300_000, 24, []point{insidePublish, beforePublish, afterAck},

@@ -17,15 +17,17 @@ import (
 
 // sender sends a client's releases, in order, each until the stream has it.
 type sender struct {
-	c     *client
-	queue chan []outgoing // carries new releases
-	more  chan []journal.Release
-	free  chan []float32 // carries vectors that may be written
-	made  int
-	room  int
-	most  int       // so many releases go in a message
-	u     []float32 // what is read from the journal
-	spare [][]byte  // messages that the stream has, to be written anew
+	c       *client
+	queue   chan []outgoing // carries new releases
+	more    chan []journal.Release
+	free    chan []float32 // carries vectors that may be written
+	made    int
+	room    int              // so many vectors there are at most
+	most    int              // so many releases go in a message
+	waiting []outgoing       // short releases that the stream gets together
+	due     <-chan time.Time // brings when; nil: none waits
+	u       []float32        // what is read from the journal
+	spare   [][]byte         // messages that the stream has, to be written anew
 }
 
 // outgoing is a release to be sent; its vector is nil if it is to be read from the journal.
@@ -40,11 +42,23 @@ type flight struct {
 	sending
 }
 
-// memoryOut is about how many bytes of releases a client holds in memory to be sent.
-const memoryOut = 16 << 20
+const (
+	// memoryOut is about how many bytes of releases a client holds in memory to be sent, but for
+	// two, and mostOut how many releases if they are short.
+	memoryOut = 16 << 20
+	mostOut   = 1024
+	// mostFlying is how many messages are on their way at a time.
+	mostFlying = 4 * window
+	// gather is how long a short release waits for others that the stream gets with it.
+	gather = 20 * time.Millisecond
+)
 
 func newSender(c *client) *sender {
-	room := max(2, min(4*window, memoryOut/(4*c.about.Params)))
+	room := mostFlying
+	if isShort(c.about.Params) {
+		room = mostOut
+	}
+	room = max(2, min(room, memoryOut/(4*c.about.Params)))
 	return &sender{c: c, queue: make(chan []outgoing, 1), more: make(chan []journal.Release, 1),
 		free: make(chan []float32, room), room: room, most: wire.Together(c.about.Params)}
 }
@@ -98,7 +112,7 @@ func (s *sender) run(ctx context.Context) error {
 	var flying []flight
 	for {
 		queue := s.queue
-		if len(flying) >= s.room {
+		if len(flying) >= mostFlying {
 			queue = nil // first the stream must have some
 		}
 		taken, refused := coming(flying)
@@ -113,7 +127,11 @@ func (s *sender) run(ctx context.Context) error {
 			}
 			flying, err = s.launch(ctx, flying, old)
 		case all := <-queue:
-			flying, err = s.launch(ctx, flying, all)
+			if s.wait(all) {
+				flying, err = s.launchWaiting(ctx, flying)
+			}
+		case <-s.due:
+			flying, err = s.launchWaiting(ctx, flying)
 		case ack := <-taken:
 			s.landed(flying[0].releases, ack.Sequence)
 			s.spare = append(s.spare, flying[0].data)
@@ -125,6 +143,28 @@ func (s *sender) run(ctx context.Context) error {
 			return ended(ctx, err)
 		}
 	}
+}
+
+// wait lets releases wait for others that the stream gets by one message, which costs it about
+// as much as a message of one: the server has been sent them past it. It reports whether that
+// is enough, as anything is of releases that are not short.
+func (s *sender) wait(all []outgoing) (enough bool) {
+	s.waiting = append(s.waiting, all...)
+	if !isShort(s.c.about.Params) || len(s.waiting) >= min(s.most, s.room/2) {
+		return true
+	}
+	if s.due == nil {
+		s.due = time.After(gather)
+	}
+	return false
+}
+
+// launchWaiting sends what waits.
+func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, error) {
+	flying, err := s.launch(ctx, flying, s.waiting)
+	clear(s.waiting)
+	s.waiting, s.due = s.waiting[:0], nil
+	return flying, err
 }
 
 // coming returns what brings the answer to the oldest release on its way.
@@ -173,7 +213,7 @@ func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([
 		if len(releases) == 0 {
 			continue
 		}
-		for len(flying) >= s.room {
+		for len(flying) >= mostFlying {
 			if flying, err = s.land(ctx, flying, nil); err != nil {
 				return flying, err
 			}
@@ -203,7 +243,11 @@ func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest [
 		if u == nil {
 			continue
 		}
-		s.c.at(beforePublish)
+		if isShort(s.c.about.Params) {
+			s.c.at(beforeStream)
+		} else {
+			s.c.at(beforePublish)
+		}
 		message = s.header(o.Release).Append(message, u)
 		packed = append(packed, o)
 	}

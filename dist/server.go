@@ -136,8 +136,8 @@ type server struct {
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
 
-	told     time.Time // when the log was told last how far it is
-	saved    time.Time
+	told     time.Time     // when the log was told last how far it is
+	saved    time.Time     // when the state was saved last, or this life began
 	saving   time.Duration // how long the last saving took
 	unsaved  int           // updates applied since
 	pending  int64         // bytes of them
@@ -201,7 +201,7 @@ func newServer(o ServeOptions) (*server, error) {
 	}
 	s := &server{
 		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
-		again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
+		saved: time.Now(), again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
 		early: make(chan *nats.Msg, earlyRoom(config.Model.NumParams())), failures: mostFailures,
 		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),
 	}
@@ -259,7 +259,7 @@ func (s *server) listen(ctx context.Context) error {
 		}
 	}
 	if cap(s.early) > 0 {
-		if _, err := s.conn.ChanSubscribe(s.names.subject("up", ">"), s.early); err != nil {
+		if _, err := s.conn.ChanSubscribe(s.names.subject(s.earlyKind(), ">"), s.early); err != nil {
 			return fmt.Errorf("dist: %w", err)
 		}
 	}
@@ -316,6 +316,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.takeEarly(m)
 			s.takeEarlies()
 		case m := <-s.asked:
+			s.takeEarlies() // which came before it, some of them
 			s.reply(ctx, m)
 		case <-s.again:
 			s.log.Warn("the broker was away")

@@ -190,17 +190,20 @@ func (m *puppet) sending(number int, js jetstream.JetStream) *client {
 
 // sendAll sends the updates of messages that travel together, until the stream has them.
 func (c *client) sendAll(ctx context.Context, messages []byte) error {
-	var all []outgoing
-	for len(messages) > 0 {
-		n := wire.HeaderSize + 4*c.about.Params
-		u := make([]float32, c.about.Params)
-		wire.Floats(u, messages[wire.HeaderSize:n])
-		r := journal.Release{Round: int(messages[20]), Size: 6, Digest: wire.Digest(u)}
-		all, messages = append(all, outgoing{r, u}), messages[n:]
-	}
-	flying, err := c.out.launch(ctx, nil, all)
+	flying, err := c.out.launch(ctx, nil, releasesOf(messages, c.about.Params))
 	for err == nil && len(flying) > 0 {
 		flying, err = c.out.land(ctx, flying, nil)
 	}
 	return err
+}
+
+// releasesOf returns the releases of messages that travel together.
+func releasesOf(messages []byte, params int) (all []outgoing) {
+	for n := wire.HeaderSize + 4*params; len(messages) > 0; messages = messages[n:] {
+		u := make([]float32, params)
+		wire.Floats(u, messages[wire.HeaderSize:n])
+		r := journal.Release{Round: int(messages[20]), Size: 6, Digest: wire.Digest(u)}
+		all = append(all, outgoing{r, u})
+	}
+	return all
 }

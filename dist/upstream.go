@@ -45,7 +45,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 		return fmt.Errorf("dist: stream of broadcasts: %w", err)
 	}
 	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: s.names.upStream(), Subjects: []string{s.names.subject("up", ">")}, Storage: jetstream.FileStorage,
+		Name: s.names.upStream(), Subjects: []string{s.names.subject(upKind, ">")}, Storage: jetstream.FileStorage,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 		MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
@@ -170,7 +170,7 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		}
 		data = got.Data
 	}
-	h, refusal, err := s.take(m.Subject(), headers, data, at)
+	h, refusal, err := s.take(upKind, m.Subject(), headers, data, at)
 	if refusal != NoUpdate {
 		s.record.Received += int64(len(data))
 	}
@@ -179,7 +179,7 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	s.record.refuse(refusal)
-	client, _, _, ok := s.names.parseUp(m.Subject())
+	client, _, _, ok := s.names.parsePart(upKind, m.Subject())
 	if ok && client < len(s.clients) {
 		s.clients[client].refused++
 	}
@@ -215,7 +215,7 @@ func parseLength(text string) int {
 
 // isIn reports whether all updates are in that a message of the subject and the length has.
 func (s *server) isIn(subject, length string) bool {
-	client, round, chunk, ok := s.names.parseUp(subject)
+	client, round, chunk, ok := s.names.parsePart(upKind, subject)
 	n, each := parseLength(length), wire.HeaderSize+4*s.about.Params
 	if !ok || chunk > 0 || n <= 0 || n%each != 0 || n > wire.MaxMessage {
 		return false
@@ -228,43 +228,11 @@ func (s *server) isIn(subject, length string) bool {
 	return true
 }
 
-// Updates that came past the stream may wait in earlyBytes, and be mostEarly: a client may send
-// messages as long as the broker takes them, of 1 MiB.
-const (
-	earlyBytes = 16 << 20
-	mostEarly  = 64
-)
-
-// earlyRoom is how many updates of so many parameters may wait that came past the stream;
-// none of updates of several messages.
-func earlyRoom(params int) int {
-	if wire.Chunks(params) > 1 {
-		return 0
-	}
-	return min(mostEarly, earlyBytes/(4*params))
-}
-
-// takeEarly takes an update as it is published, which is before the stream has it on disk:
-// a round need not wait for that, since the update is in its client's journal until the
-// server's state is saved with it. When it comes from the stream it is in. What is refused
-// here, or does not come because there was no room, is judged when it comes from the stream.
-func (s *server) takeEarly(m *nats.Msg) {
-	if h, refusal, err := s.take(m.Subject, m.Header, m.Data, 0); refusal != "" {
-		s.log.Debug("not taken early", "why", string(refusal), "subject", m.Subject, "round", h.Number, "error", err)
-	}
-}
-
-// takeEarlies takes the updates that wait to be taken early.
-func (s *server) takeEarlies() {
-	for more := len(s.early); more > 0; more-- {
-		s.takeEarly(<-s.early)
-	}
-}
-
-// take takes the updates of a message, of that number in the stream: most messages have one,
-// or a part of a long one. What is behind an update that is refused is not looked at.
-func (s *server) take(subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
-	client, round, chunk, ok := s.names.parseUp(subject)
+// take takes the updates of a message under a subject of that kind, of that number in the
+// stream: one or more, or a part of a long one. What is behind an update that is refused is
+// not looked at.
+func (s *server) take(kind, subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
+	client, round, chunk, ok := s.names.parsePart(kind, subject)
 	if !ok {
 		return wire.Header{}, OtherSubject, nil
 	}

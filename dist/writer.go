@@ -12,23 +12,21 @@ import (
 // are on disk. A flush takes about as long for several as for one. So the client computes on
 // while one is under way, as far as Υ lets it, and the next one is of all that came meanwhile.
 type writer struct {
-	c      *client
-	held   []journal.Entry      // not handed over; of the goroutine that computes
-	most   int                  // so many are not held
-	groups chan []journal.Entry // carries what is to be written, of rounds in order
-	took   atomic.Int64         // nanoseconds of the last flush
+	c       *client
+	held    []journal.Entry      // not handed over; of the goroutine that computes
+	most    int                  // so many are not held
+	groups  chan []journal.Entry // carries what is to be written, of rounds in order
+	took    atomic.Int64         // nanoseconds of the last flush
+	message []byte               // the last that was sent past the stream
 }
 
 const (
 	// mostHeld is about how many bytes of releases are held.
 	mostHeld = 1 << 20
-	// lastingHeld is about how many bytes a release has at most if two of them take as long
-	// to be flushed as one.
-	lastingHeld = 16 << 10
 )
 
 func newWriter(c *client) *writer {
-	most := min(c.out.room/2, max(1, mostHeld/(4*c.about.Params)))
+	most := min(2*window, c.out.room/2, max(1, mostHeld/(4*c.about.Params)))
 	return &writer{c: c, most: most, groups: make(chan []journal.Entry, 1)}
 }
 
@@ -45,7 +43,7 @@ func (w *writer) hold(e journal.Entry, took time.Duration) {
 // another round: about as long as a flush that is saved so. It is 0 where no broadcast can come
 // but for what is held, newest being the k of the newest.
 func (w *writer) patience(newest int) time.Duration {
-	if len(w.held) == 0 || w.held[0].Round <= newest || 4*w.c.about.Params > lastingHeld {
+	if len(w.held) == 0 || w.held[0].Round <= newest || !isShort(w.c.about.Params) {
 		return 0
 	}
 	return time.Duration(w.took.Load())
@@ -102,5 +100,6 @@ func (w *writer) write(ctx context.Context, group []journal.Entry) error {
 			c.JoinOptions.release(r, group[i].U)
 		}
 	}
+	w.sendEarly(out)
 	return c.out.send(ctx, out)
 }
