@@ -86,9 +86,11 @@ func (a *attacker) send(subject string, m *nats.Msg) {
 	}
 }
 
-// refused sends what the server must refuse for the reason.
+// refused sends what the server must refuse for the reason, past the stream as well, of which
+// nothing is counted.
 func (a *attacker) refused(why Refusal, subject string, data []byte) {
 	a.t.Helper()
+	a.send(strings.Replace(subject, "."+upKind+".", "."+earlyKind+".", 1), &nats.Msg{Data: data})
 	a.send(subject, &nats.Msg{Data: data})
 	a.want[string(why)]++
 }
@@ -198,7 +200,9 @@ func (r *testRun) attack(keys string, want map[string]int) {
 // forbidden tries what the broker must not let a client do.
 func (a *attacker) forbidden() {
 	n := a.names
-	a.send(n.up(0, 3, 0), &nats.Msg{Data: a.update(3, func(h *wire.Header, _ []float32) { h.Client = 0 })})
+	for _, subject := range []string{n.up(0, 3, 0), n.early(0, 3)} {
+		a.send(subject, &nats.Msg{Data: a.update(3, func(h *wire.Header, _ []float32) { h.Client = 0 })})
+	}
 	a.send(n.down(1, 0), &nats.Msg{Data: a.update(1, func(h *wire.Header, _ []float32) { h.Kind = wire.Broadcast })})
 	a.send(n.call(), &nats.Msg{})
 	a.unheard(n.hello(0), `{"life":99,"instance":"x","first":false,"next":0,"newest":0}`)
@@ -211,7 +215,8 @@ func (a *attacker) forbidden() {
 	a.unheard("$JS.API.CONSUMER.CREATE."+n.downStream(), `{"config":{"deliver_subject":"`+n.up(2, 1, 0)+`"}}`)
 	a.unheard(direct(n.upStream(), n.up(0, 0, 0)), "")
 	a.unheard("$JS.API.DIRECT.GET."+n.upStream(), `{"last_by_subj":"`+n.up(0, 0, 0)+`"}`)
-	for _, subject := range []string{n.subject("up", ">"), n.hello(0), inbox(broker.Client, 0) + ".>", "$JS.>", ">"} {
+	for _, subject := range []string{n.subject(upKind, ">"), n.subject(earlyKind, ">"), n.hello(0),
+		inbox(broker.Client, 0) + ".>", "$JS.>", ">"} {
 		if _, err := a.c.SubscribeSync(subject); err != nil {
 			a.t.Error(err)
 		}
@@ -255,8 +260,11 @@ func (a *attacker) dishonest() {
 func (a *attacker) injected() {
 	forged := a.update(6, func(h *wire.Header, _ []float32) { h.Client = 2 })
 	a.refused(OtherSubject, a.names.up(a.me, 6, 1), forged)
-	a.send(direct(a.names.upStream(), a.names.up(a.me, 6, 1)), &nats.Msg{Reply: a.names.up(2, 6, 0)})
+	for _, subject := range []string{a.names.up(2, 6, 0), a.names.early(2, 6)} {
+		a.send(direct(a.names.upStream(), a.names.up(a.me, 6, 1)), &nats.Msg{Reply: subject})
+	}
 	a.send(a.names.up(a.me, 6, 2), &nats.Msg{Data: []byte("x"), Reply: a.names.up(2, 7, 0)})
+	a.send(a.names.early(a.me, 6), &nats.Msg{Data: []byte("x"), Reply: a.names.early(2, 7)})
 	a.want[string(NoUpdate)] += 3 // what was read out, the message, and its acknowledgement
 	a.send(findSubject, &nats.Msg{Reply: a.names.up(2, 8, 0)})
 	a.send(a.names.hello(a.me), &nats.Msg{Reply: a.names.up(2, 9, 0), Data: []byte("{}")})

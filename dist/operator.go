@@ -40,16 +40,37 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 // Close ends the connection.
 func (o *Operator) Close() { o.conn.Close() }
 
-// Status asks how the run stands.
+// ErrNoServer reports that the server of a run does not answer any more: it has ended, or is
+// away.
+var ErrNoServer = errors.New("dist: its server has ended, or is away")
+
+// Status asks how the run stands. A server that has gone is asked again for ten seconds, in
+// which it may be started again; then the error wraps ErrNoServer.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s := new(Status)
-	return s, ask(ctx, o.conn, o.names.status(), struct{}{}, s, patience)
+	return s, o.ask(ctx, o.names.status(), struct{}{}, s)
 }
 
-// Expel lets the run go on without a client, for good.
+// ask asks until the server answers.
+func (o *Operator) ask(ctx context.Context, subject string, question, v any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer for %v", patience))
+	defer cancel()
+	for {
+		err := ask(ctx, o.conn, subject, question, v, patience)
+		if err == nil || !silent(err) {
+			return err
+		}
+		if pause(ctx, beat/4) != nil {
+			return fmt.Errorf("%w: run %s: %w", ErrNoServer, o.names.run, context.Cause(ctx))
+		}
+	}
+}
+
+// Expel lets the run go on without a client, for good. Of a server that has gone it says what
+// Status does.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
-	if err := ask(ctx, o.conn, o.names.expel(), expulsion{client}, &r, patience); err != nil {
+	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {
 		return err
 	}
 	if r.Error != "" {
