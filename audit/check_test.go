@@ -209,6 +209,7 @@ func TestFaultSizesAreChecked(t *testing.T) {
 	}{
 		{LessNoise, 0.5, Virtual, true}, {LessNoise, 1.5, Virtual, false}, {LessNoise, math.NaN(), Virtual, false},
 		{HalfNoise, 0.5, Virtual, false}, {NoFault, 1, Virtual, false}, {FreshResend, 0, Hogwild, false},
+		{PartClip, 3, Virtual, true}, {PartClip, 2.5, Virtual, false}, {CoarseGenerator, 8.5, Virtual, false},
 	} {
 		o := options(c.fault, MinRuns)
 		o.FaultSize, o.Runner = c.size, c.runner

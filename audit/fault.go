@@ -51,6 +51,7 @@ type planted struct {
 	sizes []float64 // in [least, most], the plainest first, which is the one without Options.Size
 	least float64
 	most  float64
+	whole bool // sizes are whole numbers
 	plant func(w *world, size float64)
 }
 
@@ -65,7 +66,7 @@ var faults = []planted{
 	{fault: CutNoise, about: "the noise has no tails", unit: "standard deviations at which it ends",
 		sizes: []float64{2, 3, 3.5, 4, 4.5}, least: 0.5, most: 10, plant: cutNoise},
 	{fault: CoarseGenerator, about: "a round's noise is one of few", unit: "bits that choose it",
-		sizes: []float64{8, 12, 16, 18, 20}, least: 0, most: 63, plant: coarseGenerator},
+		sizes: []float64{8, 12, 16, 18, 20}, least: 0, most: 63, whole: true, plant: coarseGenerator},
 	{fault: OpenShare, about: "a part of the sum is sent without noise", unit: "the part",
 		sizes: []float64{0.1, 0.01, 0.005, 0.002, 0.001}, least: 0, most: 1, plant: openShare},
 	{fault: SilentEmptyBatch, about: "an empty sample sends zero, without noise", plant: silentEmptyBatch},
@@ -81,7 +82,7 @@ var faults = []planted{
 		sizes: []float64{2, 1.2, 1.05, 1.01, 1.005, 1.002}, least: 1, most: 1e6,
 		plant: func(w *world, size float64) { clipBy(w, looselyClipped(size)) }},
 	{fault: PartClip, about: "parts of a gradient are clipped, each alone", unit: "parts",
-		sizes: []float64{8, 2}, least: 2, most: 64,
+		sizes: []float64{8, 2}, least: 2, most: 64, whole: true,
 		plant: func(w *world, size float64) { clipBy(w, partClipped(int(size))) }},
 	{fault: BatchClip, about: "the sum is clipped, not each gradient",
 		plant: func(w *world, _ float64) { clipBy(w, batchClipped) }},

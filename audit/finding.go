@@ -71,10 +71,19 @@ func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error 
 	return nil
 }
 
+// reached is the part of what is claimed that was shown to be spent, above 1 if the claim is
+// refuted.
+func (f *Finding) reached() float64 {
+	if f.EpsilonLowerBound == 0 {
+		return 0 // of a claim of 0, too
+	}
+	return f.EpsilonLowerBound / f.EpsilonUpper
+}
+
 // conclude says whether the bounds contradict each other, and how many runs were
 // made in which time.
 func (f *Finding) conclude(runs int, took time.Duration) {
-	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/took.Seconds())
+	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/max(took, 1).Seconds())
 	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper
 }
 

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Runner names what runs the trainings.
@@ -61,6 +62,8 @@ func (o *Options) Validate() error {
 		fail("fault size = %v, must be 0: %s comes in one size", o.FaultSize, o.Fault)
 	case !(o.FaultSize >= f.least && o.FaultSize <= f.most):
 		fail("fault size = %v (%s), must be in [%v, %v] for %s", o.FaultSize, f.unit, f.least, f.most, o.Fault)
+	case f.whole && o.FaultSize != math.Trunc(o.FaultSize):
+		fail("fault size = %v (%s), must be a whole number for %s", o.FaultSize, f.unit, o.Fault)
 	}
 	if o.Fault.onWire() && o.Runner == Hogwild {
 		fail("fault = %s with runner = %s, must be %s: nothing is sent twice otherwise", o.Fault, o.Runner, Virtual)

@@ -50,7 +50,7 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 	best := all[0]
 	for _, p := range all[1:] {
-		if p.EpsilonLowerBound*best.EpsilonUpper > best.EpsilonLowerBound*p.EpsilonUpper {
+		if p.reached() > best.reached() {
 			best = p
 		}
 	}
@@ -71,7 +71,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		planted += fmt.Sprintf(" of size %v (%s)", r.FaultSize, unit)
 	}
 	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it; fault planted: %s.\n", r.Runner, planted)
-	fmt.Fprintf(w, "%s adjacency, %s sampling; claimed per record by %s.\n\n", r.Adjacency, r.Sampling, r.Accountant)
+	fmt.Fprintf(w, "%s\n", r.claims())
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\n")
 	for _, f := range r.Probes {
@@ -104,6 +104,23 @@ func (r *Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "\n%s\nAll %d bounds and checks hold together with a confidence of %g %%. %.1f s.\n",
 		conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
+}
+
+// claims says under which adjacency and sampling, and by whom, the probes' ε are claimed: those
+// of the first, then of each that has others.
+func (r *Report) claims() string {
+	about := func(f Finding) string {
+		return fmt.Sprintf("%s adjacency, %s sampling; claimed per record by %s.\n", f.Adjacency, f.Sampling,
+			f.Accountant)
+	}
+	first := about(r.Probes[0])
+	text := first
+	for _, f := range r.Probes[1:] {
+		if own := about(f); own != first {
+			text += f.Probe + ": " + own
+		}
+	}
+	return text
 }
 
 // writeChecks writes how many checks failed, and the first of them.
