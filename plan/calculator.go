@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
+	"proactivedp/internal/decimal"
 )
 
 // calculator finds what is missing of σ, s and T, or what they cost.
@@ -27,7 +30,7 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 	c := calculator{p, price, p.Epsilon}
 	k := count(r.Epochs * float64(p.N))
 	if r.Epochs != 0 && k < 1 {
-		p.Reason = fmt.Sprintf("k·N = %.3g is less than one gradient computation", r.Epochs*float64(p.N))
+		p.Reason = tooLittle(r.Epochs * float64(p.N))
 		return nil
 	}
 	if r.isJoint() {
@@ -155,8 +158,8 @@ func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 		return fmt.Errorf("plan: %w", a.err)
 	}
 	e := Infeasible{SolvedFor: a.unknown, Cost: a.cost(a.what, c.target)}
-	if a.err == nil && c.p.Method.isClosedForm() {
-		e.Cost += ", by (" + c.failing(a.sigma) + ")"
+	if failing := c.failing(a); len(failing) > 0 {
+		e.Cost += ", by (" + strings.Join(failing, "), (") + ")"
 	}
 	if a.unknown != "epsilon" {
 		e.Remedies = c.remedies(ctx, r, a)
@@ -166,13 +169,24 @@ func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	return nil
 }
 
-// failing is the condition of Theorem simpleF that the target fails at: too
-// little noise, or else too much work at once.
-func (c calculator) failing(sigma float64) string {
-	if least, err := closedform.Sigma(c.target, c.p.Delta); err == nil && sigma < least {
-		return "treq4"
+// failing are the conditions of Theorem simpleF that a release which it covers does not meet at
+// the target; none of another method.
+func (c calculator) failing(a answer) (names []string) {
+	if a.err != nil || !c.p.Method.isClosedForm() {
+		return nil
 	}
-	return "treq3"
+	setting := c.p.setting(a.sigma, a.s, a.rounds, c.p.copies())
+	setting.Epsilon = c.target
+	cs, err := closedform.Conditions(c.p.Method.form(), setting)
+	if err != nil {
+		return nil
+	}
+	for _, condition := range cs {
+		if condition.Theorem == closedform.SimpleF && !condition.Met {
+			names = append(names, condition.Name)
+		}
+	}
+	return names
 }
 
 // sharper is another method where the closed form has no answer, or none within
@@ -185,8 +199,12 @@ func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) || a.unknown != "epsilon" && b.EpsilonUpper > c.target {
 		return nil
 	}
-	return Remedies{{Change: "method", Method: RDP,
-		Text: fmt.Sprintf("take method %q, by which that costs ε = %s, or %q", RDP, up(b.EpsilonUpper, 5), PLD)}}
+	text := fmt.Sprintf("take method %q, by which that costs ε = %s", RDP, up(b.EpsilonUpper, 5))
+	e := c.p.event(a.sigma, a.s, c.p.copies()*a.rounds)
+	if c.p.Delta >= pld.MinDelta && e.SampleRate() >= pld.MinRate && float64(e.Count) <= pld.MaxRounds {
+		text += fmt.Sprintf(", or %q", PLD)
+	}
+	return Remedies{{Change: "method", Method: RDP, Text: text}}
 }
 
 // remedies are changes of one number that bring a within the target. Where the request
@@ -201,7 +219,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 			tell.add(ifGiven("sigma", r.Sigma != 0 && !r.isJoint()), number(sigma), m, "raise σ to "+sigma)
 		}
 	}
-	epochs := func(s, rounds float64) string { return down(rounds*s/float64(c.p.N), 6) }
+	epochs := c.p.shortEpochs
 	if a.rounds > 1 {
 		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
 			k := epochs(float64(a.s), s.value)
@@ -224,6 +242,23 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 		}
 	}
 	return tell
+}
+
+// shortEpochs are the epochs of so many rounds of size s, rounded down to six digits, or to as
+// many more as leave a whole round and a size of 1.
+func (p *Plan) shortEpochs(s, rounds float64) string {
+	n := float64(p.N)
+	for digits := 6; digits < 17; digits++ {
+		if text := down(rounds*s/n, digits); float64(count(number(text)*n)) >= max(s, rounds) {
+			return text
+		}
+	}
+	return decimal.Exactly(rounds * s / n)
+}
+
+// tooLittle is the reason of epochs that are not one gradient computation.
+func tooLittle(kn float64) string {
+	return fmt.Sprintf("k·N = %s is less than one gradient computation", down(kn, 3))
 }
 
 // ifGiven is the name of a field that was given, or "".

@@ -270,10 +270,14 @@ func TestReasonsNameRemedies(t *testing.T) {
 			[]string{"even σ = 1e+06 has no ε: closedform: no epsilon: (treq3)"}},
 		{Request{N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
+		{Request{N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},
+			[]string{"even σ = 1e+06 costs ε = ", ", by (treq1): lower s to "}}, // (treq3) is met
 		{Request{N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
 			[]string{"one round of s = 1 already costs ε = ", ", by (treq4): raise σ to 13.6"}},
 		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
-			[]string{"less than one gradient computation"}},
+			[]string{"k·N = 0.5 is less than one gradient computation"}},
+		{Request{N: 1000, Epochs: 0.00099999, Epsilon: 0.1},
+			[]string{"k·N = 0.999 is less than one gradient computation"}},
 	} {
 		p := solve(t, tt.r)
 		if p.Feasible || p.Run != nil || p.PerRecord != nil {

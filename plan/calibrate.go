@@ -217,9 +217,9 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g",
 			s.value), steps: "one step already",
 	}[q]
-	e := &Infeasible{SolvedFor: string(q), Cost: s.cost(what, t.Epsilon)}
+	e := &Infeasible{SolvedFor: string(q), Cost: s.cost(what, t.Epsilon), why: s.err}
 	if s.err != nil {
-		return fmt.Errorf("%w: %w", e, s.err)
+		return e
 	}
 	if math.IsInf(s.bound.EpsilonUpper, 1) && s.bound.Kind == dp.Approximation {
 		return fmt.Errorf("plan: accountant %q gives no upper bound on ε here: %w", acc.Name(), dp.ErrNotCovered)

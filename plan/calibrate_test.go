@@ -267,3 +267,18 @@ func TestTargetRefusals(t *testing.T) {
 		}
 	}
 }
+
+// Why there is no cost is said once, and what it is can be told.
+func TestInfeasibleSaysWhyOnce(t *testing.T) {
+	target := Target{Epsilon: 1, Delta: 1e-5, Steps: 10, SampleRate: 0.9}
+	_, calibrated := Calibrate(t.Context(), target, closedform.Accountant{}, nil)
+	rounds := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Rate: 0.9, Count: 10}}
+	_, _, least := LeastNoise(t.Context(), rounds, 1, 1e-5, closedform.Accountant{}, nil)
+	for _, err := range []error{calibrated, least} {
+		infeasible := new(Infeasible)
+		if !errors.As(err, &infeasible) || !errors.Is(err, dp.ErrNotCovered) ||
+			strings.Count(err.Error(), "no guarantee") != 1 {
+			t.Errorf("%v", err)
+		}
+	}
+}

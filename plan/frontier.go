@@ -15,7 +15,8 @@ import (
 )
 
 // Frontier is the trade of sample size against noise against rounds, for one
-// (N, k, ε, δ): each row's σ is the least within the budget.
+// (N, k, ε, δ): each row's σ is the least within the budget, that which the plan was
+// allowed.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
@@ -46,7 +47,8 @@ const smallest = 32
 // own size, which is among them; from 1 if the plan has no run. acc gives the
 // columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
-	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.Epsilon, Delta: p.Delta, Accountant: acc.Name()}
+	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
+		Accountant: acc.Name()}
 	k := count(p.Epochs * float64(p.N))
 	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
 		return nil, fmt.Errorf("plan: epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
@@ -55,7 +57,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	theorem := *p
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
 	columns := []calculator{
-		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.Epsilon},
+		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget()},
 		p.under(ctx, acc, dp.AddOrRemove),
 		p.under(ctx, acc, dp.ReplaceOne),
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/dp/rdp"
 	"proactivedp/internal/decimal"
 )
 
@@ -105,6 +107,38 @@ func TestGeometric(t *testing.T) {
 		}
 		if "["+strings.Join(got, " ")+"]" != tt.want {
 			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+// The budget of a frontier is what the plan was allowed, of which its run may need little, and
+// every σ is within the ε that stands above it.
+func TestFrontierIsWithinTheBudgetThatItStates(t *testing.T) {
+	p := solve(t, Request{N: 10000, Rounds: 10, Sigma: 50, Epsilon: 5, Method: RDP})
+	f, err := p.Frontier(t.Context(), rdp.Accountant{}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Epsilon > 1 || f.Epsilon != 5 {
+		t.Errorf("a run of ε = %v within 5 has a frontier for ε = %v", p.Epsilon, f.Epsilon)
+	}
+	for _, r := range f.Rows {
+		for a, sigma := range map[dp.Adjacency]*float64{dp.AddOrRemove: r.AddOrRemove, dp.ReplaceOne: r.ReplaceOne} {
+			e := dp.Event{Sampling: dp.Poisson, Adjacency: a, NoiseMultiplier: *sigma, SampleSize: r.SampleSize,
+				DatasetSize: 10000, Count: r.Rounds}
+			if b, err := (rdp.Accountant{}).Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil ||
+				b.EpsilonUpper > f.Epsilon {
+				t.Errorf("%+v, %s: %+v, %v", r, a, b, err)
+			}
+		}
+		if r.ClosedForm == nil {
+			continue
+		}
+		e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: *r.ClosedForm,
+			SampleSize: r.SampleSize, DatasetSize: 10000, Count: r.Rounds}
+		if b, err := (closedform.Accountant{}).Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil ||
+			b.EpsilonUpper > f.Epsilon {
+			t.Errorf("%+v, closed form: %+v, %v", r, b, err)
 		}
 	}
 }

@@ -12,7 +12,12 @@ type Infeasible struct {
 	SolvedFor string   // the unknown, by its JSON key
 	Cost      string   // what its safest value costs, or why it has no cost
 	Remedies  Remedies // each makes the budget feasible by itself; may be empty
+
+	why error // why the safest value has no cost, which Cost says; nil if it has one
 }
+
+// Unwrap returns why the safest value has no cost, nil if it has one.
+func (e *Infeasible) Unwrap() error { return e.why }
 
 // Error returns the cost and the remedies in one sentence.
 func (e *Infeasible) Error() string {

@@ -37,7 +37,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	setting.Rounds = setting.Computed / p.SMaxReal
 	switch {
 	case computations < 1:
-		p.Reason = fmt.Sprintf("k·N = %.3g is less than one gradient computation", p.Epochs*float64(p.N))
+		p.Reason = tooLittle(p.Epochs * float64(p.N))
 	case p.SMax < 1:
 		p.tooFine(r)
 	default:
@@ -117,7 +117,7 @@ func (p *Plan) setLimits(l closedform.Limits, computations int) {
 // least ε and the most epochs for which they are; neither for Paper.
 func (p *Plan) tooFine(r Request) {
 	e := Infeasible{
-		Cost: fmt.Sprintf("the largest sample size is %.3g, less than one record (%s)", p.SMaxReal, p.Binding),
+		Cost: fmt.Sprintf("the largest sample size is %s, less than one record (%s)", down(p.SMaxReal, 3), p.Binding),
 	}
 	if p.Method != Paper { // its γ is no root, so s need not grow with ε
 		e.Remedies = p.coarser(r)
@@ -146,11 +146,11 @@ func (p *Plan) coarser(r Request) Remedies {
 	})
 	eps = roundUp(eps)
 	if sigma, err := closedform.Sigma(eps, p.Delta); ok && err == nil {
-		change, to := "epsilon", eps
-		if r.Sigma != 0 {
-			change, to = "sigma", roundDown(sigma) // with which its ε is not below
+		change, to, shown := "epsilon", eps, up(sigma, digits)
+		if r.Sigma != 0 { // rounded down, with which its ε is not below
+			change, to, shown = "sigma", roundDown(sigma), down(sigma, digits)
 		}
-		remedies.add(change, to, p.Method, fmt.Sprintf("allow ε = %g, that is σ = %s", eps, up(sigma, digits)))
+		remedies.add(change, to, p.Method, fmt.Sprintf("allow ε = %g, that is σ = %s", eps, shown))
 	}
 	k, ok := atLeastOne(minEpochs, p.Epochs, func(k float64) (closedform.Limits, error) {
 		return closedform.Limit(form, p.N, n*k, p.Theta, p.Epsilon, p.Delta)

@@ -60,12 +60,8 @@ func LeastNoise(
 	case err != nil:
 		return 0, dp.Bound{}, ended(ctx, fmt.Errorf("plan: %w", err))
 	case !s.met:
-		cost := s.cost(fmt.Sprintf("even σ = %g", s.value), epsilon)
-		var infeasible error = &Infeasible{SolvedFor: string(noise), Cost: cost}
-		if s.err != nil {
-			infeasible = fmt.Errorf("%w: %w", infeasible, s.err)
-		}
-		return 0, dp.Bound{}, ended(ctx, infeasible)
+		return 0, dp.Bound{}, ended(ctx, &Infeasible{SolvedFor: string(noise),
+			Cost: s.cost(fmt.Sprintf("even σ = %g", s.value), epsilon), why: s.err})
 	}
 	return s.value, s.bound, nil
 }

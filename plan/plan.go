@@ -144,6 +144,9 @@ func holders(clients int, shared bool) int {
 	return 1
 }
 
+// budget is the ε that the plan was allowed, which its run need not use up.
+func (p *Plan) budget() float64 { return max(p.Epsilon, p.TargetEpsilon) }
+
 // copies is how many clients use a record.
 func (p *Plan) copies() int { return holders(p.Clients, p.Shared) }
 

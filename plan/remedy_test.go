@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"proactivedp/dp/rdp"
@@ -46,6 +47,7 @@ func TestRemediesMakePlansFeasible(t *testing.T) {
 		{N: 60000, SampleSize: 6000, Epochs: 60, Epsilon: 0.01},
 		{N: 60000, Rounds: 100, Epochs: 60, Epsilon: 1e-6, Method: RDP},
 		{N: 60000, Epochs: 1e6, Epsilon: 0.001, Clients: 7, Shared: true},
+		{N: 10007, Rounds: 333, Epochs: 5, Epsilon: 4e-5}, // for s = 1 alone
 	} {
 		p, err := Solve(t.Context(), r)
 		if err != nil {
@@ -72,6 +74,35 @@ func TestRemediesMakePlansFeasible(t *testing.T) {
 	for _, change := range []string{"sigma", "epsilon", "epochs", "rounds", "sample_size", "method"} {
 		if changes[change] == 0 {
 			t.Errorf("no remedy changes %s: %v", change, changes)
+		}
+	}
+}
+
+// What the text of a remedy says can be typed as it stands, also where it leaves one round,
+// or is asked for by σ.
+func TestRemediesCanBeTyped(t *testing.T) {
+	p := &Plan{N: 8844}
+	if k := number(p.shortEpochs(333, 1)); count(k*8844) != 333 {
+		t.Errorf("k = %v leaves %d computations, must leave the round of 333", k, count(k*8844))
+	}
+	if text := p.shortEpochs(333, 100); text != down(33300./8844, 6) {
+		t.Errorf("k = %s, must be as short as it can", text)
+	}
+	r := Request{N: 1000, Epochs: 1, Sigma: 9e4}
+	typed := after(t, solve(t, r).Reason, "that is σ = ")
+	if r.Sigma = typed; !solve(t, r).Feasible {
+		t.Errorf("σ = %v is not feasible, as it is said to be", typed)
+	}
+}
+
+// A method that does not cover a release is no remedy for it.
+func TestNoRemedyByAMethodThatDoesNotCover(t *testing.T) {
+	for _, delta := range []float64{1e-99, 1e-101} {
+		r := Request{N: 10000, SampleSize: 5000, Rounds: 100, Sigma: 10, Delta: delta}
+		named := strings.Contains(solve(t, r).Reason, `or "pld"`)
+		r.Method = PLD
+		if p := solve(t, r); p.Feasible != named {
+			t.Errorf("δ = %v: pld is named: %v, and feasible: %v", delta, named, p.Feasible)
 		}
 	}
 }

@@ -54,13 +54,13 @@ var titles = map[Method]string{
 // Verdict says in one sentence whether there is a run, and what it costs a record: as
 // the tight accountant certifies it if p.Tight is set, and by the plan's method.
 func (p *Plan) Verdict() string {
-	target := max(p.Epsilon, p.TargetEpsilon)
+	target := p.budget()
 	switch {
 	case !p.Feasible && target == 0:
 		return fmt.Sprintf("Not feasible: the method %s has no ε for it.", p.Method)
 	case !p.Feasible:
 		return fmt.Sprintf("Not feasible: no run is within ε = %s at δ = %s by the method %s.",
-			up(target, 5), up(p.Delta, 5), p.Method)
+			down(target, 5), up(p.Delta, 5), p.Method)
 	}
 	var costs []string
 	if tight := p.Certified(); tight != nil && p.Method != PLD {

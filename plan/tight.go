@@ -93,10 +93,9 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	return allowed, nil
 }
 
-// under returns the calculator for the plan's budget by another accountant: what
-// the plan was allowed, which its run need not use up.
+// under returns the calculator for the plan's budget by another accountant.
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(ctx, acc, p.copies()), max(p.Epsilon, p.TargetEpsilon)}
+	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget()}
 }
