@@ -65,7 +65,7 @@ func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) (
 	}
 	laid = slices.DeleteFunc(laid, func(l outlay) bool { return l.size == 0 })
 	if len(laid) == 0 {
-		return nil, s.tooPrivate(ctx, epsilon)
+		return nil, s.tooPrivate(ctx, epsilon, 1, kinds...)
 	}
 	slices.SortStableFunc(laid, func(a, b outlay) int { return cmp.Compare(a.size*a.rounds, b.size*b.rounds) })
 	return slices.CompactFunc(laid, func(a, b outlay) bool { return a.size == b.size && a.rounds == b.rounds }), nil
@@ -121,19 +121,26 @@ func (s *searcher) leastCost(ctx context.Context, k kind) (float64, error) {
 	return b.EpsilonUpper, err
 }
 
-// tooPrivate is the error of an ε within which not one record a round fits.
-func (s *searcher) tooPrivate(ctx context.Context, epsilon float64) error {
-	least := math.Inf(1)
-	for _, k := range s.kinds() {
+// tooPrivate is the error of an ε within which not one record a round fits in any of the kinds,
+// of which there is at least one. They may spend a part of it, in (0, 1].
+func (s *searcher) tooPrivate(ctx context.Context, epsilon, part float64, kinds ...kind) error {
+	least, noise := math.Inf(1), 0.0
+	for _, k := range kinds {
 		cost, err := s.leastCost(ctx, k)
 		if err != nil {
 			return err
 		}
-		least = min(least, cost)
+		least, noise = min(least, cost), max(noise, k.noise)
 	}
+	spent := ""
+	if part < 1 {
+		spent = fmt.Sprintf(", of which a trial of private probing may spend %s,", decimal.Down(epsilon*part, 3))
+	}
+	allow := decimal.Up(least/part, 3)
+	enough, _ := strconv.ParseFloat(allow, 64)
 	return &Infeasible{
-		Reason: fmt.Sprintf("within ε = %s no round can sample even one of the %d records of a client, at σ about %g "+
-			"or less", decimal.Exactly(epsilon), s.records, slices.Max(triedNoise)),
-		Remedies: []string{"allow ε = " + decimal.Up(least, 3)}, Epsilon: least,
+		Reason: fmt.Sprintf("within ε = %s%s no round can sample even one of the %d records of a client, at σ "+
+			"about %g or less", decimal.Exactly(epsilon), spent, s.records, noise),
+		Remedies: []string{"allow ε = " + allow}, Epsilon: enough,
 	}
 }

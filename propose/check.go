@@ -126,12 +126,13 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o grid
 	var out []Checked
 	for _, epsilon := range c.Epsilon {
 		for _, noise := range c.Noise {
-			l, err := s.layOut(ctx, epsilon, kind{c.Rounds / c.Base.Clients, noise})
+			k := kind{c.Rounds / c.Base.Clients, noise}
+			l, err := s.layOut(ctx, epsilon, k)
 			if err != nil {
 				return nil, err
 			}
 			if l.size == 0 {
-				return nil, s.tooPrivate(ctx, epsilon)
+				return nil, s.tooPrivate(ctx, epsilon, 1, k)
 			}
 			for _, walk := range c.Walks {
 				all = append(all, s.candidate(l, stride{c.Clip, walk}, s.plain()))

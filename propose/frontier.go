@@ -120,9 +120,9 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 	case err != nil:
 		return 0, nil, err
 	case reached == n:
-		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy up to ε = %s is %.4f, below %s",
-			decimal.Exactly(at(mostStep)), best, decimal.Exactly(s.TargetAccuracy)), Accuracy: best,
-			Remedies: []string{lowerTarget(best)}}
+		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy up to ε = %s is %s, below %s",
+			decimal.Exactly(at(mostStep)), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)),
+			Accuracy: best, Remedies: []string{lowerTarget(best)}}
 	}
 	return at(leastStep + reached), enough[reached], nil
 }
@@ -130,13 +130,13 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 // tooAccurate is the error of a target accuracy that no setting at ε is predicted to
 // reach.
 func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
-	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %.4f, below %s",
-		decimal.Exactly(epsilon), best, decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
+	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %s, below %s",
+		decimal.Exactly(epsilon), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
 	e.Remedies = append(e.Remedies, lowerTarget(best))
 	for _, p := range points {
 		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
-			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %.4f is predicted",
-				decimal.Exactly(p.Epsilon), p.Accuracy))
+			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %s is predicted",
+				decimal.Exactly(p.Epsilon), decimal.FixedDown(p.Accuracy, 4)))
 			e.Epsilon = p.Epsilon
 			break
 		}

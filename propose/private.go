@@ -82,12 +82,13 @@ func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
 func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error) {
 	kinds := s.kinds()
 	k := kinds[len(kinds)/2]
-	l, err := s.layOut(ctx, s.Epsilon*selectionShare/selection.Mean(), k)
+	part := selectionShare / selection.Mean()
+	l, err := s.layOut(ctx, s.Epsilon*part, k)
 	if err != nil {
 		return l, nil, err
 	}
 	if l.size == 0 {
-		return l, nil, s.tooPrivate(ctx, s.Epsilon*selectionShare/selection.Mean())
+		return l, nil, s.tooPrivate(ctx, s.Epsilon, part, k)
 	}
 	l.size = min(l.size, s.records-s.holdout)
 	trial := func(sigma float64) []dp.Event {
@@ -128,9 +129,12 @@ func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, erro
 	low, high := start, start
 	for ok := false; !ok; high *= 2 {
 		var err error
-		if ok, err = fits(high); err != nil && !errors.Is(err, dp.ErrNotCovered) || high > rdp.MaxSigma/2 {
-			return 0, errors.Join(&Infeasible{Reason: fmt.Sprintf("no noise multiplier is within ε = %s with private "+
-				"probes", decimal.Exactly(epsilon)), Remedies: []string{"probe synthetic or public data"}}, err)
+		if ok, err = fits(high); err != nil && !errors.Is(err, dp.ErrNotCovered) {
+			return 0, err
+		}
+		if high > rdp.MaxSigma/2 {
+			return 0, &Infeasible{Reason: fmt.Sprintf("no noise multiplier is within ε = %s with private probes",
+				decimal.Exactly(epsilon)), Remedies: []string{"probe synthetic or public data"}}
 		}
 		if ok {
 			break

@@ -1,6 +1,11 @@
 package propose
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Probing says what proxies look at, and so what a proposal gives away.
 type Probing string
@@ -16,6 +21,24 @@ const (
 	// and what it costs is a part of the target epsilon.
 	Private Probing = "private"
 )
+
+// checkProbing reports a probing that is none of those given, or is not what the sources are: what
+// is said of the records that were looked at rests on it.
+func (o Options) checkProbing(allowed ...Probing) error {
+	if !slices.Contains(allowed, o.Probing) {
+		names := make([]string, len(allowed))
+		for i, p := range allowed {
+			names[i] = strconv.Quote(string(p))
+		}
+		last := len(names) - 1
+		return fmt.Errorf("propose: probing = %q, must be %s or %s", o.Probing, strings.Join(names[:last], ", "),
+			names[last])
+	}
+	if o.Probing == Other && o.Probe == o.Data {
+		return fmt.Errorf("propose: probing = %q, and the data that are probed are the data itself", o.Probing)
+	}
+	return nil
+}
 
 // statement says what was looked at, and what follows for the prediction and for
 // privacy.

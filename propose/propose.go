@@ -3,7 +3,7 @@
 // norm and step sizes, each with the accuracy that it is predicted to reach, the ε that
 // it certifies, and what it costs.
 //
-//	r, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: source})
+//	r, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: source, Probing: propose.Own})
 //	…
 //	best := r.Proposals[0].Setting // a train.Spec
 //
@@ -99,7 +99,7 @@ func (r Request) Validate() error {
 type Options struct {
 	Data  *train.Source // what is to be trained on: only how many records a client has is used of it
 	Probe *train.Source // what proxies look at
-	// Probing says in what relation the two stand.
+	// Probing says in what relation the two stand; it must be given.
 	Probing Probing
 	Trials  grid.Options
 	Perf    sim.Perf // with which the time of a training is forecast

@@ -132,7 +132,7 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
-		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind == Own && r.Probe.Synthetic, ""),
+		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),
 		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
 	if r.TargetAccuracy > 0 {
 		fmt.Fprintf(&text, ", predicted to reach %s", decimal.Exactly(r.TargetAccuracy))

@@ -41,6 +41,9 @@ type searcher struct {
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
+	if err := o.checkProbing(Own, Other, Private); err != nil {
+		return nil, err
+	}
 	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]grid.Trial{},
 		params: map[string]int{}}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1

@@ -13,8 +13,8 @@ import (
 // Steps returns the request's base with the least noise multiplier that its ε allows,
 // and the clipping norm and step sizes that proxies find best: [Propose] for a constant
 // sample size and gradient computations that are given. The request's rounds, target
-// accuracy and count are not used. The error is an *Infeasible if no noise multiplier is
-// enough.
+// accuracy and count are not used, and private probing is refused. The error is an
+// *Infeasible if no noise multiplier is enough.
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
 	if err := r.Validate(); err != nil {
@@ -22,6 +22,9 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	}
 	if r.Epsilon == 0 {
 		return none, fmt.Errorf("propose: epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
+	}
+	if err := o.checkProbing(Own, Other); err != nil { // its proxies have no noise to speak of
+		return none, err
 	}
 	sizes, err := dp.ParseSizes(r.Base.SampleSize)
 	if err != nil {
