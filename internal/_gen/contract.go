@@ -27,6 +27,7 @@ const (
 
 func contract(k *kernels) {
 	k.tileAVX512()
+	k.fullTileAVX512()
 	k.laneTileAVX512()
 	k.tileAVX2()
 	k.runsAVX512()
@@ -50,6 +51,16 @@ func (k *kernels) tileAVX512() {
 			c.block(rows, c.columns(cols), 0)
 		})
 	})
+}
+
+// fullTileAVX512 is the largest tile over terms that lie one behind the other.
+func (k *kernels) fullTileAVX512() {
+	k.kernel("fullTileAVX512", "func(t *Tile, terms int)",
+		fmt.Sprintf("is Tile.Mul after its checks, of %d rows and %d columns, and of terms {0, 0}, {1, %d}, ...",
+			tileRows, tileCols, laneBytes/floatBytes))
+	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
+	c.left = k.argument("terms")
+	c.block(tileRows, c.columns(tileCols), 0)
 }
 
 // runsAVX512 and runsAVX2 are Tile.MulRuns.
@@ -146,6 +157,7 @@ type contraction struct {
 	corner    func(base, stride reg.GPVirtual)
 	tile      gotypes.Component
 	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
+	straight  bool          // terms lie one behind the other, and left is how many there are
 	labels    int
 }
 
@@ -415,10 +427,53 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	c.clear(acc)
 
 	c.Label(multiply)
-	c.multiply(acc, places, offsets)
+	if c.straight {
+		c.multiplyStraight(acc, places)
+	} else {
+		c.multiply(acc, places, offsets)
+	}
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
 	c.VZEROUPPER()
 	c.RET()
+}
+
+// multiplyStraight adds terms that lie one behind the other to the accumulators, some at a
+// time: then hardly any instruction but multiplications and what they need is left.
+func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
+	const most = 4 // at a time
+	baseB, _ := c.matrix("B")
+	columns := c.pointers(baseB, "B", places)
+	a, stride := c.matrix("A")
+	rows, b := c.rows(len(acc), a, stride), c.GP64()
+	c.XORQ(b, b)
+	for _, some := range []int{most, 1} {
+		loop, done := c.label("loop"), c.label("done")
+		c.CMPQ(c.left, operand.U8(some))
+		c.JLT(operand.LabelRef(done))
+		c.Label(loop)
+		for term := range some {
+			var row []reg.VecVirtual
+			for _, p := range columns {
+				row = append(row, c.register())
+				c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: 1, Disp: term * laneBytes}, row[len(row)-1])
+			}
+			for m, at := range rows {
+				factor := c.register()
+				c.VBROADCASTSS(at.Offset(term*floatBytes), factor)
+				for j := range row {
+					c.VFMADD231PS(row[j], factor, acc[m][j])
+				}
+			}
+		}
+		for _, at := range rows[:2] { // from which the others are reached
+			c.ADDQ(operand.U8(some*floatBytes), at.Base)
+		}
+		c.ADDQ(operand.U32(some*laneBytes), b)
+		c.SUBQ(operand.U8(some), c.left)
+		c.CMPQ(c.left, operand.U8(some))
+		c.JGE(operand.LabelRef(loop))
+		c.Label(done)
+	}
 }
 
 // multiply adds the terms to the accumulators.

@@ -9,6 +9,11 @@ package f32
 //go:noescape
 func tileAVX512(t *Tile, terms []Term)
 
+// fullTileAVX512 is Tile.Mul after its checks, of 6 rows and 4 columns, and of terms {0, 0}, {1, 16}, ...
+//
+//go:noescape
+func fullTileAVX512(t *Tile, terms int)
+
 // laneTileAVX512 is LaneTile.Mul after its checks.
 //
 //go:noescape

@@ -329,3 +329,38 @@ func TestTilesAllocateNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestFullTile holds the largest tile over a straight ladder of terms against Tile.Mul of the
+// same class, bit by bit: every number of terms to 20 and some more, each start; nothing else
+// of C is written.
+func TestFullTile(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(4)
+		for terms := range 60 {
+			if terms > 20 {
+				terms *= 11
+			}
+			var s ProductScratch
+			list := s.ladder(1, Lanes, terms)
+			tile, _ := randomTile(r, TileRows, TileCols, 1)
+			tile.A = randomFloats(r, terms+(TileRows-1)*tile.RowA)
+			tile.B = randomFloats(r, terms*Lanes+slices.Max(tile.ColB[:])+Lanes)
+			switch terms % 3 {
+			case 0:
+				tile.Bias = randomFloats(r, TileRows)
+			case 1:
+				tile.Accumulate = true
+			}
+			size := (TileRows-1)*tile.RowC + slices.Max(tile.ColC[:]) + 2*Lanes
+			want := randomFloats(r, size)
+			got := slices.Clone(want)
+			tile.C = want
+			tile.Mul(&list)
+			tile.C = got
+			tile.mulLadder(&list, true)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d terms: another sum than Tile.Mul's", terms)
+			}
+		}
+	})
+}

@@ -28,6 +28,16 @@ func mulTile(t *Tile, terms []Term) {
 	}
 }
 
+// mulFullTile is mulTile of a tile of the largest size, and of terms of a straight ladder.
+func mulFullTile(t *Tile, terms []Term) {
+	switch class {
+	case cpu.AVX512, cpu.AMX:
+		fullTileAVX512(t, len(terms))
+	default:
+		mulTile(t, terms)
+	}
+}
+
 func mulRuns(t *Tile, terms []Term, run int) {
 	switch class {
 	case cpu.AVX512, cpu.AMX:

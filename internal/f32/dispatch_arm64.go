@@ -16,6 +16,8 @@ func mulTile(t *Tile, terms []Term) {
 	}
 }
 
+func mulFullTile(t *Tile, terms []Term) { mulTile(t, terms) }
+
 func mulRuns(t *Tile, terms []Term, run int) {
 	if class != cpu.NEON {
 		runsPortable(t, terms, run)

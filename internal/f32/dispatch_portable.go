@@ -8,6 +8,8 @@ var sets = [...]kernelSet{cpu.Portable: portable}
 
 func mulTile(t *Tile, terms []Term) { tilePortable(t, terms) }
 
+func mulFullTile(t *Tile, terms []Term) { mulTile(t, terms) }
+
 func mulRuns(t *Tile, terms []Term, run int) { runsPortable(t, terms, run) }
 
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {

@@ -2,7 +2,7 @@ package f32
 
 // The product is cut into panels that stay in the caches: with the part of C that they
 // add to, which is 384 KB, they take 1 MB of the second one. Where B is copied, panels of A
-// have half the rows and twice the terms, so that it is copied once and C visited seldom.
+// have an eighth of the rows and twice the terms: B is copied once and C visited seldom.
 const (
 	panelTerms  = 256
 	panelRows   = 64 * TileRows // of A: 384 KB
@@ -118,6 +118,7 @@ func turn(dst, a []float32, colA, rows, terms int) {
 // first terms, k = 0, begin at what the product starts with.
 func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j int) {
 	list := s.ladder(a.colA, b.rowB, terms)
+	straight := a.colA == 1 && b.rowB == Lanes
 	t := &s.tile
 	t.RowA = a.rowA
 	t.Accumulate = p.Accumulate || k > 0
@@ -139,11 +140,21 @@ func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j
 			if edge < t.Cols*Lanes {
 				s.mulEdge(&list, edge, p.BlockC)
 			} else {
-				t.Mul(&list)
+				t.mulLadder(&list, straight)
 			}
 		}
 	}
 	s.tile = Tile{} // the scratch must not hold on to what is the caller's
+}
+
+// mulLadder is Mul of terms of a ladder: a straight one has steps of 1 and Lanes.
+func (t *Tile) mulLadder(terms *Terms, straight bool) {
+	if !straight || t.Rows < TileRows || t.Cols < TileCols {
+		t.Mul(terms)
+		return
+	}
+	t.check(terms)
+	mulFullTile(t, terms.list)
 }
 
 // mulEdge computes a tile of which only the first n columns exist in C, in a

@@ -46,7 +46,7 @@ func (p *Product) Mul(s *ProductScratch) {
 		some := min(panelBlocks, blocks-j)
 		all, rows, most := panelRows, panelRows, panelTerms
 		if p.copiesB(j, some) {
-			all, rows, most = p.M, panelRows/2, 2*panelTerms
+			all, rows, most = p.M, panelRows/8, 2*panelTerms
 		}
 		for first := 0; first < p.M; first += all {
 			end := min(first+all, p.M)
