@@ -16,15 +16,18 @@ import (
 )
 
 // BenchmarkTraining trains by messages in one process, and by hogwild, and reports updates a
-// second and the ratio: of a model of phishing's size, LeNet, and vectors of 93 MB, as
-// AlexNet's; with every message on the broker's disk before it is acknowledged, and a second
-// later. Clients flush each release to their journals in both. fsyncs/s is how often so many
-// goroutines as there are clients can flush 340 bytes, each to its own file, right before.
+// second and the ratio: of a model of phishing's size, also where a client may be four rounds
+// ahead, LeNet, and vectors of 93 MB, as AlexNet's; with every message on the broker's disk
+// before it is acknowledged, and a second later. Clients flush each release to their journals
+// in both. fsyncs/s is how often so many goroutines as there are clients can flush 340 bytes,
+// each to its own file, right before.
 func BenchmarkTraining(b *testing.B) {
 	lenet := smallSpec(200)
 	lenet.Model, lenet.Clip, lenet.Eta0, lenet.Beta, lenet.Data = train.LeNet, 0.025, 0.015, 1e-5, "synth-mnist"
 	phishing := smallSpec(4000)
 	phishing.SampleSize, phishing.GradComps = "26", 26*4000
+	far := phishing
+	far.Delay = "4"
 	long := smallSpec(8)
 	long.Clients = 2
 	for _, c := range []struct {
@@ -33,6 +36,7 @@ func BenchmarkTraining(b *testing.B) {
 		data *data.Dataset
 	}{
 		{"model=phishing", phishing, wide(68)},
+		{"model=phishing/delay=4", far, wide(68)},
 		{"model=lenet", lenet, synth.Digits(rng.New(1), 3500)},
 		{"bytes=93e6", long, wide(23_200_000)},
 	} {
