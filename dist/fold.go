@@ -48,7 +48,6 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		length := headers.Get(lengthHeader)
 		headers.Del(lengthHeader)
 		if len(headers) == 0 && s.isIn(m.Subject(), length) {
-			s.record.Received += int64(parseLength(length))
 			s.processed = max(s.processed, at)
 			return
 		}
@@ -65,9 +64,6 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 		data = got.Data
 	}
 	h, refusal, err := s.take(upKind, m.Subject(), headers, data, at)
-	if refusal != NoUpdate {
-		s.record.Received += int64(len(data))
-	}
 	s.processed = max(s.processed, at)
 	if refusal == "" {
 		return

@@ -64,7 +64,7 @@ type Status struct {
 	Params    int            `json:"params"`
 	Seconds   float64        `json:"seconds"` // from the first update to the last, of each life of the server
 	Done      bool           `json:"done"`
-	Received  int64          `json:"bytes_received"` // of updates
+	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
 	Broadcast int64          `json:"bytes_broadcast"`
 	Lags      []int          `json:"lags"`    // updates by i − k
 	Refused   map[string]int `json:"refused"` // messages by why they were refused

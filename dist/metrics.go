@@ -91,7 +91,7 @@ func (s *Status) writeMetrics(w io.Writer) {
 	one("rounds", "gauge", "Rounds T of each client.", s.Rounds)
 	one("k", "gauge", "The newest broadcast.", s.K)
 	one("updates_total", "counter", "Updates that are applied.", s.Updates)
-	one("received_bytes_total", "counter", "Bytes of updates.", s.Received)
+	one("received_bytes_total", "counter", "Bytes of updates that were applied.", s.Received)
 	one("broadcast_bytes_total", "counter", "Bytes of broadcasts.", s.Broadcast)
 	one("seconds_total", "counter", "Seconds from the first update to the last.", s.Seconds)
 	head("refused_total", "counter", "Messages that were refused, by why.")

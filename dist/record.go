@@ -49,7 +49,7 @@ type record struct {
 type tally struct {
 	Run       string         `json:"run"`
 	Seconds   float64        `json:"seconds"`
-	Received  int64          `json:"bytes_received"`
+	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
 	Broadcast int64          `json:"bytes_broadcast"`
 	Lags      []int          `json:"lags"`
 	Refused   map[string]int `json:"refused"`

@@ -17,7 +17,7 @@ import (
 type Report struct {
 	train.Report
 	Run       string         `json:"run"`
-	Received  int64          `json:"bytes_received"` // of updates, by the server
+	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
 	Broadcast int64          `json:"bytes_broadcast"`
 	Resent    int            `json:"resent"`  // updates that clients sent again
 	Lags      []int          `json:"lags"`    // applied updates by i − k

@@ -434,6 +434,7 @@ func (s *server) apply(h wire.Header, u []float32) error {
 		return err
 	}
 	s.unsaved++
+	s.record.Received += wire.Bytes(len(u))
 	s.pending += 4 * int64(len(u))
 	s.trained = time.Since(s.first)
 	if err := s.record.applied(h, s.trained); err != nil {

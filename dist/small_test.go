@@ -19,6 +19,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
+	"proactivedp/dist/internal/wire"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -182,6 +183,9 @@ func (r *testRun) checkFold(report *Report) {
 	if want := p.Config.Run().Rounds * r.spec.Clients; len(rows)-1 != want-r.missing(report) || !fold.Done() &&
 		len(report.Expelled) == 0 {
 		r.t.Errorf("%d updates were applied, want %d", len(rows)-1, want)
+	}
+	if want := int64(report.Updates) * wire.Bytes(len(fold.Model())); report.Received != want {
+		r.t.Errorf("%d bytes of %d updates were received, want %d", report.Received, report.Updates, want)
 	}
 	if got := paramsSHA256(fold.Model()); got != report.ParamsSHA256 {
 		r.t.Errorf("the fold of what was sent is %s, the result %s", got, report.ParamsSHA256)

@@ -78,6 +78,9 @@ type Header struct {
 // takes one.
 func Chunks(params int) int { return max(1, (params+ChunkFloats-1)/ChunkFloats) }
 
+// Bytes returns how many bytes a vector of so many numbers has in all its messages.
+func Bytes(params int) int64 { return int64(HeaderSize*Chunks(params) + 4*params) }
+
 // Together returns how many vectors of so many numbers travel together at most; at least 1.
 func Together(params int) int { return max(1, MaxMessage/(HeaderSize+4*params)) }
 

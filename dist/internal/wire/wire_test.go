@@ -177,3 +177,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Bytes is the length of all messages of a vector.
+func TestBytesAreOfAllMessages(t *testing.T) {
+	for _, n := range []int{0, 1, 68, wire.ChunkFloats, wire.ChunkFloats + 1, 300_000} {
+		x, sent := make([]float32, n), 0
+		for chunk := range wire.Chunks(n) {
+			sent += len(wire.Header{Kind: wire.Update, Params: n, Chunk: chunk}.Append(nil, x))
+		}
+		if got := wire.Bytes(n); got != int64(sent) {
+			t.Errorf("%d numbers: %d bytes, want %d", n, got, sent)
+		}
+	}
+}
