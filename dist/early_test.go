@@ -173,7 +173,8 @@ func TestAShortUpdateDoesNotWaitForTheStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s.Clients[0].Next != 0 || s.Clients[1].Next != 1 || s.Updates != 2 || s.Received != 2*wire.Bytes(len(u)) || len(s.Refused) != 0 {
+	if s.Clients[0].Next != 0 || s.Clients[1].Next != 1 || s.Updates != 2 || s.Received != 2*wire.Bytes(len(u)) ||
+		len(s.Refused) != 0 {
 		t.Errorf("%+v", s)
 	}
 	stop()
