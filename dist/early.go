@@ -9,9 +9,9 @@ import (
 // An update of one message is in as soon as the server hears it, which is before the stream
 // has it on disk: a round need not wait for that, since the update is in its client's journal
 // until the server's state is saved with it. Short updates come under a subject of their own,
-// past the stream, and the stream gets many of them together, a little later: a message costs
-// it the more, and a disk a flush, the shorter it is. Of others, which would be sent twice so,
-// the server hears what the stream is sent.
+// past the stream, and the stream gets many of them together, a little later, since a message
+// costs it a flush to disk however short it is. Others would be twice on the network so: of
+// them the server hears what the stream is sent.
 
 // mostShort is how many bytes the vector of a short update has at most: two of them take about
 // as long to be flushed, and to be sent, as one.

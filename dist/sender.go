@@ -47,7 +47,7 @@ const (
 	// two, and mostOut how many releases if they are short.
 	memoryOut = 16 << 20
 	mostOut   = 1024
-	// mostFlying is how many messages are on their way at a time.
+	// mostFlying is how many messages are on their way at a time, or fewer if they are long.
 	mostFlying = 4 * window
 	// gather is how long a short release waits for others that the stream gets with it.
 	gather = 20 * time.Millisecond
@@ -112,7 +112,7 @@ func (s *sender) run(ctx context.Context) error {
 	var flying []flight
 	for {
 		queue := s.queue
-		if len(flying) >= mostFlying {
+		if s.full(flying) {
 			queue = nil // first the stream must have some
 		}
 		taken, refused := coming(flying)
@@ -167,6 +167,9 @@ func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, 
 	return flying, err
 }
 
+// full reports whether no more messages may be on their way.
+func (s *sender) full(flying []flight) bool { return len(flying) >= min(s.room, mostFlying) }
+
 // coming returns what brings the answer to the oldest release on its way.
 func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan error) {
 	if len(flying) == 0 {
@@ -213,7 +216,7 @@ func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([
 		if len(releases) == 0 {
 			continue
 		}
-		for len(flying) >= mostFlying {
+		for s.full(flying) {
 			if flying, err = s.land(ctx, flying, nil); err != nil {
 				return flying, err
 			}
