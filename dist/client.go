@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -208,14 +207,6 @@ func (c *client) reconnected() {
 	c.ask()
 }
 
-// ask asks for a hello now.
-func (c *client) ask() {
-	select {
-	case c.beats <- struct{}{}:
-	default: // one is asked for
-	}
-}
-
 // agree finds the run and prepares the client's part of it.
 func (c *client) agree(ctx context.Context) error {
 	pinned := c.journal.Pinned()
@@ -331,22 +322,6 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 // errEnded ends the helpers of a client that has ended.
 var errEnded = errors.New("dist: the client has ended")
 
-// greet says hello until the server answers, and returns what it has.
-func (c *client) greet(ctx context.Context) (*answer, error) {
-	for {
-		a, err := c.hello(ctx, hello{First: true})
-		if err == nil {
-			return a, nil
-		}
-		if !silent(err) || ctx.Err() != nil {
-			return nil, errors.Join(err, context.Cause(ctx))
-		}
-		if err := pause(ctx, beat); err != nil {
-			return nil, err
-		}
-	}
-}
-
 // pause waits; the error is the context's.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
@@ -355,101 +330,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// hello says hello, and more that h says, and returns the answer.
-func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
-	c.disk.Lock()
-	h.Life, h.Instance, h.Next = c.journal.Lives(), c.instance, c.journal.Next()
-	c.disk.Unlock()
-	c.mu.Lock()
-	h.Newest = c.newest
-	c.mu.Unlock()
-	a := new(answer)
-	if err := ask(ctx, c.conn, c.names.hello(c.Client), h, a, 3*beat); err != nil {
-		return nil, err
-	}
-	c.server.heard()
-	switch {
-	case a.Gone:
-		return nil, fmt.Errorf("%w: client %d", ErrExpelled, c.Client)
-	case a.Error != "":
-		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client, a.Error)
-	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1:
-		return nil, fmt.Errorf("dist: the server answers %+v", *a)
-	}
-	return a, nil
-}
-
-// keepInTouch says hello now and then, and takes the answers.
-func (c *client) keepInTouch(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.beats:
-		case <-time.After(beat):
-		}
-		a, err := c.hello(ctx, hello{})
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			if !silent(err) {
-				return err
-			}
-			continue
-		}
-		if err := c.learn(a); err != nil {
-			return err
-		}
-		select {
-		case <-c.heard:
-		default:
-		}
-		c.heard <- *a
-		c.models.want(a.K)
-	}
-}
-
-// learn forgets what is covered, and sends again what the server lacks.
-func (c *client) learn(a *answer) error {
-	releases, err := c.cover(a.Covered)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.folded = a.Processed
-	for round := range c.acked {
-		if round < a.Covered {
-			delete(c.acked, round)
-		}
-	}
-	for _, r := range releases {
-		if r.Round < a.Next || r.Round <= a.Highest && !slices.Contains(a.Missing, r.Round) {
-			continue
-		}
-		got, acked := c.acked[r.Round]
-		if !acked { // it is on its way
-			continue
-		}
-		age := time.Since(got.at)
-		if age > 3*beat && a.Processed >= got.message || age > patience {
-			delete(c.acked, r.Round)
-			c.resent++
-			c.out.again(r)
-		}
-	}
-	return nil
-}
-
-// cover forgets the releases of rounds below next, and returns the others.
-func (c *client) cover(next int) ([]journal.Release, error) {
-	c.disk.Lock()
-	defer c.disk.Unlock()
-	err := c.journal.Cover(next)
-	return c.journal.Releases(), err
 }
 
 // resume sends again what the journal holds, and goes on behind it.
@@ -582,80 +462,4 @@ func (c *client) round(ctx context.Context) error {
 	c.machine.Finish(u)
 	c.writer.hold(journal.Entry{Release: r, U: u}, time.Since(begun))
 	return nil
-}
-
-// takeLeave waits until all rounds are safe with the server, hands it the ledger, and reports.
-func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
-	c.log.Info("all rounds are released", "rounds", c.about.Rounds)
-	for covered := 0; covered < c.about.Rounds; {
-		select {
-		case a := <-c.heard:
-			covered = a.Covered
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	l := c.ledger()
-	for {
-		a, err := c.hello(ctx, hello{Ledger: l})
-		switch {
-		case err == nil && a.Farewell:
-			return c.end(ctx, l)
-		case err != nil && !silent(err):
-			return nil, err
-		}
-		if err := pause(ctx, beat); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// end keeps the ledger and the report, and says goodbye: until then the server waits, so that
-// a client that is killed here can ask it again.
-func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) {
-	r, err := c.report(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeJSON(filepath.Join(c.Dir, "ledger.json"), l); err != nil {
-		return nil, err
-	}
-	if err := writeJSON(filepath.Join(c.Dir, reportFile), r); err != nil {
-		return nil, err
-	}
-	_, _ = c.hello(ctx, hello{Bye: true}) // the server does not wait for long if it does not hear it
-	return r, nil
-}
-
-// ended returns the report of a client whose part in the run has ended before; nil if it has
-// not. Its server may be there no more.
-func (c *client) ended() (*JoinReport, error) {
-	pinned := c.journal.Pinned()
-	if pinned == nil {
-		return nil, nil
-	}
-	r, err := readReport[JoinReport](filepath.Join(c.Dir, reportFile))
-	if r == nil || err != nil {
-		return nil, err
-	}
-	run, err := parseAnnouncement(pinned)
-	if err != nil || r.Run != run.Run || r.Client != c.Client || c.Run != "" && c.Run != run.Run ||
-		c.journal.Next() != run.Rounds {
-		return nil, nil // it is for the server to say what is wrong
-	}
-	c.log.Info("the run has ended before", "run", r.Run)
-	return r, nil
-}
-
-// ledger is what the client released, as it is sent.
-func (c *client) ledger() *clientLedger {
-	c.disk.Lock()
-	defer c.disk.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return &clientLedger{
-		Records: c.mechanism().DatasetSize, Noise: c.prepared.Config.Roots.Clients[c.Client].Name(),
-		Sizes: c.journal.Sizes(), Lags: c.journal.Lags(), Sent: c.sent, Resent: c.resent,
-		Seconds: time.Since(c.begun).Seconds(),
-	}
 }
