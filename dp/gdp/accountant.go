@@ -55,17 +55,28 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant, for ε up to [Largest].
+// Delta implements dp.Accountant, for ε up to [Largest]; others are dp.ErrNotCovered. Where an
+// exact δ is below [LeastExact] the Bound is dp.Upper, and not 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
 	}
-	mu, b, err := a.account(events, check("epsilon", epsilon))
+	bad := check("epsilon", epsilon)
+	if bad != nil && epsilon > 0 && !math.IsInf(epsilon, 1) {
+		bad = fmt.Errorf("%w: %w", bad, dp.ErrNotCovered)
+	}
+	mu, b, err := a.account(events, bad)
 	if err != nil {
 		return dp.Bound{}, err
 	}
 	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = epsilon, epsilon, epsilon
-	b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, Delta(mu, epsilon))
+	delta := Delta(mu, epsilon)
+	if b.Kind == dp.Exact && delta < LeastExact {
+		b.Kind, b.Delta = dp.Upper, delta+math.SmallestNonzeroFloat64
+		b.DeltaUpper = b.Delta
+		return b, nil
+	}
+	b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, delta)
 	return b, nil
 }
 

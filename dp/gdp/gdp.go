@@ -16,6 +16,10 @@ const (
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ is below 1
 )
 
+// LeastExact is the least normal float64. Below it what [Delta] returns has few digits, and may be
+// 0, which the δ of no μ > 0 is.
+const LeastExact = 0x1p-1022
+
 // Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy
 //
 //	δ = Φ(-ε/μ + μ/2) - e^ε·Φ(-ε/μ - μ/2)

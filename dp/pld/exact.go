@@ -51,9 +51,13 @@ func (q query) exact() *exactForm {
 	return nil
 }
 
-// boundDelta returns the ends of δ(ε).
+// boundDelta returns the ends of δ(ε), which is above 0: where it is no normal float64 nothing is
+// said from below.
 func (f *exactForm) boundDelta(eps float64) (lower, upper float64) {
 	delta := f.delta(eps)
+	if delta < gdp.LeastExact {
+		return 0, delta + math.SmallestNonzeroFloat64
+	}
 	return delta * (1 - exactRounding), min(1, delta*(1+exactRounding))
 }
 

@@ -111,7 +111,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant: ε must be in [0, MaxEpsilon].
+// Delta implements dp.Accountant: ε must be in [0, MaxEpsilon]. The Bound is as that of Epsilon,
+// but dp.Upper where a δ with a closed form is no normal float64. It is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	var bad error
 	switch {
@@ -129,6 +130,9 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	lower, upper, err := q.delta(epsilon)
 	if err != nil {
 		return dp.Bound{}, err
+	}
+	if b.Kind == dp.Exact && lower == 0 {
+		b.Kind = dp.Upper // δ is too small for float64
 	}
 	b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, lower, upper)
 	return b, nil

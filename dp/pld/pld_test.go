@@ -541,3 +541,22 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// No release with noise has δ = 0, however small it is: what float64 does not hold is bounded
+// from above, and no more exact.
+func TestDeltaIsNeverZero(t *testing.T) {
+	for _, e := range []dp.Event{event(1, 1, 1), event(0.01, 5, 1), replaced(event(1, 1, 3))[0]} {
+		for _, eps := range []float64{38.5, 100, 1e4, 1e6} {
+			for _, acc := range []dp.Accountant{Accountant{}, gdp.Accountant{}} {
+				b, err := acc.Delta(t.Context(), []dp.Event{e}, eps)
+				if errors.Is(err, dp.ErrNotCovered) || b.Kind == dp.Approximation {
+					continue
+				}
+				if err != nil || !(b.DeltaUpper > 0) || b.Delta != b.DeltaUpper && b.Kind == dp.Upper ||
+					(b.DeltaUpper < 0x1p-1022) != (b.Kind == dp.Upper && b.DeltaLower == 0) {
+					t.Errorf("%s, %+v, ε = %v: %+v, %v", acc.Name(), e, eps, b, err)
+				}
+			}
+		}
+	}
+}
