@@ -78,15 +78,14 @@ func sharedBy(what string, noise Noise) error {
 		"it off; a release needs a run of its own: %w", what, noise, ErrSharedNoise)
 }
 
-// sharing returns a list other than i that has the client's noise.
+// sharing returns the first list other than i that has the client's noise.
 func (c *composed) sharing(client, i int) (int, bool) {
 	if client == AllClients {
+		first := i
 		for _, j := range c.lists {
-			if j != i {
-				return j, true
-			}
+			first = min(first, j)
 		}
-		return 0, false
+		return first, first != i
 	}
 	for _, other := range [2]int{client, AllClients} {
 		if j, ok := c.lists[other]; ok && j != i {

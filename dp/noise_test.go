@@ -94,3 +94,18 @@ func ExampleCompose() {
 	// true
 	// 2 <nil>
 }
+
+// Of several lists that share their noise with a later one the first is named, every time.
+func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
+	name := rng.Name{Root: "seed:1"}
+	var lists [][]dp.Event
+	for client := range 8 {
+		lists = append(lists, of(dp.Noise{Name: name, Client: client}, 1))
+	}
+	lists = append(lists, of(dp.Noise{Name: name, Client: dp.AllClients}, 1))
+	for range 20 {
+		if _, err := dp.Compose(lists...); err == nil || !strings.Contains(err.Error(), "releases 0 and 8 are") {
+			t.Fatal(err)
+		}
+	}
+}

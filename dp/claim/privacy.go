@@ -67,17 +67,24 @@ func checkNoise(ledgers []dp.Ledger) error {
 }
 
 // histories returns what the ledgers' clients released, without whose noise it is: that
-// differs between clients of equal rounds.
+// differs between clients of equal rounds. Who released nothing pays for nothing, and is left
+// out; if nobody did, there is one history without events.
 func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
 	for i := range ledgers {
 		anonymous := ledgers[i].Named(dp.Noise{})
 		events := anonymous.Events()
+		if len(events) == 0 {
+			continue
+		}
 		if n := len(kinds); n > 0 && slices.Equal(kinds[n-1].events, events) {
 			kinds[n-1].clients++
 			continue
 		}
 		kinds = append(kinds, history{events, 1})
+	}
+	if len(kinds) == 0 {
+		kinds = []history{{nil, len(ledgers)}}
 	}
 	return kinds
 }

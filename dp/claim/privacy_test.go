@@ -234,3 +234,28 @@ func TestInvalidIsNoClaim(t *testing.T) {
 		}
 	}
 }
+
+// A client that has released nothing costs nothing, and takes no ε from the others; without any
+// round there is none, and JSON all the same.
+func TestClientsWithoutRounds(t *testing.T) {
+	some := ledger(poisson(1000, 10, 4), 10)
+	for _, shared := range []bool{false, true} {
+		alone := of(t, pld.Accountant{}, []dp.Ledger{some}, shared, 1e-5)
+		for _, ledgers := range [][]dp.Ledger{{some, {}}, {{}, some}, {{}, some, {}}} {
+			p := of(t, pld.Accountant{}, ledgers, shared, 1e-5)
+			if p.PerClient.EpsilonUpper == nil || *p.PerClient.EpsilonUpper != *alone.PerClient.EpsilonUpper ||
+				p.PerRecord.EpsilonUpper == nil || *p.PerRecord.EpsilonUpper != *alone.PerRecord.EpsilonUpper {
+				t.Errorf("shared: %v: %+v, without the others %+v", shared, p, alone)
+			}
+		}
+		r, err := NewReport(4, nil, func(acc dp.Accountant) (Privacy, error) {
+			return OfLedgers(t.Context(), acc, make([]dp.Ledger, 2), shared, 1e-5)
+		})
+		if err != nil || r.EpsilonUpper != nil || r.Reason == "" {
+			t.Errorf("no rounds: %+v, %v", r, err)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -18,7 +18,7 @@ type View struct {
 	DatasetSize  int      `json:"dataset_size"`
 	Rounds       int      `json:"rounds"`
 	GradComps    int      `json:"grad_computations"`
-	SampleRate   float64  `json:"sample_rate"` // mean over the rounds
+	SampleRate   float64  `json:"sample_rate"` // mean over the rounds; 0 without any
 	Reason       string   `json:"reason,omitempty"`
 }
 
@@ -91,10 +91,12 @@ func Within(b dp.Bound, events []dp.Event) Report {
 }
 
 func (c Claim) view() View {
-	return View{
+	v := View{
 		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Kind: c.Kind, DatasetSize: c.DatasetSize,
-		Rounds: c.Rounds, GradComps: c.GradComps,
-		SampleRate: float64(c.GradComps) / float64(c.Rounds) / float64(c.DatasetSize),
-		Reason:     c.Reason,
+		Rounds: c.Rounds, GradComps: c.GradComps, Reason: c.Reason,
 	}
+	if c.Rounds > 0 && c.DatasetSize > 0 {
+		v.SampleRate = float64(c.GradComps) / float64(c.Rounds) / float64(c.DatasetSize)
+	}
+	return v
 }

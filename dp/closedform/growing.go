@@ -106,14 +106,10 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		_, ok := try(most - down)
 		return ok
 	})
-	if down == most {
-		return Growth{}, fmt.Errorf("closedform: no sequence: %.0f rounds do not fit into %d gradient computations: %w",
-			rounds, computed, dp.ErrNotCovered)
-	}
 	g, ok := try(most - down)
 	if !ok {
-		return Growth{}, fmt.Errorf("closedform: no sequence: the conditions cannot be verified for %.0f rounds: %w",
-			rounds, dp.ErrNotCovered)
+		return Growth{}, fmt.Errorf("closedform: no sequence: no sizes of %.0f rounds meet the conditions in %d "+
+			"gradient computations: %w", rounds, computed, dp.ErrNotCovered)
 	}
 	return g, nil
 }

@@ -140,7 +140,15 @@ func (b *Budget) Remaining(size int) (int, error) {
 	return rounds, nil
 }
 
-func (b *Budget) fits(cost float64) bool { return b.spent+cost <= b.total() }
+func (b *Budget) fits(cost float64) bool { return sumUp(b.spent, cost) <= b.total() }
+
+// sumUp is spent + cost, rounded up: many costs too small to change a sum are not free.
+func sumUp(spent, cost float64) float64 {
+	if spent == 0 || cost == 0 {
+		return spent + cost
+	}
+	return math.Nextafter(spent+cost, math.Inf(1))
+}
 
 // cost is count·q²/(1-q), rounded up.
 func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - q)) * (1 + 8*ulp) }
@@ -175,13 +183,13 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 	}
 	t := Task{Name: name, Epochs: m.Epochs()}
 	for _, e := range events {
-		t.Cost += cost(e.SampleRate(), e.Count)
+		t.Cost = sumUp(t.Cost, cost(e.SampleRate(), e.Count))
 	}
 	if !b.fits(t.Cost) {
 		return fmt.Errorf("closedform: task %q: cost = %.6g, must be at most %.6g: %w", name, t.Cost, b.total()-b.spent,
 			ErrBudgetSpent)
 	}
-	b.spent += t.Cost
+	b.spent = sumUp(b.spent, t.Cost)
 	b.tasks = append(b.tasks, t)
 	for _, e := range events {
 		b.ledger.Record(e)

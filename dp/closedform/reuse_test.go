@@ -218,3 +218,43 @@ func TestTasksDoNotShareNoise(t *testing.T) {
 		}
 	}
 }
+
+// A budget counts what float64 loses of a sum: a hundred thousand tasks, each too small to
+// change what is spent, are not free.
+func TestBudgetCountsTheSmallestTask(t *testing.T) {
+	b, err := NewBudget(MaxN, 1, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, err := b.Remaining(b.MaxSize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Spend("large", []dp.Event{event(MaxN, b.MaxSize(), most/2, b.Sigma())}); err != nil {
+		t.Fatal(err)
+	}
+	spent := b.spent
+	small := event(MaxN, 1<<24, 1, b.Sigma())
+	cost := 0x1p-58
+	const times = 1000
+	for range times {
+		if err := b.Spend("small", []dp.Event{small}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.spent-spent < times*cost {
+		t.Errorf("%d tasks of %v each have cost %v", times, cost, b.spent-spent)
+	}
+	many := make([]dp.Event, times)
+	for i := range many {
+		many[i] = small
+	}
+	before := b.spent
+	if err := b.Spend("many", append([]dp.Event{event(MaxN, b.MaxSize(), 1, b.Sigma())}, many...)); err != nil {
+		t.Fatal(err)
+	}
+	q := float64(b.MaxSize()) / MaxN
+	if exact := q*q/(1-q) + times*cost; b.spent-before < exact {
+		t.Errorf("one task of %d events has cost %v, must be at least %v", times+1, b.spent-before, exact)
+	}
+}

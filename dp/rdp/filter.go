@@ -236,6 +236,9 @@ func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	if _, err := f.with(ctx, count(1)); err != nil {
 		return 0, err
 	}
+	if _, err := f.ownNoise(count(1)); err != nil {
+		return 0, err
+	}
 	n := sort.Search(most, func(n int) bool {
 		spent, err := f.with(ctx, count(n+1))
 		return err != nil || !(f.needs(spent) <= f.limits.Epsilon)

@@ -488,3 +488,20 @@ func TestFilterRefusesSharedNoise(t *testing.T) {
 		}
 	}
 }
+
+// No round remains under a name that Spend refuses.
+func TestRemainingRefusesSharedNoise(t *testing.T) {
+	e := event(0.01, 2, 5)
+	e.Noise = dp.Noise{Name: rng.New(1).Name(), Client: dp.AllClients}
+	f := newFilter(t, 5, 1e-5, 10)
+	if err := f.Spend(t.Context(), []dp.Event{e}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Remaining(t.Context(), e); err != nil || n < 1 {
+		t.Errorf("of its own mechanism %d, %v", n, err)
+	}
+	e.NoiseMultiplier = 3
+	if n, err := f.Remaining(t.Context(), e); !errors.Is(err, dp.ErrSharedNoise) || n != 0 {
+		t.Errorf("of another mechanism %d, %v", n, err)
+	}
+}

@@ -24,14 +24,16 @@ import (
 // Definition 1; Liu and Talwar, "Private Selection from Private Candidates", STOC 2019,
 // have η = 1).
 type Selection struct {
-	Shape float64 `json:"shape"` // η, in [0, MaxShape]
+	Shape float64 `json:"shape"` // η, in [0, MaxShape], with η·log(1/γ) at most 700
 	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
 }
 
-// The ranges of a selection.
+// The ranges of a selection. Where η·log(1/γ) is above maxLogRatio, float64 does not hold the
+// probability of one trial, from which K is drawn.
 const (
-	MaxShape = 64
-	MinGamma = 1e-6
+	MaxShape    = 64
+	MinGamma    = 1e-6
+	maxLogRatio = 700
 )
 
 // Validate reports every field of s that is outside its range.
@@ -42,6 +44,9 @@ func (s Selection) Validate() error {
 	}
 	if !(s.Gamma >= MinGamma && s.Gamma < 1) {
 		errs = append(errs, fmt.Errorf("rdp: selection gamma = %v, must be in [%g, 1)", s.Gamma, MinGamma))
+	} else if ratio := -s.Shape * math.Log(s.Gamma); ratio > maxLogRatio {
+		errs = append(errs, fmt.Errorf("rdp: selection shape = %v times log(1/gamma = 1/%v) = %.4g, must be at most %d",
+			s.Shape, s.Gamma, ratio, maxLogRatio))
 	}
 	return errors.Join(errs...)
 }

@@ -213,3 +213,20 @@ func TestSelectionCosts(t *testing.T) {
 		t.Error("a selection outside its ranges has an ε")
 	}
 }
+
+// A distribution of which float64 does not hold how it begins is refused: it would be drawn as
+// one number.
+func TestSelectionsThatCannotBeDrawn(t *testing.T) {
+	for _, c := range []struct {
+		s  Selection
+		ok bool
+	}{
+		{Selection{64, 1e-6}, false}, {Selection{64, 2e-5}, true}, {Selection{50, 1e-6}, true},
+		{Selection{0, 1e-6}, true},
+	} {
+		err := c.s.Validate()
+		if (err == nil) != c.ok || c.ok != (c.s.first() > 0) {
+			t.Errorf("%+v: P[K = 1] = %v, %v", c.s, c.s.first(), err)
+		}
+	}
+}

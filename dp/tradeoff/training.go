@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"proactivedp/dp"
 )
@@ -34,6 +35,10 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	last, err := a.Epsilon(ctx, events, p.SmallestDelta)
 	if err != nil {
 		return nil, err
+	}
+	if math.IsInf(last.Epsilon, 1) {
+		return nil, fmt.Errorf("tradeoff: %s proves no upper end of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
+			dp.ErrNotCovered)
 	}
 	var bounds []dp.Bound
 	var gaps []error

@@ -159,3 +159,18 @@ func TestTrainingErrors(t *testing.T) {
 		t.Errorf("δ = NaN: %v", err)
 	}
 }
+
+// unbounded is an accountant that has no upper end of ε.
+type unbounded struct{ gdp.Accountant }
+
+func (unbounded) Epsilon(context.Context, []dp.Event, float64) (dp.Bound, error) {
+	return dp.Bound{EpsilonLower: 1, Epsilon: math.Inf(1), EpsilonUpper: math.Inf(1), Kind: dp.Interval}, nil
+}
+
+// Where no ε is proved there is none to ask at, and that is not the caller's fault.
+func TestTrainingWithoutAnUpperEnd(t *testing.T) {
+	_, err := Training(t.Context(), unbounded{}, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 9}, alphas(t, 11))
+	if !errors.Is(err, dp.ErrNotCovered) {
+		t.Error(err)
+	}
+}
