@@ -97,7 +97,7 @@ func (l seriesList) largest() series {
 }
 
 // apart returns the worst series of sizes from one on, and the best below.
-func (l seriesList) apart(size int) (low, high series) {
+func (l seriesList) apart(size int) (low, high series, err error) {
 	low, high = series{mean: math.Inf(1)}, series{mean: math.Inf(-1)}
 	for _, s := range l {
 		if s.size >= size && s.mean < low.mean {
@@ -107,7 +107,13 @@ func (l seriesList) apart(size int) (low, high series) {
 			high = s
 		}
 	}
-	return low, high
+	switch {
+	case len(low.ends) == 0:
+		err = fmt.Errorf("no series of sizes from %d on", size)
+	case len(high.ends) == 0:
+		err = fmt.Errorf("no series of sizes below %d", size)
+	}
+	return low, high, err
 }
 
 // baseOf returns the figure with the run without noise that goes with a sweep of sample
@@ -153,7 +159,7 @@ func (l fractions) at(sigma float64) (fraction, bool) {
 		if p.sigma == sigma {
 			return p, true
 		}
-		if i > 0 && p.sigma > sigma {
+		if i > 0 && l[i-1].sigma < sigma && p.sigma > sigma {
 			part := (sigma - l[i-1].sigma) / (p.sigma - l[i-1].sigma)
 			return fraction{sigma, l[i-1].mean + part*(p.mean-l[i-1].mean), max(l[i-1].sd, p.sd), p.seeds}, true
 		}

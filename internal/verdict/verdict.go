@@ -124,8 +124,10 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
-	t.rows, err = report.ReadCSV(filepath.Join(dir, figure, manifest.TableFile))
-	return t, err
+	if t.rows, err = report.ReadCSV(filepath.Join(dir, figure, manifest.TableFile)); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // find holds a statement against the table of its figure.
@@ -174,12 +176,18 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 			return f, err
 		}
 		large := all.largest()
+		if large.size <= c.Size {
+			return f, fmt.Errorf("no series of sizes above %d", c.Size)
+		}
 		f.of(small)
 		f.Ours = fmt.Sprintf("%s, largest s %s", spread.Text(small.mean, small.sd, len(small.ends)),
 			spread.Text(large.mean, large.sd, len(large.ends)))
 		f.bound(large.mean-small.mean, math.Hypot(small.sd, large.sd))
 	case paper.Best:
-		low, high := all.apart(c.Size)
+		low, high, err := all.apart(c.Size)
+		if err != nil {
+			return f, err
+		}
 		f.of(low)
 		f.Ours = fmt.Sprintf("at least %s, below s = %d at most %s", report.Fixed(low.mean, 4), c.Size,
 			report.Fixed(high.mean, 4))

@@ -215,3 +215,37 @@ func TestCommittedResults(t *testing.T) {
 		t.Errorf("verdicts %v", count)
 	}
 }
+
+// A sweep that lacks the sizes that a statement is about decides nothing, and says which.
+func TestVerdictsNeedTheirSizes(t *testing.T) {
+	for _, c := range []struct{ figure, row, want string }{
+		{"cifar10-alexnet-sample-size", "a,1,689,6,0.7,0.1,0.05,", "no series of sizes below 300"},
+		{"cifar10-alexnet-sample-size", "a,1,50,6,0.2,0.1,0.05,", "no series of sizes from 300 on"},
+		{"mnist-lenet-sample-size", "a,1,10,12,0.2,0.1,0.05,", "no series of sizes above 10"},
+	} {
+		all, err := Read(folder(t, t.TempDir(), c.figure, "1", header, c.row))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.row, err, c.want)
+		}
+		for _, f := range all {
+			if strings.Contains(f.Ours, "Inf") || f.Verdict == Reproduced {
+				t.Errorf("%s: %s: %s, %s", c.row, f.Says, f.Ours, f.Verdict)
+			}
+		}
+	}
+}
+
+// Of a σ beside the line nothing is known.
+func TestFractionsAreNotExtended(t *testing.T) {
+	l := fractions{{sigma: 2, mean: 1, seeds: 1}, {sigma: 4, mean: 0.8, seeds: 1}}
+	for sigma, want := range map[float64]float64{2: 1, 3: 0.9, 4: 0.8} {
+		if p, ok := l.at(sigma); !ok || p.mean != want {
+			t.Errorf("σ = %v: %+v, want %v", sigma, p, want)
+		}
+	}
+	for _, sigma := range []float64{1, 5} {
+		if p, ok := l.at(sigma); ok {
+			t.Errorf("σ = %v: %+v", sigma, p)
+		}
+	}
+}
