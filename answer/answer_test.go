@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"proactivedp/dp"
+	"proactivedp/plan"
 )
 
 // reply is an answer as a reader of JSON sees it.
@@ -174,4 +175,28 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("%q: %s", question, text)
 		}
 	})
+}
+
+// The commands of a plan say of themselves what they are, also where there is nothing to run.
+func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
+	for epsilon, feasible := range map[float64]bool{0.5: true, 1e-6: false} {
+		a, err := Solve(t.Context(), PlanQuestion{Code: true,
+			Request: plan.Request{N: 10000, Epochs: 5, Epsilon: epsilon, Root: "my root's"}})
+		if err != nil || a.Feasible != feasible {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		c := a.Code[0]
+		caveats := strings.Join(c.Caveats, " ")
+		for what, said := range map[string]bool{
+			"its run costs": strings.Contains(caveats, "its run costs"), "trains": strings.Contains(caveats, "trains"),
+			"account": strings.Contains(c.Text, "proactivedp account"),
+		} {
+			if said != feasible {
+				t.Errorf("feasible: %v, and of %s it says: %v", feasible, what, said)
+			}
+		}
+		if !strings.Contains(c.Text, `--root 'my root'\''s'`) {
+			t.Errorf("%q lacks the root of the question", c.Text)
+		}
+	}
 }

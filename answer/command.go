@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/shell"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
@@ -16,16 +17,17 @@ const Command libraries.Format = "proactivedp"
 // commands returns the commands that give the plan, and what its run costs by every
 // accountant.
 func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
-	text := q.planCommand() + "\n"
-	tried := "these commands give what stands here"
+	c := libraries.Code{Format: Command, Library: "ProactiveDP", Tried: "these commands give what stands here",
+		Text: q.planCommand() + "\n"}
 	for _, e := range p.Events() {
-		text += "\n" + accountCommand(e, p.Delta) + "\n"
+		c.Text += "\n" + accountCommand(e, p.Delta) + "\n"
+		c.Caveats = []string{
+			"The first line gives this plan, the second what its run costs by every accountant.",
+			"proactivedp train trains by the plan as --json writes it: proactivedp train --plan plan.json --data " +
+				"my.libsvm.",
+		}
 	}
-	return libraries.Code{Format: Command, Library: "ProactiveDP", Tried: tried, Text: text, Caveats: []string{
-		"The first line gives this plan, the second what its run costs by every accountant.",
-		"proactivedp train trains by the plan as --json writes it: proactivedp train --plan plan.json --data " +
-			"my.libsvm.",
-	}}
+	return c
 }
 
 // planCommand is the command that asks the question.
@@ -45,6 +47,7 @@ func (q PlanQuestion) planCommand() string {
 	if q.Shared {
 		flags.words = append(flags.words, "--shared")
 	}
+	flags.text("root", q.Root)
 	return flags.join("proactivedp plan")
 }
 
@@ -68,7 +71,7 @@ type commandLine struct{ words []string }
 
 func (c *commandLine) text(name, value string) {
 	if value != "" {
-		c.words = append(c.words, "--"+name+" "+value)
+		c.words = append(c.words, "--"+name+" "+shell.Word(value))
 	}
 }
 

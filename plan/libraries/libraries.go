@@ -11,6 +11,7 @@ package libraries
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -93,6 +94,9 @@ func (r Release) check() error {
 	if r.Bound.Kind == dp.Approximation {
 		errs = append(errs, fmt.Errorf("libraries: by %s there is no guarantee, only an approximation: %w",
 			r.Bound.Accountant, dp.ErrNotCovered))
+	} else if math.IsInf(r.Bound.EpsilonUpper, 1) {
+		errs = append(errs, fmt.Errorf("libraries: %s proves no upper end of ε: %w", r.Bound.Accountant,
+			dp.ErrNotCovered))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package libraries
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,6 +162,10 @@ func TestReleasesWithoutCode(t *testing.T) {
 	}
 	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("an approximation: %v", err)
+	}
+	open := dp.Bound{Kind: dp.Interval, EpsilonLower: 1, EpsilonUpper: math.Inf(1), Accountant: "pld"}
+	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("no upper end of ε: %v", err)
 	}
 	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6}, {N: 10000, Epochs: 5, Epsilon: 0.5,
 		Theta: 2}} {

@@ -11,6 +11,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/shell"
 )
 
 // OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
@@ -78,20 +79,10 @@ func (o *OwnFlags) Text() string {
 	text := ""
 	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test} {
 		if value != "" {
-			text += " --" + OwnFlagNames[i] + " " + Quoted(value)
+			text += " --" + OwnFlagNames[i] + " " + shell.Word(value)
 		}
 	}
 	return text
-}
-
-// Quoted returns a word as a shell takes it.
-func Quoted(word string) string {
-	if strings.ContainsFunc(word, func(c rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%", c)
-	}) {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
 }
 
 // labels returns the label map; nil if none was given.

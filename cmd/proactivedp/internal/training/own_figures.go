@@ -11,6 +11,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
+	"proactivedp/internal/shell"
 	"proactivedp/train"
 )
 
@@ -122,6 +123,6 @@ func (o *ownFigures) name() string {
 
 // text states the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
-	return " --data " + cli.Quoted(o.spec.Data) + " --model " + o.spec.Model +
+	return " --data " + shell.Word(o.spec.Data) + " --model " + o.spec.Model +
 		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "sigma") + where.Own.Text()
 }
