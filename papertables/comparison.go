@@ -63,7 +63,7 @@ func (a auditor) comparisonCells() ([]cell, error) {
 }
 
 // factors returns the columns' answers to how many times the ε of a run is
-// ε_target, at least.
+// ε_target, at least, to the nearest of four decimals.
 func (a auditor) factors(target, sigma float64, s int) (out answers, err error) {
 	for i := range forms {
 		out[i].value = report.NoAnswer

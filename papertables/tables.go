@@ -26,7 +26,7 @@ type Options struct {
 	// Accountant certifies what runs cost, under add-or-remove and replace-one
 	// adjacency. What it does not cover is said to be so.
 	Accountant dp.Accountant
-	Workers    int       // how many parts are computed at the same time, at least 1
+	Workers    int       // how many parts are computed at the same time; below 1 it is 1
 	Progress   io.Writer // gets the progress; nil: none
 }
 

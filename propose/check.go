@@ -188,8 +188,8 @@ type Score struct {
 
 // Fit is how far a predictor is off, and Spearman's rank correlation with the truth.
 type Fit struct {
-	Median float64 `json:"median_error"` // of |predicted − real|
-	Rank   float64 `json:"rank_correlation"`
+	Median float64  `json:"median_error"`     // of |predicted − real|
+	Rank   *float64 `json:"rank_correlation"` // nil where all that was predicted, or all that is true, is one
 }
 
 // CheckReport is what was predicted, what came of it, and how well predictors did.
@@ -230,7 +230,11 @@ func score(name string, all []Checked) Score {
 			values = append(values, predicted(c))
 			errs = append(errs, math.Abs(predicted(c)-c.Real))
 		}
-		return Fit{median(errs), stat.Correlation(ranks(values), ranks(real), nil)}
+		f := Fit{Median: median(errs)}
+		if rank := stat.Correlation(ranks(values), ranks(real), nil); !math.IsNaN(rank) {
+			f.Rank = &rank
+		}
+		return f
 	}
 	s.Proxy = fit(func(c Checked) float64 { return c.Accuracy })
 	s.Utility = fit(func(c Checked) float64 { return c.Utility })
@@ -277,7 +281,11 @@ func (r *CheckReport) rows() [][]string {
 	for _, s := range r.Scores {
 		row := []string{s.Case, strconv.Itoa(s.Settings), report.Share(s.Within), report.Fixed(s.HalfWidth, 4)}
 		for _, f := range []Fit{s.Proxy, s.Utility, s.Short} {
-			row = append(row, report.Fixed(f.Median, 4), report.Fixed(f.Rank, 2))
+			rank := report.NoAnswer
+			if f.Rank != nil {
+				rank = report.Fixed(*f.Rank, 2)
+			}
+			row = append(row, report.Fixed(f.Median, 4), rank)
 		}
 		rows = append(rows, row)
 	}

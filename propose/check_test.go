@@ -1,7 +1,9 @@
 package propose
 
 import (
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/data/synth"
@@ -25,7 +27,7 @@ func TestScores(t *testing.T) {
 	}
 	s := r.Scores[0]
 	if s.Within != 0.5 || math.Abs(s.HalfWidth-0.05) > 1e-12 || math.Abs(s.Proxy.Median-0.055) > 1e-12 ||
-		math.Abs(s.Proxy.Rank-1) > 1e-12 || math.Abs(s.Utility.Rank+1) > 1e-12 {
+		math.Abs(*s.Proxy.Rank-1) > 1e-12 || math.Abs(*s.Utility.Rank+1) > 1e-12 {
 		t.Errorf("%+v", s)
 	}
 	if got := ranks([]float64{3, 1, 3}); got[0] != got[2] || got[1] >= got[0] {
@@ -56,5 +58,25 @@ func TestCheck(t *testing.T) {
 	}
 	if len(all) != 12 || outside > 5 {
 		t.Errorf("%d of %d test accuracies are outside their intervals", outside, len(all))
+	}
+}
+
+// Of one setting, or of a predictor that says the same of all, there is no rank, and the report is
+// JSON all the same.
+func TestScoresWithoutARank(t *testing.T) {
+	one := Checked{Case: "one", Real: 0.9, Prediction: Prediction{Accuracy: 0.8}}
+	alike := []Checked{{Case: "alike", Real: 0.9}, {Case: "alike", Real: 0.8}}
+	for _, s := range NewCheckReport(append(alike, one)).Scores[:2] {
+		if s.Proxy.Rank != nil {
+			t.Errorf("%s: rank %v", s.Case, *s.Proxy.Rank)
+		}
+	}
+	r := NewCheckReport([]Checked{one})
+	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), `"rank_correlation":null`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || strings.Contains(text.String(), "NaN") {
+		t.Errorf("%s, %v", text.String(), err)
 	}
 }
