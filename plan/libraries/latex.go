@@ -15,6 +15,10 @@ func writeLaTeX(r Release) Code {
 	var text strings.Builder
 	text.WriteString("% What a paper must say of a privacy guarantee; as planned by ProactiveDP. No package is " +
 		"needed.\n")
+	for _, note := range r.Notes {
+		line := strings.Join(strings.Fields(note), " ") // a line of its own would be no comment
+		text.WriteString("% It must say, too, what was reported of these rounds: " + line + "\n")
+	}
 	text.WriteString("\\paragraph{Privacy.}\n")
 	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them to "+
 		"norm $C$, and releases their sum with Gaussian noise\nof standard deviation $\\sigma C$, $\\sigma = %s$.\n",
@@ -25,7 +29,12 @@ func writeLaTeX(r Release) Code {
 		holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
 		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
-		"looking at the data are not covered.\n\n")
+		"looking at the data are not covered.\n")
+	if e.Noise.Simulated() {
+		text.WriteString("The noise is that of a numbered seed: this is a simulation, and who knows the seed can\n" +
+			"take the noise off.\n")
+	}
+	text.WriteString("\n")
 	text.WriteString("\\begin{tabular}{lll}\n\\hline\n")
 	rows := [][3]string{
 		{"target epsilon", "$\\varepsilon$", relation(b.Kind) + " " + mathNumber(decimal.Up(b.EpsilonUpper, 5))},

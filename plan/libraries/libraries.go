@@ -52,6 +52,8 @@ type Release struct {
 	Bound dp.Bound // what a record pays for all rounds that use it
 	// Holders is how many clients hold each record and release such rounds of it; 0 is 1.
 	Holders int
+	// Notes are what the reports of the rounds say besides of their ε, see plan.History.
+	Notes []string
 }
 
 // OfPlan returns the release of a plan, or an error that wraps dp.ErrNotCovered if there
@@ -72,13 +74,14 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents returns the release of rounds that bound is of; they must be equal.
-func OfEvents(events []dp.Event, bound dp.Bound) (Release, error) {
+// OfEvents returns the release of rounds that bound is of, with what their reports say besides;
+// the rounds must be equal.
+func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) != 1 {
 		return Release{}, fmt.Errorf("libraries: rounds of %d kinds, must be of one: the code has one noise "+
 			"multiplier and one sample rate: %w", len(events), dp.ErrNotCovered)
 	}
-	r := Release{Event: events[0], Bound: bound}
+	r := Release{Event: events[0], Bound: bound, Notes: notes}
 	return r, r.check()
 }
 

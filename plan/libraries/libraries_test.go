@@ -15,6 +15,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
+	"proactivedp/rng"
 )
 
 // releases are releases of each kind that code is written for.
@@ -175,6 +176,58 @@ func TestReleasesWithoutCode(t *testing.T) {
 		}
 		if _, err := OfPlan(p); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%+v: %v, want no code", r, err)
+		}
+	}
+}
+
+// What a file says of rounds is in every format, and ends neither a docstring nor a comment,
+// whatever it is.
+func TestWhatIsReportedIsSaidAndNotRun(t *testing.T) {
+	evil := `"""+str(exit(7))+"""\`
+	e, b := poisson(2, 0.01, 100), dp.Bound{Epsilon: 0.2, EpsilonUpper: 0.2, Delta: 1e-5, DeltaUpper: 1e-5,
+		DeltaLower: 1e-5, Kind: dp.Upper, Accountant: "rdp", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
+	e.Noise = dp.Noise{Name: rng.Name{Root: evil}, Client: dp.AllClients}
+	r, err := OfEvents([]dp.Event{e}, b, "the data are SYNTHETIC", evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := r
+	lines.Notes = []string{"two\n\\input{lines}"}
+	if c, err := Write(LaTeX, lines); err != nil || strings.Contains(c.Text, "\n\\input") {
+		t.Errorf("a note of two lines leaves its comment: %v\n%s", err, c.Text)
+	}
+	latex, err := Write(LaTeX, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range r.Notes {
+		if !regexp.MustCompile("(?m)^%.*" + regexp.QuoteMeta(note) + "$").MatchString(latex.Text) {
+			t.Errorf("LaTeX has no comment %q", note)
+		}
+	}
+	if strings.Contains(latex.Text, "simulation") {
+		t.Error("LaTeX calls a root that is no seed a simulation")
+	}
+	e.Noise.Root = "seed:1"
+	if latex, err := Write(LaTeX, Release{Event: e, Bound: b}); err != nil ||
+		!strings.Contains(latex.Text, "this is a simulation") {
+		t.Errorf("LaTeX of a numbered seed: %v\n%s", err, latex.Text)
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+		c, err := Write(f, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := exec.CommandContext(t.Context(), python, "-c", "import ast, sys\n"+
+			"print(ast.parse(sys.stdin.read()).body[0].value.value)")
+		ask.Stdin = strings.NewReader(c.Text)
+		doc, err := ask.CombinedOutput()
+		if err != nil || strings.Count(string(doc), evil) != 2 || !strings.Contains(string(doc), "SYNTHETIC") {
+			t.Errorf("%s: %v, its docstring is\n%s", f, err, doc)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
 	var text strings.Builder
 	fmt.Fprintf(&text, "\"\"\"Private training with %s, as planned by ProactiveDP.\n\n%s\n\n", w.library,
-		wrapped(claim.Statement(claim.PerRecord, r.Bound, r.all())))
+		wrapped(escaped(claim.Noted(claim.Statement(claim.PerRecord, r.Bound, r.all()), r.Notes))))
 	fmt.Fprintf(&text, "%s\n", wrapped("Tried: "+w.tried+"."))
 	for _, caveat := range c.Caveats {
 		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
@@ -154,6 +154,12 @@ func (r Release) constants(w *strings.Builder) {
 	} {
 		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 	}
+}
+
+// escaped is text as it stands in a docstring, which it must not end: the names of roots, and
+// notes, are whatever a file says.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"""`, `\"\"\"`).Replace(text)
 }
 
 // docWidth is the width of the lines of a docstring.

@@ -60,7 +60,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 				return err
 			}
 			if out.IsCode() {
-				release, err := libraries.OfEvents(rounds.Events, sharpest(answers, ask).Bound)
+				release, err := libraries.OfEvents(rounds.Events, sharpest(answers, ask).Bound, rounds.Notes...)
 				return out.PrintCode(cmd, release, err)
 			}
 			table := func(w io.Writer) error { return printAnswers(w, answers, ask) }
