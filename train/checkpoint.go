@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/internal/strictjson"
 	"proactivedp/models"
 	"proactivedp/sim"
@@ -53,7 +54,10 @@ func (id identity) goesOn(from identity) error {
 	}
 	differ("content of the data, sha256", id.Data, from.Data)
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
-	differ("kernels", fmt.Sprintf("%q", id.Kernels), fmt.Sprintf("%q", from.Kernels))
+	if id.Kernels != from.Kernels {
+		errs = append(errs, fmt.Errorf("train: kernels = %v, the checkpoint has %s, and no other goes on with its bits: "+
+			"choose by PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
+	}
 	differ("architecture", id.Arch, from.Arch)
 	asText := func(what string, ofHere, ofThere any) {
 		here, err := json.Marshal(ofHere)
@@ -64,6 +68,14 @@ func (id identity) goesOn(from identity) error {
 	asText("config", id.Spec, from.Spec)
 	asText("leg", id.Leg, from.Leg)
 	return errors.Join(errs...)
+}
+
+// classes says of which kernels what [Spec.Kernels] has returned is.
+func classes(of string) string {
+	if of == "" {
+		return "those of avx2, avx512 or neon"
+	}
+	return of
 }
 
 // header is what a checkpoint's file says of its run, before the state.

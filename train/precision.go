@@ -39,8 +39,8 @@ func (s Spec) checkPrecision() error {
 // there are no matrix tiles to make them.
 func precise(m models.Model, p nn.Precision) (models.Model, error) {
 	if !f32.Tiled() {
-		return nil, fmt.Errorf("train: precision = %q, needs matrix tiles: kernels of class amx, in use are those of "+
-			"class %v", p, f32.Kernels())
+		return nil, fmt.Errorf("train: precision = %q needs matrix tiles, which are kernels of class amx: in use are "+
+			"those of class %v", p, f32.Kernels())
 	}
 	return m.(*models.Network).WithPrecision(p)
 }

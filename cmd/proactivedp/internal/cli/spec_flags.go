@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -223,7 +224,7 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	for _, name := range t.names {
 		value, was := given[name]
 		if has := cmd.Flags().Lookup(name).Value.String(); was && value != has && name != "data" {
-			errs = append(errs, fmt.Errorf("--%s = %s, the checkpoint has %s", name, value, has))
+			errs = append(errs, fmt.Errorf("--%s = %s, the checkpoint has %s", name, value, cmp.Or(has, "none")))
 		}
 	}
 	return errors.Join(errs...)
