@@ -113,9 +113,7 @@ func (r *UtilityReport) Write(
 			"point; mean and one standard deviation over these. Judged by %s of the %s. The graph looks at the data "+
 			"without noise and is covered by no (ε, δ).", decimal.Many(s.Clients, "client"), s.SampleSize, s.GradComps,
 			s.StepText(), decimal.Many(r.Spec.Draws, "draw"), decimal.Many(r.TestRows, "row"), r.JudgedOn),
-	}
-	if r.Synthetic {
-		p.Banner = "SYNTHETIC DATA (" + s.Data + ")"
+		Banner: folder.Banner(s, r.Synthetic),
 	}
 	table := [][]string{{"data", "model", "clip", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy",
 		"wstar_norm"}}

@@ -177,9 +177,7 @@ func (l *Curve) picture() plots.Picture {
 			"mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"), decimal.Many(l.TestRows, "row"),
 			l.JudgedOn, decimal.Up(l.Privacy.Delta, 5),
 			l.Privacy.Adjacency, l.Privacy.Sampling),
-	}
-	if l.Synthetic {
-		p.Banner = "SYNTHETIC DATA (" + l.Spec.Data + ")"
+		Banner: folder.Banner(l.Spec, l.Synthetic),
 	}
 	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
 	return p

@@ -17,6 +17,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/plan/libraries"
 )
 
@@ -45,6 +46,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 ` + eventsHelp,
 		Example: `  proactivedp account --sigma 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
   proactivedp account --sigma 2 --sample-size 256 --n 60000 --steps 5000 --epsilon 1 --accountant pld --json
+  proactivedp account --sigma 0.9 --sample-size 512 --n 60000 --epochs 15 --delta 1e-5
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -136,7 +138,8 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 	}
 	for _, a := range answers {
 		if a.Reason != "" {
-			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant, a.Reason)
+			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant,
+				message.Of(errors.New(a.Reason)))
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", sharpest(answers, q).Statement)

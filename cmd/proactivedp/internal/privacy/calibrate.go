@@ -36,6 +36,7 @@ unless another accountant is named; gdp is one only where it is exact (q = 1).
 
 Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 		Example: `  proactivedp calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
+  proactivedp calibrate --epsilon 3 --delta 1e-5 --sample-size 512 --n 60000 --epochs 15
   proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,7 +97,7 @@ func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 		return solve, nil
 	}
 	given := map[string]bool{"sigma": cli.AnyChanged(cmd, "sigma"), "sample-rate": cli.AnyChanged(cmd, rateFlags...),
-		"steps": cli.AnyChanged(cmd, "steps")}
+		"steps": cli.AnyChanged(cmd, stepsFlags...)}
 	unknown := slices.DeleteFunc(slices.Clone(Solvable), func(name string) bool { return given[name] })
 	if len(unknown) != 1 {
 		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which "+

@@ -26,9 +26,10 @@ import (
 // eventsHelp describes the files that readEvents reads.
 const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
-with "sample_size" and "dataset_size" in the place of "sample_rate" if you like, and
-"sampling" and "adjacency" where they are not those of the options, or CSV with a
-header of the same names. "noise_multiplier" and "count" are sigma and steps too.
+or one of these alone, with "sample_size" and "dataset_size" in the place of
+"sample_rate" if you like, and "sampling" and "adjacency" where they are not those of
+the options, or CSV with a header of the same names. "noise_multiplier" and "count" are
+sigma and steps too.
 What train --json and plan --json print is such a file as well: it names the seed and
 the run that its noise is from, and what else is to be known of its ε. Several files are
 put together; two releases of one run share their noise, and are refused. So are two files
@@ -106,6 +107,9 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 		return plan.History{}, cli.Usage(fmt.Errorf("--%s: %w", flag, err))
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	if isRound(text) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
 	var h plan.History
 	if libraries.Recognise(text) != libraries.NotRecognised {
 		h, err = libraries.Read(text, sampling, adjacency)
@@ -120,6 +124,20 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 		return plan.History{}, cli.Usage(fmt.Errorf("%s: %w", path, err))
 	}
 	return h, nil
+}
+
+// isRound reports whether a text is one object of an array of rounds, by itself.
+func isRound(text []byte) bool {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(text, &top) != nil || len(top) == 0 {
+		return false
+	}
+	for key := range top {
+		if columns[cmp.Or(otherNames[key], key)] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // answers are what other commands print as JSON, which is no file of rounds, by keys that
@@ -258,7 +276,7 @@ func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.His
 		e, err := r.event(cmd, "")
 		return plan.History{Events: []dp.Event{e}}, errors.Join(err, files.check(cmd))
 	}
-	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, []string{"sigma", "steps"})...)
+	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"sigma"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the adjacency that goes with its sampling

@@ -181,10 +181,23 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		return err
 	}
 	if f.out.IsCode() {
+		f.lessNoise(cmd.ErrOrStderr(), solved.Plan)
 		release, err := libraries.OfPlan(solved.Plan)
 		return f.out.PrintCode(cmd, release, err)
 	}
 	return f.out.Print(cmd, solved.Statement, solved, func(w io.Writer) error { return printPlan(w, solved) })
+}
+
+// lessNoise says, of code with the noise of a closed form, how little would do by the tight
+// accountant: another program shows nothing of that.
+func (f *planFlags) lessNoise(w io.Writer, p *plan.Plan) {
+	if f.req.Epsilon == 0 || f.req.Method != plan.ClosedForm || p.Tight == nil || p.Tight.AddOrRemove.LeastNoise == nil {
+		return
+	}
+	if least := p.Tight.AddOrRemove.LeastNoise.Sigma; least < p.Sigma {
+		fmt.Fprintf(w, "proactivedp: σ = %s is that of the closed form; --method pld plans σ = %s for the same rounds\n",
+			shownUp(p.Sigma), shownUp(least))
+	}
 }
 
 // history returns what --record writes of the plan. A filter lets less through than the

@@ -3,6 +3,7 @@ package privacy
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 type releaseFlags struct {
 	sigma, rate        float64
 	size, n, steps     int
+	epochs             float64 // in the place of steps
 	sampling, adjacent string
 }
 
@@ -26,6 +28,8 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
+	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], in the place of --steps: T = epochs/q "+
+		"rounds, rounded up")
 	f.StringVar(&r.adjacent, "adjacency", "",
 		"add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
 	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
@@ -53,6 +57,32 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 // rateFlags are the flags that say how many records a round uses.
 var rateFlags = []string{"sample-rate", "sample-size", "n"}
 
+// stepsFlags are the flags that say how many rounds there are.
+var stepsFlags = []string{"steps", "epochs"}
+
+// rounds returns how many rounds the epochs of the flags are at the sample rate of e.
+func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int, error) {
+	if err := cli.RefuseWith(cmd, "epochs", "steps"); err != nil {
+		return 1, err
+	}
+	if free == "sample-rate" {
+		return 1, errors.New("--epochs are of a sample rate, which is solved for: give --steps")
+	}
+	if !(r.epochs >= 1e-6 && r.epochs <= 1e9) {
+		return 1, fmt.Errorf("--epochs = %v, must be in [1e-6, 1e9]", r.epochs)
+	}
+	e.Count = 1
+	if e.Validate() != nil {
+		return 1, nil // which is told of e
+	}
+	// A quotient of whole numbers may be above a whole one by its rounding alone.
+	if rounds := math.Ceil(r.epochs / e.SampleRate() * (1 - 1e-12)); rounds <= dp.MaxRounds {
+		return int(rounds), nil
+	}
+	return 1, fmt.Errorf("--epochs = %v at sample rate %.3g, must be at most %d rounds", r.epochs, e.SampleRate(),
+		int(dp.MaxRounds))
+}
+
 // event returns the event of the flags, and what is wrong with it. The quantity
 // named free may not be given. It has some allowed value, as what is missing has,
 // so that the rest is checked.
@@ -70,12 +100,13 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 		{"sample-rate", "--sample-rate is missing, or --sample-size with --n", rateFlags, func() {
 			e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
 		}},
-		{"steps", "--steps is missing", []string{"steps"}, func() { e.Count = 1 }},
+		{"steps", "--steps is missing, or --epochs", stepsFlags, func() { e.Count = 1 }},
 	} {
 		isGiven, isFree := cli.AnyChanged(cmd, q.flags...), q.name == free
 		switch {
 		case isGiven && isFree:
-			errs = append(errs, fmt.Errorf("--%s is given, must not be: it is what is solved for", q.name))
+			errs = append(errs, fmt.Errorf("--%s is given, must not be: %s is what is solved for",
+				cli.FlagGiven(cmd, q.flags...), q.name))
 		case !isGiven && !isFree:
 			errs = append(errs, errors.New(q.missing))
 		}
@@ -86,6 +117,10 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 	if err := cli.RefuseZeros(cmd, rateFlags...); err != nil {
 		errs = append(errs, err)
 		e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
+	}
+	if cmd.Flags().Changed("epochs") && free != "steps" {
+		e.Count, err = r.rounds(cmd, e, free)
+		errs = append(errs, err)
 	}
 	return e, errors.Join(append(errs, e.Validate())...)
 }

@@ -219,6 +219,10 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 			}
 		}
 	}
+	if s.Runner == train.DistributedRunner && cmd.Flags().Changed("runner") {
+		errs = append(errs, fmt.Errorf("--runner = %q is what train --listen and train --broker run, must be %q or %q",
+			s.Runner, train.VirtualRunner, train.HogwildRunner))
+	}
 	if s.SeedFromOS && cmd.Flags().Changed("seed") {
 		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
 	}
