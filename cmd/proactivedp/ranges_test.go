@@ -75,6 +75,7 @@ var around = map[string]string{
 	"account epsilon":       "--sigma 20 --sample-size 20 --n 10000 --steps 500",
 	"calibrate":             "--epsilon 2 --delta 1e-5 --sample-size 20 --n 10000",
 	"calibrate sample-rate": "--epsilon 2 --delta 1e-5 --solve sigma --steps 100",
+	"calibrate epochs":      "--epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.1",
 	"plan":                  "--n 50000 --epochs 5",
 	"plan budget":           "--n 50000 --epochs 5 --record rounds.json",
 	"plan orders":           "--n 50000 --epochs 5 --record rounds.json",

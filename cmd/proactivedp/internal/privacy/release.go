@@ -62,14 +62,15 @@ var stepsFlags = []string{"steps", "epochs"}
 
 // rounds returns how many rounds the epochs of the flags are at the sample rate of e.
 func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int, error) {
-	if err := cli.RefuseWith(cmd, "epochs", "steps"); err != nil {
-		return 1, err
+	err := cli.RefuseWith(cmd, "epochs", "steps")
+	if !(r.epochs >= 1e-6 && r.epochs <= 1e9) {
+		err = errors.Join(err, fmt.Errorf("--epochs = %v, must be in [1e-6, 1e9]", r.epochs))
 	}
 	if free == "sample-rate" {
-		return 1, errors.New("--epochs are of a sample rate, which is solved for: give --steps")
+		err = errors.Join(err, errors.New("--epochs are of a sample rate, which is solved for: give --steps"))
 	}
-	if !(r.epochs >= 1e-6 && r.epochs <= 1e9) {
-		return 1, fmt.Errorf("--epochs = %v, must be in [1e-6, 1e9]", r.epochs)
+	if err != nil {
+		return 1, err
 	}
 	e.Count = 1
 	if e.Validate() != nil {
