@@ -51,7 +51,7 @@ func TestPrecisionIsAnotherTraining(t *testing.T) {
 	}
 	_, err = NewSource(d).Prepare(precise)
 	restore()
-	if err == nil || !strings.Contains(err.Error(), "kernels of class amx, in use are those of class portable") {
+	if err == nil || !strings.Contains(err.Error(), "kernels of class amx: in use are those of class portable") {
 		t.Errorf("without matrix tiles: %v", err)
 	}
 	if !f32.Tiled() {
