@@ -55,8 +55,8 @@ func (id identity) goesOn(from identity) error {
 	differ("content of the data, sha256", id.Data, from.Data)
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	if id.Kernels != from.Kernels {
-		errs = append(errs, fmt.Errorf("train: kernels = %v, the checkpoint has %s, and no other goes on with its bits: "+
-			"choose by PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
+		errs = append(errs, fmt.Errorf("train: kernels = %v, the checkpoint has %s, and no other goes on with its "+
+			"bits: choose by PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
 	}
 	differ("architecture", id.Arch, from.Arch)
 	asText := func(what string, ofHere, ofThere any) {

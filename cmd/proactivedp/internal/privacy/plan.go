@@ -191,12 +191,12 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 // lessNoise says, of code with the noise of a closed form, how little would do by the tight
 // accountant: another program shows nothing of that.
 func (f *planFlags) lessNoise(w io.Writer, p *plan.Plan) {
-	if f.req.Epsilon == 0 || f.req.Method != plan.ClosedForm || p.Tight == nil || p.Tight.AddOrRemove.LeastNoise == nil {
+	if f.req.Epsilon == 0 || f.req.Method != plan.ClosedForm || p.Tight == nil {
 		return
 	}
-	if least := p.Tight.AddOrRemove.LeastNoise.Sigma; least < p.Sigma {
-		fmt.Fprintf(w, "proactivedp: σ = %s is that of the closed form; --method pld plans σ = %s for the same rounds\n",
-			shownUp(p.Sigma), shownUp(least))
+	if least := p.Tight.AddOrRemove.LeastNoise; least != nil && least.Sigma < p.Sigma {
+		fmt.Fprintf(w, "proactivedp: σ = %s is that of the closed form; --method pld plans σ = %s for the same "+
+			"rounds\n", shownUp(p.Sigma), shownUp(least.Sigma))
 	}
 }
 
