@@ -37,6 +37,8 @@ type Inputs struct {
 	// LIBSVM file of two classes has them.
 	Map    string       `json:"label_map,omitempty"`
 	Mapped *data.Affine `json:"normalised,omitempty"`
+	// Kinds is what the columns of a CSV file held, see table.ParseColumns; absent: numbers.
+	Kinds string `json:"column_kinds,omitempty"`
 }
 
 // LabelMap returns the labels of Map; nil if there is none.

@@ -173,6 +173,10 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
+// ErrCostsMore is what Fits wraps for a run that costs more than its file says: of other
+// records, as another split has, or with other noise.
+var ErrCostsMore = errors.New("costs a record")
+
 // costsNoMore refuses a run whose ε is certainly above what the file allows a record.
 func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
@@ -185,8 +189,9 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 			decimal.Up(allowed, 5), err)
 	}
 	if !(b.EpsilonLower <= allowed) {
-		return fmt.Errorf("train: sigma = %v costs a record at least ε = %s at δ = %s here, its file says at most %s",
-			p.Spec.NoiseMultiplier, decimal.Down(b.EpsilonLower, 5), decimal.Up(p.Delta, 5), decimal.Up(allowed, 5))
+		return fmt.Errorf("train: sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
+			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Up(p.Delta, 5),
+			decimal.Up(allowed, 5))
 	}
 	return nil
 }

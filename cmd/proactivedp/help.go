@@ -54,7 +54,7 @@ var flagGroups = []struct {
 	of    string // a flag without which those of a command mean something else; "": none
 }{
 	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "split", "holdout", "fold"}, "data"},
-	{"A file of yours", []string{"label-column", "label-map", "normalise", "test"}, ""},
+	{"A file of yours", []string{"label-column", "label-map", "columns", "normalise", "test"}, ""},
 	{"Model and steps", []string{
 		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size", "features",
 		"input-scale", "lambda", "momentum", "average", "precision",

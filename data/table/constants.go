@@ -15,8 +15,8 @@ import (
 )
 
 // Bounds returns the map that takes all columns of d from LOW to HIGH, as "LOW,HIGH" says,
-// to [0, 1].
-func Bounds(list string, d *data.Dataset) (data.Affine, error) {
+// to [0, 1], but for features that are 1 or 0 as c, which may be nil, says.
+func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	first, second, _ := strings.Cut(list, ",")
 	low, err := strconv.ParseFloat(first, 64)
 	high, err2 := strconv.ParseFloat(second, 64)
@@ -26,6 +26,9 @@ func Bounds(list string, d *data.Dataset) (data.Affine, error) {
 	m := newAffine(d.Features)
 	for j := range m.Scale {
 		m.bound(j, low, high)
+		if c.is01(d, j) {
+			m.bound(j, 0, 1)
+		}
 	}
 	return m.Affine, nil
 }
@@ -59,20 +62,21 @@ const maxConstants = 64 << 20
 // column,low,high, by which [low, high] becomes [0, 1] and values beyond are refused, or
 // column,mean,deviation, by which x becomes (x − mean)/deviation; its fields may be divided as
 // [ParseFile] says. A column is named as in
-// d.Columns, or by its number from 1 where it has no name. All that is wrong is reported.
-func ReadConstants(path string, d *data.Dataset) (data.Affine, error) {
+// d.Columns, or by its number from 1 where it has no name. Features that are 1 or 0 as c, which
+// may be nil, says need none. All that is wrong is reported.
+func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {
 		return data.Affine{}, fmt.Errorf("table: constants: %w", err)
 	}
-	m, err := parseConstants(string(text), d)
+	m, err := parseConstants(string(text), d, c)
 	if err != nil {
 		return data.Affine{}, fmt.Errorf("table: constants %s: %w", path, err)
 	}
 	return m, nil
 }
 
-func parseConstants(text string, d *data.Dataset) (data.Affine, error) {
+func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text = strings.TrimPrefix(text, byteOrder)
 	first, _, _ := strings.Cut(text, "\n")
 	r := csv.NewReader(strings.NewReader(text))
@@ -114,6 +118,11 @@ func parseConstants(text string, d *data.Dataset) (data.Affine, error) {
 			m.bound(j, a, b)
 		default:
 			m.standard(j, a, b)
+		}
+	}
+	for j := range m.known {
+		if !m.known[j] && c.is01(d, j) {
+			m.bound(j, 0, 1)
 		}
 	}
 	if missing := slices.Index(m.known, false); missing >= 0 && len(errs) == 0 {

@@ -19,11 +19,12 @@ func constantsOf(t testing.TB) *data.Dataset {
 
 func TestReadConstants(t *testing.T) {
 	d := constantsOf(t)
-	m, err := ReadConstants(written(t, "c.csv", "column,low,high\nwidth,-1,3.5\nlength,0,10\n"), d)
+	m, err := ReadConstants(written(t, "c.csv", "column,low,high\nwidth,-1,3.5\nlength,0,10\n"), d, nil)
 	if err != nil || m.Shift[1] != -1 || m.Scale[0] != 0.1 || m.High[1] != 3.5 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if m, err = ReadConstants(written(t, "c.csv", "column,mean,deviation\nwidth,3,2\nlength,5,4\n"), d); err != nil ||
+	path := written(t, "c.csv", "column,mean,deviation\nwidth,3,2\nlength,5,4\n")
+	if m, err = ReadConstants(path, d, nil); err != nil ||
 		m.Shift[1] != 3 || m.Scale[1] != 0.5 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -32,7 +33,7 @@ func TestReadConstants(t *testing.T) {
 	}
 	bare := *d
 	bare.Columns = nil
-	if m, err = ReadConstants(written(t, "c.csv", "column,mean,deviation\n2,3,2\n1,5,4\n"), &bare); err != nil ||
+	if m, err = ReadConstants(written(t, "c.csv", "column,mean,deviation\n2,3,2\n1,5,4\n"), &bare, nil); err != nil ||
 		m.Shift[1] != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -48,12 +49,13 @@ func TestReadConstants(t *testing.T) {
 		"column,mean,deviation\nwidth,1\n":   "wrong number of fields",
 		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" stands there twice`,
 	} {
-		if _, err := ReadConstants(written(t, "c.csv", text), d); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := ReadConstants(written(t, "c.csv", text), d, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
 		}
 	}
 	for _, list := range []string{"", "1", "1,1", "2,1", "a,b", "-1e40,1e40", "NaN,1"} {
-		if _, err := Bounds(list, d); err == nil {
+		if _, err := Bounds(list, d, nil); err == nil {
 			t.Errorf("bounds %q are no error", list)
 		}
 	}
@@ -67,7 +69,7 @@ func FuzzParseConstants(f *testing.F) {
 	}
 	d := constantsOf(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := parseConstants(text, d)
+		m, err := parseConstants(text, d, nil)
 		if err != nil {
 			return
 		}

@@ -3,12 +3,12 @@
 //	d, err := table.ParseFile("my.csv", table.Options{Label: "class", Labels: labels})
 //
 // The first line names the columns, each by a name of its own. One of them has the labels,
-// the others finite decimal numbers, rounded once to the nearest float32; they are the
-// features in the order of the file. Fields are divided by commas, or by semicolons or tabs
+// the others finite decimal numbers, rounded once to the nearest float32, or what [Columns]
+// say; they are the features in the order of the file. Fields are divided by commas, or by semicolons or tabs
 // where the first line has these and no comma, and in a file named .tsv by tabs; may be in
 // double quotes, and end with their line; blanks around them are left out. Lines end in \n or
 // \r\n; empty lines are skipped. The text is UTF-8. A field that is empty, as of a value that
-// is missing, is an error: what takes its place is not decided here.
+// is missing, is an error unless Columns say what takes its place.
 package table
 
 import (
@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +41,8 @@ const (
 type Options struct {
 	Label  string       // name of the column of the labels
 	Labels *data.Labels // which labels there are, and of which class
+	// Columns say what columns hold that are no numbers; nil: all are numbers.
+	Columns *Columns
 	// Features is the number of features that there must be; 0: any.
 	Features int
 	// Test is the path of a second file with the same header, whose rows are the test set; "":
@@ -104,6 +105,7 @@ type parser struct {
 	comma  rune
 	header []string // of the first file
 	label  int      // the column of the labels; -1: there is none
+	holds  []column // what each column holds
 	set    *data.Dataset
 	value  []float32
 	fields []string
@@ -264,10 +266,13 @@ func (p *parser) names() error {
 		seen[name] = true
 	}
 	p.label = slices.Index(p.header, p.Label)
-	p.set.Columns = slices.Clone(p.header)
-	if p.label >= 0 {
-		p.set.Columns = slices.Delete(p.set.Columns, p.label, p.label+1)
-	} else if !p.Unlabelled {
+	if err := p.Columns.check(p.header, p.Label); err != nil {
+		errs = append(errs, p.fault("%w", err))
+	}
+	if len(errs) == 0 {
+		errs = append(errs, p.nameFeatures())
+	}
+	if p.label < 0 && !p.Unlabelled {
 		hint := ""
 		if like := nearest.Name(p.Label, p.header); like != "" {
 			hint = fmt.Sprintf(": did you mean %q?", like)
@@ -281,6 +286,30 @@ func (p *parser) names() error {
 		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
 	}
 	return errors.Join(errs...)
+}
+
+// nameFeatures names the features that the columns of the header become.
+func (p *parser) nameFeatures() error {
+	seen := map[string]bool{}
+	p.holds, p.set.Columns = nil, nil
+	for i, name := range p.header {
+		k := p.Columns.of(name)
+		p.holds = append(p.holds, k)
+		if i == p.label {
+			continue
+		}
+		for _, feature := range k.features(name) {
+			if seen[feature] {
+				return p.fault("two columns give the feature %.80q", feature)
+			}
+			seen[feature] = true
+			p.set.Columns = append(p.set.Columns, feature)
+		}
+	}
+	if n := len(p.set.Columns); n > MaxColumns {
+		return p.fault("%d features, must be at most %d", n, MaxColumns)
+	}
+	return nil
 }
 
 // row takes a row.
@@ -297,12 +326,10 @@ func (p *parser) row() error {
 			}
 			continue
 		}
-		v, err := strconv.ParseFloat(field, 32)
-		if err != nil || v-v != 0 || math.Abs(v) > math.MaxFloat32 || strings.ContainsAny(field, "xX_") {
-			return p.fault("column %q: %.40q, must be a finite decimal number in the range of float32%s", p.header[i],
-				field, wrongPoint(field))
+		var err error
+		if p.value, err = p.holds[i].take(p.value, field); err != nil {
+			return p.fault("column %q: %.40q, %w", p.header[i], field, err)
 		}
-		p.value = append(p.value, float32(v))
 	}
 	p.set.Label = append(p.set.Label, class)
 	// A slice that grows is there twice, the second time longer by a quarter.

@@ -17,13 +17,14 @@ import (
 // OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
 // which would tell of them.
 type OwnFlags struct {
-	labelColumn, LabelMap, normalise, test string
+	labelColumn, LabelMap, normalise, test, columns string
 
 	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
+	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
 }
 
 // OwnFlagNames lists the flags.
-var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test"}
+var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns"}
 
 // Add gives cmd the flags.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
@@ -35,6 +36,9 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
 		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
 		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
+	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold that are no numbers, in a CSV `file` with "+
+		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with what an "+
+		"empty field stands for; public, and not found in the data")
 	f.StringVar(&o.test, "test", "", "a second `file`, whose rows are the test set; all of --data is trained on then")
 }
 
@@ -64,6 +68,10 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has: that is public, "+
 			"and not found in the data"))
 	}
+	if !isTable && o.columns != "" {
+		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
+			name))
+	}
 	if o.test != "" && table.Is(o.test) != isTable {
 		errs = append(errs, fmt.Errorf("--test = %s, must be of the kind of %s", o.test, name))
 	}
@@ -77,7 +85,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 // Text states the flags that were given, each after a blank.
 func (o *OwnFlags) Text() string {
 	text := ""
-	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test} {
+	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns} {
 		if value != "" {
 			text += " --" + OwnFlagNames[i] + " " + shell.Word(value)
 		}
@@ -100,9 +108,16 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		return nil, Usage(err)
 	}
 	var d *data.Dataset
+	var columns *table.Columns
 	if table.Is(path) {
-		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Features: features,
-			Test: o.test, Memory: limit})
+		if columns, err = o.readColumns(); err != nil {
+			return nil, err
+		}
+		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Columns: columns,
+			Features: features, Test: o.test, Memory: limit})
+		if errors.Is(err, table.ErrNoNumber) {
+			err = fmt.Errorf("%w (--columns says what a column holds that is no number, or that it is left out)", err)
+		}
 	} else {
 		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
 			Memory: limit})
@@ -110,7 +125,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	if err != nil || o.normalise == "" {
 		return d, err
 	}
-	m, err := o.constants(d)
+	m, err := o.constants(d, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +137,19 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d.Note = "normalised by constants that were given (--normalise), which must be public"
 	}
 	return d, err
+}
+
+// readColumns returns what --columns says; nil if it was not given.
+func (o *OwnFlags) readColumns() (*table.Columns, error) {
+	if o.columns == "" {
+		return nil, nil
+	}
+	c, err := table.ReadColumns(o.columns)
+	if err != nil {
+		return nil, Usage(fmt.Errorf("--columns: %w", err))
+	}
+	o.Kinds = c.Text()
+	return c, nil
 }
 
 // fitsMapped reports that rows do not fit the memory once they are mapped.
@@ -139,15 +167,15 @@ func fitsMapped(d *data.Dataset, m data.Affine, limit int64) error {
 const boundsPrefix = "bounds:"
 
 // constants returns the map of the columns that --normalise asks for.
-func (o *OwnFlags) constants(d *data.Dataset) (data.Affine, error) {
+func (o *OwnFlags) constants(d *data.Dataset, c *table.Columns) (data.Affine, error) {
 	if list, ok := strings.CutPrefix(o.normalise, boundsPrefix); ok {
-		m, err := table.Bounds(list, d)
+		m, err := table.Bounds(list, d, c)
 		if err != nil {
 			return m, Usage(fmt.Errorf("--normalise = %q: %w", o.normalise, err))
 		}
 		return m, nil
 	}
-	m, err := table.ReadConstants(o.normalise, d)
+	m, err := table.ReadConstants(o.normalise, d, c)
 	if err != nil {
 		return m, fmt.Errorf("--normalise: %w", err)
 	}

@@ -125,8 +125,14 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 			return nil, false, errors.New("the model was trained on a file without a label map, must be on a CSV " +
 				"file to take one")
 		}
-		d, err := table.ParseFile(f.data, table.Options{Label: f.column, Labels: labels, Features: m.Inputs.Features,
-			Memory: int64(where.Memory), Unlabelled: f.column == ""})
+		var columns *table.Columns
+		if m.Inputs.Kinds != "" {
+			if columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
+				return nil, false, fmt.Errorf("the model's columns: %w", err)
+			}
+		}
+		d, err := table.ParseFile(f.data, table.Options{Label: f.column, Labels: labels, Columns: columns,
+			Features: m.Inputs.Features, Memory: int64(where.Memory), Unlabelled: f.column == ""})
 		return d, f.column != "", err
 	}
 	d, err := libsvm.ParseFiles(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,

@@ -39,5 +39,7 @@ func (s saveFlag) write(r saved, d *data.Dataset) error {
 	if s.path == "" {
 		return nil
 	}
-	return r.Save(s.path, train.NewInputs(d, s.own.LabelMap, s.own.Mapped))
+	in := train.NewInputs(d, s.own.LabelMap, s.own.Mapped)
+	in.Kinds = s.own.Kinds
+	return r.Save(s.path, in)
 }

@@ -179,13 +179,13 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if err := f.from.fits(cmd.Context(), p); err != nil {
-		return nil, cli.Usage(err)
-	}
 	if cmd.Flags().Changed("epsilon") {
 		if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.from.fits(cmd.Context(), p); err != nil {
+		return nil, cli.Usage(err)
 	}
 	return p, cli.Usage(f.trace.check(p))
 }

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/data"
+)
+
+// mixed is what the columns of a clinic's table hold.
+const mixed = "column,kind,values\r\nid,ignored,\r\nsex,one-of,F|M\r\nsmoker,one-of,no|yes|\r\nweight,number,75\r\n" +
+	"age,number,\r\n"
+
+// parseMixed writes text to a file, and parses it with the columns.
+func parseMixed(t *testing.T, columns, text string) (*data.Dataset, *Columns, error) {
+	t.Helper()
+	labels, err := data.ParseLabels("no,yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ParseColumns(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "t.csv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ParseFile(path, Options{Label: "back", Labels: labels, Columns: c})
+	return d, c, err
+}
+
+// Values become features of their own, what is ignored none, and an empty field what it stands
+// for; constants are of the numbers alone.
+func TestColumnsThatAreNoNumbers(t *testing.T) {
+	d, c, err := parseMixed(t, mixed,
+		"id,age,sex,smoker,weight,back\r\nx1,40,F,yes,60,no\r\nx2,50,M,,,yes\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"age", "sex=F", "sex=M", "smoker=no", "smoker=yes", "smoker=", "weight"}
+	if !slices.Equal(d.Columns, want) || d.Features != len(want) || d.Validate() != nil {
+		t.Errorf("features %q, %v", d.Columns, d.Validate())
+	}
+	dense := func(d *data.Dataset) (rows [][]float32) {
+		for i := range d.Len() {
+			rows = append(rows, d.Row(i).Value)
+		}
+		return rows
+	}
+	rows := dense(d)
+	for i, want := range [][]float32{{40, 1, 0, 0, 1, 0, 60}, {50, 0, 1, 0, 0, 1, 75}} {
+		if !slices.Equal(rows[i], want) {
+			t.Errorf("row %d is %v, must be %v", i+1, rows[i], want)
+		}
+	}
+	m, err := parseConstants("column,low,high\nage,0,100\nweight,0,150\n", d, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled, err := d.Mapped(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dense(scaled)[1]; !slices.Equal(got, []float32{0.5, 0, 1, 0, 0, 1, 0.5}) {
+		t.Errorf("by constants %v", got)
+	}
+	if m, err = Bounds("0,200", d, c); err != nil || m.Scale[0] != 1./200 || m.Scale[1] != 1 || m.Scale[6] != 1./200 {
+		t.Errorf("by bounds %+v, %v", m, err)
+	}
+	again, err := ParseColumns(c.Text())
+	if err != nil || again.Text() != mixed {
+		t.Errorf("the text is not what was read: %v", err)
+	}
+}
+
+// Whatever does not fit what was said of the columns is an error that names it.
+func TestColumnsThatDoNotFit(t *testing.T) {
+	const header = "id,age,sex,smoker,weight,back\n"
+	for _, c := range []struct{ columns, text, want string }{
+		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of those that were given: F, M`},
+		{mixed, header + "1,,F,no,60,no\n", `column "age": "", must be a finite decimal number`},
+		{mixed, header + "1,40,F,no,heavy,no\n", `column "weight": "heavy", must be a finite`},
+		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `no column "agee"`},
+		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `did you mean "age"?`},
+		{"column,kind,values\nback,ignored,\n", header + "1,40,1,1,60,no\n", `column "back" has the labels`},
+		{"column,kind,values\na,one-of,b|c\n", "a,a=b,back\nb,1,no\n", `two columns give the feature "a=b"`},
+		{"column,kind,values\na,ignored,\n", "a,back\nb,no\n", "no column but that of the labels"},
+	} {
+		if _, _, err := parseMixed(t, c.columns, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v, want %q", c.text, err, c.want)
+		}
+	}
+	if _, _, err := parseMixed(t, mixed, header+"1,40,F,no,heavy,no\n"); !errors.Is(err, ErrNoNumber) {
+		t.Errorf("%v is no ErrNoNumber", err)
+	}
+	for text, want := range map[string]string{
+		"":                                "it is empty",
+		"name,kind,values\nid,ignored,\n": "must be column,kind,values",
+		"column,kind,values\nid,ignored,\nid,ignored,\n":      `line 3: column "id", must be the name of one`,
+		"column,kind,values\n,ignored,\n":                     `line 2: column "", must be the name`,
+		"column,kind,values\nid,text,\n":                      `kind "text" of column "id", must be number`,
+		"column,kind,values\nid,ignored,3\n":                  `values "3" of column "id", must be nothing`,
+		"column,kind,values\nsex,one-of,F\n":                  `must be two at least`,
+		"column,kind,values\nsex,one-of,F|M|F\n":              `"F" stands there twice`,
+		"column,kind,values\nage,number,NaN\nb,number,1e99\n": `line 3: values "1e99"`,
+		"column,kind\nid,ignored\n":                           "must be column,kind,values",
+		"column,kind,values\nid,ignored\n":                    "wrong number of fields",
+	} {
+		if _, err := ParseColumns(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Whatever a file of columns has, it is read or refused, and what is read is read again alike.
+func FuzzColumns(f *testing.F) {
+	f.Add(mixed)
+	f.Add("column;kind;values\nsex;one-of;F|M\n")
+	f.Add("column,kind,values\n\"a\nb\",one-of,\"x|y\"\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseColumns(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseColumns(c.Text())
+		if err != nil || len(again.kinds) != len(c.kinds) {
+			t.Errorf("read again: %v, %d columns of %d", err, len(again.kinds), len(c.kinds))
+		}
+		for name, k := range c.kinds {
+			for _, value := range k.values {
+				if to, err := k.take(nil, value); err != nil || len(to) != len(k.features(name)) {
+					t.Errorf("value %q of %q: %v, %v", value, name, to, err)
+				}
+			}
+		}
+	})
+}
