@@ -98,6 +98,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
 		"test":           files(),
+		"columns":        files("csv", "tsv"),
 		"save":           files(),
 	}
 }
