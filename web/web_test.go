@@ -142,12 +142,25 @@ for (const n of JSON.parse(require("fs").readFileSync(0, "utf8"))) {
   wrong++;
   if (wrong < 9) console.log(n, up(n.v, n.digits), down(n.v, n.digits));
 }
-const read = { "1e-5": 1e-5, "60,000": 60000, " .5 ": 0.5, "1_000": 1000, "5.": 5, "-2E3": -2000 };
+const read = { "1e-5": 1e-5, "60,000": 60000, " .5 ": 0.5, "1_000": 1000, "5.": 5, "-2E3": -2000,
+  "1,234,567.5": 1234567.5, "60 000": 60000 };
 for (const [text, v] of Object.entries(read)) {
   if (numberOf(text) !== v) { wrong++; console.log(text, numberOf(text)); }
 }
-for (const text of ["", "x", "1e", "0x10", "1,00", "--1", "1 e5x", "Infinity"]) {
+for (const text of ["", "x", "1e", "0x10", "1,00", "--1", "1 e5x", "Infinity", "0,125", "0,150", "1,5", "1.2,345",
+  "1e1,000", "1234,567", "1,234,56"]) {
   if (!Number.isNaN(numberOf(text))) { wrong++; console.log(text, numberOf(text)); }
+}
+for (const [share, above, below] of [[0.05, "5", "5"], [0.00015, "0.02", "0.01"], [0.051234, "5.13", "5.12"],
+  [0.9999999, "100", "99.99"], [1, "100", "100"], [0, "0", "0"]]) {
+  if (inHundred(share) !== above || inHundredDown(share) !== below) {
+    wrong++;
+    console.log(share, inHundred(share), inHundredDown(share));
+  }
+}
+for (const [slack, text] of [[1.506, "+150 %"], [0.99999, "+99.99 %"], [1, "+100 %"], [-1.506, "−151 %"],
+  [0.01239, "+1.23 %"], [-0.01231, "−1.24 %"], [0, "+0.00 %"], [20, "> +999 %"]]) {
+  if (inPercent(slack) !== text) { wrong++; console.log(slack, inPercent(slack)); }
 }
 console.log("wrong", wrong);
 `

@@ -1,12 +1,13 @@
 // Numbers as they are read and shown. What is a bound is shown on its safe side: ε, δ and
 // σ are rounded up, sample sizes, rates and epochs down.
 
-// numberOf reads what somebody typed; NaN if it is no number.
+// numberOf reads what somebody typed; NaN if it is no number. A comma divides thousands, and
+// stands for no point: 0,125 is no number, and not 125.
 function numberOf(text) {
-  const plain = String(text)
+  const bare = String(text)
     .trim()
-    .replace(/[\s_\u2009\u202f]/g, "")
-    .replace(/,(?=\d{3}(\D|$))/g, "");
+    .replace(/[\s_\u2009\u202f]/g, "");
+  const plain = /^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare) ? bare.replace(/,/g, "") : bare;
   return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(plain) ? Number(plain) : NaN;
 }
 
@@ -59,6 +60,25 @@ function count(v) {
 
 // inHundred writes a share as so many in 100, rounded up.
 function inHundred(share) {
-  const text = (Math.ceil(share * 1e4 - 1e-9) / 100).toFixed(2);
-  return text.replace(/\.?0+$/, "");
+  return hundredths(Math.ceil(share * 1e4 - 1e-9));
+}
+
+// inHundredDown is inHundred rounded down: a bound on who is recognised holds for whoever is
+// wrong about no more others than that.
+function inHundredDown(share) {
+  return hundredths(Math.floor(share * 1e4 + 1e-9));
+}
+
+// hundredths writes a whole number of them.
+function hundredths(n) {
+  return (n / 100).toFixed(2).replace(/\.?0+$/, "");
+}
+
+// inPercent writes a relative slack with its sign, rounded down.
+function inPercent(slack) {
+  const percent = slack * 100;
+  if (percent > 999) return "> +999 %";
+  const digits = Math.abs(percent) >= 100 ? 0 : 2;
+  const low = Math.floor(percent * 10 ** digits) / 10 ** digits;
+  return `${low < 0 ? "−" : "+"}${Math.abs(low).toFixed(digits)} %`;
 }

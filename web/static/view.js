@@ -344,14 +344,6 @@ const conditionWords = {
   "Main.minT": "T ≥ γθ²k²/ε",
 };
 
-// margin writes a relative slack, rounded down.
-function margin(v) {
-  const percent = v * 100;
-  if (percent > 999) return "> +999 %";
-  const low = Math.floor(percent * 100) / 100;
-  return `${low < 0 ? "−" : "+"}${Math.abs(low).toFixed(Math.abs(low) >= 100 ? 0 : 2)} %`;
-}
-
 // conditionTable has the conditions of one theorem.
 function conditionTable(theorem, list) {
   return el(
@@ -376,7 +368,7 @@ function conditionTable(theorem, list) {
               el("small", {}, conditionWords[`${theorem}.${c.name}`] ?? ""),
             ),
             el("td", {}, el("span", { class: c.met ? "pill met" : "pill not" }, c.met ? "✓ met" : "✗ not met")),
-            el("td", { class: "number" }, margin(c.margin)),
+            el("td", { class: "number" }, inPercent(c.margin)),
           ),
         ),
       ),
@@ -559,7 +551,7 @@ function tradeoffView(element, tradeoff) {
     "aria-describedby": "tradeoff-said",
   });
   const words = () =>
-    `Whoever may be wrong about ${inHundred(points[at].alpha)} in 100 others recognises at most ` +
+    `Whoever may be wrong about ${inHundredDown(points[at].alpha)} in 100 others recognises at most ` +
     `${inHundred(1 - points[at].beta)} in 100 members.`;
   const draw = () => {
     chart.replaceChildren(tradeoffChart(element, tradeoff.lines, points[at]));
@@ -724,6 +716,14 @@ const compared = [
   ["adjacency", (p) => p.adjacency, (v) => v, 0],
 ];
 
+// lackOf says why a kept plan has no value: it is being computed, has no answer, or none that
+// would do.
+function lackOf(plan) {
+  if (!plan) return "…";
+  if (plan.failed) return "no answer";
+  return plan.feasible ? "–" : "not feasible";
+}
+
 // compareView is the card that sets kept plans side by side.
 function compareView(kept, keep, drop, load) {
   const actions = el(
@@ -768,7 +768,7 @@ function compareView(kept, keep, drop, load) {
             "data-key": `compare.${i}.${row}`,
             "data-value": v ?? "",
           },
-          v === null ? (kept[i].plan ? (kept[i].plan.feasible ? "–" : "not feasible") : "…") : write(v, kept[i].plan),
+          v === null ? lackOf(kept[i].plan) : write(v, kept[i].plan),
           v !== null && v === best ? el("span", { class: "unseen" }, " (least)") : null,
         ),
       ),
@@ -820,7 +820,7 @@ function proposalsView(report, take) {
               el("td", { class: "number" }, el("b", {}, p.predicted_accuracy.toFixed(4))),
               el("td", { class: "number" }, `${p.predicted_low.toFixed(3)}–${p.predicted_high.toFixed(3)}`),
               el("td", { class: "number" }, `≤ ${up(p.certified.per_record.epsilon_upper, 4)}`),
-              el("td", { class: "number" }, up(p.setting.sigma ?? p.setting.noise_multiplier, 5)),
+              el("td", { class: "number" }, up(p.setting.sigma, 5)),
               el("td", { class: "number" }, String(p.setting.sample_size)),
               el("td", { class: "number" }, count(p.rounds)),
               el("td", { class: "number" }, String(p.setting.clip)),
