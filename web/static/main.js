@@ -271,15 +271,14 @@ function applySetting(setting) {
   $("answer-title").focus();
 }
 
-// applyPoint plans a point of the frontier: its sample size, the same epochs and budget.
-function applyPoint(row) {
-  const epsilon = current?.target_epsilon || current?.epsilon;
+// applyPoint plans a point of a frontier: its sample size, with the frontier's epochs and budget.
+function applyPoint(frontier, row) {
   Object.assign(state, {
     question: "batch",
     sample_size: String(row.sample_size),
-    epsilon: String(epsilon),
+    epsilon: String(frontier.epsilon),
     method: "pld",
-    epochs: String(current?.epochs ?? state.epochs),
+    epochs: String(frontier.epochs),
   });
   remember();
   buildForm();
@@ -302,8 +301,9 @@ async function answer() {
   const own = ++asked,
     card = $("answer");
   Object.assign(document.body.dataset, { state: "asking", asked: own }); // how far which question is
+  hide("proposals");
+  lanes?.propose?.stop();
   if (state.question === "accuracy") return accuracyHint();
-  $("proposals").hidden = true;
   const { request, wrong } = requestOf(state);
   markWrong(wrong);
   if (!lanes) return;
@@ -338,11 +338,9 @@ async function later(plan, own, request, accounts) {
   if (plan.feasible && plan.method !== "pld") {
     const tight = await timed("tight", lanes.slow, { plan: { ...request, tight: true, code: true } });
     if (tight === superseded || own !== asked) return;
-    if (!tight.error) {
-      showPlan(tight.plan, true);
-      showCosts(tight.plan, accounts);
-      plan = tight.plan;
-    }
+    plan = tight.plan ?? plan;
+    showPlan(plan, true);
+    showCosts(plan, accounts);
   } else if (plan.feasible) showPlan(plan, true);
   document.body.dataset.state = "certified";
   if (plan.feasible) {
@@ -372,13 +370,13 @@ async function later(plan, own, request, accounts) {
   if (own === asked) document.body.dataset.state = "answered";
 }
 
-// computeKept asks for the plans that are compared and have no answer yet.
+// computeKept asks for the plans that are compared and have no answer yet. Some may come and
+// go meanwhile.
 async function computeKept(own) {
-  for (const k of kept) {
-    if (k.plan) continue;
+  for (let k; (k = kept.find((one) => !one.plan)); ) {
     const a = await lanes.slow.ask({ plan: { ...requestOf(k.state).request, tight: true } });
     if (a === superseded || own !== asked) return;
-    k.plan = a.plan ?? { feasible: false };
+    k.plan = a.plan ?? { feasible: false, failed: true };
     showCompare();
   }
 }
@@ -475,7 +473,7 @@ function showFrontier(plan, a) {
   const f = a.plan.frontier;
   $("frontier-of").textContent =
     `least σ for each sample size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
-  const view = frontierView($("frontier-body"), plan, f, applyPoint);
+  const view = frontierView($("frontier-body"), plan, f, (row) => applyPoint(f, row));
   show("frontier-body", view.nodes);
   redraws.frontier = view.redraw;
 }
@@ -494,7 +492,8 @@ function showCompare() {
         });
         remember();
         showCompare();
-        computeKept(asked);
+        // Before, what is under way would be given up; it ends with this.
+        if (document.body.dataset.state === "answered") computeKept(asked);
       },
       (i) => {
         kept.splice(i, 1);
@@ -539,15 +538,15 @@ async function proposeNow() {
   const { request, wrong } = requestOf(state);
   markWrong(wrong);
   if (Object.keys(wrong).length) return;
-  const own = ++asked,
-    clients = numberOf(state.clients);
+  const own = ++asked;
   const question = {
     data: state.data,
     epsilon: request.epsilon ?? 0,
     target_accuracy: request.target_accuracy ?? 0,
     delta: request.delta ?? 0,
+    clients: request.clients ?? 1,
   };
-  if (clients >= 1) question.clients = clients;
+  hide("proposals");
   $("propose").disabled = true;
   show("answer-body", waiting("Settings are tried on the server; this takes some seconds to minutes …"));
   const a = await lanes.propose.ask(question);

@@ -114,7 +114,7 @@ const examples = [
 // fieldsOf are the fields of the question that is asked, with those of several clients.
 function fieldsOf(state) {
   const q = questions[state.question];
-  return q.server ? q.fields : [...q.fields, "clients", "theta"];
+  return [...q.fields, "clients", ...(q.server ? [] : ["theta"])];
 }
 
 // requestOf returns the plan that is asked for, and what is wrong with the fields.
@@ -159,7 +159,6 @@ function addressOf(state) {
   if (state.question === "accuracy") {
     used.add("data");
     used.add("model");
-    used.add("clients");
   }
   for (const name of used) {
     if (name === "question" || state[name] !== starting[name]) out.set(name, state[name]);

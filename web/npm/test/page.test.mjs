@@ -388,6 +388,81 @@ test("remedies are one click", { timeout: 60_000 }, async () => {
   await page.close();
 });
 
+test("what is said holds while answers are late or fail", { timeout: 120_000 }, async () => {
+  const asking = `${served}#question=budget&n=10000&epochs=5&epsilon=0.5`;
+  const page = await opened(asking);
+  await reached(page, "answered");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/answer", async (route) => {
+    if (route.request().postDataJSON().plan?.tight) await held;
+    await route.continue().catch(() => {}); // it may have been given up
+  });
+  await page.fill("#field-epsilon", "0.4");
+  await reached(page, "planned");
+  await page.click("text=Keep this plan");
+  release();
+  await reached(page, "answered");
+  assert.equal(await page.$("#frontier-body .spin, #tradeoff-body .spin"), null, "what is under way comes to its end");
+  await page.waitForFunction(() => document.querySelector('[data-key="compare.0.1"]')?.dataset.value > 0);
+
+  await page.unroute("**/answer");
+  await page.route("**/answer", (route) =>
+    route.request().postDataJSON().plan?.tight
+      ? route.fulfill({ json: { error: { kind: "ended", problems: ["it took too long"] } } })
+      : route.continue(),
+  );
+  await page.fill("#field-epsilon", "0.3");
+  await reached(page, "answered");
+  assert.match(await page.textContent('[data-key="certified"]'), /none.*no answer/);
+  await page.click("text=Keep this plan");
+  await page.waitForFunction(() =>
+    /no answer/.test(document.querySelector('[data-key="compare.1.0"]')?.textContent ?? ""),
+  );
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("what is proposed is for the question that stands there", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=accuracy`);
+  await reached(page, "answered");
+  const asked = [];
+  const report = {
+    data: "phishing",
+    records: 8844,
+    clients: 3,
+    proposals: [
+      {
+        rank: 1,
+        predicted_accuracy: 0.9,
+        predicted_low: 0.88,
+        predicted_high: 0.92,
+        certified: { per_record: { epsilon_upper: 0.1999 } },
+        setting: { sigma: 7.5, sample_size: 100, clip: 1, eta0: 0.1 },
+        rounds: 50,
+        gradients: 15000,
+        delta: 1e-5,
+      },
+    ],
+  };
+  await page.route("**/propose", (route) => {
+    asked.push(route.request().postDataJSON());
+    return route.fulfill({ json: report });
+  });
+  await page.fill("#field-clients", "2.5");
+  await page.click("#propose");
+  assert.match(await page.textContent("#field-clients-wrong"), /whole number/);
+  assert.deepEqual(asked, [], "a search with other clients than those that were typed");
+  await page.fill("#field-clients", "3");
+  await page.click("#propose");
+  await page.waitForSelector("#proposals:not([hidden])");
+  assert.equal(asked[0].clients, 3);
+  await page.fill("#field-epsilon", "0.05");
+  await page.waitForSelector("#proposals", { state: "hidden" });
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 // A generator of its own, so that a failure can be had again: xorshift, seed 1.
 function drawer(seed) {
   let x = seed;
