@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,10 +115,13 @@ func loopback(host string) bool {
 func CheckURL(url string) error {
 	for one := range strings.SplitSeq(url, ",") {
 		scheme, rest, found := strings.Cut(one, "://")
-		host, _, err := net.SplitHostPort(rest)
+		host, port, err := net.SplitHostPort(rest)
 		if !found || scheme != "nats" && scheme != "tls" || err != nil || host == "" || strings.Contains(host, "@") {
 			return fmt.Errorf("broker: URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas",
 				url)
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("broker: URL = %q: the port is %q, must be a number in [1, 65535]", url, port)
 		}
 		if scheme == "nats" && !loopback(host) {
 			return fmt.Errorf("broker: URL = %q: beyond this machine it must be tls://HOST:PORT", url)

@@ -127,6 +127,9 @@ func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 		"nats://127.0.0.1:4222": true, "tls://example.org:4222": true, "nats://example.org:4222": false,
 		"tls://a:1,tls://b:2": true, "tls://a:1,nats://b:2": false, "http://a:1": false, "": false,
 		"tls://u@a:1": false,
+		// These would be waited for without an end.
+		"nats://127.0.0.1:42222222": false, "nats://127.0.0.1:": false, "nats://127.0.0.1:0": false,
+		"nats://127.0.0.1:nats": false, "tls://a:1/": false, "tls://a:1,tls://b:-1": false,
 	} {
 		if err := broker.CheckURL(url); (err == nil) != good {
 			t.Errorf("URL %q: %v", url, err)
