@@ -310,6 +310,9 @@ func (s *server) expelClient(client int, why string) error {
 	if r.Expelled {
 		return nil
 	}
+	if r.Ledger != nil { // it says of how many records, which may be fewer than the run is planned for
+		return fmt.Errorf("client %d has ended: all its rounds are in, and it has said what they were", client)
+	}
 	left := 0
 	for _, other := range s.record.Clients {
 		if !other.Expelled {

@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +107,30 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 		t.Errorf("(ε, δ) is stated of %d rounds, must be of all 90 that may have been released", n)
 	}
 	r.checkFold(report)
+}
+
+// A client that has ended is not expelled: what it says that it released, perhaps of fewer records
+// than the run was planned for, would give way to the plan in the privacy statement.
+func TestAClientThatHasEndedIsNotExpelled(t *testing.T) {
+	r := newTestRun(t, smallSpec(12), drawn())
+	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(r.serveOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.record.close()
+	s.record.Clients[1].Ledger = &clientLedger{Records: 20}
+	if got := s.expelAsked([]byte(`{"client":1}`)); !strings.Contains(got.Error, "client 1 has ended") {
+		t.Errorf("expelled after its end: %+v", got)
+	}
+	if got := s.expelAsked([]byte(`{"client":2}`)); got.Error != "" {
+		t.Errorf("client 2: %+v", got)
+	}
+	if of := s.record.Clients; of[1].Expelled || !of[2].Expelled {
+		t.Errorf("%+v", of)
+	}
 }
 
 // A client that is silent for too long is expelled, and the last one never is.
