@@ -2,8 +2,10 @@ package dist
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -284,7 +286,7 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 // or for "" the only one.
 func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
 	for {
-		found, err := findAll(ctx, c)
+		found, err := findAll(ctx, c, run)
 		if err != nil {
 			return nil, err
 		}
@@ -296,6 +298,7 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 			ids = append(ids, a.Run)
 		}
 		if run == "" && len(ids) > 1 {
+			slices.Sort(ids)
 			return nil, fmt.Errorf("dist: several runs are served there, %v: say which", ids)
 		}
 		if err := pause(ctx, beat/4); err != nil {
@@ -304,8 +307,9 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 	}
 }
 
-// findAll returns the runs whose servers answer soon.
-func findAll(ctx context.Context, c *nats.Conn) ([]*Announcement, error) {
+// findAll returns the runs whose servers answer soon: all of them, or the one of an id. What
+// servers of others say is none of its business: they may be of another version.
+func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, error) {
 	reply := c.NewRespInbox()
 	sub, err := c.SubscribeSync(reply)
 	if err != nil {
@@ -325,6 +329,12 @@ func findAll(ctx context.Context, c *nats.Conn) ([]*Announcement, error) {
 			break
 		}
 		if m.Header.Get("Status") != "" { // nobody is there
+			continue
+		}
+		var of struct {
+			Run string `json:"run"`
+		}
+		if run != "" && json.Unmarshal(m.Data, &of) == nil && of.Run != run {
 			continue
 		}
 		a, err := parseAnnouncement(m.Data)
