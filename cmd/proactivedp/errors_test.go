@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/internal/message"
 )
 
@@ -74,5 +75,19 @@ func TestMessageHasNoNamesOfPackages(t *testing.T) {
 		if got := message.Of(c.err); got != c.want {
 			t.Errorf("%q is shown as %q, want %q", c.err, got, c.want)
 		}
+	}
+}
+
+// An audit that finds the mechanism broken ends with the status that its help names, whether
+// ε is violated or only a check of what is sent fails: no mechanism here is broken, so that
+// no command shows it.
+func TestStatusOfAudits(t *testing.T) {
+	for _, err := range []error{privacy.ErrViolated, privacy.ErrBroken, privacy.ErrNotFound} {
+		if got := statusOf(errors.Join(errors.New("workers"), err)); got != exitAudit {
+			t.Errorf("%v: status %d, want %d", err, got, exitAudit)
+		}
+	}
+	if got := statusOf(errors.New("disk full")); got != exitFailure {
+		t.Errorf("another error: status %d, want %d", got, exitFailure)
 	}
 }

@@ -58,7 +58,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // the request was understood and could not be carried out
 	exitUsage   = 2 // the request itself is wrong
-	exitAudit   = 3 // an audit found a violation, or not the fault that was planted
+	exitAudit   = 3 // an audit found the mechanism broken, or not the fault that was planted
 )
 
 // run is the whole program but for the process: it returns the exit status.
@@ -83,8 +83,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if text := hint(cmd, err, ctx.Err() != nil); text != "" {
 		fmt.Fprintf(stderr, "proactivedp: %s\n", text)
 	}
-	if errors.Is(err, privacy.ErrViolated) || errors.Is(err, privacy.ErrNotFound) {
-		return exitAudit
+	return statusOf(err)
+}
+
+// statusOf returns the status of a request that was understood and ended with an error.
+func statusOf(err error) int {
+	for _, found := range []error{privacy.ErrViolated, privacy.ErrBroken, privacy.ErrNotFound} {
+		if errors.Is(err, found) {
+			return exitAudit
+		}
 	}
 	return exitFailure
 }

@@ -18,7 +18,7 @@ import (
 // it found, and the status says the rest.
 var (
 	ErrViolated = errors.New("the claimed guarantee is violated")
-	errBroken   = errors.New("what is sent is not the mechanism that is claimed")
+	ErrBroken   = errors.New("what is sent is not the mechanism that is claimed")
 	ErrNotFound = errors.New("the planted fault was not found")
 )
 
@@ -151,7 +151,7 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 	case whole && r.Violated:
 		return ErrViolated
 	case whole && r.Alarm():
-		return errBroken
+		return ErrBroken
 	case !whole && !r.Alarm():
 		return ErrNotFound
 	}
