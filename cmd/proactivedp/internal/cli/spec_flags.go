@@ -237,7 +237,7 @@ func FlagsText(spec, usual train.Spec, stated ...string) string {
 	for _, f := range specFlags {
 		value, other := flagValue(f.field(&spec)), flagValue(f.field(&usual))
 		if value != other && !slices.Contains(stated, f.name) {
-			fmt.Fprintf(&text, " --%s %v", f.name, value)
+			fmt.Fprintf(&text, " --%s %s", f.name, Quoted(fmt.Sprint(value)))
 		}
 	}
 	return text.String()

@@ -12,6 +12,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
+	"proactivedp/propose"
 	"proactivedp/train"
 )
 
@@ -95,5 +96,27 @@ func TestTrainCommand(t *testing.T) {
 	}
 	if err := json.Unmarshal(answer.Bytes(), &read); err != nil || read.Spec != spec {
 		t.Errorf("%s is read as %+v, want %+v; error %v", got, read.Spec, spec, err)
+	}
+}
+
+// Names with blanks stand in the stated commands as a shell takes them.
+func TestStatedNamesAreQuoted(t *testing.T) {
+	const data, quoted = "my records.csv", "--data 'my records.csv' "
+	spec := presets.Train("logreg", data)
+	spec.Compute = "trace:my times.csv"
+	utility, clips := experiments.PaperUtilitySpec("logreg", data)
+	utility.Train.Data = data
+	delays := experiments.DefaultDelaySpec("logreg", data)
+	delays.Train.Data = data
+	searched := search.Paper("logreg", data)
+	searched.Train.Data = data
+	for _, got := range []string{trainCommand(spec), utilityCommand(utility, clips), delayCommand(delays),
+		searchCommand(searched), proposeCommand(propose.DefaultRequest(spec, 1), "", 0)} {
+		if !strings.Contains(got, quoted) {
+			t.Errorf("%s, want %s", got, quoted)
+		}
+	}
+	if got := trainCommand(spec); !strings.HasSuffix(got, " --compute-time 'trace:my times.csv'") {
+		t.Errorf("%s, want the quoted name of the trace", got)
 	}
 }

@@ -26,7 +26,7 @@ type delayFlags struct {
 
 func newDelay() *cobra.Command {
 	f := delayFlags{spec: experiments.DefaultDelaySpec("", ""), drawing: newDrawingFlags(),
-		options: experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0), Command: delayCommand}}
+		options: experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0)}}
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "delay",
@@ -131,6 +131,9 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	}
 	var err error
 	o.Drawing, err = f.drawing.drawing(cmd)
+	o.Command = func(s experiments.DelaySpec) string {
+		return delayCommand(s) + f.where.Own.Text() + drawingText(o.Drawing)
+	}
 	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, f.drawing.check(cmd, o.Out)}
 	if cmd.Flags().Changed("delay") {
 		errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))

@@ -171,7 +171,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		command := proposeCommand(f.request, f.probe, f.against) + drawingText(drawing)
+		command := proposeCommand(f.request, f.probe, f.against) + f.where.Own.Text() + drawingText(drawing)
 		if err := answer.Write(f.out, command, drawing, sources, time.Since(start)); err != nil {
 			return err
 		}

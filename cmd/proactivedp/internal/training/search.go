@@ -28,8 +28,7 @@ type searchFlags struct {
 }
 
 func newSearch() *cobra.Command {
-	f := searchFlags{spec: search.Paper("", "mnist"), options: search.Options{Workers: runtime.GOMAXPROCS(0),
-		Command: searchCommand, TrainCommand: trainCommand}}
+	f := searchFlags{spec: search.Paper("", "mnist"), options: search.Options{Workers: runtime.GOMAXPROCS(0)}}
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "search",
@@ -93,6 +92,9 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	}
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
+	own := f.where.Own.Text() // without which the same file would be read as others are
+	o.Command = func(s search.Spec) string { return searchCommand(s) + own }
+	o.TrainCommand = func(s train.Spec) string { return trainCommand(s) + own }
 	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
 		return err
 	}
