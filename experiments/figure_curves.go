@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"proactivedp/data"
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
@@ -235,11 +236,22 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition,
 		spreadText(f.seeds), f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
-			"rounds, and per record, which all %d clients hold. "+
+			"rounds, and per record, which %s. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. "+
 			"Numbered seeds: a simulation, no release. ",
-			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, last.Clients,
+			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, heldBy(last),
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
+}
+
+// heldBy says who holds a record, which pays for the rounds of all of them.
+func heldBy(s train.Spec) string {
+	switch {
+	case data.Partition(s.Partition).Disjoint():
+		return "one client alone holds"
+	case s.Clients == 1:
+		return "the client holds"
+	}
+	return fmt.Sprintf("all %d clients hold", s.Clients)
 }
 
 // privacyRows returns a table of every member's accuracy at the end and ε, the header first.
