@@ -11,7 +11,7 @@ import (
 type end struct {
 	Series              string
 	Accuracy            string // with its spread over seeds
-	Certified, Closed   string // ε per record; "" where the figure has none
+	Certified, Closed   string // ε per record, the largest of a run; "" where the figure has none
 	CertifiedC, ClosedC string // ε per client
 }
 
@@ -43,15 +43,20 @@ func ends(header []string, rows [][]string) []end {
 		if budgets { // the series have a run for each
 			name += ": σ " + row[noise] + ", s " + row[size]
 		}
-		if of[name] == nil {
-			e := &end{Series: name}
-			for i, to := range []*string{&e.Certified, &e.Closed, &e.CertifiedC, &e.ClosedC} {
-				if columns[i] >= 0 {
-					*to = row[columns[i]]
-				}
-			}
-			of[name] = e
+		known := of[name] != nil
+		if !known {
+			of[name] = &end{Series: name}
 			names = append(names, name)
+		}
+		e := of[name]
+		for i, to := range []*string{&e.Certified, &e.Closed, &e.CertifiedC, &e.ClosedC} {
+			switch {
+			case columns[i] < 0:
+			case known:
+				*to = larger(*to, row[columns[i]])
+			default:
+				*to = row[columns[i]]
+			}
 		}
 		x, err := strconv.ParseFloat(row[accuracy], 64)
 		if err != nil {
@@ -76,4 +81,18 @@ func ends(header []string, rows [][]string) []end {
 		all = append(all, *of[name])
 	}
 	return all
+}
+
+// larger returns the larger of two ε as tables write them, where anything but a number, such
+// as "", says that none is claimed.
+func larger(a, b string) string {
+	x, err := strconv.ParseFloat(a, 64)
+	y, failed := strconv.ParseFloat(b, 64)
+	switch {
+	case err != nil || failed != nil:
+		return ""
+	case y > x:
+		return b
+	}
+	return a
 }

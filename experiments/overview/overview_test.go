@@ -195,3 +195,15 @@ func TestTablesThatLackColumns(t *testing.T) {
 		}
 	}
 }
+
+// Of a series whose runs cost differently, as those of sample sizes that adapt, the ε of the
+// run that costs most is shown, and none if one of them claims none.
+func TestSeriesShowTheLargestEpsilon(t *testing.T) {
+	header := []string{"series", "seed", "test_accuracy", "certified_epsilon_per_record"}
+	rows := [][]string{{"a", "1", "0.9", "0.099"}, {"a", "2", "0.9", "0.12"}, {"a", "3", "0.9", "0.1"},
+		{"b", "1", "0.9", "0.1"}, {"b", "2", "0.9", ""}}
+	all := ends(header, rows)
+	if len(all) != 2 || all[0].Certified != "0.12" || all[1].Certified != "" {
+		t.Errorf("ends %+v, want ε of 0.12, and none", all)
+	}
+}
