@@ -171,12 +171,10 @@ func (l *Curve) picture() plots.Picture {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: accuracy of the broadcast models", l.Spec.Data, train.ModelTitle(l.Spec.Model)),
 		XLabel: "gradient computations per client", YLabel: "accuracy (fraction)", Lines: []plots.Line{line},
-		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. ε is that of "+
-			"one training, certified, per record, δ = %s, %s adjacency, %s sampling.", decimal.Many(l.Spec.Clients,
-			"client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier), l.Spec.Clip, l.Spec.StepText(),
-			"mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"), decimal.Many(l.TestRows, "row"),
-			l.JudgedOn, decimal.Up(l.Privacy.Delta, 5),
-			l.Privacy.Adjacency, l.Privacy.Sampling),
+		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. %s",
+			decimal.Many(l.Spec.Clients, "client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier),
+			l.Spec.Clip, l.Spec.StepText(), "mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"),
+			decimal.Many(l.TestRows, "row"), l.JudgedOn, epsilonText(l.Privacy)),
 		Banner: folder.Banner(l.Spec, l.Synthetic),
 	}
 	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
@@ -192,6 +190,15 @@ func epsilonName(r claim.Report) string {
 		return "training, ε ≤ " + decimal.Up(*e, 4)
 	}
 	return "training, no ε claimed"
+}
+
+// epsilonText says what a caption's ε is of, or that there is none.
+func epsilonText(r claim.Report) string {
+	if r.NoiseMultiplier == 0 || r.Certified.PerRecord.EpsilonUpper == nil {
+		return "No ε is claimed."
+	}
+	return fmt.Sprintf("ε is that of one training, certified, per record, δ = %s, %s adjacency, %s sampling.",
+		decimal.Up(r.Delta, 5), r.Adjacency, r.Sampling)
 }
 
 func (l *Curve) table() [][]string {

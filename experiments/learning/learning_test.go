@@ -76,3 +76,21 @@ func TestCheckSaysAll(t *testing.T) {
 		}
 	}
 }
+
+// A picture of a training without noise speaks of no ε, and one with noise says of what it is.
+func TestCaptionsClaimWhatThereIs(t *testing.T) {
+	epsilon := 0.1
+	l := Curve{Spec: train.DefaultSpec(), Seeds: 2, TestRows: 3,
+		Points: []Point{{Accuracy: 0.5, BySeed: []float64{0.5, 0.5}}}}
+	for _, c := range []struct {
+		sigma float64
+		upper *float64
+		want  string
+	}{{0, nil, "No ε is claimed."}, {2, nil, "No ε is claimed."}, {2, &epsilon, "ε is that of one training, certified"}} {
+		l.Privacy.NoiseMultiplier, l.Privacy.Certified.PerRecord.EpsilonUpper = c.sigma, c.upper
+		got := l.picture().Caption
+		if !strings.Contains(got, c.want) || strings.Contains(got, "certified") != (c.upper != nil) {
+			t.Errorf("σ = %v: %s, want %s", c.sigma, got, c.want)
+		}
+	}
+}
