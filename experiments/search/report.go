@@ -120,12 +120,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")
 		for _, c := range ranking.Candidates[:min(shownCandidates, len(ranking.Candidates))] {
-			sd := report.NoAnswer // one run has no spread
-			if r.Seeds > 1 {
-				sd = report.Fixed(c.SD, 4)
-			}
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0),
-				report.Number(c.Beta), c.Accuracy, sd, c.Diverged, r.Seeds)
+				report.Number(c.Beta), c.Accuracy, deviationText(c.SD, r.Seeds), c.Diverged, r.Seeds)
 		}
 		t.Flush()
 		if more := len(ranking.Candidates) - shownCandidates; more > 0 {
@@ -141,4 +137,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "\nprivacy: none; %s\n", r.PrivacyReason)
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// deviationText writes the standard deviation over so many seeds; one run has no spread.
+func deviationText(sd float64, seeds int) string {
+	if seeds == 1 {
+		return report.NoAnswer
+	}
+	return report.Fixed(sd, 4)
 }

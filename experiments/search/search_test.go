@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/rng"
@@ -43,6 +44,19 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	if text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), Options{})); !strings.Contains(text,
 		"how it was made ##") {
 		t.Errorf("without a command:\n%s", text)
+	}
+	for i := range all {
+		all[i].trials = []grid.Trial{{}, {Diverged: true}}
+	}
+	page := func() string { return spec.readme(all, synth.Digits(rng.New(1), 70), o) }
+	if text := page(); strings.Contains(text, "Every run diverged") || !strings.Contains(text, "Best: ") {
+		t.Errorf("half of the runs diverged:\n%s", text)
+	}
+	for i := range all {
+		all[i].trials[0].Diverged = true
+	}
+	if text := page(); !strings.Contains(text, "**Every run diverged.**") || strings.Contains(text, "Best: ") {
+		t.Errorf("all runs diverged:\n%s", text)
 	}
 	if err := spec.HoldOut(synth.Digits(rng.New(1), 700)); err != nil || spec.Train.Holdout != 100 {
 		t.Errorf("%d of 600 training rows held out, error %v", spec.Train.Holdout, err)

@@ -180,11 +180,15 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 		ranked := best(all, sigma)
 		for _, f := range ranked {
 			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
-				report.Fixed(f.mean, 4), report.Fixed(f.sd, 4), strconv.Itoa(diverged(f.trials))})
+				report.Fixed(f.mean, 4), deviationText(f.sd, s.Seeds), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
-		p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, w.spec.StepText(), w.mean,
-			w.how())
+		if diverged(w.trials) == len(w.trials) {
+			p.Text("**Every run diverged.** Each point was %s.", w.how())
+		} else {
+			p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, w.spec.StepText(), w.mean,
+				w.how())
+		}
 		if command := o.winner(w); command != "" {
 			p.Text("Train it whole, on all training records: `%s`", command)
 		}
