@@ -141,6 +141,11 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 		_ = m.Term()
 		return
 	}
+	if filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
+		w.log.Error("a cell whose key is no name of a file", "key", job.Key)
+		_ = m.Term()
+		return
+	}
 	w.log.Info("a cell", "key", job.Key, "data", job.Data)
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()

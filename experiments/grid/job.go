@@ -75,7 +75,23 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	} else {
 		err = strictjson.Decode(of, &spec)
 	}
-	return c, spec, errors.Join(err, checkTraces(spec))
+	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
+}
+
+// maxViews bounds how often a training is looked at elsewhere.
+const maxViews = 1 << 20
+
+// checkViews refuses a training that is looked at less than once, or endlessly.
+func (c anyCell) checkViews() error {
+	for _, of := range []struct {
+		kind, name string
+		n          int
+	}{{"curve", "points", c.Points}, {"timed", "looks", c.Looks}, {"window", "rounds", c.Rounds}} {
+		if c.Kind == of.kind && (of.n < 1 || of.n > maxViews) {
+			return fmt.Errorf("grid: job: %s = %d, must be in [1, %d]", of.name, of.n, maxViews)
+		}
+	}
+	return nil
 }
 
 // checkTraces refuses a training whose clock is a file: who asks does not say which files are
