@@ -86,7 +86,10 @@ func TestCaptionsClaimWhatThereIs(t *testing.T) {
 		sigma float64
 		upper *float64
 		want  string
-	}{{0, nil, "No ε is claimed."}, {2, nil, "No ε is claimed."}, {2, &epsilon, "ε is that of one training, certified"}} {
+	}{
+		{0, nil, "No ε is claimed."}, {2, nil, "No ε is claimed."},
+		{2, &epsilon, "ε is that of one training, certified"},
+	} {
 		l.Privacy.NoiseMultiplier, l.Privacy.Certified.PerRecord.EpsilonUpper = c.sigma, c.upper
 		got := l.picture().Caption
 		if !strings.Contains(got, c.want) || strings.Contains(got, "certified") != (c.upper != nil) {

@@ -90,6 +90,24 @@ func CheckWorkers(n int) error {
 	return nil
 }
 
+// Apart reports that the file which one flag has written is that of another flag, which
+// would be lost. Names of data sets are no files, and flags that a command does not have
+// name none.
+func Apart(cmd *cobra.Command, written string, others ...string) error {
+	path := cmd.Flags().Lookup(written).Value.String()
+	var errs []error
+	for _, name := range others {
+		other := cmd.Flags().Lookup(name)
+		if path == "" || other == nil || !OwnFile(other.Value.String()) {
+			continue
+		}
+		if SameFile(path, other.Value.String()) {
+			errs = append(errs, fmt.Errorf("--%s = %s, must not be the file of --%s", written, path, name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // SameFile reports whether both names are of one file, be it there or not.
 func SameFile(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {

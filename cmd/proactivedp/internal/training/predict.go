@@ -62,7 +62,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
+			if err := f.check(cmd, args[0]); err != nil {
 				return cli.Usage(err)
 			}
 			m, err := train.OpenModel(args[0])
@@ -93,8 +93,11 @@ asked (post-processing); the records that are labelled are protected by nothing.
 	return cmd
 }
 
-func (f *predictFlags) check(cmd *cobra.Command) error {
-	var errs []error
+func (f *predictFlags) check(cmd *cobra.Command, model string) error {
+	errs := []error{cli.Apart(cmd, "out", "data")}
+	if f.out != "" && cli.SameFile(f.out, model) {
+		errs = append(errs, fmt.Errorf("--out = %s, must not be the file of the model", f.out))
+	}
 	if f.data == "" {
 		errs = append(errs, errors.New("--data is missing, must name the records to label"))
 	} else {

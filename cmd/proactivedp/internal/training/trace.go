@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/train"
 )
@@ -26,16 +25,6 @@ func (t *traceFlag) check(p *train.Prepared) error {
 		return nil
 	}
 	return p.CheckTrace()
-}
-
-// apart refuses a trace that would take the place of a checkpoint.
-func (t *traceFlag) apart(checkpoints ...string) error {
-	for _, path := range checkpoints {
-		if t.path != "" && cli.SameFile(t.path, path) {
-			return fmt.Errorf("--trace = %s, must not be the file of the checkpoints", t.path)
-		}
-	}
-	return nil
 }
 
 // run trains, and writes the trace, if one is asked for, before anything is reported
