@@ -136,13 +136,12 @@ func (w *worker) say(n note) {
 // cell computes the cell of a message.
 func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	var job grid.Job
-	if err := strictjson.Decode(m.Data(), &job); err != nil {
-		w.log.Error("a cell that cannot be read", "error", err)
-		_ = m.Term()
-		return
+	err := strictjson.Decode(m.Data(), &job)
+	if err == nil && filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
+		err = fmt.Errorf("sweep: key = %q, must be the name of a file", job.Key)
 	}
-	if filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
-		w.log.Error("a cell whose key is no name of a file", "key", job.Key)
+	if err != nil {
+		w.log.Error("a cell that cannot be read", "error", err)
 		_ = m.Term()
 		return
 	}
