@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"proactivedp/internal/shell"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -237,7 +238,7 @@ func FlagsText(spec, usual train.Spec, stated ...string) string {
 	for _, f := range specFlags {
 		value, other := flagValue(f.field(&spec)), flagValue(f.field(&usual))
 		if value != other && !slices.Contains(stated, f.name) {
-			fmt.Fprintf(&text, " --%s %s", f.name, Quoted(fmt.Sprint(value)))
+			fmt.Fprintf(&text, " --%s %s", f.name, shell.Word(fmt.Sprint(value)))
 		}
 	}
 	return text.String()

@@ -11,6 +11,7 @@ import (
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
+	"proactivedp/internal/shell"
 	"proactivedp/propose"
 	"proactivedp/train"
 )
@@ -42,7 +43,7 @@ func delayCommand(s experiments.DelaySpec) string {
 	}
 	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
 	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model,
-		cli.Quoted(s.Train.Data), delays, s.Seeds) +
+		shell.Word(s.Train.Data), delays, s.Seeds) +
 		cli.FlagsText(s.Train, usual, "model", "data", "seed")
 }
 
@@ -51,7 +52,7 @@ func delayCommand(s experiments.DelaySpec) string {
 func searchCommand(s search.Spec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
 		"--schedule %s --holdout %d --scale %v --proxy %v --seeds %d",
-		cli.Quoted(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
+		shell.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Proxy, s.Seeds)
 	usual := search.Paper(s.Models[0], s.Train.Data).Train
 	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
@@ -62,7 +63,7 @@ func searchCommand(s search.Spec) string {
 // said, and what else differs from the paper's.
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
-		cli.Quoted(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
+		shell.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
 	return text + cli.FlagsText(s, presets.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
 		"beta", "schedule")
 }
@@ -71,14 +72,14 @@ func trainCommand(s train.Spec) string {
 func utilityCommand(s grid.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d",
-		cli.Quoted(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
+		shell.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
 	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "clip", "sigma")
 }
 
 // proposeCommand makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(presets.Train(r.Base.Model, r.Base.Data), r.Epsilon)
-	text := fmt.Sprintf("proactivedp propose --data %s --model %s", cli.Quoted(r.Base.Data), r.Base.Model)
+	text := fmt.Sprintf("proactivedp propose --data %s --model %s", shell.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)
 	}
