@@ -144,8 +144,8 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 
 // apart refuses files of which one would take the place of another.
 func (f *trainFlags) apart(cmd *cobra.Command) error {
-	read := []string{"data", "test", "normalise", "columns", "plan", "resume", "checkpoint-key", "key"}
-	return errors.Join(cli.Apart(cmd, "checkpoint", "data", "test", "normalise", "plan", "checkpoint-key"),
+	read := append(cli.ReadFlags(), "plan", "resume", "checkpoint-key", "key")
+	return errors.Join(cli.Apart(cmd, "checkpoint", append(cli.ReadFlags(), "plan", "checkpoint-key")...),
 		cli.Apart(cmd, "trace", append(read, "checkpoint")...),
 		cli.Apart(cmd, "save", append(read, "checkpoint", "trace")...))
 }
