@@ -132,8 +132,12 @@ func thumbnail(dir string, files []string) string {
 // shown are the kinds of pictures that a page can show.
 var shown = []string{".png", ".svg"}
 
-// links lists the files: the first picture, the table and the manifest.
+// links lists the files: the first picture, the table and the manifest. A manifest that is not
+// sealed may name none.
 func links(dir string, files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("[picture](%[1]s/%[2]s), [data](%[1]s/%[3]s), [manifest](%[1]s/%[4]s)", dir, files[0],
 		manifest.TableFile, manifest.File)
 }

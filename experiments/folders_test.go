@@ -123,3 +123,22 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		t.Errorf("a damaged manifest of proposals: %v", err)
 	}
 }
+
+// An index lists a manifest of somebody's hand that names no files.
+func TestIndexOfNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	name := "phishing-logreg-timeline"
+	if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"figure": "` + name + `", "title": "T", "files": []}`
+	if err := os.WriteFile(filepath.Join(dir, name, manifest.File), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeIndex(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if index, err := os.ReadFile(filepath.Join(dir, indexFile)); err != nil || !bytes.Contains(index, []byte(name)) {
+		t.Errorf("the index is %q, %v", index, err)
+	}
+}

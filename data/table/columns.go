@@ -1,10 +1,10 @@
 package table
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -61,14 +61,7 @@ func ReadColumns(path string) (*Columns, error) {
 // A number may have a value that an empty field stands for. Columns that are not listed hold
 // numbers. All that is wrong is reported.
 func ParseColumns(text string) (*Columns, error) {
-	bare := strings.TrimPrefix(text, byteOrder)
-	first, _, _ := strings.Cut(bare, "\n")
-	r := csv.NewReader(strings.NewReader(bare))
-	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, errors.New("it is empty")
-	}
+	r, header, err := headed(text)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +95,7 @@ func (c *Columns) add(name, kind, values string) error {
 	case oneOf:
 		for value := range strings.SplitSeq(values, "|") {
 			value = strings.TrimSpace(value)
-			if slices.Contains(k.values, value) {
+			if c.named[name+"="+value] {
 				return fmt.Errorf("values %.200q of column %.40q: %.40q stands there twice", values, name, value)
 			}
 			k.values = append(k.values, value)
@@ -161,7 +154,7 @@ func (c *Columns) check(header []string, label string) error {
 		return nil
 	}
 	var errs []error
-	for _, name := range sorted(c.kinds) {
+	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
 		hint := ""
 		if like := nearest.Name(name, header); like != "" {
 			hint = fmt.Sprintf(": did you mean %q?", like)
@@ -176,15 +169,6 @@ func (c *Columns) check(header []string, label string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func sorted(kinds map[string]column) []string {
-	var names []string
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // features returns the names of the features of a column.

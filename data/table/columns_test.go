@@ -2,6 +2,7 @@ package table
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,4 +140,19 @@ func FuzzColumns(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A column of as many values as a file can hold is read at once, not in time that grows with
+// their square.
+func TestManyValues(t *testing.T) {
+	const values = 150_000
+	var text strings.Builder
+	text.WriteString("column,kind,values\nx,one-of,0")
+	for i := 1; i < values; i++ {
+		fmt.Fprintf(&text, "|%d", i)
+	}
+	c, err := ParseColumns(text.String())
+	if err != nil || len(c.of("x").values) != values {
+		t.Errorf("%v, must be %d values", err, values)
+	}
 }

@@ -77,14 +77,7 @@ func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error
 }
 
 func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, error) {
-	text = strings.TrimPrefix(text, byteOrder)
-	first, _, _ := strings.Cut(text, "\n")
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return data.Affine{}, errors.New("it is empty")
-	}
+	r, header, err := headed(text)
 	if err != nil {
 		return data.Affine{}, err
 	}
@@ -129,6 +122,20 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		errs = append(errs, fmt.Errorf("column %s has no constants", columnName(d, missing)))
 	}
 	return m.Affine, errors.Join(errs...)
+}
+
+// headed returns the header of a CSV text, whose fields may be divided as [ParseFile] says,
+// and what reads the lines below it.
+func headed(text string) (*csv.Reader, []string, error) {
+	text = strings.TrimPrefix(text, byteOrder)
+	first, _, _ := strings.Cut(text, "\n")
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("it is empty")
+	}
+	return r, header, err
 }
 
 // columnOf returns the place of a column by its name or number; -1 if there is none.
