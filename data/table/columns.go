@@ -26,9 +26,9 @@ type Columns struct {
 // column is what one column holds.
 type column struct {
 	kind    string
-	values  []string // of oneOf: those that a field may be, each a feature of its own
-	missing float32  // of a number: what an empty field stands for
-	filled  bool     // whether it stands for something
+	values  []string // of oneOf those that a field may be, each a feature; of a number, see filled
+	missing float32  // of a number: what an empty field and values stand for, if filled
+	filled  bool
 }
 
 // The kinds of columns.
@@ -58,8 +58,9 @@ func ReadColumns(path string) (*Columns, error) {
 // may be divided as [ParseFile] says. A column of the kind one-of has one of the values, which
 // are divided by |: each becomes a feature COLUMN=VALUE, 1 in the records that have it and 0
 // in all others; of no|yes| the third is the empty field. One of the kind ignored is left out.
-// A number may have a value that an empty field stands for. Columns that are not listed hold
-// numbers. All that is wrong is reported.
+// A number may have a value that an empty field stands for, and behind it the texts that stand
+// for the same: of 75|NA|999 a field that is empty, NA or 999 is 75. Columns that are not listed
+// hold numbers. All that is wrong is reported.
 func ParseColumns(text string) (*Columns, error) {
 	r, header, err := headed(text)
 	if err != nil {
@@ -105,15 +106,13 @@ func (c *Columns) add(name, kind, values string) error {
 			return fmt.Errorf("values %.200q of column %.40q, must be two at least, as in no|yes", values, name)
 		}
 	case number:
-		if values = strings.TrimSpace(values); values == "" {
-			break
+		if strings.TrimSpace(values) != "" {
+			var ok bool
+			if k, ok = filledBy(strings.Split(values, "|")); !ok {
+				return fmt.Errorf("values %.200q of column %.40q, must be nothing, or a number that an empty field "+
+					"stands for, with other texts that do behind it, each once, as in 75|NA", values, name)
+			}
 		}
-		var ok bool
-		if k.missing, ok = numberOf(values); !ok {
-			return fmt.Errorf("values %.40q of column %.40q, must be a number, which an empty field stands for, or "+
-				"nothing", values, name)
-		}
-		k.filled = true
 	case ignored:
 		if strings.TrimSpace(values) != "" {
 			return fmt.Errorf("values %.40q of column %.40q, must be nothing: it is ignored", values, name)
@@ -123,6 +122,24 @@ func (c *Columns) add(name, kind, values string) error {
 	}
 	c.kinds[name] = k
 	return nil
+}
+
+// filledBy returns a column of numbers where an empty field stands for the first value, and so do
+// the others; false if that is no number, or one of them is empty or stands there twice.
+func filledBy(values []string) (column, bool) {
+	k := column{kind: number, filled: true}
+	seen := map[string]bool{"": true}
+	for _, text := range values[1:] {
+		text = strings.TrimSpace(text)
+		if seen[text] {
+			return k, false
+		}
+		seen[text] = true
+		k.values = append(k.values, text)
+	}
+	var ok bool
+	k.missing, ok = numberOf(strings.TrimSpace(values[0]))
+	return k, ok
 }
 
 // Text returns what the columns were read from.
@@ -207,7 +224,7 @@ func (k column) take(to []float32, field string) ([]float32, error) {
 			}
 		}
 		return to, nil
-	case field == "" && k.filled:
+	case k.filled && (field == "" || slices.Contains(k.values, field)):
 		return append(to, k.missing), nil
 	}
 	v, ok := numberOf(field)

@@ -79,6 +79,48 @@ func TestColumnsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
+// What stands for a missing number may have more spellings than the empty field, numbers among them.
+func TestMissingNumbers(t *testing.T) {
+	d, _, err := parseMixed(t, "column,kind,values\nage,number,50 | NA|?|-1\n",
+		"age,back\nNA,no\n?,no\n,yes\n-1,no\n-1.0,no\n49,yes\n")
+	if err != nil || !slices.Equal(d.Value, []float32{50, 50, 50, 50, -1, 49}) {
+		t.Errorf("%v, error %v", d, err)
+	}
+	if _, _, err = parseMixed(t, "column,kind,values\nage,number,50|NA\n", "age,back\nna,no\n"); err == nil {
+		t.Error("na is read as NA")
+	}
+}
+
+// Of each column the first fault is reported, whatever line it stands in, so that all that must be
+// said of a file is seen at once; a file in which they have no end is read no further.
+func TestFaultsOfAllColumns(t *testing.T) {
+	_, _, err := parseMixed(t, "column,kind,values\nd,one-of,x|y\n",
+		"a,b,c,d,back\n1,2,3,x,no\nu,2,3,x,no\nv,2,,x,no\n1,w,3,z,maybe\n5,6,7,y,never\n")
+	want := []string{`:3: column "a": "u"`, `:4: column "c": ""`, `:5: column "b": "w"`, `:5: column "d": "z"`,
+		`:5: label "maybe"`}
+	if err == nil || strings.Count(err.Error(), "\n")+1 != len(want) {
+		t.Fatalf("error %v, must have %d lines", err, len(want))
+	}
+	for i, line := range strings.Split(err.Error(), "\n") {
+		if !strings.Contains(line, want[i]) {
+			t.Errorf("line %d: %q, must have %q", i+1, line, want[i])
+		}
+	}
+	_, _, err = parseMixed(t, "column,kind,values\n", "a,b,back\nx,1,no\n1,2\n3,y,no\n")
+	if err == nil || !strings.Contains(err.Error(), `column "a"`) || !strings.Contains(err.Error(), ":3: 2 fields") {
+		t.Errorf("a short line behind a fault: %v", err)
+	}
+	wide := strings.Repeat("x,", 3*maxFaults)
+	header := ""
+	for i := range 3 * maxFaults {
+		header += fmt.Sprintf("c%d,", i)
+	}
+	_, _, err = parseMixed(t, "column,kind,values\n", header+"back\n"+wide+"no\n"+wide+"no\n")
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.Contains(err.Error(), "no further") {
+		t.Errorf("faults without an end: %.300v", err)
+	}
+}
+
 // Whatever does not fit what was said of the columns is an error that names it.
 func TestColumnsThatDoNotFit(t *testing.T) {
 	const header = "id,age,sex,smoker,weight,back\n"
@@ -108,6 +150,9 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 		"column,kind,values\nid,ignored,3\n":                  `values "3" of column "id", must be nothing`,
 		"column,kind,values\nsex,one-of,F\n":                  `must be two at least`,
 		"column,kind,values\nsex,one-of,F|M|F\n":              `"F" stands there twice`,
+		"column,kind,values\nage,number,|NA\n":                `values "|NA" of column "age"`,
+		"column,kind,values\nage,number,7|\n":                 `as in 75|NA`,
+		"column,kind,values\nage,number,7|NA| NA\n":           `each once`,
 		"column,kind,values\nage,number,NaN\nb,number,1e99\n": `line 3: values "1e99"`,
 		"column,kind\nid,ignored\n":                           "must be column,kind,values",
 		"column,kind,values\nid,ignored\n":                    "wrong number of fields",

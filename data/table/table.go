@@ -37,6 +37,9 @@ const (
 	MaxColumns = 1 << 20
 )
 
+// maxFaults is how many columns may have a fault before a file is read no further.
+const maxFaults = 50
+
 // Options say how a file is read.
 type Options struct {
 	Label  string       // name of the column of the labels
@@ -70,7 +73,7 @@ func kind(path string) string {
 }
 
 // ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the
-// file and its line.
+// file and its line; of each column the first field that does not fit is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
@@ -88,7 +91,8 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		p.file, p.line = file, 0
 		before := p.set.Len()
 		p.set.Train = before
-		if err := p.parseFile(); err != nil {
+		end := p.parseFile()
+		if err := errors.Join(append(p.faults, end)...); err != nil {
 			return nil, err
 		}
 		if p.set.Len() == before {
@@ -106,6 +110,8 @@ type parser struct {
 	header []string // of the first file
 	label  int      // the column of the labels; -1: there is none
 	holds  []column // what each column holds
+	faults []error  // the first of each column
+	faulty []bool   // the columns that have one
 	set    *data.Dataset
 	value  []float32
 	fields []string
@@ -291,7 +297,7 @@ func (p *parser) names() error {
 // nameFeatures names the features that the columns of the header become.
 func (p *parser) nameFeatures() error {
 	seen := map[string]bool{}
-	p.holds, p.set.Columns = nil, nil
+	p.holds, p.set.Columns, p.faulty = nil, nil, make([]bool, len(p.header))
 	for i, name := range p.header {
 		k := p.Columns.of(name)
 		p.holds = append(p.holds, k)
@@ -317,19 +323,27 @@ func (p *parser) row() error {
 	if len(p.fields) != len(p.header) {
 		return p.fault("%d fields, must be the %d of the header", len(p.fields), len(p.header))
 	}
-	class := int32(0)
+	class, whole := int32(0), len(p.value)
 	for i, field := range p.fields {
-		if i == p.label {
-			var ok bool
-			if class, ok = p.Labels.Class(field); !ok {
-				return p.fault("label %.40q, must be one of those that were given: %v", field, p.Labels)
-			}
+		if p.faulty[i] {
 			continue
 		}
 		var err error
-		if p.value, err = p.holds[i].take(p.value, field); err != nil {
-			return p.fault("column %q: %.40q, %w", p.header[i], field, err)
+		if i == p.label {
+			class, err = p.class(field)
+		} else if p.value, err = p.holds[i].take(p.value, field); err != nil {
+			err = p.fault("column %q: %.40q, %w", p.header[i], field, err)
 		}
+		if err != nil {
+			p.faulty[i] = true
+			if p.faults = append(p.faults, err); len(p.faults) == maxFaults {
+				return p.fault("faults in %d columns: read no further", maxFaults)
+			}
+		}
+	}
+	if len(p.faults) > 0 { // the file is read on for the faults of other columns alone
+		p.value = p.value[:whole]
+		return nil
 	}
 	p.set.Label = append(p.set.Label, class)
 	// A slice that grows is there twice, the second time longer by a quarter.
@@ -339,6 +353,15 @@ func (p *parser) row() error {
 			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
 	}
 	return nil
+}
+
+// class returns the class of a label.
+func (p *parser) class(label string) (int32, error) {
+	class, ok := p.Labels.Class(label)
+	if !ok {
+		return 0, p.fault("label %.40q, must be one of those that were given: %v", label, p.Labels)
+	}
+	return class, nil
 }
 
 // wrongPoint says of a field with a comma in the place of the point what is wrong with it.

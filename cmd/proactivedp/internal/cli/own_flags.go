@@ -40,8 +40,8 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
 		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
 	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold that are no numbers, in a CSV `file` with "+
-		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with what an "+
-		"empty field stands for; public, and not found in the data")
+		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA "+
+		"(75 where the field is empty or NA); public, and not found in the data")
 	f.StringVar(&o.test, "test", "", "a second `file`, whose rows are the test set; all of --data is trained on then")
 }
 
@@ -68,8 +68,8 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 			o.labelColumn, name))
 	}
 	if isTable && o.LabelMap == "" {
-		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has: that is public, "+
-			"and not found in the data"))
+		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has, such as no,yes: "+
+			"that is public, and not found in the data"))
 	}
 	if !isTable && o.columns != "" {
 		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
@@ -119,7 +119,9 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Columns: columns,
 			Features: features, Test: o.test, Memory: limit})
 		if errors.Is(err, table.ErrNoNumber) {
-			err = fmt.Errorf("%w (--columns says what a column holds that is no number, or that it is left out)", err)
+			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
+				"column,kind,values and lines such as sex,one-of,F|M and weight,number,75|NA, where 75 is what an "+
+				"empty field and NA stand for, and id,ignored,", err)
 		}
 	} else {
 		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
