@@ -3,6 +3,7 @@ package models_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"proactivedp/data"
@@ -90,4 +91,25 @@ func all(d *data.Dataset) data.Batch {
 		b.Rows = append(b.Rows, int32(i))
 	}
 	return b
+}
+
+// Working memory of one's own is used, and nobody needs any.
+func TestAccuracyWithoutMemory(t *testing.T) {
+	m, err := logreg.NewPlain(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := data.FromRows("drawn", [][]float32{{1}, {2}, {-1}, {-2}}, []int32{1, 1, 1, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := make([]int32, 5)
+	for _, memory := range [][]int32{nil, labels} {
+		if got := models.Accuracy(m, []float32{1, 0}, all(d), m.NewScratch(), memory); got != 0.75 {
+			t.Errorf("accuracy %v, must be 0.75", got)
+		}
+	}
+	if want := []int32{1, 1, 0, 0, 0}; !slices.Equal(labels, want) {
+		t.Errorf("labels %v, must be %v", labels, want)
+	}
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Columns *Columns
 	// Features is the number of features that there must be; 0: any.
 	Features int
+	// Named are the names of the features that there must be, in this order; nil: any.
+	Named []string
 	// Test is the path of a second file with the same header, whose rows are the test set; "":
 	// there is none, and the set counts as published as one.
 	Test   string
@@ -291,7 +293,40 @@ func (p *parser) names() error {
 	if p.Features != 0 && p.set.Features != p.Features {
 		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
 	}
+	if errors.Join(errs...) == nil && p.Named != nil {
+		return p.checkNamed()
+	}
 	return errors.Join(errs...)
+}
+
+// ErrOtherColumns reports a header with other columns than those that there must be.
+var ErrOtherColumns = errors.New("other columns than there must be")
+
+// checkNamed reports features that are not those that there must be.
+func (p *parser) checkNamed() error {
+	var wrong []string
+	if more := without(p.set.Columns, p.Named); len(more) > 0 {
+		wrong = append(wrong, fmt.Sprintf("%.200q too many", more))
+	}
+	if missing := without(p.Named, p.set.Columns); len(missing) > 0 {
+		wrong = append(wrong, fmt.Sprintf("%.200q missing", missing))
+	}
+	if len(wrong) > 0 {
+		return p.fault("%w: %s", ErrOtherColumns, strings.Join(wrong, ", "))
+	}
+	if !slices.Equal(p.set.Columns, p.Named) {
+		return p.fault("the columns are %.200q, must be %.200q in this order", p.set.Columns, p.Named)
+	}
+	return nil
+}
+
+// without returns the names that are not among others.
+func without(names, others []string) []string {
+	there := map[string]bool{}
+	for _, name := range others {
+		there[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return there[name] })
 }
 
 // nameFeatures names the features that the columns of the header become.

@@ -129,6 +129,23 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
+// Columns that there must be are there, all and no others, in their order.
+func TestNamedColumns(t *testing.T) {
+	o := Options{Label: "y", Labels: labels(t, "0,1"), Named: []string{"a", "b"}}
+	if _, err := ParseFile(written(t, "f.csv", "a,y,b\n1,0,2\n"), o); err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"a,y,c,d\n1,0,2,3\n": `f.csv:1: other columns than there must be: ["c" "d"] too many, ["b"] missing`,
+		"b,a,y\n1,2,0\n":     `the columns are ["b" "a"], must be ["a" "b"] in this order`,
+		"a,a,y\n1,2,0\n":     "must have a name of its own",
+	} {
+		if _, err := ParseFile(written(t, "f.csv", text), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
+	}
+}
+
 // Rows without labels are of class 0, and with a column of them of its classes.
 func TestUnlabelled(t *testing.T) {
 	o := Options{Label: "y", Labels: labels(t, "a,b"), Unlabelled: true}

@@ -134,8 +134,15 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 				return nil, false, fmt.Errorf("the model's columns: %w", err)
 			}
 		}
-		d, err := table.ParseFile(f.data, table.Options{Label: f.column, Labels: labels, Columns: columns,
-			Features: m.Inputs.Features, Memory: int64(where.Memory), Unlabelled: f.column == ""})
+		o := table.Options{Label: f.column, Labels: labels, Columns: columns, Named: m.Inputs.Columns,
+			Memory: int64(where.Memory), Unlabelled: f.column == ""}
+		if o.Named == nil {
+			o.Features = m.Inputs.Features
+		}
+		d, err := table.ParseFile(f.data, o)
+		if f.column == "" && errors.Is(err, table.ErrOtherColumns) {
+			err = fmt.Errorf("%w (--label-column names the column that has the labels, if there is one)", err)
+		}
 		return d, f.column != "", err
 	}
 	d, err := libsvm.ParseFiles(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
