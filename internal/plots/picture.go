@@ -327,13 +327,32 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// decades marks the powers of ten and the places between. plot.LogTicks goes on
-// beyond the end where the logarithm of it is rounded up, which leaves a gap.
+// decades marks the powers of ten and the places between. Named are the powers, with fewer than two
+// of them 2 and 5 times a power as well, and with less than a factor of ten all. plot.LogTicks goes
+// on beyond the end where the logarithm of it is rounded up, which leaves a gap.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
-	return slices.DeleteFunc(plot.LogTicks{Prec: -1}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value > hi })
+	var marks []plot.Tick
+	named := 0
+	for _, mark := range (plot.LogTicks{Prec: -1}).Ticks(lo, hi) {
+		if mark.Value <= hi {
+			marks = append(marks, mark)
+		}
+		if mark.Value >= lo && mark.Value <= hi && mark.Label != "" {
+			named++
+		}
+	}
+	if named < 2 {
+		for i, mark := range marks {
+			digit := strconv.FormatFloat(mark.Value, 'e', 0, 64)[0]
+			if hi < 10*lo || digit == '2' || digit == '5' {
+				marks[i].Label = strconv.FormatFloat(mark.Value, 'g', 3, 64)
+			}
+		}
+	}
+	return marks
 }
 
 // drawCaption writes the caption along the bottom, broken into lines that fit,
