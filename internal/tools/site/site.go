@@ -55,7 +55,8 @@ type group struct {
 // groups is the list of guides: every page below docs is in it.
 var groups = []group{
 	{"Begin", []guide{
-		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"}, {"docs/elsewhere.md", "Train elsewhere"},
+		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
+		{"docs/own-records.md", "Your own records"}, {"docs/elsewhere.md", "Train elsewhere"},
 		{"docs/sharp-edges.md", "Sharp edges"},
 	}},
 	{"Guides", []guide{
