@@ -82,8 +82,9 @@ func convexSpec(model, dataset string) train.Spec {
 // MNISTModel is the LeNet of MNIST's setting: the paper does not say which LeNet it has,
 // nor what its grid search over step sizes found. Model and step sizes here are found by
 // "proactivedp search" on records held out of the training set, for MNIST at full size
-// (results/search-mnist and its neighbours), for CIFAR-10 at a twentieth of K. On MNIST
-// with noise η₀/(1+βt) was better than the paper's η₀/(1+β√t).
+// (results/search-mnist and its neighbours), for CIFAR-10 with noise by proxies of full
+// size, without it at a twentieth of K. On MNIST with noise η₀/(1+βt) was better than the
+// paper's η₀/(1+β√t).
 const MNISTModel = train.LeNet
 
 var (
