@@ -105,7 +105,7 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 		Sources: k.Sources,
 		SHA256:  k.SHA256,
 		Check: func(path string) (err error) {
-			if set, err = ParseFileWithin(path, k.Features, locator.Memory); err != nil {
+			if set, err = ParseFile(path, Options{Features: k.Features, Memory: locator.Memory}); err != nil {
 				return err
 			}
 			set.Name = k.Name // the temporary file of a download has another name

@@ -2,7 +2,7 @@
 // LIBSVM (C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
 // machines", ACM TIST 2(3), 2011), and knows where to find the ones used here.
 //
-//	d, err := libsvm.ParseFile("my.libsvm", 0) // as many features as the largest index
+//	d, err := libsvm.ParseFile("my.libsvm", libsvm.Options{}) // as many features as the largest index
 //	d, err := libsvm.Load(ctx, "phishing", fetch.Locator{})
 //
 // The format, line by line:
@@ -72,31 +72,22 @@ func (e *ParseError) Error() string {
 // comment or its limits, if there are no rows or no indices, or if only one
 // label occurs; and with the reader's error if that fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
-	return parse(name, name, r, 0, 0)
-}
-
-// ParseFile parses the file at path, as Parse does; the data set's name is the
-// last element of path. Where features is not 0 it is the number of columns,
-// and larger indices are errors; it must be in [0, MaxIndex].
-func ParseFile(path string, features int) (*data.Dataset, error) {
-	return ParseFileWithin(path, features, 0)
-}
-
-// ParseFileWithin is ParseFile of a file that is refused when its rows take more memory,
-// beside what the process has, than limit bytes; 0 stands for as much as the process may
-// have, as for ParseFile.
-func ParseFileWithin(path string, features int, limit int64) (*data.Dataset, error) {
-	f, err := os.Open(path)
+	p := newParser(name, name, Options{})
+	in, err := unpacked(name, r)
 	if err != nil {
-		return nil, fmt.Errorf("libsvm: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	return parse(filepath.Base(path), path, f, features, limit)
+	if err := p.rows(in); err != nil {
+		return nil, err
+	}
+	return p.finish()
 }
 
 // Options say how files are read.
 type Options struct {
-	Features int // as of ParseFile
+	// Features is the number of columns, in [0, MaxIndex], beyond which an index is an
+	// error; 0: the largest index.
+	Features int
 	// Labels says which classes there are, of any number; nil: two, as the package comment
 	// has it.
 	Labels *data.Labels
@@ -106,20 +97,16 @@ type Options struct {
 	// Unlabelled says that what stands in the place of labels is not looked at: all rows are
 	// of class 0 then, which says nothing.
 	Unlabelled bool
-	Memory     int64 // as the limit of ParseFileWithin
+	Memory     int64 // bytes that the process may take; 0: as much as it has
 }
 
-// ParseFiles is ParseFile with options.
-func ParseFiles(path string, o Options) (*data.Dataset, error) {
-	if err := checkFeatures(path, o.Features); err != nil {
-		return nil, err
+// ParseFile parses the file at path, as Parse does; the data set's name is the
+// last element of path.
+func ParseFile(path string, o Options) (*data.Dataset, error) {
+	if o.Features < 0 || o.Features > MaxIndex {
+		return nil, fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
 	}
-	p := newParser(filepath.Base(path), path, o.Features, memory.Given(o.Memory))
-	p.blind = o.Unlabelled
-	if p.given = o.Labels; p.given != nil {
-		p.set.Names = p.given.Names()
-		p.set.Classes = len(p.set.Names)
-	}
+	p := newParser(filepath.Base(path), path, o)
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
 			continue
@@ -152,13 +139,6 @@ func (p *parser) parseFile() error {
 	return p.rows(in)
 }
 
-func checkFeatures(file string, features int) error {
-	if features < 0 || features > MaxIndex {
-		return fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", file, features, MaxIndex)
-	}
-	return nil
-}
-
 // unpacked returns the text of a file.
 func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
 	in, err := unpack.Reader(r)
@@ -169,17 +149,6 @@ func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
 		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
 	}
 	return in, nil
-}
-
-func parse(name, file string, r io.Reader, features int, limit int64) (*data.Dataset, error) {
-	if err := checkFeatures(file, features); err != nil {
-		return nil, err
-	}
-	in, err := unpacked(file, r)
-	if err != nil {
-		return nil, err
-	}
-	return newParser(name, file, features, memory.Given(limit)).parse(in)
 }
 
 type parser struct {
@@ -198,8 +167,9 @@ type parser struct {
 	left     int64 // bytes of the limit that the rows may take
 }
 
-// newParser returns a parser of width features, or of any width if that is 0.
-func newParser(name, file string, features int, limit memory.Limit) *parser {
+// newParser returns a parser of the file's rows into a data set of the name.
+func newParser(name, file string, o Options) *parser {
+	limit := memory.Given(o.Memory)
 	p := &parser{
 		limit:    limit,
 		left:     limit.Left(),
@@ -207,10 +177,16 @@ func newParser(name, file string, features int, limit memory.Limit) *parser {
 		maxIndex: MaxIndex,
 		maxLine:  MaxLine,
 		maxSize:  MaxSize,
-		set:      &data.Dataset{Name: name, Features: features, Classes: 2, Start: []int{0}},
+		given:    o.Labels,
+		blind:    o.Unlabelled,
+		set:      &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
 	}
-	if features > 0 {
-		p.maxIndex = features
+	if o.Features > 0 {
+		p.maxIndex = o.Features
+	}
+	if o.Labels != nil {
+		p.set.Names = o.Labels.Names()
+		p.set.Classes = len(p.set.Names)
 	}
 	return p
 }
@@ -218,14 +194,6 @@ func newParser(name, file string, features int, limit memory.Limit) *parser {
 // fault makes an error at byte i of the line.
 func (p *parser) fault(i int, format string, args ...any) error {
 	return &ParseError{p.file, p.line, i + 1, fmt.Sprintf(format, args...)}
-}
-
-// parse reads a file that is a data set by itself.
-func (p *parser) parse(in *bufio.Reader) (*data.Dataset, error) {
-	if err := p.rows(in); err != nil {
-		return nil, err
-	}
-	return p.finish()
 }
 
 // rows reads the rows of a file.
@@ -270,187 +238,6 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte{'\r'}), err
 }
 
-// row parses a line and appends its row, if it has one, to the data set.
-func (p *parser) row(line []byte) error {
-	if i := bytes.IndexByte(line, '#'); i >= 0 {
-		line = line[:i]
-	}
-	start, end := field(line, 0)
-	if start == end {
-		return nil // the line has nothing but blanks and a comment
-	}
-	if err := p.label(line[start:end], start); err != nil {
-		return err
-	}
-	d := p.set
-	prev := 0
-	for {
-		if start, end = field(line, end); start == end {
-			break
-		}
-		index, value, err := p.entry(line[start:end], start)
-		if err != nil {
-			return err
-		}
-		if index <= prev {
-			return p.fault(start, "index %d after %d: indices must increase", index, prev)
-		}
-		if prev = index; value != 0 {
-			d.Index = append(d.Index, int32(index-1))
-			d.Value = append(d.Value, value)
-		}
-	}
-	p.width = max(p.width, prev)
-	d.Start = append(d.Start, len(d.Index))
-	if n := d.Len() + len(d.Index); n > p.maxSize {
-		return p.fault(0, "more than %d rows and entries", p.maxSize)
-	}
-	return p.fits()
-}
-
-// The bytes of a row, which has a label and an offset, and of an entry.
-const rowBytes, entryBytes = 12, 8
-
-// fits reports that what was read does not fit the memory. A slice that grows is there
-// twice, the second time longer by a quarter.
-func (p *parser) fits() error {
-	rows, entries := p.set.Len(), len(p.set.Index)
-	need := int64(rowBytes*rows+entryBytes*entries+cap(p.spill)) * 9 / 4
-	if need <= p.left {
-		return nil
-	}
-	return fmt.Errorf("libsvm: %s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s "+
-		"(%s)", p.file, p.line, rows+entries, memory.ErrTooLittle, memory.Text(need), memory.Text(p.limit.Bytes),
-		p.limit.By)
-}
-
-// field returns the bounds of the next field of line from i on; they are equal
-// if there is none.
-func field(line []byte, i int) (start, end int) {
-	for i < len(line) && blank(line[i]) {
-		i++
-	}
-	start = i
-	for i < len(line) && !blank(line[i]) {
-		i++
-	}
-	return start, i
-}
-
-func blank(c byte) bool { return c == ' ' || c == '\t' }
-
-const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, unless it is said which there are"
-
-// label stores a row's label as it is written; finish turns it into a class.
-func (p *parser) label(text []byte, at int) error {
-	if p.blind {
-		p.set.Label = append(p.set.Label, 0)
-		return nil
-	}
-	if p.given != nil {
-		class, ok := p.given.Class(string(text))
-		if !ok {
-			return p.fault(at, "label %.40q: must be one of those that were given: %v", text, p.given)
-		}
-		p.set.Label = append(p.set.Label, class)
-		return nil
-	}
-	v, ok := smallInteger(text)
-	if !ok || v < -1 || v > 2 {
-		if bytes.IndexByte(text, ':') >= 0 {
-			return p.fault(at, "label missing: the line starts with %.40q", text)
-		}
-		if _, err := parseFloat(text); err != nil {
-			return p.fault(at, "label %v", err)
-		}
-		return p.fault(at, "label %.40s%s: %s", text, p.after(), pairs)
-	}
-	known := len(p.labels)
-	switch {
-	case known > 0 && v == p.labels[0], known > 1 && v == p.labels[1]:
-	case known == 2, known == 1 && !isPair(v, p.labels[0]):
-		return p.fault(at, "label %d%s: %s", v, p.after(), pairs)
-	default:
-		p.labels = append(p.labels, v)
-	}
-	p.set.Label = append(p.set.Label, v)
-	return nil
-}
-
-// after returns words that name the labels found before an offending one.
-func (p *parser) after() string {
-	switch len(p.labels) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(" after %d", p.labels[0])
-	}
-	return fmt.Sprintf(" after %d and %d", p.labels[0], p.labels[1])
-}
-
-func isPair(a, b int32) bool {
-	a, b = min(a, b), max(a, b)
-	return b == 1 && a == 0 || b == 1 && a == -1 || b == 2 && a == 1
-}
-
-// smallInteger reads [+-]digits[.zeros], exactly: a label such as 0.99999999999
-// must not pass for 1. Numbers outside [-9, 9] are not ok.
-func smallInteger(text []byte) (v int32, ok bool) {
-	negative := false
-	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
-		negative = text[0] == '-'
-		text = text[1:]
-	}
-	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
-	if len(whole) == 0 || len(bytes.Trim(fraction, "0")) != 0 {
-		return 0, false
-	}
-	for _, c := range whole {
-		if c < '0' || c > '9' || v != 0 {
-			return 0, false
-		}
-		v = int32(c - '0')
-	}
-	if negative {
-		v = -v
-	}
-	return v, true
-}
-
-// entry parses an entry index:value that starts at byte at of its line.
-func (p *parser) entry(text []byte, at int) (index int, value float32, err error) {
-	i := 0
-	for ; i < len(text) && text[i]-'0' <= 9; i++ {
-		// Once too large, an index stays too large without overflow.
-		index = min(10*index+int(text[i]-'0'), MaxIndex+1)
-	}
-	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
-		return 0, 0, p.badIndex(text, at)
-	}
-	value, ok := parseShort(text[i+1:])
-	if !ok {
-		if value, err = parseFloat(text[i+1:]); err != nil {
-			return 0, 0, p.fault(at+i+1, "value %v", err)
-		}
-	}
-	return index, value, nil
-}
-
-// badIndex says what is wrong with an entry up to its colon.
-func (p *parser) badIndex(text []byte, at int) error {
-	index, _, colon := bytes.Cut(text, []byte{':'})
-	switch {
-	case !colon:
-		return p.fault(at, "%.40q has no colon: entries are index:value", text)
-	case len(index) == 0:
-		return p.fault(at, "index missing in %.40q: entries are index:value", text)
-	case p.maxIndex < MaxIndex:
-		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features", index,
-			p.maxIndex)
-	}
-	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)
-}
-
 // finish turns labels into classes and returns the data set that was parsed.
 func (p *parser) finish() (*data.Dataset, error) {
 	d := p.set
@@ -480,51 +267,4 @@ func (p *parser) finish() (*data.Dataset, error) {
 		}
 	}
 	return d, nil
-}
-
-// Write writes d as Parse reads it, classes 0 and 1 as labels, so that parsing
-// gives the same Hash, provided that both classes occur and no stored entry is
-// zero. If no entry is in the last column, the first row gets an explicit zero
-// there, to keep the width. It fails if d is not valid, has not two classes or
-// is of images.
-func Write(w io.Writer, d *data.Dataset) error {
-	if err := d.Validate(); err != nil {
-		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
-	}
-	if d.Images != nil {
-		return fmt.Errorf("libsvm: write %s: it is a set of images, must be of sparse rows", d.Name)
-	}
-	if d.Classes != 2 {
-		return fmt.Errorf("libsvm: write %s: classes = %d, must be 2", d.Name, d.Classes)
-	}
-	width := 0
-	for _, c := range d.Index {
-		width = max(width, int(c)+1)
-	}
-	out := bufio.NewWriterSize(w, unpack.BufferSize)
-	var line []byte
-	for i := range d.Len() {
-		row := d.Row(i)
-		line = strconv.AppendInt(line[:0], int64(d.Label[i]), 10)
-		for j, c := range row.Index {
-			line = appendEntry(line, int(c)+1, row.Value[j])
-		}
-		if i == 0 && width < d.Features {
-			line = appendEntry(line, d.Features, 0)
-		}
-		if _, err := out.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
-		}
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
-	}
-	return nil
-}
-
-func appendEntry(line []byte, index int, value float32) []byte {
-	line = append(line, ' ')
-	line = strconv.AppendInt(line, int64(index), 10)
-	line = append(line, ':')
-	return strconv.AppendFloat(line, float64(value), 'g', -1, 32)
 }

@@ -269,9 +269,9 @@ func TestLongLines(t *testing.T) {
 func TestLimits(t *testing.T) {
 	endless := func(text string) io.Reader { return iotest.DataErrReader(&repeater{text: text}) }
 
-	p := newParser("f", "f", 0, memory.Known())
+	p := newParser("f", "f", Options{})
 	p.maxLine = 4 * unpack.BufferSize
-	_, err := p.parse(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")),
+	err := p.rows(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")),
 		unpack.BufferSize))
 	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil ||
 		err.Error() != want {
@@ -281,9 +281,9 @@ func TestLimits(t *testing.T) {
 		t.Errorf("an endless line took %d bytes", cap(p.spill))
 	}
 
-	p = newParser("f", "f", 0, memory.Known())
+	p = newParser("f", "f", Options{})
 	p.maxSize = 1000
-	_, err = p.parse(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
+	err = p.rows(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
 	if want := "libsvm: f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
 		t.Errorf("endless file: %v, want %s", err, want)
 	}
@@ -296,9 +296,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	for what, text := range map[string][2]string{
 		"rows": {"", "1 1:1\n0 1:1\n"}, "entries": {"0", " 1:1"}, "line": {"0", "  "},
 	} {
-		p := newParser("f", "f", 0, memory.Given(1<<40))
+		p := newParser("f", "f", Options{Memory: 1 << 40})
 		p.left = room
-		_, err := p.parse(bufio.NewReaderSize(&repeater{rest: text[0], text: text[1]}, unpack.BufferSize))
+		err := p.rows(bufio.NewReaderSize(&repeater{rest: text[0], text: text[1]}, unpack.BufferSize))
 		held := rowBytes*cap(p.set.Label) + entryBytes*cap(p.set.Index) + cap(p.spill)
 		if !errors.Is(err, memory.ErrTooLittle) || held > room {
 			t.Errorf("endless %s: %v with %d bytes held, want %v within %d", what, err, held, memory.ErrTooLittle, room)
@@ -308,10 +308,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte("1 1:1\n0 1:1\n"), 1000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParseFileWithin(path, 0, 1); !errors.Is(err, memory.ErrTooLittle) {
+	if _, err := ParseFile(path, Options{Memory: 1}); !errors.Is(err, memory.ErrTooLittle) {
 		t.Errorf("in one byte: %v, want %v", err, memory.ErrTooLittle)
 	}
-	if _, err := ParseFileWithin(path, 0, 1<<40); err != nil {
+	if _, err := ParseFile(path, Options{Memory: 1 << 40}); err != nil {
 		t.Error(err)
 	}
 }
@@ -333,7 +333,7 @@ func TestParseFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for features, want := range map[int]int{0: 3, 3: 3, 10: 10} {
-		d, err := ParseFile(path, features)
+		d, err := ParseFile(path, Options{Features: features})
 		if err != nil || d.Features != want || d.Name != "toy" {
 			t.Errorf("ParseFile with %d features: %+v, %v; want %d", features, d, err, want)
 		}
@@ -343,11 +343,11 @@ func TestParseFile(t *testing.T) {
 		-1:           "libsvm: " + path + ": features = -1, must be in [0, 2147483646]",
 		MaxIndex + 1: "libsvm: " + path + ": features = 2147483647, must be in [0, 2147483646]",
 	} {
-		if _, err := ParseFile(path, features); err == nil || err.Error() != want {
+		if _, err := ParseFile(path, Options{Features: features}); err == nil || err.Error() != want {
 			t.Errorf("ParseFile with %d features: %v\nwant %s", features, err, want)
 		}
 	}
-	if _, err := ParseFile(path+"x", 0); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ParseFile(path+"x", Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such file: %v", err)
 	}
 }

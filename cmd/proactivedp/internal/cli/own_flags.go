@@ -124,7 +124,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 				"empty field and NA stand for, and id,ignored,", err)
 		}
 	} else {
-		d, err = libsvm.ParseFiles(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
+		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
 			Memory: limit})
 	}
 	if err != nil || o.normalise == "" {

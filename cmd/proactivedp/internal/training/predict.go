@@ -145,7 +145,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 		}
 		return d, f.column != "", err
 	}
-	d, err := libsvm.ParseFiles(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
+	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
 		Unlabelled: f.unlabelled, Memory: int64(where.Memory)})
 	return d, !f.unlabelled, err
 }

@@ -1,0 +1,111 @@
+package libsvm
+
+import (
+	"bytes"
+	"fmt"
+
+	"proactivedp/internal/memory"
+)
+
+// row parses a line and appends its row, if it has one, to the data set.
+func (p *parser) row(line []byte) error {
+	if i := bytes.IndexByte(line, '#'); i >= 0 {
+		line = line[:i]
+	}
+	start, end := field(line, 0)
+	if start == end {
+		return nil // the line has nothing but blanks and a comment
+	}
+	if err := p.label(line[start:end], start); err != nil {
+		return err
+	}
+	d := p.set
+	prev := 0
+	for {
+		if start, end = field(line, end); start == end {
+			break
+		}
+		index, value, err := p.entry(line[start:end], start)
+		if err != nil {
+			return err
+		}
+		if index <= prev {
+			return p.fault(start, "index %d after %d: indices must increase", index, prev)
+		}
+		if prev = index; value != 0 {
+			d.Index = append(d.Index, int32(index-1))
+			d.Value = append(d.Value, value)
+		}
+	}
+	p.width = max(p.width, prev)
+	d.Start = append(d.Start, len(d.Index))
+	if n := d.Len() + len(d.Index); n > p.maxSize {
+		return p.fault(0, "more than %d rows and entries", p.maxSize)
+	}
+	return p.fits()
+}
+
+// The bytes of a row, which has a label and an offset, and of an entry.
+const rowBytes, entryBytes = 12, 8
+
+// fits reports that what was read does not fit the memory. A slice that grows is there
+// twice, the second time longer by a quarter.
+func (p *parser) fits() error {
+	rows, entries := p.set.Len(), len(p.set.Index)
+	need := int64(rowBytes*rows+entryBytes*entries+cap(p.spill)) * 9 / 4
+	if need <= p.left {
+		return nil
+	}
+	return fmt.Errorf("libsvm: %s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s "+
+		"(%s)", p.file, p.line, rows+entries, memory.ErrTooLittle, memory.Text(need), memory.Text(p.limit.Bytes),
+		p.limit.By)
+}
+
+// field returns the bounds of the next field of line from i on; they are equal
+// if there is none.
+func field(line []byte, i int) (start, end int) {
+	for i < len(line) && blank(line[i]) {
+		i++
+	}
+	start = i
+	for i < len(line) && !blank(line[i]) {
+		i++
+	}
+	return start, i
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' }
+
+// entry parses an entry index:value that starts at byte at of its line.
+func (p *parser) entry(text []byte, at int) (index int, value float32, err error) {
+	i := 0
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		// Once too large, an index stays too large without overflow.
+		index = min(10*index+int(text[i]-'0'), MaxIndex+1)
+	}
+	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
+		return 0, 0, p.badIndex(text, at)
+	}
+	value, ok := parseShort(text[i+1:])
+	if !ok {
+		if value, err = parseFloat(text[i+1:]); err != nil {
+			return 0, 0, p.fault(at+i+1, "value %v", err)
+		}
+	}
+	return index, value, nil
+}
+
+// badIndex says what is wrong with an entry up to its colon.
+func (p *parser) badIndex(text []byte, at int) error {
+	index, _, colon := bytes.Cut(text, []byte{':'})
+	switch {
+	case !colon:
+		return p.fault(at, "%.40q has no colon: entries are index:value", text)
+	case len(index) == 0:
+		return p.fault(at, "index missing in %.40q: entries are index:value", text)
+	case p.maxIndex < MaxIndex:
+		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features", index,
+			p.maxIndex)
+	}
+	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)
+}

@@ -1,0 +1,58 @@
+package libsvm
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"proactivedp/data"
+	"proactivedp/internal/unpack"
+)
+
+// Write writes d as Parse reads it, classes 0 and 1 as labels, so that parsing
+// gives the same Hash, provided that both classes occur and no stored entry is
+// zero. If no entry is in the last column, the first row gets an explicit zero
+// there, to keep the width. It fails if d is not valid, has not two classes or
+// is of images.
+func Write(w io.Writer, d *data.Dataset) error {
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+	}
+	if d.Images != nil {
+		return fmt.Errorf("libsvm: write %s: it is a set of images, must be of sparse rows", d.Name)
+	}
+	if d.Classes != 2 {
+		return fmt.Errorf("libsvm: write %s: classes = %d, must be 2", d.Name, d.Classes)
+	}
+	width := 0
+	for _, c := range d.Index {
+		width = max(width, int(c)+1)
+	}
+	out := bufio.NewWriterSize(w, unpack.BufferSize)
+	var line []byte
+	for i := range d.Len() {
+		row := d.Row(i)
+		line = strconv.AppendInt(line[:0], int64(d.Label[i]), 10)
+		for j, c := range row.Index {
+			line = appendEntry(line, int(c)+1, row.Value[j])
+		}
+		if i == 0 && width < d.Features {
+			line = appendEntry(line, d.Features, 0)
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+	}
+	return nil
+}
+
+func appendEntry(line []byte, index int, value float32) []byte {
+	line = append(line, ' ')
+	line = strconv.AppendInt(line, int64(index), 10)
+	line = append(line, ':')
+	return strconv.AppendFloat(line, float64(value), 'g', -1, 32)
+}

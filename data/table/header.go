@@ -1,0 +1,107 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"proactivedp/internal/nearest"
+)
+
+// names takes the header.
+func (p *parser) names() error {
+	if p.header != nil {
+		if !slices.Equal(p.fields, p.header) {
+			return p.fault("the header is %.200q, must be that of the first file, %.200q", p.fields, p.header)
+		}
+		return nil
+	}
+	p.header = slices.Clone(p.fields)
+	seen := map[string]bool{}
+	var errs []error
+	for i, name := range p.header {
+		if name == "" || seen[name] {
+			errs = append(errs, p.fault("column %d is named %q, must have a name of its own", i+1, name))
+		}
+		seen[name] = true
+	}
+	p.label = slices.Index(p.header, p.Label)
+	if err := p.Columns.check(p.header, p.Label); err != nil {
+		errs = append(errs, p.fault("%w", err))
+	}
+	if len(errs) == 0 {
+		errs = append(errs, p.nameFeatures())
+	}
+	if p.label < 0 && !p.Unlabelled {
+		hint := ""
+		if like := nearest.Name(p.Label, p.header); like != "" {
+			hint = fmt.Sprintf(": did you mean %q?", like)
+		}
+		errs = append(errs, p.fault("no column %q of labels among %.200q%s", p.Label, p.header, hint))
+	}
+	if p.set.Features = len(p.set.Columns); p.set.Features == 0 {
+		errs = append(errs, p.fault("no column but that of the labels"))
+	}
+	if p.Features != 0 && p.set.Features != p.Features {
+		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
+	}
+	if errors.Join(errs...) == nil && p.Named != nil {
+		return p.checkNamed()
+	}
+	return errors.Join(errs...)
+}
+
+// ErrOtherColumns reports a header with other columns than those that there must be.
+var ErrOtherColumns = errors.New("other columns than there must be")
+
+// checkNamed reports features that are not those that there must be.
+func (p *parser) checkNamed() error {
+	var wrong []string
+	if more := without(p.set.Columns, p.Named); len(more) > 0 {
+		wrong = append(wrong, fmt.Sprintf("%.200q too many", more))
+	}
+	if missing := without(p.Named, p.set.Columns); len(missing) > 0 {
+		wrong = append(wrong, fmt.Sprintf("%.200q missing", missing))
+	}
+	if len(wrong) > 0 {
+		return p.fault("%w: %s", ErrOtherColumns, strings.Join(wrong, ", "))
+	}
+	if !slices.Equal(p.set.Columns, p.Named) {
+		return p.fault("the columns are %.200q, must be %.200q in this order", p.set.Columns, p.Named)
+	}
+	return nil
+}
+
+// without returns the names that are not among others.
+func without(names, others []string) []string {
+	there := map[string]bool{}
+	for _, name := range others {
+		there[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return there[name] })
+}
+
+// nameFeatures names the features that the columns of the header become.
+func (p *parser) nameFeatures() error {
+	seen := map[string]bool{}
+	p.holds, p.set.Columns, p.faulty = nil, nil, make([]bool, len(p.header))
+	for i, name := range p.header {
+		k := p.Columns.of(name)
+		p.holds = append(p.holds, k)
+		if i == p.label {
+			continue
+		}
+		for _, feature := range k.features(name) {
+			if seen[feature] {
+				return p.fault("two columns give the feature %.80q", feature)
+			}
+			seen[feature] = true
+			p.set.Columns = append(p.set.Columns, feature)
+		}
+	}
+	if n := len(p.set.Columns); n > MaxColumns {
+		return p.fault("%d features, must be at most %d", n, MaxColumns)
+	}
+	return nil
+}

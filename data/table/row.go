@@ -1,0 +1,62 @@
+package table
+
+import (
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/memory"
+)
+
+// row takes a row.
+func (p *parser) row() error {
+	if len(p.fields) != len(p.header) {
+		return p.fault("%d fields, must be the %d of the header", len(p.fields), len(p.header))
+	}
+	class, whole := int32(0), len(p.value)
+	for i, field := range p.fields {
+		if p.faulty[i] {
+			continue
+		}
+		var err error
+		if i == p.label {
+			class, err = p.class(field)
+		} else if p.value, err = p.holds[i].take(p.value, field); err != nil {
+			err = p.fault("column %q: %.40q, %w", p.header[i], field, err)
+		}
+		if err != nil {
+			p.faulty[i] = true
+			if p.faults = append(p.faults, err); len(p.faults) == maxFaults {
+				return p.fault("faults in %d columns: read no further", maxFaults)
+			}
+		}
+	}
+	if len(p.faults) > 0 { // the file is read on for the faults of other columns alone
+		p.value = p.value[:whole]
+		return nil
+	}
+	p.set.Label = append(p.set.Label, class)
+	// A slice that grows is there twice, the second time longer by a quarter.
+	need := int64(4*len(p.value)+4*len(p.set.Label)) * 9 / 4
+	if need > p.left {
+		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
+			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
+	}
+	return nil
+}
+
+// class returns the class of a label.
+func (p *parser) class(label string) (int32, error) {
+	class, ok := p.Labels.Class(label)
+	if !ok {
+		return 0, p.fault("label %.40q, must be one of those that were given: %v", label, p.Labels)
+	}
+	return class, nil
+}
+
+// wrongPoint says of a field with a comma in the place of the point what is wrong with it.
+func wrongPoint(field string) string {
+	if _, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 32); err == nil {
+		return ", with a point and no comma"
+	}
+	return ""
+}
