@@ -23,9 +23,6 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is how many (ε, δ) the paper's curve is made from.
 const paperGuarantees = 400
 
-// The numbers of points that a trade-off curve may have.
-const MinCurvePoints, MaxCurvePoints = 3, 100_000
-
 // TradeoffQuestion asks for the trade-off curves of rounds.
 type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // sampling: poisson, and adjacency: natural to it, if not given
@@ -89,17 +86,17 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// mostPoints is how many points a curve in JSON may have, and mostEpsilons at how many ε it
-// is made.
-const mostPoints, mostEpsilons = 2001, 1000
+// leastPoints and mostPoints are how many points a curve may have, and mostEpsilons at how many ε
+// it is made.
+const leastPoints, mostPoints, mostEpsilons = 3, 2001, 1000
 
 // curves answers the question.
 func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	accuracy, points := cmp.Or(q.Accuracy, pld.DefaultAccuracy), cmp.Or(q.Points, 101)
 	epsilons := cmp.Or(q.Epsilons, profile.Epsilons)
 	errs := []error{checkAccuracy(accuracy), checkDelta(q.Delta), CheckTarget(q.Target)}
-	if points < MinCurvePoints || points > mostPoints {
-		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [%d, %d]", points, MinCurvePoints, mostPoints))
+	if points < leastPoints || points > mostPoints {
+		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [%d, %d]", points, leastPoints, mostPoints))
 	}
 	if epsilons < 2 || epsilons > mostEpsilons {
 		errs = append(errs, fmt.Errorf("answer: epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))

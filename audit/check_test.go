@@ -174,7 +174,7 @@ func TestSumOfSamples(t *testing.T) {
 			}
 			seen.add(x + h.sigma*s.Normal())
 		}
-		mean, variance, fourth := h.sum(h.rate())
+		mean, variance, fourth := h.sum(float64(h.size) / float64(h.places))
 		if z := (seen.mean() - mean) / math.Sqrt(variance/draws); math.Abs(z) > 5 {
 			t.Errorf("%s: mean %v, want %v", sampling, seen.mean(), mean)
 		}

@@ -33,9 +33,6 @@ type setting struct {
 	storm     bool        // messages are lost and come twice, clients leave and return
 }
 
-// rate returns the sample rate q = s/N_c.
-func (s setting) rate() float64 { return float64(s.size) / float64(s.places) }
-
 // virtualOnly reports whether the setting needs the virtual clock.
 func (s setting) virtualOnly() bool { return s.adapts || s.storm }
 

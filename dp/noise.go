@@ -20,12 +20,6 @@ type Noise struct {
 // AllClients is the Client of noise that is not said to be of one client.
 const AllClients = -1
 
-// Shares reports whether a and b name the same noise. What is not named shares
-// nothing: that it is independent is an assumption, which a statement must say.
-func (a Noise) Shares(b Noise) bool {
-	return a.Known() && a.Name == b.Name && (a.Client == b.Client || a.Client == AllClients || b.Client == AllClients)
-}
-
 // String returns the name for people, such as "seed 1, run 0, client 2".
 func (a Noise) String() string {
 	if !a.Known() || a.Client == AllClients {

@@ -35,9 +35,6 @@ func NewTerms(list []Term) *Terms {
 // Slice returns the terms [from, to), which keep to the bounds of all.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
-// Len returns the number of terms.
-func (t *Terms) Len() int { return len(t.list) }
-
 // Largest tiles that stay in registers.
 const (
 	TileRows, TileCols         = 6, 4

@@ -18,17 +18,6 @@ func (a *Assembly) Reset() { a.begun = false }
 // About returns what the chunks say of the vector; false before the first.
 func (a *Assembly) About() (Header, bool) { return a.about, a.begun }
 
-// Missing returns the numbers of the chunks that have not come.
-func (a *Assembly) Missing() []int {
-	var missing []int
-	for i, has := range a.has {
-		if !has {
-			missing = append(missing, i)
-		}
-	}
-	return missing
-}
-
 // Add takes a message of the vector and reports whether that makes it whole. A chunk
 // that says something else of the vector than those before, or a whole vector that
 // is not what its digest says, wraps ErrMalformed; then the assembly waits for a first
