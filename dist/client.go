@@ -132,6 +132,9 @@ func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(c.whyLeft(err), c.journal.Close()) }()
+	if err := c.owns(); err != nil {
+		return nil, err
+	}
 	if r, err := c.ended(); r != nil || err != nil {
 		return r, err
 	}
@@ -187,6 +190,16 @@ func newClient(o JoinOptions) (*client, error) {
 		beats: make(chan struct{}, 1), heard: make(chan answer, 1), models: newMailbox()}, nil
 }
 
+// owns refuses another client's folder: what its journal holds would be sent again, and
+// counted, as rounds of this client.
+func (c *client) owns() error {
+	if pinned, owner := c.journal.Pinned(); pinned != nil && owner != c.Client {
+		return fmt.Errorf("dist: client = %d, must be %d: the folder %s is that client's, and each needs one of its own",
+			c.Client, owner, c.Dir)
+	}
+	return nil
+}
+
 // connectTo connects to the broker.
 func (c *client) connectTo(ctx context.Context) error {
 	var err error
@@ -209,8 +222,7 @@ func (c *client) reconnected() {
 
 // agree finds the run and prepares the client's part of it.
 func (c *client) agree(ctx context.Context) error {
-	pinned := c.journal.Pinned()
-	if pinned != nil {
+	if pinned, _ := c.journal.Pinned(); pinned != nil {
 		was, err := parseAnnouncement(pinned)
 		if err != nil {
 			return fmt.Errorf("the journal's run: %w", err)
@@ -240,7 +252,7 @@ func (c *client) agree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.journal.Pin(text, c.about.Params); err != nil {
+	if err := c.journal.Pin(text, c.Client, c.about.Params); err != nil {
 		return err
 	}
 	return c.build()

@@ -52,7 +52,7 @@ func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) 
 // ended returns the report of a client whose part in the run has ended before; nil if it has
 // not. Its server may be there no more.
 func (c *client) ended() (*JoinReport, error) {
-	pinned := c.journal.Pinned()
+	pinned, _ := c.journal.Pinned()
 	if pinned == nil {
 		return nil, nil
 	}

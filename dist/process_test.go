@@ -135,7 +135,7 @@ func (t task) run() error {
 	if err != nil {
 		return err
 	}
-	if text := j.Pinned(); text != nil { // what a kill kept from being noted
+	if text, _ := j.Pinned(); text != nil { // what a kill kept from being noted
 		a, err := parseAnnouncement(text)
 		if err != nil {
 			return err

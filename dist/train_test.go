@@ -1,7 +1,16 @@
 package dist
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
+	"proactivedp/dist/internal/journal"
 )
 
 // A training to its end: each update once, T rounds in every ledger, and the result is
@@ -20,5 +29,48 @@ func TestATrainingInOneProcess(t *testing.T) {
 	}
 	if names := report.Privacy.Noise; len(names) != 3 || report.Privacy.Simulation || names[0] == names[1] {
 		t.Errorf("noise of %v", names)
+	}
+}
+
+// What one client has released is never sent as another's: in its folder another is refused,
+// before a broker is asked, and nothing is changed there.
+func TestAFolderIsOfOneClient(t *testing.T) {
+	r := newTestRun(t, smallSpec(4), drawn())
+	about, err := announce("0123456789abcdef", prepare(t, r.spec, r.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := about.bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := r.clientDir(1)
+	j, err := journal.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = j.Pin(text, 1, about.Params); err == nil {
+		_, err = j.Append(journal.Entry{U: make([]float32, about.Params)})
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	errAsked := errors.New("the broker was asked")
+	for _, run := range []string{"", about.Run, "fedcba9876543210"} {
+		for client, want := range []string{"dist: client = 0, must be 1: the folder " + dir, errAsked.Error(),
+			"dist: client = 2, must be 1: the folder " + dir} {
+			o := JoinOptions{Run: run, Client: client, Dir: dir}
+			o.connect = func(context.Context, broker.Peer) (*nats.Conn, error) { return nil, errAsked }
+			if _, err := Join(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("client %d of run %q: %v, want %q", client, run, err, want)
+			}
+		}
+	}
+	if j, err = journal.Open(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if got, owner := j.Pinned(); owner != 1 || !slices.Equal(got, text) || j.Next() != 1 {
+		t.Errorf("the journal is of client %d, at round %d", owner, j.Next())
 	}
 }

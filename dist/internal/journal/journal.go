@@ -34,6 +34,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,7 @@ type Journal struct {
 
 	secret   []byte
 	pinned   []byte
+	client   int     // whose journal it is, if it is pinned
 	before   history // the rounds before those in releases
 	releases []Release
 	buffer   []byte
@@ -190,8 +192,8 @@ func (j *Journal) Secret() []byte { return slices.Clone(j.secret) }
 // Lives returns how often the journal was opened.
 func (j *Journal) Lives() int { return j.lives }
 
-// Pinned returns what Pin wrote; nil if nothing was.
-func (j *Journal) Pinned() []byte { return slices.Clone(j.pinned) }
+// Pinned returns the run and the client that Pin wrote down; nil if it was not called.
+func (j *Journal) Pinned() (run []byte, client int) { return slices.Clone(j.pinned), j.client }
 
 // Next returns the first round that was not released.
 func (j *Journal) Next() int { return j.before.rounds() + len(j.releases) }
@@ -222,22 +224,30 @@ func (j *Journal) all() history {
 	return h
 }
 
-// Pin writes down which run the journal is of, in the caller's words, and the length of
-// its vectors. It is an error if the journal is of another run already.
-func (j *Journal) Pin(run []byte, params int) error {
+// Pin writes down which run the journal is of, in the caller's words, which of its clients,
+// and the length of its vectors. It is an error if the journal is of another run or client
+// already.
+func (j *Journal) Pin(run []byte, client, params int) error {
+	if client < 0 || client > math.MaxInt32 {
+		return fmt.Errorf("journal: client = %d, must be in [0, %d]", client, math.MaxInt32)
+	}
 	if params < 1 || params > wire.MaxParams {
 		return fmt.Errorf("journal: vectors of %d numbers, must be in [1, %d]", params, wire.MaxParams)
 	}
 	if j.pinned != nil {
+		if j.client != client {
+			return fmt.Errorf("journal: %s is of client %d, not of client %d: a client needs a folder of its own",
+				filepath.Dir(j.path), j.client, client)
+		}
 		if !slices.Equal(j.pinned, run) || j.params != params {
 			return fmt.Errorf("journal: %s is of another run: a run needs a folder of its own", filepath.Dir(j.path))
 		}
 		return nil
 	}
-	if err := j.write(pinRecord, pinPayload(run, params)); err != nil {
+	if err := j.write(pinRecord, pinPayload(run, client, params)); err != nil {
 		return err
 	}
-	j.pinned, j.params = slices.Clone(run), params
+	j.pinned, j.client, j.params = slices.Clone(run), client, params
 	return nil
 }
 

@@ -90,7 +90,7 @@ func TestReleasesSurvive(t *testing.T) {
 		dir := t.TempDir()
 		j := open(t, dir, key)
 		secret := j.Secret()
-		if err := j.Pin(run, n); err != nil {
+		if err := j.Pin(run, 1, n); err != nil {
 			t.Fatal(err)
 		}
 		release(t, j, n, 10)
@@ -106,7 +106,7 @@ func TestReleasesSurvive(t *testing.T) {
 				break
 			}
 		}
-		if err := j.Pin(run, n); err != nil {
+		if err := j.Pin(run, 1, n); err != nil {
 			t.Fatal(err)
 		}
 		release(t, j, n, end)
@@ -124,11 +124,18 @@ func TestReleasesSurvive(t *testing.T) {
 		}
 		j = open(t, dir, key)
 		checkReleases(t, j, n, end-3, end+1)
-		if !bytes.Equal(j.Secret(), secret) || !bytes.Equal(j.Pinned(), run) || len(secret) < rng.MinSecret {
+		pinned, client := j.Pinned()
+		if !bytes.Equal(j.Secret(), secret) || !bytes.Equal(pinned, run) || len(secret) < rng.MinSecret {
 			t.Error("another secret, or another run")
 		}
-		if err := j.Pin([]byte("b"), n); err == nil {
+		if err := j.Pin([]byte("b"), 1, n); err == nil {
 			t.Error("pinned to two runs")
+		}
+		if client != 1 {
+			t.Errorf("pinned to client %d", client)
+		}
+		if err := j.Pin(run, 2, n); err == nil || !strings.Contains(err.Error(), "is of client 1, not of client 2") {
+			t.Errorf("pinned to two clients: %v", err)
 		}
 		if _, err := j.Append(journal.Entry{Release: journal.Release{Round: end}, U: vector(end, n)}); err == nil {
 			t.Error("a round was released twice")
@@ -142,7 +149,7 @@ func written(t *testing.T, key []byte, n, rounds int) (whole []byte, before int)
 	t.Helper()
 	dir := t.TempDir()
 	j := open(t, dir, key)
-	if err := j.Pin(run, n); err != nil {
+	if err := j.Pin(run, 1, n); err != nil {
 		t.Fatal(err)
 	}
 	release(t, j, n, rounds-1)
@@ -272,7 +279,7 @@ func TestAFlippedBitIsNoReasonToReleaseAgain(t *testing.T) {
 		j, err := reopen(t, text, nil)
 		switch {
 		case errors.Is(err, journal.ErrDamaged):
-		case err != nil && i/8 < len("proactivedp journal 2\n") && strings.Contains(err.Error(), "another version"):
+		case err != nil && i/8 < len("proactivedp journal 3\n") && strings.Contains(err.Error(), "another version"):
 		case err != nil:
 			t.Fatalf("bit %d: %v", i, err)
 		case j.Next() < 3:
@@ -309,7 +316,7 @@ func TestOneProcessAtATime(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte("proactivedp journal 2\n"))
+	f.Add([]byte("proactivedp journal 3\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		j, err := reopen(t, text, nil)
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 
 // beginning is what every journal's file begins with; the number is raised with every
 // change of what is written.
-const beginning = "proactivedp journal 2\n"
+const beginning = "proactivedp journal 3\n"
 
 // anyBeginning is what journals of every version begin with.
 const anyBeginning = "proactivedp journal "
@@ -32,7 +32,7 @@ const anyBeginning = "proactivedp journal "
 const (
 	lifeRecord    = 1 // how many lives there were, whether it is sealed, and the salt
 	secretRecord  = 2
-	pinRecord     = 3 // the length of the vectors, and which run it is
+	pinRecord     = 3 // the length of the vectors, whose they are, and which run it is
 	historyRecord = 4 // sizes and lags of rounds that need not be sent again
 	releaseRecord = 5 // round, k, size, digest and vector
 )
@@ -198,8 +198,12 @@ func recordLength(l *life, params int) int {
 	return length
 }
 
-func pinPayload(run []byte, params int) []byte {
-	return append(le.AppendUint32(make([]byte, recordHead), uint32(params)), run...)
+// pinHead is how many bytes of a pin's payload come before the run.
+const pinHead = 8
+
+func pinPayload(run []byte, client, params int) []byte {
+	record := le.AppendUint32(make([]byte, recordHead), uint32(params))
+	return append(le.AppendUint32(record, uint32(client)), run...)
 }
 
 // payload appends the record of a release of u to dst, which is empty.
@@ -364,12 +368,13 @@ func (j *Journal) take(record []byte) error {
 		}
 		j.secret = slices.Clone(payload)
 	case pinRecord:
-		if len(payload) < 4 || j.pinned != nil {
-			return errors.New("a second run")
+		if len(payload) < pinHead || j.pinned != nil {
+			return errors.New("a second run, or none")
 		}
-		j.params, j.pinned = int(le.Uint32(payload)), slices.Clone(payload[4:])
-		if j.params < 1 || j.params > wire.MaxParams {
-			return fmt.Errorf("vectors of %d numbers", j.params)
+		j.params, j.client = int(le.Uint32(payload)), int(le.Uint32(payload[4:]))
+		j.pinned = slices.Clone(payload[pinHead:])
+		if j.params < 1 || j.params > wire.MaxParams || j.client > math.MaxInt32 {
+			return fmt.Errorf("vectors of %d numbers of client %d", j.params, j.client)
 		}
 	case historyRecord:
 		if len(j.before.sizes) > 0 || len(j.releases) > 0 {
@@ -464,7 +469,7 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 		return err
 	}
 	if j.pinned != nil {
-		if err := put(pinRecord, pinPayload(j.pinned, j.params), copied.life); err != nil {
+		if err := put(pinRecord, pinPayload(j.pinned, j.client, j.params), copied.life); err != nil {
 			return err
 		}
 	}

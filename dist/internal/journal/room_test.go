@@ -18,7 +18,7 @@ func flushes(t *testing.T, key []byte, n int) (before, after []byte, begin, end 
 	t.Helper()
 	dir := t.TempDir()
 	j := open(t, dir, key)
-	if err := j.Pin(run, n); err != nil {
+	if err := j.Pin(run, 1, n); err != nil {
 		t.Fatal(err)
 	}
 	release(t, j, n, 6)
@@ -134,7 +134,7 @@ func TestRoomIsForShortReleases(t *testing.T) {
 	dir := t.TempDir()
 	const n = 5000
 	j := open(t, dir, nil)
-	if err := j.Pin(run, n); err != nil {
+	if err := j.Pin(run, 1, n); err != nil {
 		t.Fatal(err)
 	}
 	release(t, j, n, 2)
