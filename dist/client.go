@@ -194,8 +194,8 @@ func newClient(o JoinOptions) (*client, error) {
 // counted, as rounds of this client.
 func (c *client) owns() error {
 	if pinned, owner := c.journal.Pinned(); pinned != nil && owner != c.Client {
-		return fmt.Errorf("dist: client = %d, must be %d: the folder %s is that client's, and each needs one of its own",
-			c.Client, owner, c.Dir)
+		return fmt.Errorf("dist: client = %d, must be %d: the folder %s is that client's, and each needs one of its "+
+			"own", c.Client, owner, c.Dir)
 	}
 	return nil
 }

@@ -68,7 +68,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := cli.CheckTwice(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	if err == nil && out.err != nil { // help does not look
 		err = fmt.Errorf("stdout: %w", out.err)
 	}
@@ -132,7 +135,7 @@ found the mechanism broken, or a planted fault not at all.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.CheckTexts(cmd)))
+			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.CheckTexts(cmd), cli.CheckFiles(cmd)))
 		},
 	}
 	root.SetFlagErrorFunc(cli.FlagError)

@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,35 +86,4 @@ func CheckWorkers(n int) error {
 		return fmt.Errorf("--workers = %d, must be at least 1", n)
 	}
 	return nil
-}
-
-// Apart reports that the file which one flag has written is that of another flag, which
-// would be lost. Names of data sets are no files, and flags that a command does not have
-// name none.
-func Apart(cmd *cobra.Command, written string, others ...string) error {
-	path := cmd.Flags().Lookup(written).Value.String()
-	var errs []error
-	for _, name := range others {
-		other := cmd.Flags().Lookup(name)
-		if path == "" || other == nil || !OwnFile(other.Value.String()) {
-			continue
-		}
-		if SameFile(path, other.Value.String()) {
-			errs = append(errs, fmt.Errorf("--%s = %s, must not be the file of --%s", written, path, name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// SameFile reports whether both names are of one file, be it there or not.
-func SameFile(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	here, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(b)
-	return err == nil && os.SameFile(here, there)
 }

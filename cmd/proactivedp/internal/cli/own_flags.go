@@ -23,9 +23,6 @@ type OwnFlags struct {
 	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
 }
 
-// ReadFlags returns the flags that name the files of which records are read.
-func ReadFlags() []string { return []string{"data", "test", "normalise", "columns"} }
-
 // OwnFlagNames lists the flags.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns"}
 

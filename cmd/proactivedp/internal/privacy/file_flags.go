@@ -2,9 +2,7 @@ package privacy
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +16,6 @@ type fileFlags struct{ csv, png string }
 func (f *fileFlags) add(cmd *cobra.Command, what string) {
 	cmd.Flags().StringVar(&f.csv, "csv", "", "write "+what+" to this `file`, as CSV")
 	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this `file`, as a PNG picture")
-}
-
-// check refuses one name for both files.
-func (f *fileFlags) check() error {
-	if f.csv != "" && filepath.Clean(f.csv) == filepath.Clean(f.png) {
-		return fmt.Errorf("--csv and --png are both %q, must be two files", f.csv)
-	}
-	return nil
 }
 
 // writable reports files that cannot be written, before there is anything to write.

@@ -134,7 +134,7 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 	}
 	var methodErr error
 	f.req.Method, methodErr = plan.ParseMethod(f.method)
-	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.files.check(), f.legs.check(cmd), f.out.Check())
+	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.legs.check(cmd), f.out.Check())
 }
 
 func (f *planFlags) plan(cmd *cobra.Command) error {

@@ -171,7 +171,7 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 
 // check reports what is wrong with the flags and the task before any data are read.
 func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
-	errs := []error{f.out.Check(), checkTask(task), cli.Apart(cmd, "save", append(cli.ReadFlags(), "clients-file")...)}
+	errs := []error{f.out.Check(), checkTask(task)}
 	_, probing, err := probeFor(task.Spec.Data, f.probe)
 	if probing == propose.Private {
 		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +

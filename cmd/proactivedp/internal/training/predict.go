@@ -94,7 +94,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 }
 
 func (f *predictFlags) check(cmd *cobra.Command, model string) error {
-	errs := []error{cli.Apart(cmd, "out", cli.ReadFlags()...)}
+	var errs []error
 	if f.out != "" && cli.SameFile(f.out, model) {
 		errs = append(errs, fmt.Errorf("--out = %s, must not be the file of the model", f.out))
 	}

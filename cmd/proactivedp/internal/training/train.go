@@ -109,8 +109,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := errors.Join(f.keep.check(cmd), f.from.read(cmd),
-		cli.Usage(f.apart(cmd)), f.serve.Check(cmd), f.curve.check(cmd)); err != nil {
+	if err := errors.Join(f.keep.check(cmd), f.from.read(cmd), f.serve.Check(cmd),
+		f.curve.check(cmd)); err != nil {
 		return err
 	}
 	if f.keep.resume != "" {
@@ -140,14 +140,6 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 		return f.serve.Run(cmd, p, f.asJSON)
 	}
 	return f.report(cmd, p, nil)
-}
-
-// apart refuses files of which one would take the place of another.
-func (f *trainFlags) apart(cmd *cobra.Command) error {
-	read := append(cli.ReadFlags(), "plan", "resume", "checkpoint-key", "key")
-	return errors.Join(cli.Apart(cmd, "checkpoint", append(cli.ReadFlags(), "plan", "checkpoint-key")...),
-		cli.Apart(cmd, "trace", append(read, "checkpoint")...),
-		cli.Apart(cmd, "save", append(read, "checkpoint", "trace")...))
 }
 
 // fill completes the setting, and reports what is wrong with it, before any data are read.
