@@ -3,8 +3,9 @@
 package decimal
 
 import (
-	"math"
+	"math/big"
 	"strconv"
+	"strings"
 )
 
 // Up formats a finite v ≥ 0 with the given number of significant digits, at
@@ -26,19 +27,33 @@ func Exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func fixed(v float64, decimals int, side float64) string {
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
-	back, _ := strconv.ParseFloat(text, 64)
-	if (v-back)*side > 0 {
-		text = strconv.FormatFloat(back+side*math.Pow(10, float64(-decimals)), 'f', decimals, 64)
+	if onSide(text, v, side) {
+		return text
 	}
-	return text
+	return oneFurther(text, side, -decimals).Text('f', decimals)
 }
 
 func rounded(v float64, digits int, side float64) string {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
-	back, _ := strconv.ParseFloat(text, 64)
-	if (v-back)*side > 0 {
-		step := math.Pow(10, math.Floor(math.Log10(v))-float64(digits-1))
-		text = strconv.FormatFloat(back+side*step, 'g', digits, 64)
+	if onSide(text, v, side) {
+		return text
 	}
-	return text
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	first, _ := strconv.Atoi(exponent)
+	return oneFurther(text, side, first-digits+1).Text('g', digits)
+}
+
+// onSide reports whether a text reads back as v, or as a number on that side of it.
+func onSide(text string, v, side float64) bool {
+	back, _ := strconv.ParseFloat(text, 64) // out of range it is infinite
+	return (v-back)*side <= 0
+}
+
+// oneFurther returns the number that is 10^exponent to a side of the text's. A sum in float64
+// would not do: of the smallest numbers a unit may be 0.
+func oneFurther(text string, side float64, exponent int) *big.Float {
+	const precise = 128 // bits: those of a number that is not on its side are few more than 53
+	x, _, _ := big.ParseFloat(text, 10, precise, big.ToNearestEven)
+	unit, _, _ := big.ParseFloat("1e"+strconv.Itoa(exponent), 10, precise, big.ToNearestEven)
+	return x.Add(x, unit.Mul(unit, big.NewFloat(side)))
 }

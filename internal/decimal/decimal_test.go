@@ -1,24 +1,31 @@
 package decimal
 
 import (
+	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 )
 
-// What is written errs on its side, by one of the last digit at most.
+// What is written errs on its side, by one of the last digit at most, and has no more digits
+// than are asked for: beside every power of ten that a float64 has, and anywhere.
 func TestRoundingErrsOnItsSide(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
-		v, digits := math.Pow(10, 40*random.Float64()-30), 2+random.IntN(8)
-		for _, c := range []struct {
-			text string
-			side float64
-		}{{Up(v, digits), 1}, {Down(v, digits), -1}} {
-			back, err := strconv.ParseFloat(c.text, 64)
-			if off := (back - v) * c.side; err != nil || off < 0 || off > 1.0001*math.Pow(10, float64(1-digits))*v {
-				t.Fatalf("%v with %d digits is %s (%v)", v, digits, c.text, err)
+	for e := -323; e <= 308; e++ {
+		power, err := strconv.ParseFloat("1e"+strconv.Itoa(e), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := []float64{power, math.Nextafter(power, 0), math.Nextafter(power, math.Inf(1)), power * (1 - 1e-8)}
+		for _, near := range []float64{0.995, 1.00000001, 9.5, 9.99995, 1 + 9*random.Float64(), 1 + 9*random.Float64()} {
+			values = append(values, near*power)
+		}
+		for _, digits := range []int{1, 2, 3, 5, 9, 16, 17} {
+			for _, v := range values {
+				checkRounded(t, v, digits)
 			}
 		}
 	}
@@ -29,11 +36,48 @@ func TestRoundingErrsOnItsSide(t *testing.T) {
 	}
 }
 
+// checkRounded checks what is written of v.
+func checkRounded(t *testing.T, v float64, digits int) {
+	t.Helper()
+	if math.IsInf(v, 0) {
+		return
+	}
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	for text, side := range map[string]int{Up(v, digits): 1, Down(v, digits): -1} {
+		back, err := strconv.ParseFloat(text, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			t.Fatalf("%v with %d digits is %s (%v)", v, digits, text, err)
+		}
+		mantissa, _, _ := strings.Cut(text, "e")
+		shown := len(strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""), "0"))
+		first, failed := strconv.Atoi(exponent)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		unit := exactly(t, "1e"+strconv.Itoa(first-digits+1))
+		off := exactly(t, text)
+		off.Sub(off, big.NewFloat(v))
+		if (back-v)*float64(side) < 0 || shown > digits || off.Abs(off).Cmp(unit) > 0 {
+			t.Fatalf("%v with %d digits to the side %d is %s", v, digits, side, text)
+		}
+	}
+}
+
+// exactly returns the number of a text, to more digits than a float64 has.
+func exactly(t *testing.T, text string) *big.Float {
+	t.Helper()
+	x, _, err := big.ParseFloat(text, 10, 256, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // So does what is written with a number of decimals.
 func TestFixedErrsOnItsSide(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20_000 {
-		v, decimals := math.Pow(10, 10*random.Float64()-5), random.IntN(8)
+		v, decimals := math.Pow(10, 25*random.Float64()-5), random.IntN(8)
 		for _, c := range []struct {
 			text string
 			side float64
