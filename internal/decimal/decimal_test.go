@@ -20,7 +20,7 @@ func TestRoundingErrsOnItsSide(t *testing.T) {
 			t.Fatal(err)
 		}
 		values := []float64{power, math.Nextafter(power, 0), math.Nextafter(power, math.Inf(1)), power * (1 - 1e-8)}
-		for _, near := range []float64{0.995, 1.00000001, 9.5, 9.99995, 1 + 9*random.Float64(), 1 + 9*random.Float64()} {
+		for _, near := range []float64{0.995, 1.00000001, 9.5, 9.99995, 1 + 9*random.Float64()} {
 			values = append(values, near*power)
 		}
 		for _, digits := range []int{1, 2, 3, 5, 9, 16, 17} {

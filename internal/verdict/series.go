@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -19,10 +20,66 @@ type series struct {
 	size                 int
 	ends                 []float64 // accuracy at the end, by seed
 	mean, sd             float64
-	perRecord, perClient string // certified ε; "" without noise
+	perRecord, perClient string // certified ε, the largest of the runs; "" without noise
 }
 
 type seriesList []series
+
+// setting returns the setting that a row is of.
+func setting(row map[string]string) (series, error) {
+	var s series
+	for column, value := range row {
+		if strings.HasPrefix(column, "epsilon_stated_for_n_") {
+			s.stated = value
+		}
+	}
+	var sigmaErr, sizeErr error
+	s.sigma, sigmaErr = strconv.ParseFloat(row["sigma"], 64)
+	s.size, sizeErr = strconv.Atoi(row["sample_size"])
+	return s, errors.Join(sigmaErr, sizeErr)
+}
+
+// enter adds a row to its series, of which it is the first or not.
+func (s *series) enter(row map[string]string, first bool) error {
+	of, err := setting(row)
+	if err != nil {
+		return err
+	}
+	if !first && (of.sigma != s.sigma || of.size != s.size || of.stated != s.stated) {
+		return fmt.Errorf("series %s: a row of σ = %v, s = %d and ε = %q, must be of σ = %v, s = %d and ε = %q, as "+
+			"its first", row["series"], of.sigma, of.size, of.stated, s.sigma, s.size, s.stated)
+	}
+	if first {
+		*s = of
+	}
+	for column, most := range map[string]*string{
+		"certified_epsilon_per_record": &s.perRecord, "certified_epsilon_per_client": &s.perClient,
+	} {
+		if *most, err = larger(*most, row[column], first); err != nil {
+			return fmt.Errorf("series %s: %s: %w", row["series"], column, err)
+		}
+	}
+	return nil
+}
+
+// larger returns the larger one of two certified ε, as they are written. Of runs of which one
+// has none there is none.
+func larger(most, epsilon string, first bool) (string, error) {
+	if !first && (most == "") != (epsilon == "") {
+		return "", errors.New("some rows have one and some have none, must be all or none")
+	}
+	if epsilon == "" {
+		return "", nil
+	}
+	e, err := strconv.ParseFloat(epsilon, 64)
+	if err != nil || !(e >= 0) {
+		return "", fmt.Errorf("%q, must be a number of at least 0", epsilon)
+	}
+	if before, err := strconv.ParseFloat(most, 64); !first && err == nil && before >= e {
+		return most, nil
+	}
+	return epsilon, nil
+}
 
 // ends returns the settings of the figure with the accuracies that their runs ended with.
 func (t *table) ends() (seriesList, error) {
@@ -31,22 +88,13 @@ func (t *table) ends() (seriesList, error) {
 	last := map[string]map[string]float64{} // accuracy by series and seed
 	for _, row := range t.rows {
 		name := row["series"]
-		if of[name] == nil {
-			s := &series{perRecord: row["certified_epsilon_per_record"], perClient: row["certified_epsilon_per_client"]}
-			for column, value := range row {
-				if strings.HasPrefix(column, "epsilon_stated_for_n_") {
-					s.stated = value
-				}
-			}
-			var err error
-			if s.sigma, err = strconv.ParseFloat(row["sigma"], 64); err != nil {
-				return nil, err
-			}
-			if s.size, err = strconv.Atoi(row["sample_size"]); err != nil {
-				return nil, err
-			}
-			of[name], last[name] = s, map[string]float64{}
+		first := of[name] == nil
+		if first {
+			of[name], last[name] = new(series), map[string]float64{}
 			names = append(names, name)
+		}
+		if err := of[name].enter(row, first); err != nil {
+			return nil, err
 		}
 		accuracy, err := strconv.ParseFloat(row["test_accuracy"], 64)
 		if err != nil {

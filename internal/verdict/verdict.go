@@ -223,7 +223,10 @@ func lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, er
 func (f *Finding) of(s series) {
 	f.Seeds = len(s.ends)
 	if s.perRecord != "" {
-		f.Epsilon, f.Client = "ε ≤ "+s.perRecord, "ε ≤ "+s.perClient
+		f.Epsilon = "ε ≤ " + s.perRecord
+	}
+	if s.perClient != "" {
+		f.Client = "ε ≤ " + s.perClient
 	}
 }
 

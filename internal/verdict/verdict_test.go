@@ -249,3 +249,38 @@ func TestFractionsAreNotExtended(t *testing.T) {
 		}
 	}
 }
+
+// Of runs of one series that cost differently the largest certified ε is said, whatever their
+// order; what is no one series, or no ε, is named.
+func TestTheLargestEpsilonIsSaid(t *testing.T) {
+	const (
+		low, high = "x,1,26,19.3,0.85,0.03,0.01,0.04945", "x,2,26,19.3,0.87,0.1,0.005,0.04945"
+		plain     = "plain,1,26,0,0.93,,,"
+		other     = "y,1,55,13,0.9,0.07,0.02,0.1"
+	)
+	for _, rows := range [][]string{{low, high}, {high, low}, {low, high, low}} {
+		rows = append([]string{header, plain, other}, rows...)
+		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", rows...)
+		all, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.1" || f.Client != "ε ≤ 0.01" {
+			t.Errorf("%q: %q per record, %q per client", rows, f.Epsilon, f.Client)
+		}
+	}
+	for row, want := range map[string]string{
+		"x,2,26,19.3,0.87,,0.01,0.04945":      "some rows have one and some have none",
+		"x,2,26,19.3,0.87,much,0.01,0.04945":  `"much", must be a number of at least 0`,
+		"x,2,26,19.3,0.87,NaN,0.01,0.04945":   `"NaN", must be a number of at least 0`,
+		"x,2,26,19.2,0.87,0.03,0.01,0.04945":  "a row of σ = 19.2",
+		"x,2,27,19.3,0.87,0.03,0.01,0.04945":  "s = 27",
+		"x,2,26,19.3,0.87,0.03,0.01,0.1":      `ε = "0.1", must be of`,
+		"x,2,26.5,x19.3,0.87,0.03,0.01,0.049": "26.5",
+	} {
+		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header, plain, other, low, row)
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", row, err, want)
+		}
+	}
+}

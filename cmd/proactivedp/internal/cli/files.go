@@ -19,8 +19,8 @@ func WrittenFlags() []string {
 
 // ReadFlags returns the flags that name files to be read.
 func ReadFlags() []string {
-	return []string{"data", "test", "normalise", "columns", "records", "plan", "resume", "checkpoint-key", "key", "creds",
-		"clients-file", "events", "after", "compute-time", "latency"}
+	return []string{"data", "test", "normalise", "columns", "records", "plan", "resume", "checkpoint-key", "key",
+		"creds", "clients-file", "events", "after", "compute-time", "latency"}
 }
 
 // goOn are files that are read and then written on purpose, by the flags that write and
