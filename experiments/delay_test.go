@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -87,6 +88,40 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
 		!strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Where the reference diverged there is no accuracy to reach, and no time to it: of other seeds
+// there is, and their spread is that of those.
+func TestADivergedReferenceSetsNoTarget(t *testing.T) {
+	lost := handmade(0.5, 0)
+	lost.Diverged, lost.Staleness, lost.Busy, lost.Done = true, nil, nil, nil
+	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
+	ended := handmade(0.5, 0.9)
+	c := newContest(all, [][]grid.Timed{{ended, lost, lost}, {ended, ended, lost}})
+	if math.Abs(c.tolerance-0.003) > 1e-12 || math.Abs(c.goal[0]-0.897) > 1e-12 || c.withoutGoal() != 2 {
+		t.Errorf("tolerance %v, targets %v; want those of the seed that ended", c.tolerance, c.goal)
+	}
+	for _, s := range c.standings() {
+		if s.Reached != 1 || s.ToTarget != nil || s.SpeedUp != nil {
+			t.Errorf("%+v", s)
+		}
+	}
+	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there no") {
+		t.Error(text)
+	}
+	f := &frame{source: train.NewSource(drawn()), seeds: 3, scale: 1}
+	for i, row := range c.table(f)[1:] { // of three seeds each; columns 8 and 9 are the target and the time to it
+		if none := i%3 > 0; none != (row[8] == "") || none != (row[9] == "") {
+			t.Errorf("%q", row)
+		}
+	}
+	none := newContest(all, [][]grid.Timed{{lost}, {ended}})
+	if s := none.standings(); none.tolerance != 0 || s[1].Reached != 0 || s[0].row(1)[2] != report.NoAnswer {
+		t.Errorf("%+v", s)
+	}
+	if text, err := json.Marshal(none.config()); err != nil {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

@@ -22,7 +22,7 @@ type contender struct {
 type contest struct {
 	all       []contender
 	runs      [][]grid.Timed // the runs, by contender and seed
-	goal      []float64      // the accuracy to reach, by seed
+	goal      []float64      // the accuracy to reach, by seed; NaN where the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
@@ -54,13 +54,29 @@ func (c *contest) looks() int { return len(c.runs[0][0].At) }
 
 func newContest(all []contender, runs [][]grid.Timed) *contest {
 	c := &contest{all: all, runs: runs}
-	last := finals(runs[0])
-	mean, sd := spread.Of(last)
-	c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(runs[0][0].TestRows)))
-	for _, accuracy := range last {
+	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r grid.Timed) bool { return r.Diverged })
+	if len(ended) > 0 {
+		mean, sd := spread.Of(finals(ended))
+		c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
+	}
+	for i, accuracy := range finals(runs[0]) {
+		if runs[0][i].Diverged {
+			accuracy = math.NaN() // every run would be there from its start
+		}
 		c.goal = append(c.goal, accuracy-c.tolerance)
 	}
 	return c
+}
+
+// withoutGoal returns how many seeds have no accuracy to reach.
+func (c *contest) withoutGoal() int {
+	n := 0
+	for _, goal := range c.goal {
+		if math.IsNaN(goal) {
+			n++
+		}
+	}
+	return n
 }
 
 // toleranceText says how far below the reference the goal is, and why so far.
@@ -81,7 +97,7 @@ type Standing struct {
 	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
 	AccuracySD float64   `json:"test_accuracy_sd"`
 	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
-	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target
+	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target, if they have one
 	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds came
 	SpeedUp    *float64  `json:"speed_up"`                  // the reference's mean time to target over this one's
 	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed

@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +19,23 @@ import (
 
 // goalText says what "time to target" is the time to.
 func (c *contest) goalText() string {
-	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
+	text := fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).",
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
+	if n := c.withoutGoal(); n > 0 {
+		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
+			seedsText(len(c.goal)), c.all[0].name)
+	}
+	return text
+}
+
+// goalField is the accuracy to reach of a seed, in a table; "" if it has none.
+func (c *contest) goalField(seed int) string {
+	if math.IsNaN(c.goal[seed]) {
+		return ""
+	}
+	return report.Number(c.goal[seed])
 }
 
 func seedsText(n int) string { return decimal.Many(n, "seed") }
@@ -111,6 +125,10 @@ func (s Standing) row(seeds int) []string {
 	if s.SpeedUp != nil {
 		up = fmt.Sprintf("%.2f (%.2f)", *s.SpeedUp, *s.LeastUp)
 	}
+	if s.Diverged == seeds { // no run has come to its end
+		none := report.NoAnswer
+		return []string{s.Name, accuracy, none, target, up, none, none, none}
+	}
 	return []string{s.Name, accuracy, fmt.Sprintf("%.3g s", s.Seconds), target, up,
 		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), report.Share(s.Idle)}
 }
@@ -155,7 +173,7 @@ func (c *contest) table(f *frame) [][]string {
 		func(_, seed int, r *grid.Timed) [][]string {
 			mean, most := r.Lag()
 			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock),
-				report.Number(c.goal[seed]), c.reachedText(seed, r),
+				c.goalField(seed), c.reachedText(seed, r),
 				report.Number(mean), strconv.Itoa(most), report.Number(r.Idle()), strconv.FormatBool(r.Diverged)}}
 		})
 }
@@ -186,7 +204,7 @@ var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy"
 
 // look returns look j at a run, and how the run stands then, as cells of a table.
 func (c *contest) look(seed int, r *grid.Timed, j int) []string {
-	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), report.Number(c.goal[seed]), c.reachedText(seed, r)}
+	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), c.goalField(seed), c.reachedText(seed, r)}
 }
 
 // curves returns every look at every run, as rows of CSV.
