@@ -18,8 +18,8 @@ import (
 // to [0, 1], but for features that are 1 or 0 as c, which may be nil, says.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	first, second, _ := strings.Cut(list, ",")
-	low, err := strconv.ParseFloat(first, 64)
-	high, err2 := strconv.ParseFloat(second, 64)
+	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
 	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
 		return data.Affine{}, fmt.Errorf("table: bounds %q, must be LOW,HIGH with finite numbers LOW < HIGH", list)
 	}
@@ -96,6 +96,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			return data.Affine{}, err
 		}
 		line, _ := r.FieldPos(0)
+		trim(row)
 		j := columnOf(row[0], d)
 		a, errA := strconv.ParseFloat(row[1], 64)
 		b, errB := strconv.ParseFloat(row[2], 64)
@@ -135,7 +136,15 @@ func headed(text string) (*csv.Reader, []string, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("it is empty")
 	}
+	trim(header)
 	return r, header, err
+}
+
+// trim takes away the blanks around fields, as those of records have none.
+func trim(fields []string) {
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
 }
 
 // columnOf returns the place of a column by its name or number; -1 if there is none.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -22,6 +23,13 @@ func TestReadConstants(t *testing.T) {
 	m, err := ReadConstants(written(t, "c.csv", "column,low,high\nwidth,-1,3.5\nlength,0,10\n"), d, nil)
 	if err != nil || m.Shift[1] != -1 || m.Scale[0] != 0.1 || m.High[1] != 3.5 {
 		t.Errorf("%+v, %v", m, err)
+	}
+	blanks := " column , low, high \n width , -1 ,3.5 \n length, 0,10\t\n"
+	if blank, err := ReadConstants(written(t, "c.csv", blanks), d, nil); err != nil || !reflect.DeepEqual(blank, m) {
+		t.Errorf("with blanks around fields: %+v, %v", blank, err)
+	}
+	if _, err := Bounds(" 0 , 1 ", d, nil); err != nil {
+		t.Errorf("with blanks around bounds: %v", err)
 	}
 	path := written(t, "c.csv", "column,mean,deviation\nwidth,3,2\nlength,5,4\n")
 	if m, err = ReadConstants(path, d, nil); err != nil ||
