@@ -244,13 +244,16 @@ func TestACheckpointMoves(t *testing.T) {
 	if err := os.WriteFile(one.file, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	one.keep(t.Context())
+	one.store(t.Context())
 	other.fetch(t.Context())
 	got, err := os.ReadFile(other.file)
 	if err != nil || !bytes.Equal(got, text) {
 		t.Errorf("%d bytes, want %d: %v", len(got), len(text), err)
 	}
-	one.forget()
+	if other.saved.IsZero() {
+		t.Error("who has fetched a checkpoint does not remove it at the end")
+	}
+	other.forget()
 	if store, err := q.js.ObjectStore(t.Context(), savedBucket); err != nil {
 		t.Error(err)
 	} else if _, err := store.GetInfo(t.Context(), "k"); !errors.Is(err, jetstream.ErrObjectNotFound) {

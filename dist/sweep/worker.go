@@ -149,15 +149,16 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
 	h := &hand{worker: w, job: job, m: m, file: filepath.Join(w.Dir, job.Key+".checkpoint")}
+	var helpers sync.WaitGroup
+	helpers.Go(func() { h.beat(ctx) }) // a checkpoint on its way takes longer than silence may last
 	h.fetch(ctx)
-	var beats sync.WaitGroup
-	beats.Go(func() { h.beat(ctx) })
+	helpers.Go(func() { h.keep(ctx) })
 	result, err := h.compute(ctx)
 	if err == nil {
 		err = w.deliver(ctx, job.Key, result)
 	}
 	cancel()
-	beats.Wait()
+	helpers.Wait()
 	switch {
 	case err == nil:
 		_ = m.Ack() // if it is lost, whoever gets the cell next finds the result
@@ -250,8 +251,7 @@ func (h *hand) progress(part float64) {
 	h.part = part
 }
 
-// beat says now and then that the worker lives, and keeps the cell's checkpoint for
-// another one.
+// beat says now and then that the worker lives.
 func (h *hand) beat(ctx context.Context) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
@@ -266,15 +266,25 @@ func (h *hand) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		_ = h.m.InProgress() // if it is lost, the cell is given to another as well
-		h.keep(ctx)
+	}
+}
+
+// keep stores the cell's checkpoint for another worker, now and then.
+func (h *hand) keep(ctx context.Context) {
+	for {
+		sleep(ctx, heartbeat)
+		if ctx.Err() != nil {
+			return
+		}
+		h.store(ctx)
 	}
 }
 
 // maxSaved bounds a checkpoint that moves from worker to worker, in bytes.
 const maxSaved = 4 << 30
 
-// keep stores the checkpoint, if there is a newer one.
-func (h *hand) keep(ctx context.Context) {
+// store stores the checkpoint, if there is a newer one.
+func (h *hand) store(ctx context.Context) {
 	info, err := os.Stat(h.file)
 	if err != nil || !info.ModTime().After(h.saved) || info.Size() > maxSaved {
 		return
@@ -284,9 +294,9 @@ func (h *hand) keep(ctx context.Context) {
 		return
 	}
 	defer f.Close()
-	store, err := h.js.ObjectStore(ctx, savedBucket)
+	objects, err := h.js.ObjectStore(ctx, savedBucket)
 	if err == nil {
-		_, err = store.Put(ctx, jetstream.ObjectMeta{Name: h.job.Key}, f)
+		_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: h.job.Key}, f)
 	}
 	if err != nil {
 		h.log.Warn("a checkpoint was not stored", "key", h.job.Key, "error", err)
@@ -296,12 +306,15 @@ func (h *hand) keep(ctx context.Context) {
 	h.log.Info("a checkpoint is stored", "key", h.job.Key, "bytes", info.Size())
 }
 
+// fetching is how long a checkpoint may take to come.
+const fetching = 10 * time.Minute
+
 // fetch gets the checkpoint that another worker has left, unless there is one here.
 func (h *hand) fetch(ctx context.Context) {
 	if _, err := os.Stat(h.file); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, fetching)
 	defer cancel()
 	store, err := h.js.ObjectStore(ctx, savedBucket)
 	if err != nil {
@@ -318,6 +331,9 @@ func (h *hand) fetch(ctx context.Context) {
 	}); err != nil {
 		h.log.Warn("a checkpoint was not fetched", "key", h.job.Key, "error", err)
 		return
+	}
+	if info, err := os.Stat(h.file); err == nil {
+		h.saved = info.ModTime() // it is stored already
 	}
 	h.log.Info("a checkpoint is there", "key", h.job.Key)
 }
