@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
+	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -34,6 +35,24 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 		spec.Partition, spec.Clients = c.partition, c.clients
 		if got := s.curveCaption(f, []member{{spec: spec}}, []claim.Report{{}}); !strings.Contains(got, c.want) {
 			t.Errorf("%s of %d: %s, want %s", c.partition, c.clients, got, c.want)
+		}
+	}
+}
+
+// Of data that the paper does not have nothing is said of the paper's K.
+func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
+	for name, of := range map[string]string{"synth-phishing": "the paper's K", "mnist": "the paper's K",
+		"my.libsvm": "the settings' K", "synth-drawn": "the settings' K"} {
+		f := &frame{source: train.NewSource(drawn()), set: name, seeds: 1, scale: 0.5}
+		if got := f.banner(); !strings.Contains(got, "SCALE 0.5: that part of "+of) {
+			t.Errorf("%s: %s", name, got)
+		}
+		spec := smallSpec()
+		spec.Data, spec.NoiseMultiplier = name, 0
+		run := timedRun(t, smallSpec(), 2)
+		text, err := newContest([]contender{{"one", spec}}, [][]grid.Timed{{*run}}).caption(t.Context(), f)
+		if err != nil || strings.Contains(text, "of the paper's)") != (of == "the paper's K") {
+			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
 }

@@ -214,8 +214,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		}
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
-			Scale: f.scale,
-			Data:  folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
+			Scale: f.scale, Data: folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
 		dir := filepath.Join(o.Out, picture.name)
 		if err := o.Drawing.Write(dir, asPicture(made.picture), made.table, m); err != nil {

@@ -9,6 +9,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/experiments/folder"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
 	"proactivedp/train"
 )
@@ -29,6 +30,7 @@ func asPicture(p plots.Picture) folder.Picture {
 // is run.
 type frame struct {
 	source *train.Source
+	set    string // the name by which the settings ask for the data
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
 	// runner is that of the trainings, "" being the virtual one, and timeScale that of runs on
@@ -74,7 +76,7 @@ func (f *frame) banner() string {
 			synth.StandsInFor(f.data().Name)))
 	}
 	if f.scale < 1 {
-		parts = append(parts, fmt.Sprintf("SCALE %g: that part of the paper's K", f.scale))
+		parts = append(parts, fmt.Sprintf("SCALE %g: that part of %s", f.scale, presets.WhoseK(f.set)))
 	}
 	if f.runner == train.HogwildRunner {
 		parts = append(parts, "RUNNER hogwild: another run of this command gives another result")

@@ -183,14 +183,23 @@ func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return results(runs, func(r run) (grid.Curve, error) {
+		var target, at, accuracy []float64
+		err := r.columns(map[string]*[]float64{"grad_computations": &target,
+			"broadcast_grad_computations": &at, "test_accuracy": &accuracy})
+		return grid.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy}, err
+	})
+}
+
+// results returns the results of runs, as finished cells have them.
+func results[T any](runs []run, of func(run) (T, error)) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, r := range runs {
-		var target, at, accuracy []float64
-		if err := r.columns(map[string]*[]float64{"grad_computations": &target,
-			"broadcast_grad_computations": &at, "test_accuracy": &accuracy}); err != nil {
+		result, err := of(r)
+		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(grid.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy})
+		text, err := json.Marshal(result)
 		if err != nil {
 			return nil, err
 		}
@@ -206,26 +215,20 @@ func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []json.RawMessage
-	for _, r := range runs {
+	return results(runs, func(r run) (grid.Utility, error) {
 		var clip, sigma, fraction, sd, mean, accuracy, norm []float64
 		if err := r.columns(map[string]*[]float64{"clip": &clip, "sigma": &sigma, "fraction": &fraction,
 			"fraction_sd": &sd, "test_accuracy": &mean, "wstar_accuracy": &accuracy,
 			"wstar_norm": &norm}); err != nil {
-			return nil, err
+			return grid.Utility{}, err
 		}
 		u := grid.Utility{Clip: clip[0], Accuracy: accuracy[0], Norm: norm[0]}
 		for i := range sigma {
 			u.Points = append(u.Points, grid.UtilityPoint{Sigma: sigma[i], Fraction: fraction[i], FractionSD: sd[i],
 				MeanAccuracy: mean[i]})
 		}
-		text, err := json.Marshal(u)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, text)
-	}
-	return all, nil
+		return u, nil
+	})
 }
 
 // keptPriced returns the trainings of a figure of budgets, with what they cost and found.

@@ -138,7 +138,8 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			if err != nil {
 				return err
 			}
-			f = &frame{source: train.NewSource(d), seeds: o.Seeds, scale: o.Scale, choose: o.Choose, loop: o.Loop}
+			f = &frame{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
+				loop: o.Loop}
 			if o.hogwild() {
 				f.runner, f.timeScale = o.Runner, o.TimeScale
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/plots"
@@ -156,14 +157,10 @@ func lagRow(lag int) int {
 }
 
 func lagRowName(row int) string {
-	switch {
-	case row < 2:
-		return fmt.Sprint(row)
-	case row == 2:
-		return "2"
+	if row > 2 {
+		return fmt.Sprintf("%d–%d", 1<<(row-2)+1, 1<<(row-1))
 	}
-	top := 1 << (row - 1)
-	return fmt.Sprintf("%d–%d", top/2+1, top)
+	return strconv.Itoa(row)
 }
 
 // idleOutcome draws how much of its time each client waits, for each delay.
@@ -209,19 +206,17 @@ func (c *contest) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients
 	if clients > len(plots.Palette) {
-		edge := func(pick func(...float64) float64) func(r *grid.Timed) float64 {
+		edge := func(pick func([]float64) float64) func(r *grid.Timed) float64 {
 			return func(r *grid.Timed) float64 {
 				at := r.Waiting(0)
 				for client := range r.Busy {
-					at = pick(at, r.Waiting(client))
+					at = pick([]float64{at, r.Waiting(client)})
 				}
 				return at
 			}
 		}
-		lowest := func(x ...float64) float64 { return slices.Min(x) }
-		highest := func(x ...float64) float64 { return slices.Max(x) }
-		return []idler{{"the idlest client", edge(highest)}, {"mean of clients", (*grid.Timed).Idle},
-			{"the busiest client", edge(lowest)}}
+		return []idler{{"the idlest client", edge(slices.Max)}, {"mean of clients", (*grid.Timed).Idle},
+			{"the busiest client", edge(slices.Min)}}
 	}
 	for client := range clients {
 		out = append(out, idler{c.clientName(client), func(r *grid.Timed) float64 { return r.Waiting(client) }})

@@ -68,17 +68,6 @@ func newContest(all []contender, runs [][]grid.Timed) *contest {
 	return c
 }
 
-// withoutGoal returns how many seeds have no accuracy to reach.
-func (c *contest) withoutGoal() int {
-	n := 0
-	for _, goal := range c.goal {
-		if math.IsNaN(goal) {
-			n++
-		}
-	}
-	return n
-}
-
 // toleranceText says how far below the reference the goal is, and why so far.
 const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
 

@@ -23,7 +23,7 @@ func (c *contest) goalText() string {
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).",
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
-	if n := c.withoutGoal(); n > 0 {
+	if n := c.standings()[0].Diverged; n > 0 {
 		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
 			seedsText(len(c.goal)), c.all[0].name)
 	}
@@ -56,7 +56,7 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 		noise = "no noise"
 	}
 	part := ""
-	if paper := presets.Train(spec.Model, spec.Data).GradComps; spec.GradComps != paper {
+	if paper := presets.Train(spec.Model, spec.Data).GradComps; spec.GradComps != paper && presets.Has(spec.Data) {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+

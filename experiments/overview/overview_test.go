@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	page := text(t, results(t))
 	checkSelfContained(t, page)
 	for _, want := range []string{"1 figure and 2 pages", "A &lt;b&gt;figure&lt;/b&gt;",
-		"proactivedp figures &#34;x&#34;", "0.5 of the paper", "runner hogwild: no other run has the same",
+		"proactivedp figures &#34;x&#34;", "<strong>0.5 of K</strong>", "runner hogwild: no other run has the same",
 		"<strong>synthetic</strong>", "0123456789ab",
 		"0.8500 ± 0.0707", "<td>0.7500</td><td>0.031</td>", "elsewhere and here", "<h3>Search</h3>",
 		"By <code>v1</code>"} {

@@ -143,6 +143,20 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
+// WhoseK says whose K the settings on a data set have.
+func WhoseK(dataset string) string {
+	if Has(dataset) {
+		return "the paper's K"
+	}
+	return "the settings' K"
+}
+
+// Has reports whether the paper has an experiment on a data set, or on the one that it stands
+// in for.
+func Has(dataset string) bool {
+	return slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Train.Data == synth.StandsInFor(dataset) })
+}
+
 // Of returns the paper's experiment of a model on a data set, either "" for
 // the usual one with the other. Where the paper has none it is the model's first, or
 // the data set's, or ridge logistic regression on phishing, under the names given.

@@ -13,6 +13,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
+	"proactivedp/experiments/presets"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/lockfile"
@@ -122,6 +123,14 @@ func (o Options) winner(f found) string {
 // paper returns what the search trains unless it is said otherwise.
 func (s Spec) paper() train.Spec { return Paper(s.Models[0], s.Train.Data).Train }
 
+// part says which part of the paper's K a training is; nothing of data that the paper has not.
+func (s Spec) part(t train.Spec) string {
+	if !presets.Has(t.Data) {
+		return ""
+	}
+	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
+}
+
 // records returns every run as rows of CSV, the header first.
 func records(all []found) [][]string {
 	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
@@ -159,10 +168,8 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 		"again, also without noise, and picks by what it sees. " +
 		"An ε given for a run with the winner's step size is that of this run alone.")
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %s (%.4g of the paper's K), s = %s, C = %g, schedule %s, "+
-			"partition %s.",
-			t.GradComps, decimal.Many(t.Clients, "client"), float64(t.GradComps)/float64(s.paper().GradComps),
-			t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s.",
+			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
 			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, manifest.File, made),
