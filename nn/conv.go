@@ -52,6 +52,12 @@ func (l Conv) check(n *Net, in *value) error {
 	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel,
 		"at most the padded input's height and width")
 	p.need(len(n.features) == 0, "its place", "behind a dense layer", "before")
+	p.within(mostWeights, "weights", l.Out, l.Kernel, l.Kernel, in.Channels)
+	p.within(mostMap, "padded input", in.Channels, in.Height+2*l.Pad, in.Width+2*l.Pad)
+	if l.Stride > 0 {
+		out := l.output(in.Shape)
+		p.within(mostMap, "padded output", out.Channels, out.Height+2, out.Width+2)
+	}
 	return p.join()
 }
 

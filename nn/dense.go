@@ -24,6 +24,8 @@ var _ learner = (*dense)(nil)
 func (l Dense) add(n *Net, in *value) (*value, error) {
 	var p problems
 	p.need(l.Out > 0, "out", l.Out, "at least 1")
+	p.within(mostWeights, "weights", l.Out, in.Size())
+	p.within(mostFeatures, "size", l.Out)
 	if err := p.join(); err != nil {
 		return nil, err
 	}

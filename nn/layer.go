@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Layer is one layer of a network as it is written down: Conv, Dense, ReLU,
@@ -65,6 +66,24 @@ func (p *problems) need(ok bool, what string, value any, must string) {
 	if !ok {
 		*p = append(*p, fmt.Errorf("%s = %v, must be %s", what, value, must))
 	}
+}
+
+// Limits of a network. Terms of a product count places in 31 bits: in the maps of four blocks,
+// and among the weights of a layer.
+const (
+	mostFeatures = 1 << 26
+	mostMap      = 1 << 24 // numbers that a convolution reads or makes, with their border
+	mostWeights  = 1<<31 - 1
+)
+
+// within adds "what = the factors, must be …" unless their product is at most most.
+func (p *problems) within(most float64, what string, factors ...int) {
+	product, text := 1.0, make([]string, len(factors))
+	for i, f := range factors {
+		product *= float64(f)
+		text[i] = fmt.Sprint(f)
+	}
+	p.need(product <= most, what, strings.Join(text, "×"), fmt.Sprintf("at most %.0f", most))
 }
 
 func (p problems) join() error { return errors.Join(p...) }

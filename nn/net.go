@@ -96,6 +96,7 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")
 	p.need(input.Height > 0, "height", input.Height, "at least 1")
 	p.need(input.Width > 0, "width", input.Width, "at least 1")
+	p.within(mostFeatures, "size", input.Channels, input.Height, input.Width)
 	if err := p.join(); err != nil {
 		return nil, fmt.Errorf("nn: input: %w", err)
 	}

@@ -22,6 +22,19 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{nn.Shape{0, -1, 3}, nil, []string{"nn: input: channels = 0, must be at least 1",
 			"height = -1, must be at least 1"}},
 		{image, nil, []string{"nn: 0 layers without a dense one"}},
+		// Sizes whose products are beyond 64 bits, or 32.
+		{nn.Shape{1 << 62, 4, 1}, []nn.Layer{nn.Dense{10}}, []string{
+			"nn: input: size = 4611686018427387904×4×1, must be at most 67108864"}},
+		{nn.Shape{1 << 26, 1, 2}, []nn.Layer{nn.Dense{10}}, []string{"must be at most 67108864"}},
+		{image, []nn.Layer{nn.Dense{1 << 58}}, []string{
+			"nn: layer 1 (dense): weights = 288230376151711744×56, must be at most 2147483647"}},
+		{image, []nn.Layer{nn.Dense{1 << 20}, nn.Dense{1 << 11}}, []string{"layer 2 (dense): weights = 2048×1048576"}},
+		{image, []nn.Layer{nn.Conv{Out: 1 << 30, Kernel: 3, Stride: 1}}, []string{
+			"layer 1 (conv 3×3): weights = 1073741824×3×3×1, must be at most 2147483647",
+			"padded output = 1073741824×8×7, must be at most 16777216"}},
+		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 1 << 40, Stride: 1, Pad: 1<<40 - 1}}, []string{
+			"weights = 1×1099511627776×1099511627776×1", "padded input = 1×2199023255558×2199023255557, must be at most"}},
+		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 1 << 62, Stride: 1, Pad: 1<<62 - 1}}, []string{"weights = "}},
 		{image, []nn.Layer{nn.Conv{Out: 0, Kernel: 9, Stride: 0, Pad: 9}}, []string{
 			"nn: layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1",
 			"pad = 9, must be in [0, kernel)",
