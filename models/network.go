@@ -152,7 +152,7 @@ func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Fact
 	case math.IsInf(clip, 1):
 		s.whole()
 		return nil, nil
-	case clip < leastClip:
+	case !(clip >= leastClip): // as a NaN is
 		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip,
 			leastClip)
 	}

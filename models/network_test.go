@@ -2,12 +2,15 @@ package models_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/models/modeltest"
+	"proactivedp/models/softmax"
 	"proactivedp/nn"
 	"proactivedp/rng"
 )
@@ -48,5 +51,31 @@ func TestNetwork(t *testing.T) {
 	err = m.ClippedGradSum(make([]float32, m.NumParams()), params, data.Batch{Data: d, Rows: []int32{0}}, 1, scratch)
 	if !errors.Is(err, models.ErrDiverged) || !errors.Is(err, nn.ErrNotFinite) {
 		t.Errorf("infinite parameter: error %v", err)
+	}
+}
+
+// A clipping norm that is none is refused as such, and is no divergence of the training.
+func TestClippingNormIsNamed(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 4, Height: 1, Width: 1}, nn.Dense{Out: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear, err := softmax.New(4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := modeltest.Images(5, 1, 2, 2, 3)
+	d.Images.Channels, d.Images.Height, d.Images.Width = 4, 1, 1
+	d.Images.Mean, d.Images.Std = make([]float32, 4), []float32{1, 1, 1, 1}
+	b := data.Batch{Data: d, Rows: []int32{1, 2}}
+	for _, m := range []models.Bounded{models.NewNetwork("linear", net), linear} {
+		params, sum, scratch := make([]float32, m.NumParams()), make([]float64, m.NumParams()), m.NewScratch()
+		for _, clip := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+			err := m.WideGradSum(sum, params, b, clip, scratch)
+			if err == nil || errors.Is(err, models.ErrDiverged) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("clipping norm = %v, must be", clip)) {
+				t.Errorf("%s: clipping norm %v: error %v", m.Name(), clip, err)
+			}
+		}
 	}
 }

@@ -21,7 +21,8 @@ type RunProduct struct {
 	RowC       int
 	Accumulate bool
 	// Out is nil, or what is added to instead: Out[m·RowOut + j] += the product, in
-	// float64, and rounded to float32 then. C is left as it is.
+	// float64, and rounded to float32 then. C is then as it was, or, of more runs than
+	// matrix tiles make at a time, what they work in.
 	Out    []float32
 	RowOut int
 	// Parts is 0, or says that matrix tiles shall make the products, of numbers that are

@@ -41,7 +41,8 @@ var _ interface {
 	models.Reader
 } = (*Model)(nil)
 
-// NewRidge returns the strongly convex model with penalty λ > 0.
+// NewRidge returns the strongly convex model of so many features, in [1, 2^32), with penalty
+// λ > 0.
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("logreg: λ = %v, must be finite and above 0", lambda)
@@ -59,12 +60,16 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
-// NewPlain returns the convex model without a penalty.
+// NewPlain returns the convex model of so many features, in [1, 2^32), without a penalty.
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
+// maxParams bounds the parameters: models.GridError of so many is below
+// models.MaxShade.
+const maxParams = 1 << 32
+
 func newModel(name string, features int, lambda float64) (*Model, error) {
-	if features < 1 {
-		return nil, fmt.Errorf("logreg: features = %d, must be at least 1", features)
+	if features < 1 || features >= maxParams {
+		return nil, fmt.Errorf("logreg: features = %d, must be in [1, 2^32)", features)
 	}
 	shade := models.GridError(features+1) + 0x1p-23
 	// In float64, u = 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at

@@ -194,8 +194,10 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("λ = %v was accepted", lambda)
 		}
 	}
-	if _, err := logreg.NewPlain(0); err == nil {
-		t.Error("0 features were accepted")
+	for _, features := range []int{-1, 0, 1 << 32, math.MaxInt} {
+		if m, err := logreg.NewPlain(features); err == nil {
+			t.Errorf("%d features were accepted, with a shade of %v", features, m.Shade())
+		}
 	}
 }
 

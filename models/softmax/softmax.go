@@ -197,6 +197,9 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	if err := models.CheckSample(b); err != nil {
 		return err
 	}
+	if !(clip > 0) { // a NaN would clip nothing
+		return fmt.Errorf("softmax: clipping norm = %v, must be above 0", clip)
+	}
 	sum, params = sum[:m.NumParams()], params[:m.NumParams()]
 	clear(sum)
 	if b.Len() == 0 {
