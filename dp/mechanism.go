@@ -136,7 +136,8 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 
 // samplePoisson takes each of n positions with probability q by drawing the
 // geometric gaps between them: P(gap ≥ g) = (1-q)^g, the floor of an
-// exponential number of mean -1/ln(1-q).
+// exponential number of mean -1/ln(1-q). That has 31 bits, so a position is taken with
+// probability q to 2^-31 (a test of rng works it out of the table).
 func samplePoisson(dst []int32, q float64, n int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	if q >= 1 {
 		for p := range n {

@@ -33,7 +33,8 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 			"layer 1 (conv 3×3): weights = 1073741824×3×3×1, must be at most 2147483647",
 			"padded output = 1073741824×8×7, must be at most 16777216"}},
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 1 << 40, Stride: 1, Pad: 1<<40 - 1}}, []string{
-			"weights = 1×1099511627776×1099511627776×1", "padded input = 1×2199023255558×2199023255557, must be at most"}},
+			"weights = 1×1099511627776×1099511627776×1",
+			"padded input = 1×2199023255558×2199023255557, must be at most 16777216"}},
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 1 << 62, Stride: 1, Pad: 1<<62 - 1}}, []string{"weights = "}},
 		{image, []nn.Layer{nn.Conv{Out: 0, Kernel: 9, Stride: 0, Pad: 9}}, []string{
 			"nn: layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1",
