@@ -118,3 +118,15 @@ func TestNeeded(t *testing.T) {
 		}
 	}
 }
+
+// The σ beside a certified ε is not below the one that this was accounted for: who takes it
+// from the table pays no more.
+func TestEqualRowsRoundNoiseUp(t *testing.T) {
+	for sigma, want := range map[float64]string{19.29962: "19.3", 8.640001: "8.641", 2: "2"} {
+		p := priced{accuracy: []float64{0.9}}
+		p.Train.NoiseMultiplier = sigma
+		if row := equalRows([]priced{p})[1]; row[4] != want {
+			t.Errorf("σ = %v is shown as %s, want %s", sigma, row[4], want)
+		}
+	}
+}

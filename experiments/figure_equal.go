@@ -61,7 +61,7 @@ func equalRows(all []priced) [][]string {
 	for _, p := range all {
 		mean, sd := spread.Of(p.accuracy)
 		rows = append(rows, []string{p.Series, strconv.Itoa(p.Train.Clients), p.Train.SampleSize,
-			strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Down(p.Train.NoiseMultiplier, 4),
+			strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Up(p.Train.NoiseMultiplier, 4),
 			strconv.Itoa(p.gradients), spread.Text(mean, sd, len(p.accuracy)),
 			epsilonAtMost(p.Privacy.Certified.PerRecord.EpsilonUpper)})
 	}
