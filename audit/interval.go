@@ -19,7 +19,17 @@ func atLeast(hits, runs int, level float64) float64 {
 	if hits == 0 {
 		return 0
 	}
-	return mathext.InvRegIncBeta(float64(hits), float64(runs-hits+1), level)
+	// The inverse in the library is far off in both directions where the level is small. The
+	// end may be small itself: its logarithm is found.
+	const tolerance, least = 1e-12, 745 // exp(−745) is the smallest float64
+	excess := func(p float64) float64 {
+		return mathext.RegIncBeta(float64(hits), float64(runs-hits+1), p) - level
+	}
+	x, err := root.Find(func(x float64) float64 { return excess(math.Exp(-x)) }, 0, least, tolerance)
+	if err != nil {
+		return 0 // a lower end of every probability
+	}
+	return outwards(math.Exp(-x), -1, func(p float64) bool { return excess(p) > 0 })
 }
 
 func atMost(hits, runs int, level float64) float64 {
@@ -27,8 +37,7 @@ func atMost(hits, runs int, level float64) float64 {
 	if hits == runs {
 		return 1
 	}
-	// P[Bin(runs, p) ≤ hits] = I_(1-p)(runs−hits, hits+1) falls from 1 to 0. Its
-	// inverse in the library is far off where hits are few and the level is small.
+	// P[Bin(runs, p) ≤ hits] = I_(1-p)(runs−hits, hits+1) falls from 1 to 0.
 	excess := func(p float64) float64 {
 		return mathext.RegIncBeta(float64(runs-hits), float64(hits+1), 1-p) - level
 	}
@@ -36,7 +45,17 @@ func atMost(hits, runs int, level float64) float64 {
 	if err != nil {
 		return 1 // an upper end of every probability
 	}
-	return p
+	return outwards(p, 1, func(p float64) bool { return excess(p) > 0 })
+}
+
+// outwards moves an end p of an interval down (-1) or up (1), by little more than it must go,
+// until it is not inside any more.
+func outwards(p, side float64, inside func(p float64) bool) float64 {
+	end := p
+	for step := 0x1p-53; end > 0 && end < 1 && inside(end); step *= 1.25 {
+		end = min(1, p*(1+side*step))
+	}
+	return end
 }
 
 // counts is how often an event was seen in runs of either world.

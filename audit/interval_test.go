@@ -2,7 +2,10 @@ package audit
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -76,6 +79,31 @@ func TestEpsilonOfCounts(t *testing.T) {
 	for _, c := range []counts{{0, 0, runs}, {5, 0, runs}, {300, 300, runs}, {100, 900, runs}} {
 		if got := c.epsilon(delta, level); got != 0 {
 			t.Errorf("%+v: ε = %v, want 0: nothing follows", c, got)
+		}
+	}
+}
+
+// At every level that a confidence may give, no end of an interval is inside of it, and none
+// is far beyond, but for an upper end near 1. The ends that the library's inverse gives have
+// tails of 0 to 1.8 times the level.
+func TestEndsAreNotInside(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		runs := 1 + int(math.Exp(15*random.Float64()))
+		few := random.IntN(min(runs, 6))
+		hits := []int{few, runs - few, random.IntN(runs + 1)}[random.IntN(3)]
+		level := math.Pow(10, -13*random.Float64()-0.4)
+		if p := atLeast(hits, runs, level); hits > 0 {
+			tail := mathext.RegIncBeta(float64(hits), float64(runs-hits+1), p)
+			if !(tail <= level && tail > 0.99*level) {
+				t.Fatalf("%d of %d at the level %v: at least %v, whose tail is %v", hits, runs, level, p, tail)
+			}
+		}
+		if p := atMost(hits, runs, level); hits < runs {
+			tail := mathext.RegIncBeta(float64(runs-hits), float64(hits+1), 1-p)
+			if !(tail <= level) || tail < 0.99*level && p < 0.99 {
+				t.Fatalf("%d of %d at the level %v: at most %v, whose tail is %v", hits, runs, level, p, tail)
+			}
 		}
 	}
 }

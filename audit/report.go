@@ -101,7 +101,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	case r.Fault != NoFault:
 		conclusion = "No violation was found: the planted fault was missed. More runs see more."
 	}
-	_, err := fmt.Fprintf(w, "\n%s\nAll %d bounds and checks hold together with a confidence of %g %%. %.1f s.\n",
+	_, err := fmt.Fprintf(w, "\n%s\nAll %d bounds and checks hold together with a confidence of %.10g %%. %.1f s.\n",
 		conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
 }
