@@ -19,6 +19,9 @@ func TestPicturesOfNoPlaceAreRefused(t *testing.T) {
 		"an axis from 0 to +Inf":    {Lines: line(2, 1), YMax: math.Inf(1)},
 		"an axis from NaN to 2":     {Lines: line(2, 1), YMin: math.NaN(), YMax: 2},
 		"an axis from -1e+301 to 2": {Lines: line(2, 1), YMin: -1e301, YMax: 2},
+		"y = 0 of line": {YMax: 2, YMin: 1, Logarithmic: true,
+			Lines: []Line{{X: []float64{1, 2}, Y: []float64{1, 1}, Lo: []float64{0, 1}, Hi: []float64{1, 1}}}},
+		"an axis from 0 to 2": {Lines: line(2, 1), YMax: 2, Logarithmic: true},
 		"y = -Inf of line": {Lines: line(2, 1), YMax: 2,
 			Below: []Picture{{Lines: line(2, math.Inf(-1)), YMax: 2}}},
 	} {
@@ -26,6 +29,26 @@ func TestPicturesOfNoPlaceAreRefused(t *testing.T) {
 			err := p.Write(io.Discard, format, Style{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", format, err, want)
+			}
+		}
+	}
+}
+
+// An axis on which all is at one place, or nothing is, has some length, whatever the place is.
+func TestAnAxisHasLength(t *testing.T) {
+	for _, at := range []float64{1e-300, 0.5, 1, 1e20, 1e299} {
+		for _, p := range []Picture{
+			{}, {LogarithmicX: true}, {Logarithmic: true, YMin: at, YMax: at},
+			{YMin: at, YMax: at}, {YMin: -at, YMax: -at},
+		} {
+			for _, x := range [][]float64{nil, {at}, {at, at}} {
+				p.Lines = nil
+				if l := (Line{X: x, Y: x, Lo: x, Hi: x}); x != nil {
+					p.Lines = []Line{l}
+				}
+				if err := p.Write(io.Discard, "svg", Style{}); err != nil {
+					t.Errorf("%+v: %v", p, err)
+				}
 			}
 		}
 	}

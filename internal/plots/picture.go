@@ -125,16 +125,18 @@ const mostDrawn = 1e300
 func (p Picture) check() error {
 	var errs []error
 	for _, at := range append([]Picture{p}, p.Below...) {
-		if !(math.Abs(at.YMin) <= mostDrawn && math.Abs(at.YMax) <= mostDrawn) {
-			errs = append(errs, fmt.Errorf("plots: an axis from %v to %v, must be finite", at.YMin, at.YMax))
+		if outside := without(at.Logarithmic); outside(at.YMin) || outside(at.YMax) {
+			errs = append(errs, fmt.Errorf("plots: an axis from %v to %v, must be finite, and above 0 if it is "+
+				"logarithmic", at.YMin, at.YMax))
 		}
 		for _, l := range at.Lines {
 			logarithmicX := p.Logarithmic || p.LogarithmicX
 			if x := slices.IndexFunc(l.X, without(logarithmicX)); x >= 0 {
 				errs = append(errs, fmt.Errorf("plots: x = %v of line %q has no place on its axis", l.X[x], l.Name))
 			}
-			if y := slices.IndexFunc(l.Y, without(at.Logarithmic)); y >= 0 {
-				errs = append(errs, fmt.Errorf("plots: y = %v of line %q has no place on its axis", l.Y[y], l.Name))
+			all := slices.Concat(l.Y, l.Lo, l.Hi)
+			if y := slices.IndexFunc(all, without(at.Logarithmic)); y >= 0 {
+				errs = append(errs, fmt.Errorf("plots: y = %v of line %q has no place on its axis", all[y], l.Name))
 			}
 		}
 	}
@@ -222,8 +224,22 @@ func (l *layout) rows() ([][]*plot.Plot, error) {
 		if i == 0 || !l.Below[i-1].OwnX {
 			row[0].X.Min, row[0].X.Max = first.X.Min, first.X.Max
 		}
+		widen(&row[0].X, l.Logarithmic || l.LogarithmicX)
 	}
 	return rows, nil
+}
+
+// widen gives an axis of no length some, which would be taken of it or added to it else: less
+// than 0, where it is logarithmic, or nothing that a float64 shows.
+func widen(axis *plot.Axis, logarithmic bool) {
+	switch {
+	case axis.Min > axis.Max && logarithmic: // there is nothing on it
+		axis.Min, axis.Max = 1, 10
+	case axis.Min == axis.Max && logarithmic:
+		axis.Min, axis.Max = axis.Min/2, 2*axis.Max
+	case axis.Min == axis.Max && axis.Min-1 == axis.Max+1:
+		axis.Min, axis.Max = axis.Min-math.Abs(axis.Min)/2, axis.Max+math.Abs(axis.Max)/2
+	}
 }
 
 // plot returns the axes with the lines and marks, and enters the lines in the legend.
@@ -272,6 +288,7 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 		}
 	}
 	plt.Add(curves...)
+	widen(&plt.Y, p.Logarithmic)
 	return plt, nil
 }
 
