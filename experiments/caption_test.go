@@ -39,6 +39,20 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 	}
 }
 
+// A caption says the δ that its ε are of.
+func TestCaptionsSayTheirDelta(t *testing.T) {
+	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	for delta, want := range map[float64]string{0: ", δ = 1/N, ", 1e-3: ", δ = 0.001, ",
+		1.23456e-7: ", δ = 1.235e-07, "} {
+		spec := s.Train
+		spec.Delta = delta
+		if got := s.curveCaption(f, []member{{spec: spec}}, []claim.Report{{}}); !strings.Contains(got, want) {
+			t.Errorf("δ = %v: %s", delta, got)
+		}
+	}
+}
+
 // Of data that the paper does not have nothing is said of the paper's K.
 func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 	for name, of := range map[string]string{"synth-phishing": "the paper's K", "mnist": "the paper's K",

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,7 +56,7 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		row = []string{row[0], row[1], row[3], row[4]}
 		worst := *fixed
 		for seed, r := range c.runs[i] {
-			if at := paidOr(&r, fixed); seed == 0 || at.Worse(&worst) {
+			if at := cmp.Or(r.Paid, fixed); seed == 0 || at.Worse(&worst) {
 				worst = *at
 			}
 		}
@@ -67,21 +68,13 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		float64(adaptMost))
 	columns := slices.Concat(lookColumns, paidColumns)
 	out.table = c.records(f, columns, func(_, seed int, r *grid.Timed) (rows [][]string) {
-		paid := paidRecord(paidOr(r, fixed))
+		paid := paidRecord(cmp.Or(r.Paid, fixed))
 		for j := range r.At {
 			rows = append(rows, append(c.look(seed, r, j), paid...))
 		}
 		return rows
 	})
 	return out, nil
-}
-
-// paidOr returns what the run paid, or fixed if its sizes were fixed beforehand.
-func paidOr(t *grid.Timed, fixed *grid.Paid) *grid.Paid {
-	if t.Paid == nil {
-		return fixed
-	}
-	return t.Paid
 }
 
 // fixedSizes returns what a run of the first contender pays, whose sizes are fixed.

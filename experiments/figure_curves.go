@@ -229,17 +229,20 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 	if first := all[0]; first.reference && first.spec.StepText() != step {
 		step += fmt.Sprintf(" (without noise %s)", first.spec.StepText())
 	}
-	report := privacy[0]
+	report, delta := privacy[0], "1/N"
+	if last.Delta != 0 {
+		delta = decimal.Up(last.Delta, 4)
+	}
 	step += s.foundBy()
 	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, at most %s behind, partition %s; "+
 		"%s%s.\n",
 		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition,
 		spreadText(f.seeds), f.note()) +
-		fmt.Sprintf("ε for the N = %d of each client here, δ = 1/N, %s adjacency, %s sampling: per client, its T "+
+		fmt.Sprintf("ε for the N = %d of each client here, δ = %s, %s adjacency, %s sampling: per client, its T "+
 			"rounds, and per record, which %s. "+
 			"Certified: the upper end by %s, tight; closed form: an upper bound, corrected γ. "+
 			"Numbered seeds: a simulation, no release. ",
-			report.PerClient.DatasetSize, report.Adjacency, report.Sampling, heldBy(last),
+			report.PerClient.DatasetSize, delta, report.Adjacency, report.Sampling, heldBy(last),
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
