@@ -56,6 +56,7 @@ func (n *Net) gradSum(
 	}
 	batch.Rows = s.order(batch.Rows)
 	s.begin(params, batch)
+	defer s.end()
 	s.out = u
 	s.sum, s.private, s.dropout = sum, factor != nil, dropout
 	for _, l := range n.learners {
@@ -83,7 +84,7 @@ func (n *Net) gradSum(
 // Loss returns the mean objective over the batch.
 func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	s.begin(params, batch)
-	s.dropout = nil
+	defer s.end()
 	total := 0.0
 	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
 		for b := range n.ahead(s, batch, first) {
@@ -97,7 +98,7 @@ func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 // first of equals.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	s.begin(params, batch)
-	s.dropout = nil
+	defer s.end()
 	labels = labels[:batch.Len()]
 	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
 		for b := range n.ahead(s, batch, first) {

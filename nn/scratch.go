@@ -168,6 +168,9 @@ func (n *Net) blocks(batch int) int {
 	return min((batch+f32.Lanes-1)/f32.Lanes, n.chunk)
 }
 
+// end lets go of what is the caller's.
+func (s *Scratch) end() { s.params, s.sum, s.out, s.dropout = nil, nil, nil, nil }
+
 // begin readies s for a call.
 func (s *Scratch) begin(params []float32, b data.Batch) {
 	blocks := s.net.blocks(b.Len())

@@ -9,9 +9,11 @@ package modeltest
 import (
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
@@ -42,6 +44,7 @@ func Conform(t *testing.T, c Case) {
 	t.Run("ClippingKeepsDirection", c.clipDirection)
 	t.Run("Deterministic", c.deterministic)
 	t.Run("NoAliasing", c.noAliasing)
+	t.Run("KeepsNothing", c.keepsNothing)
 	t.Run("EmptyBatchIsZero", c.emptyBatch)
 	t.Run("NoAllocation", c.noAllocation)
 	t.Run("DivergenceIsAnError", c.divergence)
@@ -235,6 +238,53 @@ func (c Case) noAliasing(t *testing.T) {
 	if !slices.Equal(p, before) || !slices.Equal(b.Rows, rows) || c.Data.Hash() != hash {
 		t.Error("a call changed its inputs")
 	}
+}
+
+// keepsNothing looks whether what a call was given is free while its scratch is in use.
+func (c Case) keepsNothing(t *testing.T) {
+	scratch := c.Model.NewScratch()
+	given := c.call(t, scratch)
+	runtime.GC()
+	for what, p := range given {
+		if p() {
+			t.Errorf("%s still in use after the call", what)
+		}
+	}
+	runtime.KeepAlive(scratch)
+}
+
+// call makes a call of every method, and returns what says whether its slices are in use.
+//
+//go:noinline
+func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool {
+	b, d := c.batch(40), c.Model.NumParams()
+	p, sum, u := alone[float32](d), alone[float32](d), alone[float32](d)
+	wide, labels := alone[float64](d), alone[int32](b.Len())
+	copy(p, c.points()[1])
+	err := c.Model.ClippedGradSum(sum, p, b, 0.5, scratch)
+	if m, ok := c.Model.(models.Bounded); ok && err == nil {
+		err = m.WideGradSum(wide, p, b, 0.5, scratch)
+	}
+	if m, ok := c.Model.(models.Adder); ok && err == nil {
+		err = m.AddGradSum(u, p, b, 0.5, scratch)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model.Loss(p, b, scratch)
+	c.Model.Predict(labels, p, b, scratch)
+	return map[string]func() bool{"the parameters are": inUse(p), "the sum is": inUse(sum),
+		"the wide sum is": inUse(wide), "what is added to is": inUse(u), "the batch is": inUse(b.Rows),
+		"the labels are": inUse(labels)}
+}
+
+// alone returns n numbers in memory of their own, which a few numbers would share.
+func alone[T any](n int) []T { return make([]T, n, n+64) }
+
+// inUse returns what says whether the memory of x is still reached by anything.
+func inUse[T any](x []T) func() bool {
+	p := weak.Make(&x[0])
+	return func() bool { return p.Value() != nil }
 }
 
 func (c Case) emptyBatch(t *testing.T) {

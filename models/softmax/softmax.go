@@ -126,6 +126,9 @@ func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
 	return x
 }
 
+// end lets go of the batch.
+func (s *scratch) end() { s.set.numbers = nil }
+
 // logits sets s.z to the logits of a block of rows.
 func (m *Model) logits(s *scratch, params []float32, x rows, numbers []int32) {
 	x.load(numbers)
@@ -210,6 +213,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	}
 	s := given.(*scratch)
 	x := m.prepare(s, params, b.Data)
+	defer s.end()
 	clear(s.sum)
 	clip /= 1 + m.shade
 	grid, columns, biases := models.NewGrid(clip), x.columns(), biases(m, sum)
@@ -241,6 +245,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 // blocks calls f with every block of the batch, of which s.z are the logits, and its place.
 func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from, n int)) {
 	x := m.prepare(s, params, b.Data)
+	defer s.end()
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
 		m.logits(s, params, x, numbers)
