@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/dp/closedform"
 	"proactivedp/internal/decimal"
 )
 
@@ -144,6 +145,9 @@ func (p *Plan) mean() string {
 	return ""
 }
 
+// asks is what the conditions say that may set the sample size of a closed form.
+var asks = map[string]string{"treq1": "s ≤ g(σ)N/θ", "treq3": "T ≥ γθ²k²/ε"}
+
 // writeLimits writes what the theorem allows.
 func (p *Plan) writeLimits(t *page) {
 	if p.Gamma == 0 {
@@ -157,7 +161,8 @@ func (p *Plan) writeLimits(t *page) {
 	default:
 		t.row("rounds", "at least T = %d (%s) for k = %.6g", p.TMin, up(p.TMinReal, 6), p.Epochs)
 	}
-	t.row("sample size", "at most s = %d (%s)%s, set by (%s)", p.SMax, down(p.SMaxReal, 6), p.mean(), p.Binding)
+	t.row("sample size", "at most s = %d (%s)%s, set by %s (%s)", p.SMax, down(p.SMaxReal, 6), p.mean(),
+		asks[p.Binding], p.Binding)
 	asym := fmt.Sprintf("T = %d", p.TMinAsym)
 	if p.TMinAsym == maxCount {
 		asym = "T ≥ 2^53"
@@ -189,12 +194,17 @@ func (p *Plan) writeConditions(t *page) {
 	}
 	t.line("")
 	t.line("theorem\tcondition\tstatus\tmargin")
+	beyond := false // of what Main is for
 	for _, c := range p.Conditions {
 		met := "met"
 		if !c.Met {
 			met = "not met"
 		}
 		t.line("%s\t%s\t%s\t%+.2f %%", c.Theorem, c.Name, met, 100*c.Margin)
+		beyond = beyond || c.Theorem == closedform.Main && !c.Met
+	}
+	if p.Feasible && beyond {
+		t.line("The plan rests on simpleF; Main, which is simpler, need not hold.")
 	}
 }
 
