@@ -68,7 +68,7 @@ func (r Request) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("propose: "+format, args...)) }
 	if r.Epsilon == 0 && r.TargetAccuracy == 0 {
-		fail("epsilon and target accuracy are 0, must be given one at least")
+		fail("an epsilon or a target accuracy must be given")
 	}
 	if r.Epsilon != 0 && !(r.Epsilon >= MinEpsilon && r.Epsilon <= MaxEpsilon) {
 		fail("epsilon = %v, must be in [%g, %g]", r.Epsilon, MinEpsilon, float64(MaxEpsilon))

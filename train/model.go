@@ -7,6 +7,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/nearest"
 	"proactivedp/models"
 	"proactivedp/models/alexnet"
 	"proactivedp/models/convnet"
@@ -101,7 +102,12 @@ func kindOf(name string) (modelKind, error) {
 			return k, nil
 		}
 	}
-	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s", name, strings.Join(ModelNames(), ", "))
+	hint := ""
+	if like := nearest.Name(name, ModelNames()); like != "" {
+		hint = ": did you mean " + like + "?"
+	}
+	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),
+		hint)
 }
 
 // ModelNames lists the models.

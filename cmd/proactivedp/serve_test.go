@@ -59,7 +59,7 @@ func TestServe(t *testing.T) {
 	}
 	for question, want := range map[string]string{
 		`{"data": "secret.libsvm", "epsilon": 1}`:       "must be one of phishing",
-		`{"data": "synth-phishing"}`:                    "epsilon and target accuracy are 0",
+		`{"data": "synth-phishing"}`:                    "an epsilon or a target accuracy must be given",
 		`{"data": "synth-phishing", "root": "/etc"}`:    "unknown field",
 		`{"data": "synth-phishing", "epsilon": 1e9}`:    "must be in [0.0001, 64]",
 		`{"data": "synth-phishing", "epsilon": "much"}`: "must be a number",
