@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -67,7 +68,24 @@ func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error)
 // LoadFor is load for a training by the spec. What that takes from the records beyond
 // what (ε, δ) covers is said of the data.
 func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
-	return f.LoadAs(cmd, spec, spec.Data)
+	d, err := f.LoadAs(cmd, spec, spec.Data)
+	if err == nil {
+		sayHolders(cmd, spec)
+	}
+	return d, err
+}
+
+// sayHolders says who holds a file of the user's where nothing was said of it: the paper's
+// clients, who all do, so that a record pays for the rounds of every one.
+func sayHolders(cmd *cobra.Command, s train.Spec) {
+	if clients := cmd.Flags().Lookup("clients"); clients == nil || cmd.Flags().Lookup("clients-file") != nil {
+		return // there is no such flag, or it counts wishes
+	}
+	if s.Clients == 1 || !OwnFile(s.Data) || AnyChanged(cmd, "clients", "partition", "plan") {
+		return
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d clients hold all of %s, as in the paper, and a record pays for "+
+		"the rounds of all; --clients 1 is for one who holds it alone\n", s.Clients, s.Data)
 }
 
 // LoadAs is LoadFor where the data that the spec names are found under another name now.
