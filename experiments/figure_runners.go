@@ -142,8 +142,8 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 	if p.Caption, err = virtual.caption(ctx, f); err != nil {
 		return nil, err
 	}
-	p.Caption += fmt.Sprintf("\nhogwild: a goroutine for each client, of the same seeds. %s, as drawn on the virtual "+
-		"clock, and that is really waited for. Time: until the last update is in. Over all delays and %s the virtual "+
+	p.Caption += fmt.Sprintf("\nhogwild: a goroutine for each client, of the same seeds. %s That is drawn as on the "+
+		"virtual clock, and really waited for. Time: until the last update is in. Over all delays and %s the virtual "+
 		"clock is off by %s (median; at most %s). hogwild's results are of this one run: no other has the same.",
 		timingText(spec), seedsText(f.seeds), report.Percent(median(off)), report.Percent(slices.Max(off)))
 	return &outcome{picture: p, table: table,

@@ -1,0 +1,71 @@
+package training
+
+import (
+	"context"
+
+	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data/synth"
+	"proactivedp/experiments"
+	"proactivedp/experiments/course"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// runLoop runs the loop of a figure, whose utility graph looks at drawn records. It is a
+// simulation, from a numbered seed, whose ledgers are kept nowhere.
+func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
+	c course.Course, err error,
+) {
+	var wishes []auto.Client
+	for _, w := range r.Clients {
+		wishes = append(wishes, auto.Client{Epsilon: w.Epsilon, Accuracy: w.Accuracy})
+	}
+	strategy := auto.Strategy(r.Strategy)
+	task := auto.NewTask(strategy.Schedule(r.Train), strategy, wishes)
+	public, err := auto.PublicOf(source, task)
+	if err != nil {
+		return c, err
+	}
+	drawn, err := synth.Make(likest(source.Data()), rng.New(cli.StandInSeed))
+	if err != nil {
+		return c, err
+	}
+	probe, err := auto.NewProbeOn(drawn, task)
+	if err != nil {
+		return c, err
+	}
+	probe.Graph, probe.Trials.Workers = graphFor(r.Train, len(wishes)), perf.Workers
+	report, err := auto.Run(ctx, task, auto.Options{
+		Public: public, Utility: probe.Utility,
+		Open: func(context.Context) (auto.Trainer, error) {
+			return auto.NewTrainer(source, task, "", perf, nil), nil
+		},
+	})
+	if err != nil {
+		return c, err
+	}
+	return courseOf(report), nil
+}
+
+// courseOf returns how the loop of a report went. With shards each client has an account.
+func courseOf(r *auto.Report) course.Course {
+	p := r.Privacy
+	c := course.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
+	for i, client := range r.Clients {
+		c.Clients = append(c.Clients, course.End{
+			EpsilonUpper: p.Accounts[i].EpsilonUpper, Delta: p.Accounts[i].Delta,
+			Satisfied: client.Satisfied, TestAccuracy: client.TestAccuracy, Refused: client.Refused,
+		})
+	}
+	for _, s := range r.Stages {
+		sigma := make([]float64, len(r.Clients))
+		for _, part := range s.Parts {
+			sigma[part.Client] = part.NoiseMultiplier
+		}
+		c.Stages = append(c.Stages, course.Stage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
+			Eta0: s.Eta0, Sigma: sigma, HeldOut: s.HeldOut, Used: s.Used})
+	}
+	return c
+}
