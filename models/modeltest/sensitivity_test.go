@@ -126,3 +126,20 @@ func drawn(n, features int) *data.Dataset {
 	}
 	return d
 }
+
+// Drawn images are valid, of however many channels, each normalised in its own way.
+func TestImagesAreValid(t *testing.T) {
+	for _, channels := range []int{1, 3, 15, 16, 64} {
+		d := Images(40, channels, 2, 3, 4)
+		if err := d.Validate(); err != nil {
+			t.Errorf("%d channels: %v", channels, err)
+		}
+		seen := map[[2]float32]bool{}
+		for c, mean := range d.Images.Mean {
+			seen[[2]float32{mean, d.Images.Std[c]}] = true
+		}
+		if len(seen) != channels {
+			t.Errorf("%d channels are normalised in %d ways", channels, len(seen))
+		}
+	}
+}
