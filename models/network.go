@@ -109,9 +109,6 @@ func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratc
 // Shade implements Bounded: see nn.Rounding.
 func (m *Network) Shade() float64 { return nn.Rounding }
 
-// leastClip is the least finite clipping norm of a network: see nn.Rounding.
-const leastClip = 1e-21
-
 // ClippedGradSum implements Model.
 func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
@@ -122,7 +119,7 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 }
 
 // WideGradSum implements Bounded. Without clipping (clip = +Inf) no norms are
-// computed. A finite clip must be at least 1e-21, and a sample have at most
+// computed. A finite clip must be at least nn.LeastNorm, and a sample have at most
 // nn.MaxBatch records.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
@@ -152,9 +149,9 @@ func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Fact
 	case math.IsInf(clip, 1):
 		s.whole()
 		return nil, nil
-	case !(clip >= leastClip): // as a NaN is
+	case !(clip >= nn.LeastNorm): // as a NaN is
 		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip,
-			leastClip)
+			nn.LeastNorm)
 	}
 	s.nn.WithoutTiles(clip < nn.LeastTiledNorm)
 	s.clip = clip / (1 + m.Shade())

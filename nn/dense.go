@@ -25,7 +25,7 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 	var p problems
 	p.need(l.Out > 0, "out", l.Out, "at least 1")
 	p.within(mostWeights, "weights", l.Out, in.Size())
-	p.within(mostFeatures, "size", l.Out)
+	p.within(mostDense, "out", l.Out)
 	if err := p.join(); err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ const twoParts = 0x1p-14
 
 // withinRange returns the squared norm of an activation, or +Inf, which no factor
 // takes, if it is beyond 2^100: what a factor times a derivative loses below the least
-// float32 then matters to no clipping norm of 1e-21 or more. To matrix tiles numbers
-// below 2^-126 are nothing: of 2^20 derivatives or fewer they lose 2^-125·2^10·2^50,
-// which is less than 2^-21 of the least clipping norm that they are for, 1e-13.
+// float32 then matters to no clipping norm of LeastNorm or more. To matrix tiles numbers
+// below 2^-126 are nothing: of mostDense = 2^20 derivatives they lose 2^-125·2^10·2^50,
+// which is less than 2^-21 of LeastTiledNorm.
 func withinRange(norm2 float64) float64 {
 	if norm2 > 0x1p100 {
 		return math.Inf(1)

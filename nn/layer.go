@@ -69,9 +69,10 @@ func (p *problems) need(ok bool, what string, value any, must string) {
 }
 
 // Limits of a network. Terms of a product count places in 31 bits: in the maps of four blocks,
-// and among the weights of a layer.
+// and among the weights of a layer. What a dense layer makes is limited for withinRange.
 const (
 	mostFeatures = 1 << 26
+	mostDense    = 1 << 20
 	mostMap      = 1 << 24 // numbers that a convolution reads or makes, with their border
 	mostWeights  = 1<<31 - 1
 )

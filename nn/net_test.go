@@ -28,6 +28,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{nn.Shape{1 << 26, 1, 2}, []nn.Layer{nn.Dense{10}}, []string{"must be at most 67108864"}},
 		{image, []nn.Layer{nn.Dense{1 << 58}}, []string{
 			"nn: layer 1 (dense): weights = 288230376151711744×56, must be at most 2147483647"}},
+		{image, []nn.Layer{nn.Dense{1<<20 + 1}}, []string{"layer 1 (dense): out = 1048577, must be at most 1048576"}},
 		{image, []nn.Layer{nn.Dense{1 << 20}, nn.Dense{1 << 11}}, []string{"layer 2 (dense): weights = 2048×1048576"}},
 		{image, []nn.Layer{nn.Conv{Out: 1 << 30, Kernel: 3, Stride: 1}}, []string{
 			"layer 1 (conv 3×3): weights = 1073741824×3×3×1, must be at most 2147483647",

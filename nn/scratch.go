@@ -42,9 +42,13 @@ type Scratch struct {
 	windowSum f32.WindowSum
 }
 
-// LeastTiledNorm is the least norm that a Factor may bring gradients to if matrix tiles make
-// the sums: they lose what is below 2^-126.
-const LeastTiledNorm = 1e-13
+// LeastNorm is the least norm that a Factor may bring gradients to: what is below the least
+// float32 is lost. LeastTiledNorm is that where matrix tiles make the sums, which lose
+// what is below 2^-126.
+const (
+	LeastNorm      = 1e-21
+	LeastTiledNorm = 1e-13
+)
 
 // WithoutTiles makes what follows with this scratch do without matrix tiles, or again
 // with them where the machine has them.
