@@ -17,7 +17,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		left = ""
-		for _, stack := range strings.Split(string(stacks), "\n\n") {
+		for stack := range strings.SplitSeq(string(stacks), "\n\n") {
 			ours := strings.Contains(stack, "/dist.") || strings.Contains(stack, "/dist/")
 			// Package pse of nats-server and the testing package have some for ever.
 			if (ours || strings.Contains(stack, "nats-io")) && !strings.Contains(stack, "testing.tRunner") {

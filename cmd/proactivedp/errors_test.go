@@ -27,7 +27,7 @@ func TestPackagesOfErrorsAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	for _, folder := range strings.Fields(string(folders)) {
+	for folder := range strings.FieldsSeq(string(folders)) {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil {
 			t.Fatal(err)

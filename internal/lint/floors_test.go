@@ -52,7 +52,7 @@ var (
 // readHouse reads the rows "| floor | `package` | what it is | modules |".
 func readHouse(text string) (map[string]place, error) {
 	found := map[string]place{}
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		row := houseRow.FindStringSubmatch(line)
 		if row == nil {
 			continue

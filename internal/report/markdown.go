@@ -29,7 +29,7 @@ var (
 func Markdown(text string) string {
 	var out []string
 	code := false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		fence := strings.HasPrefix(line, "```")
 		if code || fence || untouched.MatchString(line) || utf8.RuneCountInString(line) <= columns {
 			out = append(out, line)

@@ -6,9 +6,9 @@ import "strings"
 // Lines breaks text at blanks into lines that fit, keeping its own line breaks.
 func Lines(text string, fits func(string) bool) []string {
 	var lines []string
-	for _, paragraph := range strings.Split(text, "\n") {
+	for paragraph := range strings.SplitSeq(text, "\n") {
 		current := ""
-		for _, word := range strings.Fields(paragraph) {
+		for word := range strings.FieldsSeq(paragraph) {
 			longer := strings.TrimSpace(current + " " + word)
 			if current != "" && !fits(longer) {
 				lines = append(lines, current)

@@ -34,7 +34,7 @@ func list(dir, only string) ([]target, error) {
 		return nil, fmt.Errorf("listing the packages of %s: %w", dir, err)
 	}
 	var targets []target
-	for _, file := range strings.Fields(string(files)) {
+	for file := range strings.FieldsSeq(string(files)) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err

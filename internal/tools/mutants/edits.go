@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -247,13 +248,7 @@ func (e *editor) alike(a, b ast.Expr) bool {
 
 // isCall reports whether a call is of one of these names, with a package's before it.
 func (e *editor) isCall(n *ast.CallExpr, names ...string) bool {
-	called := e.text(n.Fun)
-	for _, name := range names {
-		if called == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(names, e.text(n.Fun))
 }
 
 // isError reports whether an expression makes an error.

@@ -19,7 +19,7 @@ import (
 
 // isPublic reports whether a folder holds a package that others can import.
 func (s *site) isPublic(folder string) bool {
-	for _, part := range strings.Split(folder, "/") {
+	for part := range strings.SplitSeq(folder, "/") {
 		if part == "internal" || part == "testdata" || strings.HasPrefix(part, "_") || strings.HasPrefix(part, ".") {
 			return false
 		}

@@ -197,7 +197,7 @@ func pageOf(name string) string {
 func relative(from, to string) string {
 	up := strings.Count(from, "/")
 	parts := strings.Split(to, "/")
-	for _, part := range strings.Split(path.Dir(from), "/") {
+	for part := range strings.SplitSeq(path.Dir(from), "/") {
 		if len(parts) < 2 || parts[0] != part {
 			break
 		}

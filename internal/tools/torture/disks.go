@@ -92,7 +92,7 @@ func (a *attacker) nowhere(r *rng.Stream) error {
 		"tables --out OUT",
 	}
 	var args []string
-	for _, word := range strings.Fields(pick(r, commands)) {
+	for word := range strings.FieldsSeq(pick(r, commands)) {
 		args = append(args, strings.ReplaceAll(word, "OUT", place))
 	}
 	e, err := a.run(dir, mayTake, 0, args...)

@@ -107,7 +107,7 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 // command is the words of a command line before its flags and the names of figures.
 func command(line string) string {
 	var out []string
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		if strings.HasPrefix(word, "--") || strings.Contains(word, "-logreg-") {
 			break
 		}
