@@ -45,6 +45,16 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 		"how it was made ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
+	own := spec
+	own.Train.Data, own.Train.Fold, own.Sigmas = "my.csv", 2, []float64{8}
+	its, err := own.points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := oneLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
+		strings.Contains(text, "also without noise") || !strings.Contains(text, " of it, spread evenly (fold 2), by") {
+		t.Errorf("of data of one's own, with noise alone:\n%s", text)
+	}
 	for i := range all {
 		all[i].trials = []grid.Trial{{}, {Diverged: true}}
 	}

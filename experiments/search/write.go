@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -161,12 +162,15 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 	if d.Synthetic {
 		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
 	}
-	p.Text("The paper mentions a grid search without its result. Here it is done again: each point of the grid is "+
-		"trained on the training set without its last %d records, by a proxy or whole, "+
-		"and judged by these. The test set is not looked at.", t.Holdout)
-	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and " +
-		"again, also without noise, and picks by what it sees. " +
-		"An ε given for a run with the winner's step size is that of this run alone.")
+	p.Text("%s point of the grid is trained on the training set without %s, by a proxy or whole, and judged by these. "+
+		"The test set is not looked at.", s.why(), s.heldOut())
+	plain := ""
+	if slices.Contains(s.Sigmas, 0) {
+		plain = " also without noise,"
+	}
+	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and "+
+		"again,%s and picks by what it sees. "+
+		"An ε given for a run with the winner's step size is that of this run alone.", plain)
 	p.Items([]string{
 		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s.",
 			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition),
@@ -202,6 +206,22 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
 	}
 	return p.String()
+}
+
+// why begins the sentence that says what is searched: of the paper's data by the paper's word.
+func (s Spec) why() string {
+	if !presets.Has(s.Train.Data) {
+		return "Each"
+	}
+	return "The paper mentions a grid search without its result. Here it is done again: each"
+}
+
+// heldOut says which records judge.
+func (s Spec) heldOut() string {
+	if s.Train.Fold == 0 {
+		return "its last " + decimal.Many(s.Train.Holdout, "record")
+	}
+	return decimal.Many(s.Train.Holdout, "record") + fmt.Sprintf(" of it, spread evenly (fold %d)", s.Train.Fold)
 }
 
 func diverged(trials []grid.Trial) int {
