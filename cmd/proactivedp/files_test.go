@@ -64,6 +64,28 @@ func TestNothingIsWrittenOverWhatIsRead(t *testing.T) {
 	}
 }
 
+// A report is not written over what it is made of.
+func TestAReportIsNoResult(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("results/figure", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "manifest.json", "data.csv", "figure.png"} {
+		path := "results/figure/" + name
+		if err := os.WriteFile(path, []byte("content"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"report", "results", "--out", path}, &stdout, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), "--out = "+path+", must not end in .") {
+			t.Errorf("%s: exit status %d, %s", path, code, &stderr)
+		}
+		if text, err := os.ReadFile(path); string(text) != "content" || err != nil {
+			t.Errorf("%s holds %q, %v", path, text, err)
+		}
+	}
+}
+
 // namedFiles returns the flags by which a command writes files, and all that name files.
 func namedFiles(c *cobra.Command) (written, all []string) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +25,10 @@ prints.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if kind := filepath.Ext(out); slices.Contains(overview.Kinds(), kind) {
+				return cli.Usage(fmt.Errorf("--out = %s, must not end in %s, as files that results are read of do", out,
+					kind))
+			}
 			page, err := overview.Read(args[0])
 			if err != nil {
 				return err

@@ -78,6 +78,9 @@ type revision struct {
 	Figures int
 }
 
+// Kinds returns the endings of the files that a page is made of.
+func Kinds() []string { return []string{".md", ".json", ".csv", ".png"} }
+
 // Bounds of what is read.
 const (
 	maxPicture = 32 << 20
