@@ -74,6 +74,24 @@ func TestStandings(t *testing.T) {
 	}
 }
 
+// A target that is met from the start says nothing of delays, and the text says that it is.
+func TestATargetThatIsMetFromTheStart(t *testing.T) {
+	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
+	const says = "The synchronous run itself is there from the start"
+	for _, c := range []struct {
+		reference grid.Timed
+		is        bool
+	}{{handmade(0.5, 0.501), true}, {handmade(0.5, 0.4), true}, {handmade(0.5, 0.9), false}} {
+		run := newContest(all, [][]grid.Timed{{c.reference}, {handmade(0.5, 0.9)}})
+		if text := run.goalText(); strings.Contains(text, says) != c.is {
+			t.Errorf("%v: %s", c.reference.Accuracy, text)
+		}
+		if s := run.standings()[1]; s.ToTarget == nil || (s.SpeedUp == nil) != c.is {
+			t.Errorf("%v: %+v", c.reference.Accuracy, s)
+		}
+	}
+}
+
 // A run that diverges counts as accuracy 0, and is no error.
 func TestDivergedRunsAreCounted(t *testing.T) {
 	spec := smallSpec()

@@ -23,9 +23,13 @@ func (c *contest) goalText() string {
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).",
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
-	if n := c.standings()[0].Diverged; n > 0 {
+	first := c.standings()[0]
+	if n := first.Diverged; n > 0 {
 		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
-			seedsText(len(c.goal)), c.all[0].name)
+			seedsText(len(c.goal)), first.Name)
+	}
+	if first.ToTarget != nil && *first.ToTarget == 0 {
+		text += fmt.Sprintf(" The %s run itself is there from the start: it ends no better than it begins.", first.Name)
 	}
 	return text
 }
