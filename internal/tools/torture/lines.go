@@ -93,7 +93,11 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 			case 1: // a flag of another command
 				args = append(args, "--"+pick(r, flags[command(pick(r, bases))])+"="+pick(r, values))
 			default:
-				args = append(args, fmt.Sprintf("--%s=%s", pick(r, flags[command(base)]), pick(r, values)))
+				flag := pick(r, flags[command(base)])
+				if r.IntN(8) > 0 { // two values are refused, whatever they are
+					args = without(args, flag)
+				}
+				args = append(args, fmt.Sprintf("--%s=%s", flag, pick(r, values)))
 			}
 		}
 		for i := range args {
@@ -102,6 +106,22 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 		_, err = a.run(dir, mayTake, 0, args...)
 		return err
 	}, nil
+}
+
+// without returns arguments but for a flag and its value.
+func without(args []string, flag string) []string {
+	var kept []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--"+flag:
+			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
+				i++ // its value
+			}
+		case !strings.HasPrefix(args[i], "--"+flag+"="):
+			kept = append(kept, args[i])
+		}
+	}
+	return kept
 }
 
 // command is the words of a command line before its flags and the names of figures.

@@ -2,7 +2,23 @@
 
 package main
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A flag is taken away with its value, however that is written, and nothing else.
+func TestWithout(t *testing.T) {
+	for line, want := range map[string]string{
+		"plan --n 10000 --epochs 5": "plan --epochs 5", "plan --n=10000 --n 3 --epochs 5": "plan --epochs 5",
+		"plan --json --n": "plan --json", "plan --n --json": "plan --json", "plan --next 3": "plan --next 3",
+	} {
+		if got := without(strings.Fields(line), "n"); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
 
 // What the runtime writes is a crash; what a page of help says of goroutines is none.
 func TestCrash(t *testing.T) {
