@@ -15,7 +15,7 @@ import (
 func (s *survey) page() string {
 	var p report.Page
 	p.Title("What an audit finds")
-	p.Text("Made by `make audit` on %s, revision %s, %s, %s. Audits of %d runs with seeds from %d upwards, at "+
+	p.Text("Measured on %s by revision %s, on %s with %s. Audits of %d runs with seeds from %d upwards, at "+
 		"a confidence of %.10g %% over all bounds and checks of an audit together, δ = %v.",
 		time.Now().UTC().Format(time.DateOnly), version.Get().Source(), cpu.Describe(), runtime.Version(),
 		s.o.Runs, s.o.Seed, 100*s.o.Confidence, s.o.Delta)
