@@ -3,6 +3,7 @@ package clock
 import (
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,20 @@ func FuzzParseTrace(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A trace that a spreadsheet wrote, or that is aligned by hand, is the same trace.
+func TestTraceMayHaveBlanks(t *testing.T) {
+	want, err := ParseTrace(strings.NewReader("client,duration\n0,1ms\n1,2s\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"\uFEFFclient,duration\r\n0,1ms\r\n1,2s\r\n",
+		" client , duration \n 0 ,\t1ms \n \"1\",2s\n"} {
+		if got, err := ParseTrace(strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
 }
 
 func TestTraceErrorsNameTheLine(t *testing.T) {

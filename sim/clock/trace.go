@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"proactivedp/data"
@@ -24,17 +25,20 @@ type Trace struct {
 // MaxTraceBytes is the most that ParseTrace reads: about five million durations.
 const MaxTraceBytes = 64 << 20
 
+// byteOrder is what some programs begin a CSV file in UTF-8 with.
+const byteOrder = "\uFEFF"
+
 // maxTraceErrors is how many bad lines of a trace are reported; there may be more.
 const maxTraceErrors = 10
 
 // ParseTrace reads a trace in CSV: the line "client,duration" and then one line
 // a duration, such as "0,1.5ms". Clients are numbered from 0 and none is left
 // out; the lines of one are in its order, those of several may alternate. A
-// duration is at most an hour. The first bad lines are reported together. More
-// than MaxTraceBytes are an error.
+// duration is at most an hour. Blanks around fields are none of theirs. The first
+// bad lines are reported together. More than MaxTraceBytes are an error.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
-	lines.FieldsPerRecord, lines.ReuseRecord = 2, true
+	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true
 	at := func(column int) string {
 		line, _ := lines.FieldPos(column)
 		return strconv.Itoa(line)
@@ -53,7 +57,11 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 			}
 			continue
 		}
+		for i := range record {
+			record[i] = strings.TrimSpace(record[i])
+		}
 		if first {
+			record[0] = strings.TrimPrefix(record[0], byteOrder)
 			if record[0] != "client" || record[1] != "duration" {
 				return nil, fmt.Errorf("clock: trace:%s: header = %q, must be client,duration", at(0), record)
 			}
