@@ -87,7 +87,9 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 			strings.HasSuffix(f.Name, "throughput")
 	})
 	dir := t.TempDir()
-	if err := Make(context.Background(), figures, options(t, dir)); err != nil {
+	o := options(t, dir)
+	o.Command = func(figure string, _ bool) string { return "made " + figure }
+	if err := Make(context.Background(), figures, o); err != nil {
 		t.Fatal(err)
 	}
 	index, err := os.ReadFile(filepath.Join(dir, indexFile))
@@ -95,10 +97,10 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range figures {
-		links := fmt.Sprintf("[picture](%[1]s/figure.png), [data](%[1]s/data.csv), [manifest](%[1]s/manifest.json) |",
-			f.Name)
-		if !strings.Contains(string(index), links) {
-			t.Errorf("the index lacks %s", links)
+		row := fmt.Sprintf("synthetic stand-in**, **0.05 of K** | `made %[1]s` | [picture](%[1]s/figure.png), "+
+			"[data](%[1]s/data.csv), [manifest](%[1]s/manifest.json) |", f.Name)
+		if !strings.Contains(string(index), row) {
+			t.Errorf("the index lacks %s", row)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name, manifest.PictureFile))
 		if err != nil {
