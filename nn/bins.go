@@ -93,6 +93,30 @@ func (s *Scratch) segments(from, to int) []segment {
 	return s.parts
 }
 
+// binStart returns where the bin begins that is at a place of the batch, or that place if
+// a bin ends there.
+func (s *Scratch) binStart(at int) int {
+	if i := sort.SearchInts(s.ends, at+1); i > 0 {
+		return s.ends[i-1]
+	}
+	return 0
+}
+
+// runs is segments of the bins' runs of so many examples each, the last of a bin shorter.
+func (s *Scratch) runs(from, to, most int) []segment {
+	s.cut = s.cut[:0]
+	for _, p := range s.segments(from, to) {
+		start := s.binStart(p.from)
+		for at := p.from; at < p.to; {
+			next := at + most - (at-start)%most
+			end := min(next, p.to)
+			s.cut = append(s.cut, segment{at, end, (at-start)%most == 0, end == next || p.ends && end == p.to})
+			at = end
+		}
+	}
+	return s.cut
+}
+
 // pieces is segments cut to at most so many examples.
 func (s *Scratch) pieces(from, to, most int) []segment {
 	s.cut = s.cut[:0]

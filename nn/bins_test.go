@@ -409,3 +409,43 @@ func TestBinIsOffByLessThanSaid(t *testing.T) {
 		})
 	}
 }
+
+// What a bin sums to depends on its own records alone, wherever it lies in the batch and is
+// cut by the blocks and chunks that are worked on together: a batch's sum is that of its
+// bins, each of them a batch by itself, but for what adding them in float64 rounds. Else one
+// record more would move the rounding of all bins behind it, and of many alike a sum by
+// more than Rounding.
+func TestBatchIsTheSumOfItsBins(t *testing.T) {
+	for _, c := range samples() {
+		d := modeltest.Images(700, c.input.Channels, c.input.Height, c.input.Width, c.classes)
+		r := rand.New(rand.NewPCG(6, uint64(len(c.name))))
+		net := c.compile(t)
+		fast(t, net, func(class cpu.Class) {
+			sumOfBins(t, c.name, net, d, r)
+			if class != cpu.AMX || !net.Tiled() {
+				return
+			}
+			two, err := net.WithPrecision(nn.BF16x3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sumOfBins(t, c.name+" in bf16x3", two, d, r)
+		})
+	}
+}
+
+func sumOfBins(t *testing.T, name string, net *nn.Net, d *data.Dataset, r *rand.Rand) {
+	t.Helper()
+	params, scratch := initial(net), net.NewScratch()
+	const clip = 0.01
+	for _, n := range []int{65, 150, 330} {
+		rows := within(r, n, 0, d.Len())
+		all := gradSum(t, net, params, data.Batch{Data: d, Rows: rows}, clipTo(clip), scratch)
+		for _, bin := range bins(rows) {
+			all = minus(all, gradSum(t, net, params, data.Batch{Data: d, Rows: bin}, clipTo(clip), scratch))
+		}
+		if off := norm(all); off > 1e-13*float64(n)*clip {
+			t.Errorf("%s, %v: %d records are off the sum of their bins by %.3g·C", name, f32.Kernels(), n, off/clip)
+		}
+	}
+}

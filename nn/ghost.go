@@ -79,12 +79,14 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
 	sums := len(g.groups) * len(g.taps) * g.rowTiles() * ghostTile
-	g.bin = n.newFloats(sums, 1)
-
+	narrows, wides := sums, sums
 	if g.tiled = newTiledGhost(n, c); g.tiled != nil {
-		n.tiled, sums = true, max(sums, g.tiled.wides())
+		n.tiled, narrows, wides = true, max(sums, g.tiled.narrows()), max(sums, g.tiled.wides())
 	}
-	g.wide = n.newWides(sums)
+	g.bin, g.wide = n.newFloats(narrows, 1), n.newWides(wides)
+	if g.tiled != nil {
+		g.tiled.bin = g.bin
+	}
 
 	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
 	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are

@@ -17,6 +17,10 @@ type tiledGhost struct {
 	channels []part // groups of 16 whose inputs are taken apart together
 	nothing  int    // slot: zeros, as far apart as channels
 	blocks   int    // how many of them are made at a time
+	room     int    // for examples: those of the blocks, and before them of the last one before: see cut
+	bin      int    // slot: the sums of a bin that goes on in the next blocks, as WindowSum.Rows has them
+	heldX    int    // slot: of the last block before, the input …
+	heldD    int    // … and the derivative times the clip factor
 	steps    int    // of 16 positions of an example
 	line     int    // pairs of a line of the map in two parts, of 16 channels
 	lines    int    // of the input, with those that are zeros
@@ -66,10 +70,14 @@ func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	if n.parts == f32.ThreeParts {
 		t.exampleB *= 2
 	}
-	examples := t.blocks * f32.Lanes
-	t.groupB = c.Kernel * examples * t.exampleB
-	t.channels = split(c.in.Channels/f32.Lanes, max(1, windowBytes/(4*t.groupB)))
-	t.deltas = n.newPairs(c.affine.out / f32.Lanes * examples * t.exampleA)
+	t.room = t.blocks * f32.Lanes
+	t.channels = split(c.in.Channels/f32.Lanes, max(1, windowBytes/(4*c.Kernel*t.room*t.exampleB)))
+	if t.steps == 1 {
+		t.room += f32.Lanes
+		t.heldX, t.heldD = n.newFloats(c.in.size(), 1), n.newFloats(c.out.size(), 1)
+	}
+	t.groupB = c.Kernel * t.room * t.exampleB
+	t.deltas = n.newPairs(c.affine.out / f32.Lanes * t.room * t.exampleA)
 	most := slices.MaxFunc(t.channels, func(a, b part) int { return a.len - b.len }).len
 	t.inputs = n.newPairs(most * t.groupB)
 	t.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
@@ -93,39 +101,78 @@ func (t *tiledGhost) norm(norm, bound float64) float64 {
 }
 
 // sums adds the blocks' gradients, whose derivatives are scaled already, to the sums: see
-// deposit.
+// deposit. Examples whose run goes on in the next blocks are held, and added with those.
 func (t *tiledGhost) sums(s *Scratch, wide []float64, from, to int) {
+	lead := t.room/f32.Lanes - t.blocks // blocks that there is room for before these
 	for ; from < to; from += t.blocks {
 		end := min(from+t.blocks, to)
-		for b := from; b < end; b++ {
-			t.takeDeltas(s, b, (b-from)*f32.Lanes)
+		first, last := s.first+from*f32.Lanes, min(s.first+end*f32.Lanes, len(s.rows))
+		parts, begin := t.parts(s, first, last), from
+		if t.cut(s, first) < first {
+			begin--
 		}
-		first := s.first + from*f32.Lanes
-		parts := s.segments(first, min(s.first+end*f32.Lanes, len(s.rows)))
+		for b := begin; b < end; b++ {
+			_, delta := t.operands(s, b, from)
+			t.takeDeltas(s, delta, (b-from+lead)*f32.Lanes)
+		}
 		for _, some := range t.channels {
 			for i := range some.len {
-				for b := from; b < end; b++ {
-					t.takeInputs(s, b, some.start+i, s.pair(t.inputs)[i*t.groupB:], (b-from)*f32.Lanes)
+				for b := begin; b < end; b++ {
+					x, _ := t.operands(s, b, from)
+					t.takeInputs(s, x, some.start+i, s.pair(t.inputs)[i*t.groupB:], (b-from+lead)*f32.Lanes)
 				}
 			}
 			for o := 0; o < t.c.affine.out; o += 2 * f32.Lanes {
 				for i := range some.len {
 					at := (some.start+i)*t.ofChannels() + o/(2*f32.Lanes)*t.ofRows()
-					t.multiply(s, wide[at:], s.pair(t.inputs)[i*t.groupB:], o, first, parts)
+					t.multiply(s, wide, at, s.pair(t.inputs)[i*t.groupB:], o, first-lead*f32.Lanes, parts)
 				}
 			}
+		}
+		if t.cut(s, last) < last {
+			x, delta := t.operands(s, end-1, from)
+			copy(s.float(t.heldX, 0), x)
+			copy(s.float(t.heldD, 0), delta)
 		}
 	}
 }
 
+// cut returns the place in the batch at, or where the run begins that at is amid: the tiles
+// add f32.WindowRun examples of a bin to each other, from its first one on, wherever
+// blocks end, so that what a bin sums to depends on its own records alone.
+func (t *tiledGhost) cut(s *Scratch, at int) int {
+	if t.steps > 1 {
+		return at
+	}
+	return at - (at-s.binStart(at))%f32.WindowRun
+}
+
+// parts returns what is added in float32 of the examples [first, last) and those held:
+// bins, or, of examples that are added one by one, runs of them.
+func (t *tiledGhost) parts(s *Scratch, first, last int) []segment {
+	if t.steps > 1 {
+		return s.runs(first, last, f32.WindowRun)
+	}
+	return s.segments(t.cut(s, first), t.cut(s, last))
+}
+
+// operands returns the input of block b and the derivative by its output, or, before the
+// block from, those that are held.
+func (t *tiledGhost) operands(s *Scratch, b, from int) (x, delta []float32) {
+	if b < from {
+		return s.float(t.heldX, 0), s.float(t.heldD, 0)
+	}
+	return s.float(t.c.in.act, b), s.float(t.c.out.delta, b)
+}
+
 // takeDeltas takes a block's derivatives apart, for the examples from the given one on.
-func (t *tiledGhost) takeDeltas(s *Scratch, b, example int) {
+func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 	out, parts, half := t.c.out, s.net.parts, t.c.out.Width/2
-	delta, tiles := s.float(out.delta, b), s.pair(t.deltas)
+	tiles := s.pair(t.deltas)
 	var split, terms [(f32.ThreeParts + 1) * f32.TilePairs]f32.Pair
 	lines := f32.Lanes / out.Width // of a step
 	for o := range t.c.affine.out {
-		to := tiles[(o/f32.Lanes*t.blocks*f32.Lanes+example)*t.exampleA+o%f32.Lanes*f32.Lanes:]
+		to := tiles[(o/f32.Lanes*t.room+example)*t.exampleA+o%f32.Lanes*f32.Lanes:]
 		for step := range t.steps {
 			for y := range lines {
 				at := delta[out.at(o, step*lines+y, 0):]
@@ -154,9 +201,9 @@ func (t *tiledGhost) takeDeltas(s *Scratch, b, example int) {
 }
 
 // takeInputs takes 16 channels of a block's input apart.
-func (t *tiledGhost) takeInputs(s *Scratch, b, group int, tiles []f32.Pair, example int) {
+func (t *tiledGhost) takeInputs(s *Scratch, x []float32, group int, tiles []f32.Pair, example int) {
 	in, parts, half := t.c.in, s.net.parts, t.c.out.Width/2
-	x, nothing := s.float(in.act, b), s.float(t.nothing, 0)
+	nothing := s.float(t.nothing, 0)
 	var split [f32.ThreeParts * f32.TilePairs]f32.Pair
 	low := t.lines * t.line
 	at := func(y, column int) []float32 {
@@ -166,7 +213,7 @@ func (t *tiledGhost) takeInputs(s *Scratch, b, group int, tiles []f32.Pair, exam
 		return x[in.at(group*f32.Lanes, y, column):]
 	}
 	for kx := range t.c.Kernel {
-		of := tiles[(kx*t.blocks*f32.Lanes+example)*t.exampleB:]
+		of := tiles[(kx*t.room+example)*t.exampleB:]
 		for y := range in.Height {
 			for i := range half {
 				column := 2*i + kx - t.c.Pad
@@ -185,10 +232,12 @@ func (t *tiledGhost) takeInputs(s *Scratch, b, group int, tiles []f32.Pair, exam
 	}
 }
 
-// windowRow is the numbers of a row of a block of sums, and windowBlock those of the block.
+// windowRow is the numbers of a row of a block of sums, windowBlock those of the block, and
+// windowSum those of the block as f32.WindowSum has it.
 const (
 	windowRow   = f32.Windows * f32.Lanes
 	windowBlock = 2 * f32.Lanes * windowRow
+	windowSum   = 2 * f32.Lanes * ghostRow
 )
 
 // ofRows returns how many sums there are of 32 rows and 16 channels.
@@ -201,6 +250,9 @@ func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 
 
 // wides returns how many sums there are.
 func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
+
+// narrows returns how many numbers they are while a bin is summed.
+func (t *tiledGhost) narrows() int { return t.wides() / windowBlock * windowSum }
 
 // deposit brings the sums, in the order in which multiply adds to them, to where they belong:
 // rows by rows, so that their pages are visited once.
@@ -225,32 +277,42 @@ func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
 	}
 }
 
-// multiply adds to the sums what the weights of 32 rows and 16 channels get.
-func (t *tiledGhost) multiply(s *Scratch, wide []float64, inputs []f32.Pair, o, first int, parts []segment) {
-	c, deltas := t.c, s.pair(t.deltas)
-	examples := t.blocks * f32.Lanes
+// multiply adds to the sums from at on what the weights of 32 rows and 16 channels get.
+// origin is the example whose tiles are the first.
+func (t *tiledGhost) multiply(
+	s *Scratch, wide []float64, at int, inputs []f32.Pair, o, origin int, parts []segment,
+) {
+	c, deltas, bin := t.c, s.pair(t.deltas), s.float(t.bin, 0)[at/windowBlock*windowSum:]
+	wide = wide[at:]
 	q := &s.window
 	*q = f32.WindowTile{Parts: s.net.parts, Steps: t.steps, LowB: t.lines * t.line, Sum: &s.windowSum,
 		StepA: s.net.parts * f32.TilePairs, StepB: f32.TilePairs, ExampleA: t.exampleA, ExampleB: t.exampleB}
 	rows := min(2, (c.affine.out-o)/f32.Lanes)
 	if rows == 2 {
-		q.DownA = examples * t.exampleA
+		q.DownA = t.room * t.exampleA
 	}
 	for kx := range c.Kernel {
 		for ky := 0; ky < c.Kernel; ky += f32.Windows {
-			sum := wide[:windowBlock]
-			wide = wide[windowBlock:]
 			for j := range q.Window {
 				q.Window[j] = min(ky+j, c.Kernel-1) * t.line
 			}
 			for _, p := range parts {
 				q.Examples = p.to - p.from
-				q.A = deltas[(o/f32.Lanes*examples+p.from-first)*t.exampleA:]
-				q.B = inputs[(kx*examples+p.from-first)*t.exampleB:]
-				clear(q.Sum.Rows())
+				q.A = deltas[(o/f32.Lanes*t.room+p.from-origin)*t.exampleA:]
+				q.B = inputs[(kx*t.room+p.from-origin)*t.exampleB:]
+				if p.begins {
+					clear(q.Sum.Rows())
+				} else {
+					copy(q.Sum.Rows(), bin)
+				}
 				q.Add()
-				f32.AddWide(sum, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
+				if p.ends {
+					f32.AddWide(wide, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
+				} else {
+					copy(bin, q.Sum.Rows())
+				}
 			}
+			wide, bin = wide[windowBlock:], bin[windowSum:]
 		}
 	}
 }
