@@ -22,7 +22,7 @@ import (
 // code changes what a spec gives (the golden tests of packages sim, train and
 // experiments show that); where it does so for some models alone, for those.
 func (s Spec) CodeVersion() int {
-	if IsNetwork(s.Model) {
+	if k, err := kindOf(s.Model); err == nil && k.network && !k.tiled {
 		return 4
 	}
 	return 5
