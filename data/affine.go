@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Affine is a public map of rows, column by column: x becomes (x − Shift)·Scale. Its
@@ -12,7 +13,8 @@ import (
 type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
-	// Low and High bound the values of each column before they are mapped; nil: nothing does.
+	// Low and High bound the values of each column before they are mapped, in float32, as these
+	// are; nil: nothing does.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 }
@@ -23,8 +25,9 @@ func (m Affine) Dense() bool {
 }
 
 // Mapped returns the rows of d mapped, dense ones where m is. A value outside its bounds is
-// an error, and so is a result that is not finite. Entries that are not stored are 0: these
-// are held against the bounds of columns with a Shift alone, and of others 0 must be in them.
+// an error, and so is a result that is not finite; of each column the first is reported.
+// Entries that are not stored are 0: these are held against the bounds of columns with a
+// Shift alone, and of others 0 must be in them.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("data: %s is a set of images, must be of rows to be normalised column by column", d.Name)
@@ -35,27 +38,35 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	var errs []error
 	for j := range m.Scale {
 		if m.Low != nil && m.Shift[j] == 0 && !(m.Low[j] <= 0 && m.High[j] >= 0) {
-			errs = append(errs, fmt.Errorf("data: column %d: bounds [%v, %v], must hold 0 where nothing is shifted",
-				j+1, m.Low[j], m.High[j]))
+			errs = append(errs, fmt.Errorf("data: column %s: bounds [%v, %v], must hold 0 where nothing is shifted",
+				d.ColumnName(j), m.Low[j], m.High[j]))
 		}
 		if !(math.Abs(m.Shift[j]) <= math.MaxFloat32) || !(m.Scale[j] != 0 && math.Abs(m.Scale[j]) <= math.MaxFloat32) {
-			errs = append(errs, fmt.Errorf("data: column %d: shift = %v, scale = %v, must be finite, the scale not 0",
-				j+1, m.Shift[j], m.Scale[j]))
+			errs = append(errs, fmt.Errorf("data: column %s: shift = %v, scale = %v, must be finite, the scale not 0",
+				d.ColumnName(j), m.Shift[j], m.Scale[j]))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	out := *d
+	bad := misfits{d: d, of: map[int32]bool{}}
+	out := m.mapped(d, &bad)
+	if err := errors.Join(bad.errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// mapped maps the rows of d.
+func (m Affine) mapped(d *Dataset, bad *misfits) *Dataset {
 	if !m.Dense() || d.Dense() {
+		out := *d
 		out.Value = slices.Clone(d.Value)
 		for i := range d.Len() {
 			r := out.Row(i)
-			if err := m.row(r.Index, r.Value, r.Value); err != nil {
-				return nil, fmt.Errorf("data: %s: row %d: %w", d.Name, i+1, err)
-			}
+			m.row(i, r.Index, r.Value, r.Value, bad)
 		}
-		return &out, nil
+		return &out
 	}
 	dense := make([]float32, d.Len()*d.Features)
 	all := sequence(d.Features)
@@ -65,25 +76,50 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 		for j, c := range r.Index {
 			row[c] = r.Value[j]
 		}
-		if err := m.row(all, row, row); err != nil {
-			return nil, fmt.Errorf("data: %s: row %d: %w", d.Name, i+1, err)
-		}
+		m.row(i, all, row, row, bad)
 	}
-	return d.WithDense(d.Features, dense), nil
+	return d.WithDense(d.Features, dense)
 }
 
-// row maps the values of the columns.
-func (m Affine) row(columns []int32, from, to []float32) error {
+// row maps the values of the columns in row i.
+func (m Affine) row(i int, columns []int32, from, to []float32, bad *misfits) {
 	for j, c := range columns {
-		x := float64(from[j])
-		if m.Low != nil && !(x >= m.Low[c] && x <= m.High[c]) {
-			return fmt.Errorf("column %d: %v, must be in the bounds [%v, %v] that were given", c+1, x, m.Low[c],
-				m.High[c])
-		}
-		to[j] = float32((x - m.Shift[c]) * m.Scale[c])
-		if !finite(to[j]) {
-			return fmt.Errorf("column %d: %v is out of the range of float32 once it is normalised", c+1, x)
+		x := from[j]
+		to[j] = float32((float64(x) - m.Shift[c]) * m.Scale[c])
+		switch {
+		case m.Low != nil && !(x >= float32(m.Low[c]) && x <= float32(m.High[c])):
+			bad.add(i, c, "%v, must be in the bounds [%v, %v] that were given", x, m.Low[c], m.High[c])
+		case !finite(to[j]):
+			bad.add(i, c, "%v is out of the range of float32 once it is normalised", x)
 		}
 	}
-	return nil
+}
+
+// mostMisfits is how many columns with one are reported.
+const mostMisfits = 50
+
+// misfits are values that cannot be mapped, of each column the first.
+type misfits struct {
+	d    *Dataset
+	of   map[int32]bool
+	errs []error
+}
+
+// add takes what is wrong in row i.
+func (f *misfits) add(i int, c int32, format string, args ...any) {
+	if len(f.errs) == mostMisfits || f.of[c] {
+		return
+	}
+	f.of[c] = true
+	what := fmt.Sprintf(format, args...)
+	f.errs = append(f.errs, fmt.Errorf("data: %s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
+}
+
+// ColumnName names column j, from 0 on: quoted, or by its number from 1 on where it has no
+// name.
+func (d *Dataset) ColumnName(j int) string {
+	if d.Columns != nil {
+		return fmt.Sprintf("%.200q", d.Columns[j])
+	}
+	return strconv.Itoa(j + 1)
 }

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -49,6 +51,62 @@ func TestMapped(t *testing.T) {
 				t.Errorf("%+v is no error", bad)
 			}
 		}
+	}
+}
+
+// A value that is its bound is within it, though the nearest float32 of either is beyond.
+func TestBoundsAreWithin(t *testing.T) {
+	d, err := FromRows("own", [][]float32{{0.1, -0.8}, {0, 0.3}}, []int32{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Affine{Shift: []float64{0, -0.8}, Scale: []float64{10, 1 / 1.1}, Low: []float64{0, -0.8},
+		High: []float64{0.1, 0.3}}
+	if out, err := d.Mapped(m); err != nil || !reflect.DeepEqual(wide(out, 0), []float32{1, wide(out, 0)[1]}) {
+		t.Errorf("%v, %v", out, err)
+	}
+	m.Low[1] = float64(math.Nextafter32(-0.8, 0))
+	if _, err := d.Mapped(m); err == nil || !strings.Contains(err.Error(), "column 2: -0.8, must be in") {
+		t.Errorf("the next float32: %v", err)
+	}
+}
+
+// What does not fit is reported of every column, once each, and by the column's name where it has
+// one; of so many columns that they have no end, of some.
+func TestMisfitsOfAllColumns(t *testing.T) {
+	d, err := FromRows("own", [][]float32{{1, 98, 3}, {1, 99, -5}, {7, 1, 1}}, []int32{0, 1, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shift := range []float64{0, 1} { // as it is, and made dense
+		m := Affine{Shift: []float64{0, 0, shift}, Scale: []float64{1, 1e38, 1}, Low: []float64{0, 0, 0},
+			High: []float64{2, 100, 5}}
+		for _, names := range [][]string{nil, {"age", "sex", "ward"}} {
+			want := []string{`data: own: row 1: column 2: 98 is out of the range of float32 once it is normalised`,
+				`data: own: row 2: column 3: -5, must be in the bounds [0, 5] that were given`,
+				`data: own: row 3: column 1: 7, must be in the bounds [0, 2] that were given`}
+			if d.Columns = names; names != nil {
+				for i, c := range []string{`2: 98`, `3: -5`, `1: 7`} {
+					j := c[0] - '1'
+					want[i] = strings.Replace(want[i], c, fmt.Sprintf("%q%s", names[j], c[1:]), 1)
+				}
+			}
+			if out, err := d.Mapped(m); out != nil || err == nil || err.Error() != strings.Join(want, "\n") {
+				t.Errorf("shift %v, columns %q: %v, want %q", shift, names, err, want)
+			}
+		}
+	}
+	const many = 3 * mostMisfits
+	zero, one, ten := make([]float64, many), make([]float64, many), make([]float32, many)
+	for i := range many {
+		one[i], ten[i] = 1, 10
+	}
+	if d, err = FromRows("own", [][]float32{ten, ten}, []int32{0, 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Mapped(Affine{Shift: zero, Scale: one, Low: zero, High: one})
+	if err == nil || strings.Count(err.Error(), "\n")+1 != mostMisfits {
+		t.Errorf("%d columns do not fit: %v", many, err)
 	}
 }
 

@@ -55,6 +55,17 @@ func (a affine) standard(j int, mean, deviation float64) {
 	a.Low[j], a.High[j] = -math.MaxFloat64, math.MaxFloat64
 }
 
+// missing reports the columns that have no constants.
+func (a affine) missing(d *data.Dataset) []error {
+	var errs []error
+	for j, known := range a.known {
+		if !known && len(errs) < maxFaults {
+			errs = append(errs, fmt.Errorf("column %s has no constants", d.ColumnName(j)))
+		}
+	}
+	return errs
+}
+
 // maxConstants bounds a file of constants, in bytes.
 const maxConstants = 64 << 20
 
@@ -119,8 +130,8 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			m.bound(j, 0, 1)
 		}
 	}
-	if missing := slices.Index(m.known, false); missing >= 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("column %s has no constants", columnName(d, missing)))
+	if len(errs) == 0 {
+		errs = m.missing(d)
 	}
 	return m.Affine, errors.Join(errs...)
 }
@@ -157,12 +168,4 @@ func columnOf(name string, d *data.Dataset) int {
 		return -1
 	}
 	return n - 1
-}
-
-// columnName returns a column's name, or its number.
-func columnName(d *data.Dataset, j int) string {
-	if d.Columns != nil {
-		return strconv.Quote(d.Columns[j])
-	}
-	return strconv.Itoa(j + 1)
 }

@@ -48,7 +48,7 @@ func TestReadConstants(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "it is empty",
 		"column,low\n":                       "header",
-		"column,low,high\n":                  `column "length" has no constants`,
+		"column,low,high\n":                  "column \"length\" has no constants\ncolumn \"width\" has no constants",
 		"column,low,high\nwidth,0,1\n":       `column "length" has no constants`,
 		"column,low,high\nx,0,1\n":           `line 2: column "x" is none of the 2`,
 		"column,low,high\nwidth,1,1\n":       "line 2: 1, 1, must be finite",
