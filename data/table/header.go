@@ -13,7 +13,8 @@ import (
 func (p *parser) names() error {
 	if p.header != nil {
 		if !slices.Equal(p.fields, p.header) {
-			return p.fault("the header is %.200q, must be that of the first file, %.200q", p.fields, p.header)
+			from, is, must := differing(p.fields, p.header)
+			return p.fault("the header%s is %s, must be that of the first file, %s", from, is, must)
 		}
 		return nil
 	}
@@ -38,7 +39,7 @@ func (p *parser) names() error {
 		if like := nearest.Name(p.Label, p.header); like != "" {
 			hint = fmt.Sprintf(": did you mean %q?", like)
 		}
-		errs = append(errs, p.fault("no column %q of labels among %.200q%s", p.Label, p.header, hint))
+		errs = append(errs, p.fault("no column %q of labels among %s%s", p.Label, few(p.header), hint))
 	}
 	if p.set.Features = len(p.set.Columns); p.set.Features == 0 {
 		errs = append(errs, p.fault("no column but that of the labels"))
@@ -59,18 +60,43 @@ var ErrOtherColumns = errors.New("other columns than there must be")
 func (p *parser) checkNamed() error {
 	var wrong []string
 	if more := without(p.set.Columns, p.Named); len(more) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%.200q too many", more))
+		wrong = append(wrong, few(more)+" too many")
 	}
 	if missing := without(p.Named, p.set.Columns); len(missing) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%.200q missing", missing))
+		wrong = append(wrong, few(missing)+" missing")
 	}
 	if len(wrong) > 0 {
 		return p.fault("%w: %s", ErrOtherColumns, strings.Join(wrong, ", "))
 	}
 	if !slices.Equal(p.set.Columns, p.Named) {
-		return p.fault("the columns are %.200q, must be %.200q in this order", p.set.Columns, p.Named)
+		from, is, must := differing(p.set.Columns, p.Named)
+		return p.fault("the columns%s are %s, must be %s in this order", from, is, must)
 	}
 	return nil
+}
+
+// mostNames is how many names of columns an error has, of those that there may be.
+const mostNames = 20
+
+// few writes names, or the first of many.
+func few(names []string) string {
+	if more := len(names) - mostNames; more > 0 {
+		return fmt.Sprintf("%.200q and %d more", names[:mostNames], more)
+	}
+	return fmt.Sprintf("%.200q", names)
+}
+
+// differing writes two lists of names that are not the same, long ones from the first
+// difference on.
+func differing(is, must []string) (from, one, other string) {
+	i := 0
+	for max(len(is), len(must)) > mostNames && i < min(len(is), len(must)) && is[i] == must[i] {
+		i++
+	}
+	if i > 0 {
+		from = fmt.Sprintf(" from column %d on", i+1)
+	}
+	return from, few(is[i:]), few(must[i:])
 }
 
 // without returns the names that are not among others.

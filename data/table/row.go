@@ -30,13 +30,19 @@ func (p *parser) row() error {
 			}
 		}
 	}
-	if len(p.faults) > 0 { // the file is read on for the faults of other columns alone
+	if len(p.faults) == 0 {
+		p.set.Label = append(p.set.Label, class)
+	} else { // the file is read on for the faults of other columns alone, and no further than it would be
 		p.value = p.value[:whole]
-		return nil
+		p.unkept++
 	}
-	p.set.Label = append(p.set.Label, class)
+	return p.fits()
+}
+
+// fits reports rows that do not fit the memory, be they kept or not.
+func (p *parser) fits() error {
 	// A slice that grows is there twice, the second time longer by a quarter.
-	need := int64(4*len(p.value)+4*len(p.set.Label)) * 9 / 4
+	need := int64(4*(len(p.value)+len(p.set.Label))+4*(p.set.Features+1)*p.unkept) * 9 / 4
 	if need > p.left {
 		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
 			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)

@@ -109,6 +109,7 @@ type parser struct {
 	holds  []column // what each column holds
 	faults []error  // the first of each column
 	faulty []bool   // the columns that have one
+	unkept int      // rows that were read for faults alone
 	set    *data.Dataset
 	value  []float32
 	fields []string

@@ -3,9 +3,11 @@ package table
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +129,13 @@ func TestFaultsAreNamed(t *testing.T) {
 	if _, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Memory: 1}); err == nil {
 		t.Error("one byte of memory is enough")
 	}
+	// A file that has a fault, and no end, is read no further than one without.
+	path = written(t, "f.csv", "x,y\nno,0\n"+strings.Repeat("1,0\n", 9))
+	_, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Memory: 1})
+	if err == nil || !strings.Contains(err.Error(), `column "x": "no"`) ||
+		!strings.Contains(err.Error(), "f.csv:2: not enough memory") {
+		t.Errorf("a fault, and no memory: %v", err)
+	}
 }
 
 // Columns that there must be are there, all and no others, in their order.
@@ -142,6 +151,35 @@ func TestNamedColumns(t *testing.T) {
 	} {
 		if _, err := ParseFile(written(t, "f.csv", text), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
+	}
+}
+
+// Of thousands of columns an error has a few, and among them those that differ.
+func TestManyColumnsAreNotAllNamed(t *testing.T) {
+	var names []string
+	for i := range 3000 {
+		names = append(names, fmt.Sprintf("c%d", i))
+	}
+	exchanged := slices.Clone(names)
+	exchanged[2998], exchanged[2999] = "c2999", "c2998"
+	rows := func(names []string) string {
+		return strings.Join(names, ",") + ",y\n" + strings.Repeat("1,", len(names)) + "0\n"
+	}
+	path, other := written(t, "f.csv", rows(names)), written(t, "g.csv", rows(exchanged))
+	o := Options{Label: "y", Labels: labels(t, "0,1")}
+	named, second, unknown, fewer := o, o, o, o
+	named.Named, second.Test, unknown.Label, fewer.Named = exchanged, other, "z", names[:10]
+	for want, o := range map[string]Options{
+		`from column 2999 on are ["c2998" "c2999"], must be ["c2999" "c2998"] in`: named,
+		`from column 2999 on is ["c2999" "c2998" "y"], must be that of`:           second,
+		`of labels among ["c0" "c1"`:                                              unknown,
+		`"c19"] and 2981 more`:                                                    unknown,
+		`["c10" "c11"`:                                                            fewer,
+		`"c29"] and 2970 more too many`:                                           fewer,
+	} {
+		if _, err := ParseFile(path, o); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+			t.Errorf("%.1000v, must say %q", err, want)
 		}
 	}
 }
