@@ -127,6 +127,12 @@ func TestDevicesAreNoFiles(t *testing.T) {
 			t.Errorf("%s is /dev/stderr", path)
 		}
 	}
+	if cli.SameFile(os.DevNull, os.DevNull) {
+		t.Errorf("%s can be lost", os.DevNull)
+	}
+	if !cli.SameFile("/dev/stdout", "/dev/stdout") {
+		t.Error("two files on one standard output are not apart")
+	}
 }
 
 // A flag with two values is refused, whatever the command, and says both; one that is a list,

@@ -67,11 +67,12 @@ func files(cmd *cobra.Command, name string) []string {
 	return []string{value}
 }
 
-// SameFile reports whether both names are of one file, be it there or not. The standard
-// streams may well be one terminal, and are two things.
+// SameFile reports whether both names are of one file that could be lost, be it there or
+// not. The standard streams may well be one terminal, and are two things; of the null device
+// nothing is lost.
 func SameFile(a, b string) bool {
-	if absolute(a) == absolute(b) {
-		return true
+	if whole := absolute(a); whole == absolute(b) {
+		return whole != os.DevNull
 	}
 	here, err := os.Stat(a)
 	if err != nil || !here.Mode().IsRegular() {
