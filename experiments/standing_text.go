@@ -29,7 +29,8 @@ func (c *contest) goalText() string {
 			seedsText(len(c.goal)), first.Name)
 	}
 	if first.ToTarget != nil && *first.ToTarget == 0 {
-		text += fmt.Sprintf(" The %s run itself is there from the start: it ends no better than it begins.", first.Name)
+		text += fmt.Sprintf(" The %s run itself is there from the start: it ends better than it begins by no more than "+
+			"that %.4f, if at all.", first.Name, c.tolerance)
 	}
 	return text
 }

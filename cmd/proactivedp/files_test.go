@@ -70,7 +70,7 @@ func TestAReportIsNoResult(t *testing.T) {
 	if err := os.MkdirAll("results/figure", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "manifest.json", "data.csv", "figure.png"} {
+	for _, name := range []string{"README.md", "manifest.json", "data.csv", "figure.png", "figure.svg", "figure.pdf"} {
 		path := "results/figure/" + name
 		if err := os.WriteFile(path, []byte("content"), 0o666); err != nil {
 			t.Fatal(err)

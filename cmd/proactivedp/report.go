@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +26,8 @@ prints.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if kind := filepath.Ext(out); slices.Contains(overview.Kinds(), kind) {
-				return cli.Usage(fmt.Errorf("--out = %s, must not end in %s, as files that results are read of do", out,
-					kind))
+			if kind := strings.ToLower(filepath.Ext(out)); slices.Contains(overview.Kinds(), kind) {
+				return cli.Usage(fmt.Errorf("--out = %s, must not end in %s, as files of results do", out, kind))
 			}
 			page, err := overview.Read(args[0])
 			if err != nil {

@@ -22,6 +22,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/verdict"
 )
@@ -78,8 +79,14 @@ type revision struct {
 	Figures int
 }
 
-// Kinds returns the endings of the files that a page is made of.
-func Kinds() []string { return []string{".md", ".json", ".csv", ".png"} }
+// Kinds returns the endings of the files of results, of which a page is made.
+func Kinds() []string {
+	kinds := []string{".md", ".json", ".csv"}
+	for _, format := range plots.Formats {
+		kinds = append(kinds, "."+format)
+	}
+	return kinds
+}
 
 // Bounds of what is read.
 const (
