@@ -171,19 +171,20 @@ func (c *Columns) check(header []string, label string) error {
 		return nil
 	}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
+	if _, ok := c.kinds[label]; ok && slices.Contains(header, label) {
+		errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be said to hold something else", label))
+	}
+	missing := without(slices.Sorted(maps.Keys(c.kinds)), header)
+	for _, name := range missing[:min(len(missing), mostNames)] {
 		hint := ""
 		if like := nearest.Name(name, header); like != "" {
 			hint = fmt.Sprintf(": did you mean %q?", like)
 		}
-		switch {
-		case !slices.Contains(header, name):
-			errs = append(errs, fmt.Errorf("no column %.40q, of which is said what it holds, among %.200q%s", name,
-				header, hint))
-		case name == label:
-			errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be said to hold something else",
-				name))
-		}
+		errs = append(errs, fmt.Errorf("no column %.40q, of which is said what it holds, among %s%s", name, few(header),
+			hint))
+	}
+	if more := len(missing) - mostNames; more > 0 {
+		errs = append(errs, fmt.Errorf("nor %d more", more))
 	}
 	return errors.Join(errs...)
 }

@@ -121,6 +121,36 @@ func TestFaultsOfAllColumns(t *testing.T) {
 	}
 }
 
+// Files of tens of thousands of columns, each with what it holds, take no time, and not the square
+// of it, where all are there; of those that are not an error has a few.
+func TestManyColumnsAreSaidToHold(t *testing.T) {
+	var kinds, header, row strings.Builder
+	kinds.WriteString("column,kind,values\n")
+	for i := range 50_000 { // which took minutes
+		fmt.Fprintf(&kinds, "column%05d,number,0\n", i)
+		fmt.Fprintf(&header, "column%05d,", i)
+		row.WriteString(",")
+	}
+	text := header.String() + "back\n" + row.String() + "no\n"
+	d, c, err := parseMixed(t, kinds.String(), text)
+	if err != nil || d.Features != 50_000 {
+		t.Fatal(err)
+	}
+	bounds := strings.ReplaceAll(strings.Replace(kinds.String(), "kind,values", "low,high", 1), "number,0", "0,1")
+	if _, err = parseConstants(bounds, d, c); err != nil {
+		t.Errorf("%.300v", err)
+	}
+	_, err = parseConstants(strings.ReplaceAll(bounds, ",0,1", ",1,0"), d, c)
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.HasSuffix(err.Error(), "read no further") {
+		t.Errorf("%.3000v", err)
+	}
+	_, _, err = parseMixed(t, kinds.String(), "other,back\n1,no\n")
+	if err == nil || !strings.Contains(err.Error(), `no column "column00019", of which`) ||
+		!strings.HasSuffix(err.Error(), "\nnor 49980 more") || strings.Count(err.Error(), "\n") != mostNames {
+		t.Errorf("%.3000v", err)
+	}
+}
+
 // Whatever does not fit what was said of the columns is an error that names it.
 func TestColumnsThatDoNotFit(t *testing.T) {
 	const header = "id,age,sex,smoker,weight,back\n"

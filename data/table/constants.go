@@ -96,9 +96,13 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	if !bounds && !slices.Equal(header, []string{"column", "mean", "deviation"}) {
 		return data.Affine{}, fmt.Errorf("header %q, must be column,low,high or column,mean,deviation", header)
 	}
-	m := newAffine(d.Features)
+	m, places := newAffine(d.Features), placesOf(d)
 	var errs []error
 	for {
+		if len(errs) == maxFaults {
+			errs = append(errs, fmt.Errorf("faults in %d lines: read no further", maxFaults))
+			break
+		}
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -108,7 +112,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		}
 		line, _ := r.FieldPos(0)
 		trim(row)
-		j := columnOf(row[0], d)
+		j := columnOf(row[0], places, d.Features)
 		a, errA := strconv.ParseFloat(row[1], 64)
 		b, errB := strconv.ParseFloat(row[2], 64)
 		switch {
@@ -158,13 +162,29 @@ func trim(fields []string) {
 	}
 }
 
-// columnOf returns the place of a column by its name or number; -1 if there is none.
-func columnOf(name string, d *data.Dataset) int {
-	if d.Columns != nil {
-		return slices.Index(d.Columns, name)
+// placesOf returns the places of columns by their names; nil where they have none.
+func placesOf(d *data.Dataset) map[string]int {
+	if d.Columns == nil {
+		return nil
+	}
+	places := map[string]int{}
+	for j, name := range d.Columns {
+		places[name] = j
+	}
+	return places
+}
+
+// columnOf returns the place of a column by its name or, of columns without, by its number;
+// -1 if there is none.
+func columnOf(name string, places map[string]int, features int) int {
+	if places != nil {
+		if j, ok := places[name]; ok {
+			return j
+		}
+		return -1
 	}
 	n, err := strconv.Atoi(name)
-	if err != nil || n < 1 || n > d.Features {
+	if err != nil || n < 1 || n > features {
 		return -1
 	}
 	return n - 1

@@ -31,7 +31,8 @@ func (p *parser) names() error {
 	if err := p.Columns.check(p.header, p.Label); err != nil {
 		errs = append(errs, p.fault("%w", err))
 	}
-	if len(errs) == 0 {
+	named := len(errs) == 0
+	if named {
 		errs = append(errs, p.nameFeatures())
 	}
 	if p.label < 0 && !p.Unlabelled {
@@ -41,10 +42,10 @@ func (p *parser) names() error {
 		}
 		errs = append(errs, p.fault("no column %q of labels among %s%s", p.Label, few(p.header), hint))
 	}
-	if p.set.Features = len(p.set.Columns); p.set.Features == 0 {
+	if p.set.Features = len(p.set.Columns); named && p.set.Features == 0 {
 		errs = append(errs, p.fault("no column but that of the labels"))
 	}
-	if p.Features != 0 && p.set.Features != p.Features {
+	if named && p.Features != 0 && p.set.Features != p.Features {
 		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
 	}
 	if errors.Join(errs...) == nil && p.Named != nil {
