@@ -29,8 +29,7 @@ func (c *contest) goalText() string {
 			seedsText(len(c.goal)), first.Name)
 	}
 	if first.ToTarget != nil && *first.ToTarget == 0 {
-		text += fmt.Sprintf(" The %s run itself is there from the start: it ends better than it begins by no more than "+
-			"that %.4f, if at all.", first.Name, c.tolerance)
+		text += fmt.Sprintf(" The %s run itself is there from the start: it gains ≤ %.4f.", first.Name, c.tolerance)
 	}
 	return text
 }

@@ -141,7 +141,8 @@ func TestManyColumnsAreSaidToHold(t *testing.T) {
 		t.Errorf("%.300v", err)
 	}
 	_, err = parseConstants(strings.ReplaceAll(bounds, ",0,1", ",1,0"), d, c)
-	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.HasSuffix(err.Error(), "read no further") {
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults ||
+		!strings.HasSuffix(err.Error(), "read no further") {
 		t.Errorf("%.3000v", err)
 	}
 	_, _, err = parseMixed(t, kinds.String(), "other,back\n1,no\n")
