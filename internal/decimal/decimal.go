@@ -3,7 +3,6 @@
 package decimal
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -30,7 +29,7 @@ func fixed(v float64, decimals int, side float64) string {
 	if onSide(text, v, side) {
 		return text
 	}
-	return oneFurther(text, side, -decimals).Text('f', decimals)
+	return oneFurther(text, side)
 }
 
 func rounded(v float64, digits int, side float64) string {
@@ -38,9 +37,18 @@ func rounded(v float64, digits int, side float64) string {
 	if onSide(text, v, side) {
 		return text
 	}
-	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
-	first, _ := strconv.Atoi(exponent)
-	return oneFurther(text, side, first-digits+1).Text('g', digits)
+	// Of v's own digits there are more, so those that are kept are below it.
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	kept := mantissa[:digits+min(digits-1, 1)] // with the point
+	if side > 0 {
+		kept = oneFurther(kept, side)
+	}
+	kept += "e" + exponent
+	back, err := strconv.ParseFloat(kept, 64)
+	if text := strconv.FormatFloat(back, 'g', digits, 64); err == nil && onSide(text, v, side) {
+		return text
+	}
+	return kept // which no float64 is, so large or so small
 }
 
 // onSide reports whether a text reads back as v, or as a number on that side of it.
@@ -49,11 +57,25 @@ func onSide(text string, v, side float64) bool {
 	return (v-back)*side <= 0
 }
 
-// oneFurther returns the number that is 10^exponent to a side of the text's. A sum in float64
-// would not do: of the smallest numbers a unit may be 0.
-func oneFurther(text string, side float64, exponent int) *big.Float {
-	const precise = 128 // bits: those of a number that is not on its side are few more than 53
-	x, _, _ := big.ParseFloat(text, 10, precise, big.ToNearestEven)
-	unit, _, _ := big.ParseFloat("1e"+strconv.Itoa(exponent), 10, precise, big.ToNearestEven)
-	return x.Add(x, unit.Mul(unit, big.NewFloat(side)))
+// oneFurther moves the last digit of a number by one to a side, downwards of one that is
+// above 0. A sum in float64 would not do: it is rounded, of the smallest numbers to what it was.
+func oneFurther(number string, side float64) string {
+	digits, last, next, step := []byte(number), byte('9'), byte('0'), 1
+	if side < 0 {
+		last, next, step = '0', '9', -1
+	}
+	i := len(digits) - 1
+	for ; i >= 0 && (digits[i] == last || digits[i] == '.'); i-- {
+		if digits[i] == last {
+			digits[i] = next
+		}
+	}
+	if i < 0 {
+		return "1" + string(digits)
+	}
+	digits[i] = byte(int(digits[i]) + step)
+	if len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
+		digits = digits[1:]
+	}
+	return string(digits)
 }
