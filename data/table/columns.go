@@ -94,13 +94,14 @@ func (c *Columns) add(name, kind, values string) error {
 	k := column{kind: kind}
 	switch kind {
 	case oneOf:
+		seen := map[string]bool{}
 		for value := range strings.SplitSeq(values, "|") {
 			value = strings.TrimSpace(value)
-			if c.named[name+"="+value] {
+			if seen[value] {
 				return fmt.Errorf("values %.200q of column %.40q: %.40q stands there twice", values, name, value)
 			}
+			seen[value], c.named[name+"="+value] = true, true
 			k.values = append(k.values, value)
-			c.named[name+"="+value] = true
 		}
 		if len(k.values) < 2 {
 			return fmt.Errorf("values %.200q of column %.40q, must be two at least, as in no|yes", values, name)

@@ -163,6 +163,8 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `did you mean "age"?`},
 		{"column,kind,values\nback,ignored,\n", header + "1,40,1,1,60,no\n", `column "back" has the labels`},
 		{"column,kind,values\na,one-of,b|c\n", "a,a=b,back\nb,1,no\n", `two columns give the feature "a=b"`},
+		{"column,kind,values\na,one-of,b=c|d\na=b,one-of,c|d\n", "a,a=b,back\nd,d,no\n",
+			`two columns give the feature "a=b=c"`},
 		{"column,kind,values\na,ignored,\n", "a,back\nb,no\n", "no column but that of the labels"},
 	} {
 		if _, _, err := parseMixed(t, c.columns, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
