@@ -38,8 +38,9 @@ type Scratch struct {
 	untiled bool      // see WithoutTiles
 	full    []int     // where the bins end that a dense layer adds
 
-	window    f32.WindowTile // kept here for the same reason
-	windowSum f32.WindowSum
+	window     f32.WindowTile // kept here for the same reason
+	windowSum  [f32.WindowFloats]float32
+	windowWork f32.WindowWork
 }
 
 // LeastNorm is the least norm that a Factor may bring gradients to: what is below the least

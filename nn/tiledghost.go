@@ -18,7 +18,7 @@ type tiledGhost struct {
 	nothing  int    // slot: zeros, as far apart as channels
 	blocks   int    // how many of them are made at a time
 	room     int    // for examples: those of the blocks, and before them of the last one before: see cut
-	bin      int    // slot: the sums of a bin that goes on in the next blocks, as WindowSum.Rows has them
+	bin      int    // slot: the sums of a bin that goes on in the next blocks, as WindowTile.Sum has them
 	heldX    int    // slot: of the last block before, the input …
 	heldD    int    // … and the derivative times the clip factor
 	steps    int    // of 16 positions of an example
@@ -232,12 +232,10 @@ func (t *tiledGhost) takeInputs(s *Scratch, x []float32, group int, tiles []f32.
 	}
 }
 
-// windowRow is the numbers of a row of a block of sums, windowBlock those of the block, and
-// windowSum those of the block as f32.WindowSum has it.
+// windowRow is the numbers of a row of a block of sums, and windowBlock those of the block.
 const (
 	windowRow   = f32.Windows * f32.Lanes
 	windowBlock = 2 * f32.Lanes * windowRow
-	windowSum   = 2 * f32.Lanes * ghostRow
 )
 
 // ofRows returns how many sums there are of 32 rows and 16 channels.
@@ -252,7 +250,7 @@ func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 
 func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
 
 // narrows returns how many numbers they are while a bin is summed.
-func (t *tiledGhost) narrows() int { return t.wides() / windowBlock * windowSum }
+func (t *tiledGhost) narrows() int { return t.wides() / windowBlock * f32.WindowFloats }
 
 // deposit brings the sums, in the order in which multiply adds to them, to where they belong:
 // rows by rows, so that their pages are visited once.
@@ -282,10 +280,10 @@ func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
 func (t *tiledGhost) multiply(
 	s *Scratch, wide []float64, at int, inputs []f32.Pair, o, origin int, parts []segment,
 ) {
-	c, deltas, bin := t.c, s.pair(t.deltas), s.float(t.bin, 0)[at/windowBlock*windowSum:]
+	c, deltas, bin := t.c, s.pair(t.deltas), s.float(t.bin, 0)[at/windowBlock*f32.WindowFloats:]
 	wide = wide[at:]
 	q := &s.window
-	*q = f32.WindowTile{Parts: s.net.parts, Steps: t.steps, LowB: t.lines * t.line, Sum: &s.windowSum,
+	*q = f32.WindowTile{Parts: s.net.parts, Steps: t.steps, LowB: t.lines * t.line, Work: &s.windowWork,
 		StepA: s.net.parts * f32.TilePairs, StepB: f32.TilePairs, ExampleA: t.exampleA, ExampleB: t.exampleB}
 	rows := min(2, (c.affine.out-o)/f32.Lanes)
 	if rows == 2 {
@@ -300,19 +298,19 @@ func (t *tiledGhost) multiply(
 				q.Examples = p.to - p.from
 				q.A = deltas[(o/f32.Lanes*t.room+p.from-origin)*t.exampleA:]
 				q.B = inputs[(kx*t.room+p.from-origin)*t.exampleB:]
+				q.Sum = bin
+				if p.begins && p.ends {
+					q.Sum = s.windowSum[:] // which is nearer
+				}
 				if p.begins {
-					clear(q.Sum.Rows())
-				} else {
-					copy(q.Sum.Rows(), bin)
+					clear(q.Sum[:f32.WindowFloats])
 				}
 				q.Add()
 				if p.ends {
-					f32.AddWide(wide, windowRow, q.Sum.Rows(), rows*f32.Lanes, f32.Windows)
-				} else {
-					copy(bin, q.Sum.Rows())
+					f32.AddWide(wide, windowRow, q.Sum, rows*f32.Lanes, f32.Windows)
 				}
 			}
-			wide, bin = wide[windowBlock:], bin[windowSum:]
+			wide, bin = wide[windowBlock:], bin[f32.WindowFloats:]
 		}
 	}
 }

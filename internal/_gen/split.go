@@ -451,22 +451,23 @@ func (m matrix) addWindows() {
 	m.JMP(LabelRef("example"))
 
 	m.Label("flush")
-	m.Load(t.Field("Sum"), reg.RAX)
-	const row = tileCols * tileSide * floatBytes // of the sums
-	const sums = 2 * tileSide * row
+	m.Load(t.Field("Work"), reg.RSI)
+	const row = windows * matrixRow // of Work
 	m.MOVQ(U32(row), reg.RDX)
 	for tile := range 2 * windows {
-		m.storeTile(tile, reg.RAX, reg.RDX, sums+tile/windows*tileSide*row+tile%windows*matrixRow)
+		m.storeTile(tile, reg.RSI, reg.RDX, tile/windows*tileSide*row+tile%windows*matrixRow)
 	}
+	m.Load(t.Field("Sum").Base(), reg.RAX)
 	m.MOVQ(U32(2*tileSide), reg.RDI)
 	m.Label("add")
 	for i, z := range []reg.VecPhysical{reg.Z0, reg.Z1, reg.Z2} {
 		at := Mem{Base: reg.RAX, Disp: i * matrixRow}
 		m.VMOVUPS(at, z)
-		m.VADDPS(at.Offset(sums), z, z)
+		m.VADDPS(Mem{Base: reg.RSI, Disp: i * matrixRow}, z, z)
 		m.VMOVUPS(z, at)
 	}
-	m.ADDQ(U32(row), reg.RAX)
+	m.ADDQ(U32(row), reg.RSI)
+	m.ADDQ(U32(tileCols*tileSide*floatBytes), reg.RAX)
 	m.DECQ(reg.RDI)
 	m.JNZ(LabelRef("add"))
 	m.MOVQ(U32(matrixRow), reg.RDX)

@@ -204,6 +204,9 @@ const Windows = 3
 //
 // An example of several steps is summed by itself, and then added to Sum. Of others
 // WindowRun in a row are added to each other first, from 0 on.
+//
+// Sum has WindowFloats, the rows of its tiles as AddWide reads them: row m of Sum(i, j) is
+// at (16i + m)·TileCols·Lanes + 16j.
 type WindowTile struct {
 	A, B               []Pair
 	DownA              int
@@ -212,7 +215,8 @@ type WindowTile struct {
 	Steps, Examples    int // ≥ 1
 	StepA, StepB       int
 	ExampleA, ExampleB int // from the first step of an example to that of the next
-	Sum                *WindowSum
+	Sum                []float32
+	Work               *WindowWork
 	Parts              int
 
 	nextA, nextB uintptr // bytes to what comes next
@@ -221,16 +225,11 @@ type WindowTile struct {
 // WindowRun is how many examples of one step are added by the tiles themselves.
 const WindowRun = 16
 
-// WindowSum holds the sums of a WindowTile, the rows of its tiles as AddWide reads them:
-// row m of Sum(i, j) is at (16i + m)·TileCols·Lanes + 16j.
-type WindowSum struct {
-	memory [2 * windowFloats]float32 // the second half is what the kernel works in
-}
+// WindowFloats is the length of the sums of a WindowTile.
+const WindowFloats = 2 * Lanes * tileFloats
 
-const windowFloats = 2 * Lanes * tileFloats
-
-// Rows returns the sums.
-func (s *WindowSum) Rows() []float32 { return s.memory[:windowFloats] }
+// WindowWork is where the tiles of a WindowTile are put before they are added to its sums.
+type WindowWork [2 * Lanes * Windows * Lanes]float32
 
 // Add adds the examples.
 func (t *WindowTile) Add() {
@@ -239,6 +238,7 @@ func (t *WindowTile) Add() {
 	if steps < 0 || examples < 0 || min(t.DownA, t.LowB, t.StepA, t.StepB, t.ExampleA, t.ExampleB) < 0 {
 		panic("f32: windows out of range")
 	}
+	_, _ = t.Sum[WindowFloats-1], t.Work[0]
 	_ = t.A[examples*t.ExampleA+steps*t.StepA+t.DownA+t.Parts*TilePairs-1]
 	low := 0
 	if t.Parts == ThreeParts {
@@ -371,7 +371,7 @@ func addWindowsPortable(t *WindowTile) {
 					}
 				}
 				for n, v := range sum {
-					t.Sum.memory[(i*Lanes+n/Lanes)*tileFloats+j*Lanes+n%Lanes] += v
+					t.Sum[(i*Lanes+n/Lanes)*tileFloats+j*Lanes+n%Lanes] += v
 				}
 			}
 		}

@@ -2099,11 +2099,11 @@ example:
 	MOVQ 88(R14), SI
 
 step:
-	MOVQ       152(R14), AX
+	MOVQ       176(R14), AX
 	ADDQ       R8, AX
-	MOVQ       160(R14), DI
+	MOVQ       184(R14), DI
 	ADDQ       R9, DI
-	MOVQ       144(R14), R15
+	MOVQ       168(R14), R15
 	CMPQ       R15, $0x02
 	JE         two
 	BYTE       $0xc4
@@ -2893,16 +2893,16 @@ exampleDone:
 	JMP   example
 
 flush:
-	MOVQ 136(R14), AX
-	MOVQ $0x00000100, DX
+	MOVQ 160(R14), SI
+	MOVQ $0x000000c0, DX
 	BYTE $0xc4
 	BYTE $0xe2
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0x84
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x00
-	BYTE $0x20
+	BYTE $0x00
 	BYTE $0x00
 	BYTE $0x00
 	BYTE $0xc4
@@ -2910,9 +2910,9 @@ flush:
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0x8c
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x40
-	BYTE $0x20
+	BYTE $0x00
 	BYTE $0x00
 	BYTE $0x00
 	BYTE $0xc4
@@ -2920,9 +2920,9 @@ flush:
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0x94
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x80
-	BYTE $0x20
+	BYTE $0x00
 	BYTE $0x00
 	BYTE $0x00
 	BYTE $0xc4
@@ -2930,9 +2930,9 @@ flush:
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0x9c
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x00
-	BYTE $0x30
+	BYTE $0x0c
 	BYTE $0x00
 	BYTE $0x00
 	BYTE $0xc4
@@ -2940,9 +2940,9 @@ flush:
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0xa4
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x40
-	BYTE $0x30
+	BYTE $0x0c
 	BYTE $0x00
 	BYTE $0x00
 	BYTE $0xc4
@@ -2950,23 +2950,25 @@ flush:
 	BYTE $0x7a
 	BYTE $0x4b
 	BYTE $0xac
-	BYTE $0x10
+	BYTE $0x16
 	BYTE $0x80
-	BYTE $0x30
+	BYTE $0x0c
 	BYTE $0x00
 	BYTE $0x00
+	MOVQ 136(R14), AX
 	MOVQ $0x00000020, DI
 
 add:
 	VMOVUPS (AX), Z0
-	VADDPS  8192(AX), Z0, Z0
+	VADDPS  (SI), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(AX), Z1
-	VADDPS  8256(AX), Z1, Z1
+	VADDPS  64(SI), Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS 128(AX), Z2
-	VADDPS  8320(AX), Z2, Z2
+	VADDPS  128(SI), Z2, Z2
 	VMOVUPS Z2, 128(AX)
+	ADDQ    $0x000000c0, SI
 	ADDQ    $0x00000100, AX
 	DECQ    DI
 	JNZ     add

@@ -45,7 +45,7 @@ func BenchmarkWindowTile(b *testing.B) {
 			b.Run(fmt.Sprintf("parts=%d/steps=%d", parts, steps), func(b *testing.B) {
 				w := WindowTile{Parts: parts, Steps: steps, Examples: 48, StepA: 3 * TilePairs, StepB: TilePairs,
 					Window: [3]int{0, 64, 128}, ExampleA: 3 * steps * TilePairs, ExampleB: 3 * steps * TilePairs,
-					LowB: (steps + 1) * TilePairs, Sum: new(WindowSum)}
+					LowB: (steps + 1) * TilePairs, Sum: make([]float32, WindowFloats), Work: new(WindowWork)}
 				w.DownA = w.Examples * w.ExampleA
 				w.A, w.B = make([]Pair, 2*w.DownA), make([]Pair, (w.Examples+3)*w.ExampleB+4*TilePairs)
 				for b.Loop() {
