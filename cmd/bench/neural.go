@@ -85,8 +85,8 @@ func (m measured) get(name, unit string) (float64, error) {
 func writeNeural(w io.Writer, runs int) error {
 	fmt.Fprintf(w, "\n## Networks\n\nOne processor; medians of %d runs of Go benchmarks. A step is the sum of the "+
 		"batch's gradients, clipped, the noise, and the update; "+
-		"a plain step does without norms, clipping and noise. Peak is `BenchmarkPeakFMA`: multiply-adds between "+
-		"registers.\n\n", runs)
+		"a plain step does without norms, clipping and noise, and is measured in turns with private ones. "+
+		"Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
 	fmt.Fprint(w, figureHeader)
 	kernels, err := suite{pkg: "internal/f32", pattern: "PeakFMA|Gaussian|ProductOfMatrices"}.run(runs)
 	if err != nil {
@@ -119,7 +119,7 @@ func writeNeural(w io.Writer, runs int) error {
 			{"batch=256", "batch 256", 160, 0, 15},
 		}, true},
 	} {
-		steps, err := suite{pkg: net.pkg, pattern: "DPStep|PlainStep"}.run(runs)
+		steps, err := suite{pkg: net.pkg, pattern: "DPStep|Privacy"}.run(runs)
 		if err != nil {
 			return err
 		}
@@ -195,10 +195,10 @@ func (n *neural) row(of, what string, value float64, decimals int, unit string, 
 }
 
 func (n *neural) step(of string, s step, steps measured, peak float64) {
-	private, plain := "DPStep/"+s.name, "PlainStep/"+s.name
+	private := "DPStep/" + s.name
 	samples := n.get(steps, private, "samples/s")
 	n.row(of, "private step, samples/s", samples, 0, "", atLeast, s.samples)
 	n.row(of, "part of peak", 100*n.get(steps, private, "GFLOP/s")/peak, 0, " %", atLeast, s.ofPeak)
-	n.row(of, "privacy's part of the plain step's time", 100*(n.get(steps, plain, "samples/s")/samples-1), 1, " %",
-		atMost, s.privacy)
+	n.row(of, "privacy's part of the plain step's time", n.get(steps, "Privacy/"+s.name, "privacy-%"), 1, " %", atMost,
+		s.privacy)
 }

@@ -121,11 +121,16 @@ func TestFullSize(t *testing.T) {
 	}
 }
 
-func BenchmarkDPStep(b *testing.B) { benchmarkStep(b, true) }
+// BenchmarkDPStep is the private step.
+func BenchmarkDPStep(b *testing.B) { benchmarkSteps(b, New()) }
 
-// BenchmarkPlainStep is the same step without norms, clipping and noise: what
-// privacy is paid on top of.
-func BenchmarkPlainStep(b *testing.B) { benchmarkStep(b, false) }
+// BenchmarkPrivacy is what privacy adds to a step.
+func BenchmarkPrivacy(b *testing.B) {
+	m, d := New(), modeltest.Images(500, 3, 32, 32, 10)
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) { modeltest.BenchmarkPrivacy(b, m, d, size) })
+	}
+}
 
 // BenchmarkBF16x3Step is the private step in bf16x3, on matrix tiles.
 func BenchmarkBF16x3Step(b *testing.B) {
@@ -136,16 +141,17 @@ func BenchmarkBF16x3Step(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchmarkSteps(b, m, true)
+	benchmarkSteps(b, m)
 }
 
-func benchmarkStep(b *testing.B, private bool) { benchmarkSteps(b, New(), private) }
+// sizes are the batches that are measured.
+var sizes = []int{64, 256}
 
-func benchmarkSteps(b *testing.B, m *models.Network, private bool) {
+func benchmarkSteps(b *testing.B, m *models.Network) {
 	d := modeltest.Images(500, 3, 32, 32, 10)
-	for _, size := range []int{64, 256} {
+	for _, size := range sizes {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size, private)
+			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size)
 		})
 	}
 }

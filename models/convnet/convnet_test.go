@@ -75,7 +75,7 @@ func BenchmarkDPStep(b *testing.B) {
 	m, d := newNet(b, colour), modeltest.Images(2000, 3, 32, 32, 10)
 	for _, size := range []int{43, 689} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size, true)
+			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size)
 		})
 	}
 }

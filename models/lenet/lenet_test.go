@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/models"
@@ -69,22 +70,27 @@ func TestLayers(t *testing.T) {
 
 // BenchmarkDPStep is a step of private training of "lenet-relu", and as a variant
 // of "lenet".
-func BenchmarkDPStep(b *testing.B) { benchmarkStep(b, true) }
+func BenchmarkDPStep(b *testing.B) {
+	benchmarkSteps(b, func(b *testing.B, m *models.Network, d *data.Dataset, size int) {
+		modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size)
+	})
+}
 
-// BenchmarkPlainStep is the same step without norms, clipping and noise: what
-// privacy is paid on top of.
-func BenchmarkPlainStep(b *testing.B) { benchmarkStep(b, false) }
+// BenchmarkPrivacy is what privacy adds to those steps.
+func BenchmarkPrivacy(b *testing.B) {
+	benchmarkSteps(b, func(b *testing.B, m *models.Network, d *data.Dataset, size int) {
+		modeltest.BenchmarkPrivacy(b, m, d, size)
+	})
+}
 
-func benchmarkStep(b *testing.B, private bool) {
+func benchmarkSteps(b *testing.B, run func(b *testing.B, m *models.Network, d *data.Dataset, size int)) {
 	d := modeltest.Images(2000, 1, 28, 28, 10)
 	for _, c := range []struct {
 		variant string
 		m       *models.Network
 	}{{"", lenet.NewReLU()}, {"variant=classic/", lenet.New()}} {
 		for _, size := range []int{26, 370, 1409} {
-			b.Run(fmt.Sprintf("%sbatch=%d", c.variant, size), func(b *testing.B) {
-				modeltest.BenchmarkStep(b, c.m, c.m.Net().FLOPs(), d, size, private)
-			})
+			b.Run(fmt.Sprintf("%sbatch=%d", c.variant, size), func(b *testing.B) { run(b, c.m, d, size) })
 		}
 	}
 }

@@ -2,7 +2,9 @@ package modeltest
 
 import (
 	"math"
+	"slices"
 	"testing"
+	"time"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -11,46 +13,87 @@ import (
 	"proactivedp/rng"
 )
 
-// BenchmarkStep measures one step of training on batches of the given size: the
-// sum of the gradients, clipped, the noise, and the update of the parameters; or
-// without clipping and noise. flops is what one example costs.
-func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int, private bool) {
-	const stepSize = 1e-9 // so small that the parameters stay where they are
-	mech := dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
-		Sizes: dp.ConstantSizes(size)}
-	root := rng.New(1)
-	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
-	sums := models.NewSums(m)
-	m.Init(params, root.Stream(rng.Init, 0, 0))
-	batch := data.Batch{Data: d, Rows: make([]int32, size)}
-	draws := root.Stream(rng.Sampling, 0, 0)
-	for i := range batch.Rows {
-		batch.Rows[i] = int32(draws.IntN(d.Len()))
-	}
-	clip := math.Inf(1)
-	if private {
-		clip = mech.ClipNorm
-	}
-	noise, scratch, round := new(rng.Stream), m.NewScratch(), 0
-	step := func() {
-		if private {
-			root.Reseed(noise, rng.Noise, 0, round)
-			mech.Noise(u, noise)
-			round++
-		} else {
-			clear(u)
-		}
-		if err := sums.AddGradSum(u, params, batch, clip, scratch); err != nil {
-			b.Fatal(err)
-		}
-		f32.Axpy(-stepSize, u, params)
-	}
-	step() // the first one lets the scratch grow
+// BenchmarkStep measures one step of private training on batches of the given size: the
+// sum of the gradients, clipped, the noise, and the update of the parameters. flops is
+// what one example costs.
+func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int) {
+	s := newStepper(m, d, size)
+	s.step(b, true) // the first one lets the scratch grow
 	b.ReportAllocs()
 	for b.Loop() {
-		step()
+		s.step(b, true)
 	}
 	perSecond := float64(size) * float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(perSecond, "samples/s")
 	b.ReportMetric(perSecond*float64(flops)/1e9, "GFLOP/s")
+}
+
+// BenchmarkPrivacy measures what privacy adds to a step: how much longer one of
+// BenchmarkStep takes than one without norms, clipping and noise, in per cent. Both are
+// made in turns, and the median of the pairs is told, as a machine's speed changes with
+// the minute by more than the difference.
+func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
+	s := newStepper(m, d, size)
+	s.step(b, true)
+	var costs []float64
+	for b.Loop() {
+		private, plain := s.timed(b, true), s.timed(b, false)
+		costs = append(costs, 100*(private.Seconds()/plain.Seconds()-1))
+	}
+	slices.Sort(costs)
+	b.ReportMetric((costs[len(costs)/2]+costs[(len(costs)-1)/2])/2, "privacy-%")
+}
+
+// stepper trains a model on one batch over and over.
+type stepper struct {
+	m         models.Model
+	mech      dp.Mechanism
+	root      *rng.Root
+	params, u []float32
+	sums      *models.Sums
+	scratch   models.Scratch
+	batch     data.Batch
+	noise     *rng.Stream
+	round     int
+}
+
+func newStepper(m models.Model, d *data.Dataset, size int) *stepper {
+	s := &stepper{
+		m: m, root: rng.New(1), sums: models.NewSums(m), scratch: m.NewScratch(), noise: new(rng.Stream),
+		mech: dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
+			Sizes: dp.ConstantSizes(size)},
+		params: make([]float32, m.NumParams()), u: make([]float32, m.NumParams()),
+		batch: data.Batch{Data: d, Rows: make([]int32, size)},
+	}
+	m.Init(s.params, s.root.Stream(rng.Init, 0, 0))
+	draws := s.root.Stream(rng.Sampling, 0, 0)
+	for i := range s.batch.Rows {
+		s.batch.Rows[i] = int32(draws.IntN(d.Len()))
+	}
+	return s
+}
+
+// step is one step, with norms, clipping and noise or without.
+func (s *stepper) step(b *testing.B, private bool) {
+	const stepSize = 1e-9 // so small that the parameters stay where they are
+	clip := math.Inf(1)
+	if private {
+		clip = s.mech.ClipNorm
+		s.root.Reseed(s.noise, rng.Noise, 0, s.round)
+		s.mech.Noise(s.u, s.noise)
+		s.round++
+	} else {
+		clear(s.u)
+	}
+	if err := s.sums.AddGradSum(s.u, s.params, s.batch, clip, s.scratch); err != nil {
+		b.Fatal(err)
+	}
+	f32.Axpy(-stepSize, s.u, s.params)
+}
+
+// timed returns how long a step takes.
+func (s *stepper) timed(b *testing.B, private bool) time.Duration {
+	start := time.Now()
+	s.step(b, private)
+	return time.Since(start)
 }

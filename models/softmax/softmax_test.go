@@ -269,7 +269,7 @@ func BenchmarkGradSum(b *testing.B) {
 	}{{"dense", dense}, {"pixels", modeltest.Images(2000, 1, 28, 28, 10)}} {
 		b.Run(c.name, func(b *testing.B) {
 			m := newModel(b, c.d.Features, c.d.Classes)
-			modeltest.BenchmarkStep(b, m, 6*m.NumParams(), c.d, 370, true)
+			modeltest.BenchmarkStep(b, m, 6*m.NumParams(), c.d, 370)
 		})
 	}
 }
