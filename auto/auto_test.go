@@ -378,6 +378,11 @@ func TestTasksShareTheirBudget(t *testing.T) {
 		"other δ":  {func(t *Task) { t.Clients[0].Delta = 0.1 }, "not those that were promised"},
 		"seed":     {func(t *Task) { t.Spec.Seed = 9 }, "seed = 9, must be 1"},
 		"strategy": {func(t *Task) { t.Strategy = Paper }, "that of a Rényi filter"},
+		// Other rows, or more of them in a sample's rate, than the ledger was charged for.
+		"holdout":   {func(t *Task) { t.Spec.Holdout = 1500 }, "holdout = 1500, must be 100"},
+		"fold":      {func(t *Task) { t.Spec.Fold = 2 }, "fold = 2, must be 0"},
+		"split":     {func(t *Task) { t.Spec.Split = train.RecordSplit }, `split = "by-record", must be "shuffled"`},
+		"partition": {func(t *Task) { t.Spec.Partition = "dirichlet:1" }, `partition = "dirichlet:1", must be "shard"`},
 	} {
 		other := task
 		other.Clients = slices.Clone(task.Clients)
@@ -393,7 +398,7 @@ func TestTasksShareTheirBudget(t *testing.T) {
 		t.Errorf("other data: %v", err)
 	}
 	second := task
-	second.Spec.Model = train.Plain
+	second.Spec.Model, second.Spec.Split = train.Plain, train.ShuffledSplit // which is what "" means
 	r, err := Run(t.Context(), second, optionsOf(dir, second, 3000, f))
 	if err != nil || r.Stages[0].Number != len(first.Stages) || r.Privacy.EpsilonUpper != 1 {
 		t.Fatalf("%+v, %v", r, err)

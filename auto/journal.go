@@ -2,6 +2,7 @@ package auto
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/strictjson"
+	"proactivedp/train"
 )
 
 // Journal is all that decides what comes next: what was promised for whose records, the
@@ -172,6 +174,20 @@ func (j *Journal) fits(t Task) error {
 	if t.Spec.Seed != j.Seed {
 		errs = append(errs, fmt.Errorf("auto: seed = %d, must be %d: it deals the records that were accounted for",
 			t.Spec.Seed, j.Seed))
+	}
+	first := j.Tasks[0].Spec
+	for _, f := range []struct {
+		name      string
+		have, had any
+	}{
+		{"split", cmp.Or(t.Spec.Split, train.ShuffledSplit), cmp.Or(first.Split, train.ShuffledSplit)},
+		{"holdout", t.Spec.Holdout, first.Holdout},
+		{"fold", t.Spec.Fold, first.Fold}, {"partition", t.Spec.Partition, first.Partition},
+	} {
+		if f.have != f.had {
+			errs = append(errs, fmt.Errorf("auto: %s = %#v, must be %#v as in the first task of the folder: else a "+
+				"client trains on other records than those that were accounted for", f.name, f.have, f.had))
+		}
 	}
 	wanted := accountsOf(t, j.Public)
 	if !slices.EqualFunc(wanted, j.Accounts, Account.sameAs) {

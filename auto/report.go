@@ -306,5 +306,5 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// part shows a part of a budget.
-func part(used float64) string { return fmt.Sprintf("%.4g %%", 100*used) }
+// part shows the part of a budget that is spent, rounded up.
+func part(used float64) string { return decimal.Up(100*used, 4) + " %" }

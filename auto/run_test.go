@@ -99,3 +99,12 @@ func TestSavedModelOfALoop(t *testing.T) {
 		t.Error("a report without a model was saved")
 	}
 }
+
+// No more is spent than a report says.
+func TestSpentPartIsRoundedUp(t *testing.T) {
+	for used, want := range map[float64]string{0: "0 %", 0.123441: "12.35 %", 0.5: "50 %", 1: "100 %"} {
+		if got := part(used); got != want {
+			t.Errorf("%v is shown as %q, want %q", used, got, want)
+		}
+	}
+}
