@@ -67,11 +67,11 @@ func readSecret(dir, name string) (*rng.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("auto: secret of a stage: %w", err)
 	}
-	var secret [rng.MinSecret]byte
-	if n, err := hex.Decode(secret[:], bytes.TrimSpace(text)); err != nil || n != len(secret) {
-		return nil, fmt.Errorf("auto: %s is damaged: it must hold %d bytes in hexadecimal", path, len(secret))
+	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(secret) != rng.MinSecret {
+		return nil, fmt.Errorf("auto: %s is damaged: it must hold %d bytes in hexadecimal", path, rng.MinSecret)
 	}
-	root, err := rng.NewFromSecret(secret[:])
+	root, err := rng.NewFromSecret(secret)
 	if err != nil {
 		return nil, err
 	}

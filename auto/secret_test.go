@@ -136,6 +136,7 @@ func TestLostSecretIsRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "stage.secret is damaged"},
 		{"zz", "stage.secret is damaged"},
+		{strings.Repeat("ab", rng.MinSecret+1), "stage.secret is damaged"},
 		{strings.Repeat("ab", rng.MinSecret), "the stage under way is charged with noise of secret:"},
 		{strings.Repeat("ab", 1000), bounded.ErrTooLarge.Error()},
 		{"gone", "stage.secret is missing"},
