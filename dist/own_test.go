@@ -61,6 +61,35 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// A record of a replicated set pays for the rounds of all clients, one of a shard or of a
+// client's own for those of its client alone.
+func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
+	for partition, want := range map[data.Partition]int{data.Replicate: 15, data.Shard: 5} {
+		s := smallSpec(5)
+		s.Partition = string(partition)
+		a, err := announce("0123456789abcdef", prepare(t, s, drawn()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := a.Prepare(drawn())
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := a.PrepareOwn(drawn(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[*train.Prepared]int{p: want, own: 5}
+		for p, want := range of {
+			s, err := Planned(t.Context(), p)
+			if err != nil || s.PerRecord.Rounds != want || s.PerClient.Rounds != 5 {
+				t.Errorf("%s: %d rounds per record, %d per client (%v), want %d and 5", partition, s.PerRecord.Rounds,
+					s.PerClient.Rounds, err, want)
+			}
+		}
+	}
+}
+
 // A client whose data are not the run's, or that does not agree, sends nothing.
 func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
@@ -14,8 +16,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is what a client's own rounds cost, by what its ledger counts: it alone knows
-// that all of its releases are in it.
+// Statement is what the run costs a client's records. Per client that is by what its own
+// ledger counts: it alone knows that all of its releases are in it. Per record the others that
+// hold it are counted as well, each with all the rounds of the run.
 type Statement = claim.Report
 
 // Planned states what all rounds of the run would cost one client's records, before it
@@ -25,12 +28,18 @@ func Planned(ctx context.Context, p *train.Prepared) (Statement, error) {
 	return state(ctx, p, m.Events(p.Config.Run().Rounds), nil)
 }
 
-// state states what one client's events cost.
+// state states what one client's events, of all its rounds, cost.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
 	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
-		one, err := claim.Of(ctx, acc, events, p.Delta)
-		return claim.Privacy{PerClient: one, PerRecord: one}, err
+		return claim.OfClients(ctx, acc, events, p.Config.Clients(), shares(p), p.Delta)
 	})
+}
+
+// shares reports whether all clients hold the records of this one, as they do of a set that
+// is replicated, and nobody does of a client's own.
+func shares(p *train.Prepared) bool {
+	own := slices.ContainsFunc(p.Config.Rows, func(rows data.Subset) bool { return rows.Data == nil })
+	return !own && !p.Config.Partition.Disjoint()
 }
 
 // report says what the client did.
@@ -42,7 +51,8 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	}
 	events := ledger.Events()
 	names, _ := dp.Names(events)
-	statement, err := state(context.WithoutCancel(ctx), c.prepared, events, names)
+	anonymous := ledger.Named(dp.Noise{}) // as the others' noise is from secrets of their own
+	statement, err := state(context.WithoutCancel(ctx), c.prepared, anonymous.Events(), names)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
+	"proactivedp/dp/claim"
 )
 
 // A training to its end: each update once, T rounds in every ledger, and the result is
@@ -26,9 +27,21 @@ func TestATrainingInOneProcess(t *testing.T) {
 		if j.Rounds != 40 || j.Client != c || j.MaxLag > 1 {
 			t.Errorf("client %d: %+v", c, j)
 		}
+		// Three clients hold each record: a client states of it what the server does.
+		checkClaim(t, "per record", j.Privacy.Certified.PerRecord, report.Privacy.Certified.PerRecord, 120)
+		checkClaim(t, "per client", j.Privacy.Certified.PerClient, report.Privacy.Certified.PerClient, 40)
 	}
 	if names := report.Privacy.Noise; len(names) != 3 || report.Privacy.Simulation || names[0] == names[1] {
 		t.Errorf("noise of %v", names)
+	}
+}
+
+// checkClaim holds a client's claim against the server's, which is of so many rounds.
+func checkClaim(t *testing.T, of string, client, server claim.Claim, rounds int) {
+	t.Helper()
+	if client.Rounds != rounds || server.Rounds != rounds || *client.EpsilonUpper != *server.EpsilonUpper {
+		t.Errorf("%s: a client states ε ≤ %v of %d rounds, the server ε ≤ %v of %d, want %d rounds", of,
+			*client.EpsilonUpper, client.Rounds, *server.EpsilonUpper, server.Rounds, rounds)
 	}
 }
 

@@ -48,8 +48,8 @@ A client holds its part of the run's data set, as the partition deals it: that i
 simulation of clients, since everybody can have the whole set. --records names a file of
 its own records in the place of that, all of which it trains on.
 
---max-epsilon is the most that all rounds may cost a record here, certified. A run that
-would cost more is not joined.
+--max-epsilon is the most that a record of this client may cost, in all rounds of all
+clients that hold it, certified. A run that would cost more is not joined.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
 the time --give-up-after ends with status 1; the same command goes on.`,
@@ -84,8 +84,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
 	f.StringVar(&j.records, "records", "", "LIBSVM `file` of this client's own records (default: its part of the "+
 		"run's data set)")
-	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record more than this ε here, in "+
-		"[1e-8, 1e4] (default: any)")
+	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record of this client more than this "+
+		"ε, over all clients that hold it; in [1e-8, 1e4] (default: any)")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")
 	cli.JSONVar(f, &j.json)
@@ -146,7 +146,7 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 	if j.maxEpsilon == 0 {
 		return p, nil
 	}
-	cost := s.Certified.PerClient
+	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil {
 		return nil, fmt.Errorf("--max-epsilon = %v: no ε can be certified for the run: %s", j.maxEpsilon, cost.Reason)
 	}
