@@ -1,0 +1,82 @@
+package search
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/experiments/grid"
+	"proactivedp/experiments/manifest"
+	"proactivedp/internal/spread"
+	"proactivedp/train"
+)
+
+// trainWhole finds the command of a page that trains the winner, which the program puts in.
+var trainWhole = regexp.MustCompile("Train it whole, on all training records: `([^`]*)`")
+
+// The pages of the committed searches say what today's program says of their tables.
+func TestCommittedPagesAreOfTheirTables(t *testing.T) {
+	folders, err := filepath.Glob("../../results/search-*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("%d searches are committed (%v)", len(folders), err)
+	}
+	for _, folder := range folders {
+		m := Manifest{Config: Spec{Proxy: 1}} // what was run before there were proxies
+		if err := manifest.Read(filepath.Join(folder, manifest.File), &m); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(folder, readmeFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Command: func(Spec) string { return m.Command }}
+		if found := trainWhole.FindStringSubmatch(oneLine(string(page))); found != nil {
+			o.TrainCommand = func(train.Spec) string { return found[1] }
+		}
+		all := committed(t, m.Config, filepath.Join(folder, tableFile))
+		d := &data.Dataset{Name: m.Data.Name, Synthetic: m.Data.Synthetic}
+		if want := mark + m.Config.readme(all, d, o); want != string(page) {
+			t.Errorf("%s: the program writes\n%s", filepath.Join(folder, readmeFile), want)
+		}
+	}
+}
+
+// committed returns the points of a search with the trials of its table.
+func committed(t *testing.T, s Spec, table string) []found {
+	t.Helper()
+	f, err := os.Open(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.points()
+	if err != nil || len(rows) != 1+len(all)*s.Seeds {
+		t.Fatalf("%s: %d rows of %d points (%v)", table, len(rows), len(all), err)
+	}
+	column := map[string]int{}
+	for i, name := range rows[0] {
+		column[name] = i
+	}
+	for i := range all {
+		var accuracies []float64
+		for _, row := range rows[1+i*s.Seeds : 1+(i+1)*s.Seeds] {
+			accuracy, err := strconv.ParseFloat(row[column["held_out_accuracy"]], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			accuracies = append(accuracies, accuracy)
+			all[i].trials = append(all[i].trials, grid.Trial{Accuracy: accuracy,
+				Diverged: row[column["diverged"]] == "true"})
+		}
+		all[i].mean, all[i].sd = spread.Of(accuracies)
+	}
+	return all
+}
