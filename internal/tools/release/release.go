@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
@@ -190,19 +191,30 @@ func buildTwice(t target, version, dir, other, file, cache string) ([]byte, erro
 	return first, nil
 }
 
+// places are the settings of the go command that say where modules and what was built come
+// from: no program depends on them.
+var places = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOINSECURE"}
+
 // build builds the program of a version from the module in dir. What the user's
-// environment says of builds does not count.
+// environment says of builds does not count, nor what go env -w has written of them.
 func (t target) build(version, dir, file string, env ...string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return err
 	}
+	kept, err := exec.Command("go", append([]string{"env"}, places...)...).Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
 	stamp := modfile.ModulePath(mod) + "/internal/version.release=" + version
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto",
 		"-ldflags=-s -w -buildid= -X "+stamp, "-o", file, "./cmd/proactivedp")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
+	cmd.Env = append(os.Environ(), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOFIPS140=off")
+	for i, value := range strings.SplitN(string(kept), "\n", len(places)) {
+		cmd.Env = append(cmd.Env, places[i]+"="+strings.TrimSpace(value))
+	}
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -128,6 +128,32 @@ func TestRunIsWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// What go env -w has written decides no byte of a program.
+func TestBuildLeavesOutTheUsersSettings(t *testing.T) {
+	dir := t.TempDir()
+	program := checkout.Tree{
+		"go.mod":                   []byte("module m\n\ngo 1.26.0\n"),
+		"cmd/proactivedp/main.go":  []byte("package main\n\nfunc main() { print(word) }\n"),
+		"cmd/proactivedp/own.go":   []byte("//go:build !users\n\npackage main\n\nconst word = \"own\"\n"),
+		"cmd/proactivedp/users.go": []byte("//go:build users\n\npackage main\n\nconst word = \"users\"\n"),
+	}
+	if err := program.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=users\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", settings)
+	file := filepath.Join(dir, "program")
+	if err := (target{runtime.GOOS, runtime.GOARCH}).build("v1.2.3", dir, file); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(file).CombinedOutput(); err != nil || string(out) != "own" {
+		t.Errorf("the program says %q (%v), want that of no tag", out, err)
+	}
+}
+
 // The second build is of another source here, so that the programs differ.
 func TestBuildTwiceComparesTheBytes(t *testing.T) {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
