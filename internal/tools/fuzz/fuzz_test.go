@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,5 +90,35 @@ func TestTargetsOfTheModuleAreFound(t *testing.T) {
 	}
 	if targets, err = list("../../..", "no such target"); err == nil {
 		t.Errorf("found %v for a name that no target has", targets)
+	}
+}
+
+// The checkout may be in any folder: what its path has in it is no name of a package.
+func TestTargetsInAnyFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a checkout")
+	for name, text := range map[string]string{
+		"go.mod":           "module m\n",
+		"one/one.go":       "package one\n",
+		"one/one_test.go":  "package one\n\nimport \"testing\"\n\nfunc FuzzOne(f *testing.F) {}\n",
+		"two/out_test.go":  "package two_test\n\nimport \"testing\"\n\nfunc FuzzTwo(f *testing.F) {}\n",
+		"two/two.go":       "package two\n",
+		"none/none.go":     "package none\n",
+		"none/any_test.go": "package none\n",
+	} {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		if err := errors.Join(err, os.WriteFile(path, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for only, want := range map[string]string{"": "FuzzOne FuzzTwo ", "m/two": "FuzzTwo ", "checkout": ""} {
+		targets, err := list(dir, only)
+		got := ""
+		for _, target := range targets {
+			got += target.name + " "
+		}
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: found %q (%v), want %q", only, got, err, want)
+		}
 	}
 }

@@ -17,13 +17,13 @@ type target struct {
 
 var declared = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
-// testFiles prints a package's files of tests, one a line.
-const testFiles = `{{$dir := .Dir -}}
-{{range .TestGoFiles}}{{$dir}}/{{.}}
-{{end}}{{range .XTestGoFiles}}{{$dir}}/{{.}}
+// testFiles prints a package's files of tests, one a line, each behind the package's path.
+const testFiles = `{{$p := . -}}
+{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
+{{end}}{{range .XTestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}
 {{end}}`
 
-// list returns the targets of the module in a folder whose folder or name has a text in it,
+// list returns the targets of the module in a folder whose package or name has a text in it,
 // by package and file. It is an error if there are none: whoever asks for them would take
 // the silence for success.
 func list(dir, only string) ([]target, error) {
@@ -34,14 +34,18 @@ func list(dir, only string) ([]target, error) {
 		return nil, fmt.Errorf("listing the packages of %s: %w", dir, err)
 	}
 	var targets []target
-	for file := range strings.FieldsSeq(string(files)) {
+	for line := range strings.Lines(string(files)) {
+		pkg, file, listed := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !listed { // between packages
+			continue
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
 		for _, match := range declared.FindAllSubmatch(text, -1) {
 			t := target{filepath.Dir(file), string(match[1])}
-			if strings.Contains(t.folder, only) || strings.Contains(t.name, only) {
+			if strings.Contains(pkg, only) || strings.Contains(t.name, only) {
 				targets = append(targets, t)
 			}
 		}
