@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// gain shows the largest gain on the safe side: above that of a guarantee's curve,
-// below that of one from above.
+// gain shows the largest gain at the points on the safe side: above that of a guarantee's
+// curve, below that of one from above.
 func (c CurveSummary) gain() string {
 	if c.Side == tradeoff.Upper {
 		return decimal.Down(c.MaxGain, 6)
@@ -22,7 +22,7 @@ func (c CurveSummary) gain() string {
 func (s *Tradeoff) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α)\tat α\n")
+	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α) of the points\tat α\n")
 	for _, c := range s.Curves {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, c.gain(), c.Alpha)
 	}

@@ -219,7 +219,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 			tell.add(ifGiven("sigma", r.Sigma != 0 && !r.isJoint()), number(sigma), m, "raise σ to "+sigma)
 		}
 	}
-	epochs := c.p.shortEpochs
+	epochs := func(s, rounds float64) string { return shortEpochs(c.p.N, s, rounds) }
 	if a.rounds > 1 {
 		if s, err := c.rounds(ctx, a.sigma, a.s); err == nil && s.met {
 			k := epochs(float64(a.s), s.value)
@@ -244,10 +244,10 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 	return tell
 }
 
-// shortEpochs are the epochs of so many rounds of size s, rounded down to six digits, or to as
-// many more as leave a whole round and a size of 1.
-func (p *Plan) shortEpochs(s, rounds float64) string {
-	n := float64(p.N)
+// shortEpochs are the epochs of so many rounds of size s of N records, rounded down to six
+// digits, or to as many more as leave a whole round and a size of 1.
+func shortEpochs(records int, s, rounds float64) string {
+	n := float64(records)
 	for digits := 6; digits < 17; digits++ {
 		if text := down(rounds*s/n, digits); float64(count(number(text)*n)) >= max(s, rounds) {
 			return text

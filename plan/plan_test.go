@@ -430,3 +430,18 @@ func TestUpIsNeverBelow(t *testing.T) {
 		}
 	}
 }
+
+// The ε that is allowed is not said beside one that is rounded above it.
+func TestAllowedIsNotBelowTheCost(t *testing.T) {
+	p := solve(t, Request{N: 3000, Epochs: 5, Epsilon: 0.123456, Method: RDP})
+	for cost, want := range map[float64]bool{0.1: true, 0.12344: true, 0.123449: false, 0.1234559: false} {
+		p.Epsilon = cost
+		var text strings.Builder
+		if err := p.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text.String(), "; ε = 0.12345 is allowed"); got != want {
+			t.Errorf("ε = %v: what is allowed is said: %v, want %v", cost, got, want)
+		}
+	}
+}

@@ -81,11 +81,10 @@ func TestRemediesMakePlansFeasible(t *testing.T) {
 // What the text of a remedy says can be typed as it stands, also where it leaves one round,
 // or is asked for by σ.
 func TestRemediesCanBeTyped(t *testing.T) {
-	p := &Plan{N: 8844}
-	if k := number(p.shortEpochs(333, 1)); count(k*8844) != 333 {
+	if k := number(shortEpochs(8844, 333, 1)); count(k*8844) != 333 {
 		t.Errorf("k = %v leaves %d computations, must leave the round of 333", k, count(k*8844))
 	}
-	if text := p.shortEpochs(333, 100); text != down(33300./8844, 6) {
+	if text := shortEpochs(8844, 333, 100); text != down(33300./8844, 6) {
 		t.Errorf("k = %s, must be as short as it can", text)
 	}
 	r := Request{N: 1000, Epochs: 1, Sigma: 9e4}

@@ -366,7 +366,7 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 		safe:  math.Floor, start: float64(rounds) / 2, least: 1, most: float64(rounds), slope: 0.5, tol: roughly,
 	}
 	if better, err := fewer.turn(ctx, p.TargetEpsilon); err == nil && better.met {
-		k := down(better.value*float64(s)/float64(p.N), 6)
+		k := shortEpochs(p.N, float64(s), better.value)
 		e.Remedies.add("epochs", number(k), "", fmt.Sprintf("lower k to %s, %.0f rounds", k, better.value))
 	}
 	return e.Reason()

@@ -456,3 +456,22 @@ var errFailing = errors.New("failing")
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errFailing }
+
+// What a refused leg is told to do does, down to a single round of one record: 1/N has more
+// than six digits.
+func TestRefusedLegMayBeOneRound(t *testing.T) {
+	past, acc := []dp.Event{leg(30, 3000, 200, 2)}, rdp.Accountant{}
+	one, err := acc.Epsilon(t.Context(), append(slices.Clone(past), leg(1, 3000, 1, 2)), 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NextRequest{FixedBeforehand: true, Past: past, Epochs: 1, Sigma: 2, Epsilon: one.EpsilonUpper, Delta: 1e-5}
+	p := replan(t, r, acc)
+	if p.Feasible {
+		t.Fatalf("feasible: %+v", p.Run)
+	}
+	r.Epochs = after(t, p.Reason, "lower k to ")
+	if p := replan(t, r, acc); !p.Feasible || p.Run.Computations != 1 {
+		t.Errorf("k = %v: %+v, %s", r.Epochs, p.Run, p.Reason)
+	}
+}

@@ -121,7 +121,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Epsilon > 0 || p.Feasible {
 		budget = fmt.Sprintf("ε = %s, %s", up(p.Epsilon, 5), budget)
 	}
-	if allowed := down(p.TargetEpsilon, 5); p.TargetEpsilon > p.Epsilon && allowed != up(p.Epsilon, 5) {
+	if allowed := down(p.TargetEpsilon, 5); number(allowed) > number(up(p.Epsilon, 5)) {
 		budget += fmt.Sprintf("; ε = %s is allowed", allowed)
 	}
 	t.row("budget", "%s", budget)
