@@ -300,6 +300,9 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 		}
 		select {
 		case <-ctx.Done():
+			if report, err := s.ended(ctx); report != nil || err != nil {
+				return report, err // nobody waits for goodbyes now
+			}
 			if err := s.save(); err != nil {
 				return nil, errors.Join(context.Cause(ctx), err)
 			}
@@ -445,7 +448,7 @@ func (s *server) apply(h wire.Header, u []float32) error {
 }
 
 // ended returns the report when training is complete and every client that is left has
-// said goodbye and had the time to hear the answer.
+// said goodbye, or had the time to, for which nobody waits once ctx is done.
 func (s *server) ended(ctx context.Context) (*Report, error) {
 	if !s.machine.Done() || s.unsaved > 0 {
 		return nil, nil
@@ -466,5 +469,5 @@ func (s *server) ended(ctx context.Context) (*Report, error) {
 	if here && time.Since(s.farewell) < linger && ctx.Err() == nil {
 		return nil, nil
 	}
-	return s.finish(ctx)
+	return s.finish(context.WithoutCancel(ctx))
 }
