@@ -208,9 +208,14 @@ function markWrong(wrong) {
   }
 }
 
+// waits reports whether the answer that stands there is of the question before.
+function waits() {
+  return document.body.dataset.state === "asking";
+}
+
 // carryOver puts the answer's numbers where the next question has fields for them.
 function carryOver() {
-  if (!current?.run) return;
+  if (!current?.run || waits()) return;
   const own = fieldsOf(state),
     run = current.run;
   const values = {
@@ -298,8 +303,7 @@ async function timed(name, lane, question) {
 }
 
 async function answer() {
-  const own = ++asked,
-    card = $("answer");
+  const own = ++asked;
   Object.assign(document.body.dataset, { state: "asking", asked: own }); // how far which question is
   hide("proposals");
   lanes?.propose?.stop();
@@ -312,11 +316,11 @@ async function answer() {
     const problems = Object.entries(wrong).map(([name, text]) => `${fields[name]?.label ?? name} ${text}.`);
     return failed({ kind: "wrong", problems });
   }
+  stale(true, ...cards);
   timings = {};
   const quick = await timed("plan", lanes.quick, { plan: { ...request, code: true } });
   if (quick === superseded || own !== asked) return;
   if (quick.error) return failed(quick.error);
-  card.classList.remove("stale");
   showPlan(quick.plan, false);
   if (!quick.plan.feasible) {
     document.body.dataset.state = "planned";
@@ -391,10 +395,21 @@ function unhide(...ids) {
   for (const id of ids) $(id).hidden = false;
 }
 
+// cards are those of the plan; the others say by themselves that they are being computed.
+const cards = ["answer", "cost", "conditions", "tighter", "code", "statement"];
+
+// stale marks cards that are of the question before.
+function stale(is, ...ids) {
+  for (const id of ids) {
+    $(id).classList.toggle("stale", is);
+    $(id).setAttribute("aria-busy", is);
+  }
+}
+
 function failed(problem) {
   current = null;
-  const card = $("answer");
-  card.classList.add("bad");
+  stale(false, ...cards);
+  $("answer").classList.add("bad");
   show("answer-body", problemView(problem, applyRemedy, state));
   hide("cost", "conditions", "tighter", "frontier", "tradeoff", "code", "statement");
   showCompare();
@@ -405,6 +420,7 @@ function failed(problem) {
 
 function showPlan(plan, isLate) {
   current = plan;
+  stale(false, ...cards.filter((id) => id !== "cost")); // which showCosts does
   $("answer").classList.toggle("bad", !plan.feasible);
   show("answer-body", answerView(state, plan, isLate, applyRemedy));
   speak($("answer-body").querySelector(".sentence").textContent);
@@ -449,6 +465,7 @@ function showCosts(plan, accounts) {
         : costView($("cost-body"), plan, accounts.account),
     );
   draw();
+  stale(false, "cost");
   redraws.cost = draw;
 }
 
@@ -488,7 +505,7 @@ function showCompare() {
         kept.push({
           address: addressOf(state),
           state: { ...state },
-          plan: current.tight || current.method === "pld" ? current : null,
+          plan: !waits() && (current.tight || current.method === "pld") ? current : null,
         });
         remember();
         showCompare();
@@ -517,6 +534,7 @@ function speak(text) {
 function accuracyHint() {
   lanes?.slow.stop();
   current = null;
+  stale(false, ...cards);
   hide("cost", "conditions", "tighter", "frontier", "tradeoff", "code", "statement");
   $("answer").classList.remove("bad");
   show(

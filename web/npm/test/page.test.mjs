@@ -423,6 +423,36 @@ test("what is said holds while answers are late or fail", { timeout: 120_000 }, 
   await page.close();
 });
 
+test("an answer of the question before is marked, and not kept for this one", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=run&n=10000&sample_size=31&rounds=1612&sigma=19.3&method=pld`);
+  await reached(page, "answered");
+  const marked = () => page.$$eval(".stale", (all) => all.map((e) => e.id).join(" "));
+  const certified = async () => Number((await values(page)).epsilon);
+  const before = await certified();
+  assert.equal(await marked(), "");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/answer", async (route) => {
+    await held;
+    await route.continue().catch(() => {}); // it may have been given up
+  });
+  await page.fill("#field-sigma", "9.65");
+  await page.waitForSelector("#answer.stale[aria-busy=true]");
+  assert.equal(await marked(), "answer cost conditions tighter code statement");
+  assert.equal(await certified(), before, "what stands there is of the question before");
+  await page.click("text=Keep this plan");
+  assert.equal((await values(page))["compare.0.0"], "", "it is kept for the question that is asked");
+  release();
+  await reached(page, "answered");
+  assert.equal(await marked(), "");
+  await page.waitForFunction(() => document.querySelector('[data-key="compare.0.0"]')?.dataset.value > 0);
+  const after = await certified();
+  assert.ok(after > 1.5 * before);
+  assert.equal(Number((await values(page))["compare.0.0"]), after);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("what is proposed is for the question that stands there", { timeout: 60_000 }, async () => {
   const page = await opened(`${served}#question=accuracy`);
   await reached(page, "answered");
