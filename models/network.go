@@ -21,6 +21,7 @@ type Network struct {
 var _ interface {
 	Adder
 	Checker
+	Scorer
 	Stochastic
 } = (*Network)(nil)
 
@@ -173,4 +174,9 @@ func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 
 // Predict implements Model: the class of the largest logit.
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
+}
+
+// Scores implements Scorer, of two classes: the difference of the logits.
+func (m *Network) Scores(scores []float64, params []float32, b data.Batch, scratch Scratch) {
+	m.net.Margins(scores, params, b, scratch.(*networkScratch).whole())
 }

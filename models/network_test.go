@@ -79,3 +79,42 @@ func TestClippingNormIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A network of two classes ranks examples as it labels them: class 1 is what is scored above
+// 0, over several blocks and a part of one.
+func TestNetworkScoresAsItPredicts(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 1, Height: 6, Width: 6}, nn.Dense{Out: 5}, nn.Tanh{}, nn.Dense{Out: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, d := models.NewNetwork("small", net), modeltest.Images(100, 1, 6, 6, 2)
+	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
+	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	labels, scores := make([]int32, d.Len()), make([]float64, d.Len())
+	m.Predict(labels, params, all(d), scratch)
+	m.Scores(scores, params, all(d), scratch)
+	seen := map[bool]int{}
+	for i, s := range scores {
+		// One example by itself has the loss ln(1 + e^∓s).
+		own := data.Batch{Data: d, Rows: []int32{int32(i)}}
+		sign := float64(1 - 2*d.Label[i])
+		want := math.Log1p(math.Exp(sign * s))
+		if loss := m.Loss(params, own, scratch); math.Abs(loss-want) > 1e-6 {
+			t.Errorf("example %d of class %d: score %v, and a loss of %v, want %v", i, d.Label[i], s, loss, want)
+		}
+		if s > 0 != (labels[i] == 1) {
+			t.Errorf("example %d: score %v, class %d", i, s, labels[i])
+		}
+		seen[s > 0]++
+	}
+	if len(seen) < 2 {
+		t.Errorf("all examples are labelled alike: %v", seen)
+	}
+	if area, ok := models.AUC(m, params, all(d), scratch); !ok || !(area > 0 && area < 1) {
+		t.Errorf("AUC %v, %v", area, ok)
+	}
+	b := all(d)
+	if n := testing.AllocsPerRun(5, func() { m.Scores(scores, params, b, scratch) }); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}

@@ -83,27 +83,32 @@ func (n *Net) gradSum(
 
 // Loss returns the mean objective over the batch.
 func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
-	s.begin(params, batch)
-	defer s.end()
 	total := 0.0
-	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
-		for b := range n.ahead(s, batch, first) {
-			total += n.losses(s, batch, first+b*f32.Lanes, b)
-		}
-	}
+	n.evaluate(params, batch, s, func(at, b int) { total += n.losses(s, batch, at, b) })
 	return total / float64(batch.Len())
 }
 
 // Predict sets labels[i] to the class of the largest logit of example i, the
 // first of equals.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
+	labels = labels[:batch.Len()]
+	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
+}
+
+// Margins sets scores[i] to the logit of class 1 less that of class 0, of example i.
+func (n *Net) Margins(scores []float64, params []float32, batch data.Batch, s *Scratch) {
+	scores = scores[:batch.Len()]
+	n.evaluate(params, batch, s, func(at, b int) { n.margins(scores[at:min(at+f32.Lanes, len(scores))], s, b) })
+}
+
+// evaluate is the forward pass of the batch. It calls f with the first example of every block
+// and the block's place in its chunk, where the logits are.
+func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at, b int)) {
 	s.begin(params, batch)
 	defer s.end()
-	labels = labels[:batch.Len()]
 	for first := 0; first < batch.Len(); first += n.chunk * f32.Lanes {
 		for b := range n.ahead(s, batch, first) {
-			at := first + b*f32.Lanes
-			n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b)
+			f(first+b*f32.Lanes, b)
 		}
 	}
 }

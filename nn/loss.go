@@ -75,3 +75,11 @@ func (n *Net) predict(labels []int32, s *Scratch, b int) {
 		labels[l] = int32(best / f32.Lanes)
 	}
 }
+
+// margins sets scores to the differences of the logits of classes 1 and 0 of block b.
+func (n *Net) margins(scores []float64, s *Scratch, b int) {
+	z := s.float(n.logits().act, b)
+	for l := range scores {
+		scores[l] = float64(z[f32.Lanes+l]) - float64(z[l])
+	}
+}
