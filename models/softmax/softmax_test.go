@@ -26,30 +26,9 @@ func newModel(t testing.TB, features, classes int) *softmax.Model {
 	return m
 }
 
-// rows draws rows of numbers with zeros among them, sparse and dense.
-func rows(t testing.TB, n, features, classes int) (sparse, dense *data.Dataset) {
-	t.Helper()
-	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
-	all, labels, flat := make([][]float32, n), make([]int32, n), make([]float32, 0, n*features)
-	for i := range all {
-		all[i] = make([]float32, features)
-		for j := range all[i] {
-			if s.IntN(3) == 0 {
-				all[i][j] = float32(s.Normal())
-			}
-		}
-		labels[i], flat = int32(i%classes), append(flat, all[i]...)
-	}
-	sparse, err := data.FromRows("drawn", all, labels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sparse, sparse.WithDense(features, flat)
-}
-
 func TestConform(t *testing.T) {
-	sparse, dense := rows(t, 400, 23, 4)
-	two, _ := rows(t, 400, 23, 2)
+	sparse, dense := modeltest.Rows(t, 400, 23, 4)
+	two, _ := modeltest.Rows(t, 400, 23, 2)
 	for _, c := range []struct {
 		name string
 		d    *data.Dataset
@@ -67,7 +46,7 @@ func TestConform(t *testing.T) {
 }
 
 func TestGradientsMeanTheseBits(t *testing.T) {
-	_, dense := rows(t, 400, 23, 4)
+	_, dense := modeltest.Rows(t, 400, 23, 4)
 	modeltest.Golden(t, newModel(t, 23, 4), dense, "c1d2a8fdd44b514d")
 	modeltest.Golden(t, newModel(t, 40, 3), modeltest.Images(60, 2, 5, 4, 3), "dfb904175acd80c7")
 }
@@ -125,7 +104,7 @@ func TestRowsAndPixelsAreAlike(t *testing.T) {
 			}
 		}
 	}
-	sparse, dense := rows(t, 50, 23, 4)
+	sparse, dense := modeltest.Rows(t, 50, 23, 4)
 	m := newModel(t, 23, 4)
 	w := drawn(m.NumParams(), 1)
 	near("sparse and dense rows", sumOf(t, m, w, all(sparse), 0.7), sumOf(t, m, w, all(dense), 0.7))
@@ -197,7 +176,7 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("%d features in %d classes were accepted", c[0], c[1])
 		}
 	}
-	sparse, _ := rows(t, 50, 23, 4)
+	sparse, _ := modeltest.Rows(t, 50, 23, 4)
 	for _, m := range []*softmax.Model{newModel(t, 22, 4), newModel(t, 23, 3)} {
 		if m.Check(sparse) == nil {
 			t.Error("data with more features or classes than the model passes")
@@ -262,7 +241,7 @@ func FuzzSensitivity(f *testing.F) {
 }
 
 func BenchmarkGradSum(b *testing.B) {
-	_, dense := rows(b, 2000, 392, 10)
+	_, dense := modeltest.Rows(b, 2000, 392, 10)
 	for _, c := range []struct {
 		name string
 		d    *data.Dataset

@@ -1,0 +1,153 @@
+// Package mlp is the multi-layer perceptron: dense layers with an activation function
+// behind each but the last, for rows of features, sparse or dense, and for pixels. It
+// finds what no linear model can, such as that two columns count only together, at the
+// price of more parameters, of which each gets noise of its own. It is not a model of
+// the paper.
+//
+//	hidden, err := mlp.Parse("mlp:64:32")
+//	…
+//	model, err := mlp.New(nn.Shape{Channels: features, Height: 1, Width: 1}, classes, hidden)
+//
+// The activation is the hyperbolic tangent, which does better under clipping and noise
+// than ReLU (N. Papernot, A. Thakurta, S. Song, S. Chien and Ú. Erlingsson, "Tempered
+// Sigmoid Activations for Deep Learning with Differential Privacy", AAAI 2021, arXiv
+// 2007.14191), or ReLU.
+package mlp
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/models"
+	"proactivedp/nn"
+)
+
+// The models by name, to which the widths of hidden layers may be added.
+const (
+	Tanh = "mlp"
+	ReLU = "mlp-relu"
+)
+
+// DefaultWidth is that of the one hidden layer where a name says nothing.
+const DefaultWidth = 32
+
+// The most hidden layers, the widest of them, and the most parameters of all.
+const (
+	MaxLayers = 8
+	MaxWidth  = 4096
+	MaxParams = 1 << 26
+)
+
+// Hidden is what stands between the features and the logits.
+type Hidden struct {
+	Widths []int // of each layer, from the features on: 1 to MaxLayers of them, in [1, MaxWidth]
+	ReLU   bool  // whether ReLU takes the place of tanh
+}
+
+// String writes mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…
+func (h Hidden) String() string {
+	text := Tanh
+	if h.ReLU {
+		text = ReLU
+	}
+	for _, w := range h.Widths {
+		text += ":" + strconv.Itoa(w)
+	}
+	return text
+}
+
+// Named reports whether a model's name is that of a perceptron, with widths or without.
+func Named(name string) bool {
+	base, _, _ := strings.Cut(name, ":")
+	return base == Tanh || base == ReLU
+}
+
+// Parse reads a name as String writes it, or "mlp" or "mlp-relu" alone, which have one
+// layer of DefaultWidth. It reports every problem.
+func Parse(name string) (Hidden, error) {
+	base, widths, given := strings.Cut(name, ":")
+	h := Hidden{Widths: []int{DefaultWidth}, ReLU: base == ReLU}
+	if !Named(name) {
+		return Hidden{}, fmt.Errorf("mlp: model = %q, must be %s:WIDTH:WIDTH… or %s:WIDTH:WIDTH…, such as "+
+			"mlp:64:32", name, Tanh, ReLU)
+	}
+	if !given {
+		return h, nil
+	}
+	if n := 1 + strings.Count(widths, ":"); n > MaxLayers {
+		return Hidden{}, fmt.Errorf("mlp: %d hidden layers in model = %.100q, must be at most %d", n, name, MaxLayers)
+	}
+	h.Widths = nil
+	var errs []error
+	for i, text := range strings.Split(widths, ":") {
+		w, err := strconv.Atoi(text)
+		if err != nil || w < 1 || w > MaxWidth || strconv.Itoa(w) != text {
+			errs = append(errs, fmt.Errorf("mlp: width of hidden layer %d = %.100q in model = %.100q, must be a whole "+
+				"number in [1, %d], as in mlp:64:32", i+1, text, name, MaxWidth))
+		}
+		h.Widths = append(h.Widths, w)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Hidden{}, err
+	}
+	return h, nil
+}
+
+// Validate reports every width outside its range, or that there are too few or too many.
+func (h Hidden) Validate() error {
+	if n := len(h.Widths); n < 1 || n > MaxLayers {
+		return fmt.Errorf("mlp: %d hidden layers, must be 1 to %d", n, MaxLayers)
+	}
+	var errs []error
+	for i, w := range h.Widths {
+		if w < 1 || w > MaxWidth {
+			errs = append(errs, fmt.Errorf("mlp: width of hidden layer %d = %d, must be in [1, %d]", i+1, w, MaxWidth))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// New returns the perceptron for examples of a shape in so many classes, at least 2: rows
+// of n features have the shape n×1×1. Its parameters are those of the layers, in order:
+// weights [out][in], then biases [out]; at most MaxParams of them.
+func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
+	if err := h.Validate(); err != nil {
+		return nil, err
+	}
+	if classes < 2 {
+		return nil, fmt.Errorf("mlp: classes = %d, must be at least 2", classes)
+	}
+	features := float64(in.Channels) * float64(in.Height) * float64(in.Width)
+	if n := params(features, classes, h); n > MaxParams {
+		return nil, fmt.Errorf("mlp: parameters of %v for %.0f features in %d classes = %.0f, must be at most %d: "+
+			"take narrower layers, or fewer features", h, features, classes, n, MaxParams)
+	}
+	var layers []nn.Layer
+	for _, w := range h.Widths {
+		layers = append(layers, nn.Dense{Out: w}, h.activation())
+	}
+	net, err := nn.New(in, append(layers, nn.Dense{Out: classes})...)
+	if err != nil {
+		return nil, fmt.Errorf("mlp: %w", err)
+	}
+	return models.NewNetwork(h.String(), net), nil
+}
+
+func (h Hidden) activation() nn.Layer {
+	if h.ReLU {
+		return nn.ReLU{}
+	}
+	return nn.Tanh{}
+}
+
+// params counts the parameters, in float64, where no product is beyond its range.
+func params(in float64, classes int, h Hidden) float64 {
+	total := 0.0
+	for _, w := range h.Widths {
+		total += (in + 1) * float64(w)
+		in = float64(w)
+	}
+	return total + (in+1)*float64(classes)
+}

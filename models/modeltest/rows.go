@@ -1,0 +1,30 @@
+package modeltest
+
+import (
+	"testing"
+
+	"proactivedp/data"
+	"proactivedp/rng"
+)
+
+// Rows draws a data set of n rows of normal numbers with zeros in two places of three,
+// sparse and dense; labels are the row's number modulo the classes.
+func Rows(t testing.TB, n, features, classes int) (sparse, dense *data.Dataset) {
+	t.Helper()
+	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
+	all, labels, flat := make([][]float32, n), make([]int32, n), make([]float32, 0, n*features)
+	for i := range all {
+		all[i] = make([]float32, features)
+		for j := range all[i] {
+			if s.IntN(3) == 0 {
+				all[i][j] = float32(s.Normal())
+			}
+		}
+		labels[i], flat = int32(i%classes), append(flat, all[i]...)
+	}
+	sparse, err := data.FromRows("drawn", all, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sparse, sparse.WithDense(features, flat)
+}
