@@ -59,7 +59,7 @@ func (p *Prepared) computing(perf sim.Perf) int {
 func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	m, batch := p.Config.Model, p.Config.LargestSample()
 	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner && p.Spec.TimeScale == 0)
-	if p.Test.Data.Images == nil {
+	if _, network := m.(*models.Network); !network && p.Test.Data.Images == nil {
 		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
 	}
 	if a, err := parseAverage(p.Spec.Average); err == nil && a.share > 0 {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"proactivedp/data"
@@ -13,6 +14,7 @@ import (
 	"proactivedp/models/convnet"
 	"proactivedp/models/lenet"
 	"proactivedp/models/logreg"
+	"proactivedp/models/mlp"
 	"proactivedp/models/softmax"
 	"proactivedp/nn"
 )
@@ -26,6 +28,8 @@ const (
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
 	ConvNet   = "convnet"      // a small convolutional network, which the paper does not have
+	MLP       = mlp.Tanh       // a multi-layer perceptron, which the paper does not have, see mlp.Parse
+	MLPReLU   = mlp.ReLU       // the same with ReLU in the place of tanh
 
 	AlexNetDropout = "alexnet-dropout" // the same with dropout behind its first two dense layers
 )
@@ -66,8 +70,38 @@ var modelKinds = []modelKind{
 		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {
 			return nil, mismatch(ConvNet, "images of sides that are multiples of 4", d)
 		}
-		return convnet.New(nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width}, d.Classes)
+		return convnet.New(shapeOf(d), d.Classes)
 	}},
+	perceptron(MLP, mlp.Hidden{Widths: []int{mlp.DefaultWidth}}),
+	perceptron(MLPReLU, mlp.Hidden{Widths: []int{mlp.DefaultWidth}, ReLU: true}),
+}
+
+// perceptron returns the kind of a perceptron. Matrix tiles make some of its sums where widths
+// and features are multiples of theirs.
+func perceptron(name string, h mlp.Hidden) modelKind {
+	activation, widths := "tanh", make([]string, len(h.Widths))
+	if h.ReLU {
+		activation = "ReLU"
+	}
+	for i, w := range h.Widths {
+		widths[i] = strconv.Itoa(w)
+	}
+	title := fmt.Sprintf("multi-layer perceptron (%s, %s)", strings.Join(widths, "–"), activation)
+	return modelKind{name, title, true, true, func(d *data.Dataset, _ float64) (models.Model, error) {
+		m, err := mlp.New(shapeOf(d), d.Classes, h)
+		if err != nil {
+			return nil, fmt.Errorf("train: model on %s: %w", d.Name, err)
+		}
+		return m, nil
+	}}
+}
+
+// shapeOf returns the shape of the data set's records: of its images, or of rows.
+func shapeOf(d *data.Dataset) nn.Shape {
+	if p := d.Images; p != nil {
+		return nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width}
+	}
+	return nn.Shape{Channels: d.Features, Height: 1, Width: 1}
 }
 
 // checkSparse refuses data that logistic regression cannot be trained on.
@@ -95,22 +129,40 @@ func mismatch(model, needs string, d *data.Dataset) error {
 	return fmt.Errorf("train: model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
 }
 
-// kindOf looks a model up by name.
+// kindOf looks a model up by name. A perceptron's has the widths of its hidden layers, whether
+// they were said or not.
 func kindOf(name string) (modelKind, error) {
+	if mlp.Named(name) {
+		h, err := mlp.Parse(name)
+		if err != nil {
+			return modelKind{}, fmt.Errorf("train: %w", err)
+		}
+		return perceptron(h.String(), h), nil
+	}
 	for _, k := range modelKinds {
 		if k.name == name {
 			return k, nil
 		}
 	}
 	hint := ""
-	if like := nearest.Name(name, ModelNames()); like != "" {
+	base, _, _ := strings.Cut(name, ":")
+	if like := nearest.Name(base, ModelNames()); like != "" {
 		hint = ": did you mean " + like + "?"
 	}
 	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),
 		hint)
 }
 
-// ModelNames lists the models.
+// FullName returns a model's name with what it leaves to be understood: mlp is mlp:32. What
+// names no model stays as it is.
+func FullName(name string) string {
+	if k, err := kindOf(name); err == nil {
+		return k.name
+	}
+	return name
+}
+
+// ModelNames lists the models, perceptrons without widths.
 func ModelNames() []string {
 	var names []string
 	for _, k := range modelKinds {

@@ -36,6 +36,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	spec.Model = in.model.name
 	set, err := s.shown(spec.inputs())
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (s Spec) checkPrecision() error {
 			tiled = append(tiled, k.name)
 		}
 	}
-	if !slices.Contains(tiled, s.Model) {
+	if k, err := kindOf(s.Model); err == nil && !k.tiled {
 		return fmt.Errorf("train: precision = %q with model = %q, must be not given: it is for %s", s.Precision,
 			s.Model, strings.Join(tiled, ", "))
 	}

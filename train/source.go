@@ -155,6 +155,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if spec, err = spec.readTraces(&in, s.readTrace); err != nil {
 		return nil, err
 	}
+	spec.Model = in.model.name
 	deal, err := s.deal(spec, in.partition, root)
 	if err != nil {
 		return nil, err

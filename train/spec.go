@@ -135,7 +135,7 @@ func DefaultSpec() Spec {
 // Prepared is a spec made concrete: a configuration ready to run and the records
 // to judge it by: the test set, or those held out of the training set.
 type Prepared struct {
-	Spec   Spec        // with the hashes of the traces that it names
+	Spec   Spec        // with the hashes of the traces that it names, and the model's FullName
 	Config *sim.Config // what any runner runs
 	Test   data.Subset // the rows that give the accuracy
 	Delta  float64     // δ of every statement

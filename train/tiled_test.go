@@ -9,23 +9,24 @@ import (
 	"proactivedp/models/modeltest"
 )
 
-// What the registry says of matrix tiles is what the networks do: keys of cells and
-// checkpoints go by it.
+// What the registry says of matrix tiles is what the networks do, of some shape at least: keys
+// of cells and checkpoints go by it.
 func TestTiledModelsAreThoseOfTheRegistry(t *testing.T) {
 	for _, k := range modelKinds {
 		if !k.network {
 			continue
 		}
-		found := false
+		found, tiled := false, false
 		for _, shape := range [][3]int{{1, 28, 28}, {3, 32, 32}} {
 			m, err := k.make(modeltest.Images(20, shape[0], shape[1], shape[2], 10), 0)
 			if err != nil {
 				continue
 			}
 			found = true
-			if tiled := m.(*models.Network).Net().Tiled(); tiled != k.tiled {
-				t.Errorf("%s: tiled %v, the registry says %v", k.name, tiled, k.tiled)
-			}
+			tiled = tiled || m.(*models.Network).Net().Tiled()
+		}
+		if tiled != k.tiled {
+			t.Errorf("%s: tiled %v, the registry says %v", k.name, tiled, k.tiled)
 		}
 		if !found {
 			t.Errorf("%s takes no images", k.name)

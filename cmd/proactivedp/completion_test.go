@@ -33,10 +33,11 @@ func TestValuesAreOffered(t *testing.T) {
 		want      string
 		directive string
 	}{
-		{"train --model ", "logreg logreg-plain softmax lenet lenet-relu alexnet alexnet-dropout convnet", none},
+		{"train --model ", "logreg logreg-plain softmax lenet lenet-relu alexnet alexnet-dropout convnet mlp " +
+			"mlp-relu", none},
 		{"train --model=len", "lenet lenet-relu", none},
 		{"search --models lenet,", "lenet,logreg lenet,logreg-plain lenet,softmax lenet,lenet-relu lenet,alexnet " +
-			"lenet,alexnet-dropout lenet,convnet", noSpace},
+			"lenet,alexnet-dropout lenet,convnet lenet,mlp lenet,mlp-relu", noSpace},
 		{"search --proxy ", "", none},
 		{"train --data mush", "mushrooms", files},
 		{"train --data ./my", "", files},

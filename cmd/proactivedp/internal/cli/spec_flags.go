@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/internal/shell"
+	"proactivedp/models/mlp"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -39,10 +40,15 @@ const (
 	RunFlags
 )
 
+// ModelsUsage says which models there are, and how a perceptron's name tells its layers.
+func ModelsUsage() string {
+	return fmt.Sprintf("%s; mlp:64:32 has hidden layers of these widths, up to %d of [1, %d], mlp one of %d",
+		strings.Join(train.ModelNames(), ", "), mlp.MaxLayers, mlp.MaxWidth, mlp.DefaultWidth)
+}
+
 // specFlags lists the flags, in the order in which a command states them.
 var specFlags = []specFlag{
-	{"model", PointFlags, func(s *train.Spec) any { return &s.Model },
-		strings.Join(train.ModelNames(), ", ")},
+	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
 		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, or .csv with " +
 			"--label-column and --label-map"},
@@ -114,8 +120,8 @@ var specFlags = []specFlag{
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
-		"of what numbers matrix tiles (AMX) make the products of alexnet and convnet: bf16x3, off by up to 3·2⁻¹⁶ of " +
-			"a product, which only they can do (default: as exact as float32)"},
+		"of what numbers matrix tiles (AMX) make the products of alexnet, convnet and mlp: bf16x3, off by up to " +
+			"3·2⁻¹⁶ of a product, which only they can do (default: as exact as float32)"},
 	{"lambda", SettingFlags, func(s *train.Spec) any { return &s.Lambda },
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
@@ -183,13 +189,16 @@ func (t *TrainFlags) addFlag(flags *pflag.FlagSet, f specFlag) {
 	t.names = append(t.names, f.name)
 }
 
-// given returns the values of the flags that were given, by name.
+// given returns the values of the flags that were given, by name, a model's in full.
 func (t *TrainFlags) given(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	for _, name := range t.names {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			given[name] = f.Value.String()
 		}
+	}
+	if model, named := given["model"]; named {
+		given["model"] = train.FullName(model)
 	}
 	return given
 }

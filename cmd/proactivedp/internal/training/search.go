@@ -65,7 +65,7 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	f.train.Add(cmd, cli.SettingFlags, cli.EndFlags)
 	fs, spec, o := cmd.Flags(), &f.spec, &f.options
 	fs.StringSliceVar(&spec.Models, "models", spec.Models,
-		"models to try, of "+strings.Join(train.ModelNames(), ", "))
+		"models to try, of "+cli.ModelsUsage())
 	cli.NumbersVar(fs, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
 	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
 	cli.NumbersVar(fs, &spec.Sigmas, "sigma", spec.Sigmas,
@@ -111,6 +111,9 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 // given, and reports what is wrong with it.
 func (f *searchFlags) fill(cmd *cobra.Command) error {
 	given, spec, o := f.spec, &f.spec, &f.options
+	for i, model := range given.Models {
+		given.Models[i] = train.FullName(model)
+	}
 	changed := cmd.Flags().Changed
 	if err := f.train.Fill(cmd, func(_, dataset string) train.Spec {
 		model := ""
