@@ -408,6 +408,27 @@ func TestTasksShareTheirBudget(t *testing.T) {
 	}
 }
 
+// A journal in which a task has ended that never began is refused: there is no model to report.
+func TestEndedTaskHasAStage(t *testing.T) {
+	dir := t.TempDir()
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})
+	o := optionsOf(dir, task, 3000, &fake{clients: 1, judge: func(int) float64 { return 0.9 }})
+	if _, err := Run(t.Context(), task, o); err != nil {
+		t.Fatal(err)
+	}
+	j, err := readJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Stages = nil
+	if err := j.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), task, o); err == nil || !strings.Contains(err.Error(), "task 0 has ended") {
+		t.Errorf("%v, must say that the task has ended without a stage", err)
+	}
+}
+
 // The paper's strategy keeps to the conditions of the closed form's budget: no σ below
 // σ_eq(ε_target, δ), no rate above 1/(eσ_eq), Σ q²/(1-q) at most ε/2 (Theorem thm1).
 func TestPaperKeepsToTheClosedForm(t *testing.T) {

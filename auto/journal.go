@@ -144,6 +144,7 @@ func (j *Journal) validate() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	stages := make([]int, len(j.Tasks))
 	runs := map[uint64]bool{}
 	for i := range j.Stages {
 		s := &j.Stages[i]
@@ -151,6 +152,7 @@ func (j *Journal) validate() error {
 			fail("stage %d: task = %d, must not fall and be below %d", i, s.Task, len(j.Tasks))
 			break
 		}
+		stages[s.Task]++
 		if err := s.validate(j.Tasks[s.Task].Task); err != nil {
 			fail("stage %d: %w", i, err)
 		}
@@ -162,6 +164,11 @@ func (j *Journal) validate() error {
 				fail("stage %d: run = %d is another part's, and would share its noise", i, p.Run)
 			}
 			runs[p.Run] = true
+		}
+	}
+	for i, e := range j.Tasks {
+		if e.End != "" && stages[i] == 0 {
+			fail("task %d has ended, and has no stage", i)
 		}
 	}
 	return errors.Join(errs...)
