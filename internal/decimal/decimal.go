@@ -25,6 +25,7 @@ func FixedDown(v float64, decimals int) string { return fixed(v, decimals, -1) }
 func Exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func fixed(v float64, decimals int, side float64) string {
+	v += 0 // as -0 is 0
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if onSide(text, v, side) {
 		return text
@@ -33,6 +34,7 @@ func fixed(v float64, decimals int, side float64) string {
 }
 
 func rounded(v float64, digits int, side float64) string {
+	v += 0 // as -0 is 0
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	if onSide(text, v, side) {
 		return text

@@ -105,3 +105,13 @@ func TestExactly(t *testing.T) {
 		}
 	}
 }
+
+// A zero has no sign, as of --epsilon -0.
+func TestZeroHasNoSign(t *testing.T) {
+	zero := math.Copysign(0, -1)
+	for _, text := range []string{Up(zero, 5), Down(zero, 5), FixedUp(zero, 0), FixedDown(zero, 0)} {
+		if text != "0" {
+			t.Errorf("-0 is shown as %s, want 0", text)
+		}
+	}
+}
