@@ -403,6 +403,11 @@ func TestTasksShareTheirBudget(t *testing.T) {
 	if err != nil || r.Stages[0].Number != len(first.Stages) || r.Privacy.EpsilonUpper != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
+	for task, path := range []string{first.Model, r.Model} { // each was paid for
+		if _, err := readModel(path); err != nil {
+			t.Errorf("the model of task %d: %v", task, err)
+		}
+	}
 	if a, b := first.Privacy.Accounts[0].Used, r.Privacy.Accounts[0].Used; !(b > a) {
 		t.Errorf("%v of the budget is spent after another task, %v before", b, a)
 	}

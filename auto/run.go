@@ -22,7 +22,7 @@ import (
 
 // Options says where a loop keeps itself, and what it drives.
 type Options struct {
-	// Dir is the folder of the journal and of the newest model, made if it is not there. "":
+	// Dir is the folder of the journal and of each task's newest model, made if it is not there. "":
 	// nothing is kept, and only a simulation may be: its ledger is forgotten with it.
 	Dir     string
 	Public  Public
@@ -272,8 +272,8 @@ func (d *driver) keep() error {
 	return d.write(d.Dir)
 }
 
-// forget removes what is not needed again when a stage is trained and entered: its secret
-// and the model before.
+// forget removes what is not needed again when a stage is trained and entered: its secret,
+// and the model before, unless it is the last of a task.
 func (d *driver) forget(stage int) error {
 	if d.Dir == "" {
 		return nil
@@ -281,7 +281,7 @@ func (d *driver) forget(stage int) error {
 	if err := forgetSecret(d.Dir); err != nil {
 		return err
 	}
-	if stage == 0 {
+	if stage == 0 || d.Stages[stage-1].Task != d.Stages[stage].Task {
 		return nil
 	}
 	if err := os.Remove(d.model(stage - 1)); err != nil && !errors.Is(err, os.ErrNotExist) {
