@@ -17,11 +17,12 @@ import (
 // *Infeasible if no noise multiplier is enough.
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
-	if err := r.Validate(); err != nil {
-		return none, err
-	}
 	if r.Epsilon == 0 {
 		return none, fmt.Errorf("propose: epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
+	}
+	r.Rounds, r.TargetAccuracy, r.Count = []int{max(r.Base.Clients, 1)}, 0, 1 // of use to nobody here
+	if err := r.Validate(); err != nil {
+		return none, err
 	}
 	if err := o.checkProbing(Own, Other); err != nil { // its proxies have no noise to speak of
 		return none, err

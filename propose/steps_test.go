@@ -29,6 +29,7 @@ func TestStepsKeepWhatIsGiven(t *testing.T) {
 	if eps := private.PerRecord.EpsilonUpper; eps == nil || *eps > r.Epsilon || *eps < 0.98*r.Epsilon {
 		t.Errorf("ε = %v, must be just within %v", eps, r.Epsilon)
 	}
+	r.Rounds, r.TargetAccuracy, r.Count = nil, 2, -1 // which are not used
 	again, err := Steps(t.Context(), r, options(1))
 	if err != nil || again != spec {
 		t.Errorf("with another number of workers %+v, error %v", again, err)
