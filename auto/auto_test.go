@@ -413,6 +413,47 @@ func TestTasksShareTheirBudget(t *testing.T) {
 	}
 }
 
+// What is said of all records in one line, and of the model in its file, holds for those of
+// each client: (ε, δ) is no less than any of its budgets in ε, and none in δ.
+func TestOneBoundForAllRecords(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Delta: 1e-5, Accuracy: 0.5},
+		Client{Epsilon: 0.5, Delta: 1e-3, Accuracy: 0.5})
+	o := optionsOf(t.TempDir(), task, 3000, &fake{clients: 2, judge: func(int) float64 { return 0.9 }})
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := r.within.Certified.PerRecord
+	if p := r.Privacy; p.EpsilonUpper != 1 || p.Delta != 1e-3 || *saved.EpsilonUpper != 1 || saved.Delta != 1e-3 {
+		t.Errorf("ε ≤ %v at δ = %v, of the model %v at %v; want 1 at 0.001, as of all clients' budgets", p.EpsilonUpper,
+			p.Delta, *saved.EpsilonUpper, saved.Delta)
+	}
+	for i, want := range []float64{1e-5, 1e-3} {
+		if got := r.Privacy.Accounts[i].Delta; got != want {
+			t.Errorf("client %d: δ = %v, want %v", i, got, want)
+		}
+	}
+}
+
+// A client with the largest budget may take no part: what is said of the model is of those
+// whose records it has seen.
+func TestBoundWithoutTheLargestBudget(t *testing.T) {
+	task := taskOf(Paper, data.Shard, Client{Epsilon: 3, Accuracy: 0.99}, Client{Epsilon: 1, Accuracy: 0.8})
+	o := optionsOf(t.TempDir(), task, 20_000, &fake{clients: 2, judge: func(int) float64 { return 0.9 }})
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Privacy.Accounts[0].Releases); n != 0 || r.Privacy.EpsilonUpper != 3 {
+		t.Fatalf("%d releases of client 0, ε ≤ %v", n, r.Privacy.EpsilonUpper)
+	}
+	sigma := r.Stages[0].Parts[0].NoiseMultiplier
+	if r.within.NoiseMultiplier != sigma || r.within.PerRecord.Rounds != r.Stages[0].Rounds {
+		t.Errorf("%d rounds at σ = %v, want %d at %v", r.within.PerRecord.Rounds, r.within.NoiseMultiplier,
+			r.Stages[0].Rounds, sigma)
+	}
+}
+
 // A journal in which a task has ended that never began is refused: there is no model to report.
 func TestEndedTaskHasAStage(t *testing.T) {
 	dir := t.TempDir()

@@ -65,7 +65,7 @@ type StageReport struct {
 // this task and those before.
 type Privacy struct {
 	EpsilonUpper float64         `json:"epsilon_upper"` // the largest of any account
-	Delta        float64         `json:"delta"`         // that account's
+	Delta        float64         `json:"delta"`         // the largest of any account, so that both hold for all
 	Kind         dp.Kind         `json:"kind"`
 	Accountant   string          `json:"accountant"`
 	Adjacency    dp.Adjacency    `json:"adjacency"`
@@ -189,6 +189,8 @@ func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 // privacy says what all ledgers guarantee.
 func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, err error) {
 	var statements []string
+	var most dp.Bound
+	var payer *ledger // with the largest ε, of those whose records were used
 	for _, l := range d.accounts {
 		b := l.guarantee()
 		used, err := l.used(ctx)
@@ -197,10 +199,12 @@ func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, er
 		}
 		p.Accounts = append(p.Accounts, AccountReport{Account: l.Account, EpsilonUpper: b.EpsilonUpper, Used: used,
 			Releases: dp.Releases(l.events)})
-		if b.EpsilonUpper > p.EpsilonUpper {
-			p.EpsilonUpper, p.Delta, p.Kind, p.Accountant = b.EpsilonUpper, b.Delta, b.Kind, b.Accountant
-			p.Adjacency, p.Sampling = b.Adjacency, b.Sampling
-			worst = claim.Within(b, l.events)
+		p.Delta = max(p.Delta, b.Delta)
+		if b.EpsilonUpper > most.EpsilonUpper {
+			most = b
+		}
+		if len(l.events) > 0 && (payer == nil || l.Epsilon > payer.Epsilon) {
+			payer = l
 		}
 		who := "Privacy."
 		if len(d.accounts) > 1 {
@@ -208,6 +212,10 @@ func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, er
 		}
 		statements = append(statements, who+" "+l.statement(b))
 	}
+	p.EpsilonUpper, p.Kind, p.Accountant = most.EpsilonUpper, most.Kind, most.Accountant
+	p.Adjacency, p.Sampling = most.Adjacency, most.Sampling
+	most.DeltaLower, most.Delta, most.DeltaUpper = p.Delta, p.Delta, p.Delta
+	worst = claim.Within(most, payer.events)
 	p.Simulation = slices.ContainsFunc(d.Stages, func(s Stage) bool {
 		return rng.Name{Root: s.root(d.Seed)}.Simulated()
 	})
