@@ -74,7 +74,7 @@ func refuseRepeats(d *json.Decoder) error {
 			if err != nil {
 				return err
 			}
-			name := strings.ToLower(fmt.Sprint(key))
+			name := folded(fmt.Sprint(key))
 			if keys[name] {
 				return fmt.Errorf("the key %q stands twice in one object", key)
 			}
@@ -86,6 +86,18 @@ func refuseRepeats(d *json.Decoder) error {
 	}
 	_, err = d.Token() // the closing bracket
 	return err
+}
+
+// folded returns a key as the decoder compares it: of the letters that differ in case alone,
+// such as s, S and ſ, the first.
+func folded(key string) string {
+	return strings.Map(func(r rune) rune {
+		first := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			first = min(first, other)
+		}
+		return first
+	}, key)
 }
 
 // keys returns of a decoder's path to a field the keys that the text has: names of embedded

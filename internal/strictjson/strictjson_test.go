@@ -18,6 +18,7 @@ func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		C struct {
 			Embedded
 		} `json:"c"`
+		S int `json:"s"`
 	}
 	for text, want := range map[string]string{
 		`{"a": 1, "b": [{"x": 2}]}`:           "",
@@ -27,6 +28,7 @@ func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		`{"b": [{"x": "y"}]}`:                 "is a JSON string, must be a number",
 		`{"a": 1} {}`:                         "there is more after the first JSON value",
 		"{\"a\": 1,\n\"A\": 2}":               `the key "A" stands twice in one object`,
+		`{"s": 1, "ſ": 2}`:                    `the key "ſ" stands twice in one object`,
 		`{"b": [{"x": 1, "x": 2}]}`:           `the key "x" stands twice in one object`,
 		"{\n\n\"a\": \"one\"}":                "line 3: a is a JSON string, must be a number",
 		"{\n'a': 1}":                          "line 2 is no JSON",
