@@ -108,6 +108,15 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
+// LabelsOf returns the labels of classes 0, 1, …, one a class.
+func LabelsOf(names []string) (*Labels, error) {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return ParseLabels(strings.Join(quoted, ","))
+}
+
 // labelPart is one of the parts of a label map.
 type labelPart struct {
 	label, class   string

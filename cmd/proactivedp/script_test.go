@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"json":   checkJSON,
 			"events": checkEvents,
+			"npz":    writeArrays,
 			"exit":   func(ts *testscript.TestScript, _ bool, args []string) { checkExit(ts, args) },
 		},
 	})

@@ -23,7 +23,7 @@ var Packages = []string{
 	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10",
 	"claim", "clock", "closedform", "convnet", "course", "cpu", "data", "dist", "dp",
 	"experiments", "f32", "fetch", "folder", "gdp", "grid", "hog", "journal", "learning", "libraries", "libsvm",
-	"lockfile", "logreg", "manifest", "memory", "mlp", "mnist", "models", "nn", "oracle", "overview",
+	"lockfile", "logreg", "manifest", "memory", "mlp", "mnist", "models", "nn", "numpy", "oracle", "overview",
 	"papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
 	"rng", "root", "search", "sim", "softmax", "sweep", "synth", "table", "tradeoff", "train",
 	"unpack", "verdict", "web", "wire",

@@ -109,7 +109,7 @@ func CheckData(name string) error {
 		return synth.Check(name)
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV%s", name,
+		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
 			strings.Join(AllDataNames(), ", "), Meant(nearest.Name(name, AllDataNames())))
 	}
 	return nil

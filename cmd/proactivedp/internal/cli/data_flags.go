@@ -11,7 +11,6 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/data/synth"
-	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/train"
 )
@@ -100,11 +99,23 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	}
 	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, l)
 	if err == nil {
+		err = checkSplit(cmd, d, name)
+	}
+	if err == nil {
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
 		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
 			func(note string) bool { return note == "" }), "; ")
 	}
 	return d, err
+}
+
+// checkSplit reports a way to split a file of the user's that has a test set of its own.
+func checkSplit(cmd *cobra.Command, d *data.Dataset, name string) error {
+	if flag := cmd.Flags().Lookup("split"); d.Train > 0 && OwnFile(name) && flag != nil && flag.Changed {
+		return Usage(fmt.Errorf("--split = %s is for a set published as one, and %s has a test set of its own",
+			flag.Value, name))
+	}
+	return nil
 }
 
 // uncovered says what one record can change beyond what (ε, δ) is about, or "". A set that
@@ -115,7 +126,7 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 	if d.Synthetic {
 		return ""
 	}
-	if s.Features == 0 && OwnFile(s.Data) && !table.Is(s.Data) {
+	if s.Features == 0 && OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
+	"proactivedp/data/numpy"
 	"proactivedp/data/table"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/shell"
@@ -56,23 +57,23 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	if !OwnFile(name) || len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	isTable := table.Is(name)
+	kind := KindOf(name)
 	switch {
-	case isTable && o.labelColumn == "":
+	case kind == CSVFile && o.labelColumn == "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
-	case !isTable && o.labelColumn != "":
+	case kind != CSVFile && o.labelColumn != "":
 		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
 			o.labelColumn, name))
 	}
-	if isTable && o.LabelMap == "" {
-		errs = append(errs, errors.New("--label-map is missing, must say which labels a CSV file has, such as no,yes: "+
-			"that is public, and not found in the data"))
+	if kind != LIBSVMFile && o.LabelMap == "" {
+		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels a %s file has, such as no,yes "+
+			"or 0..9: that is public, and not found in the data", kind))
 	}
-	if !isTable && o.columns != "" {
+	if kind != CSVFile && o.columns != "" {
 		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
 			name))
 	}
-	if o.test != "" && table.Is(o.test) != isTable {
+	if o.test != "" && KindOf(o.test) != kind {
 		errs = append(errs, fmt.Errorf("--test = %s, must be of the kind of %s", o.test, name))
 	}
 	if o.LabelMap != "" {
@@ -109,7 +110,8 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	}
 	var d *data.Dataset
 	var columns *table.Columns
-	if table.Is(path) {
+	switch KindOf(path) {
+	case CSVFile:
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
 		}
@@ -120,12 +122,18 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 				"column,kind,values and lines such as sex,one-of,F|M and weight,number,75|NA, where 75 is what an "+
 				"empty field and NA stand for, and id,ignored,", err)
 		}
-	} else {
+	case NumPyFile:
+		d, err = numpy.ParseFile(path, numpy.Options{Features: features, Labels: labels, Test: o.test, Memory: limit})
+	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
 			Memory: limit})
 	}
 	if err != nil || o.normalise == "" {
 		return d, err
+	}
+	if d.Images != nil {
+		return nil, Usage(fmt.Errorf("--normalise = %q is for rows, and %s has images: their pixels are taken from "+
+			"0 … 255 to [0, 1] as they are", o.normalise, d.Name))
 	}
 	m, err := o.constants(d, columns)
 	if err != nil {

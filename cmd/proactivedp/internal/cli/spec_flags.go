@@ -50,8 +50,8 @@ func ModelsUsage() string {
 var specFlags = []specFlag{
 	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
-		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, or .csv with " +
-			"--label-column and --label-map"},
+		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, .csv with " +
+			"--label-column and --label-map, or .npz with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
@@ -126,7 +126,7 @@ var specFlags = []specFlag{
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
-			"add-or-remove adjacency) or shuffled (default: by-record for a LIBSVM file, else shuffled)"},
+			"add-or-remove adjacency) or shuffled (default: by-record for a file of yours, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
 	{"epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },

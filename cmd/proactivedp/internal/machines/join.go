@@ -82,8 +82,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	f.StringVar(&j.options.Dir, "dir", "", "`folder` of this client's secret and journal, made if it is not there")
 	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
-	f.StringVar(&j.records, "records", "", "LIBSVM `file` of this client's own records (default: its part of the "+
-		"run's data set)")
+	f.StringVar(&j.records, "records", "", "`file` of this client's own records, of a kind that train --data takes "+
+		"(default: its part of the run's data set)")
 	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record of this client more than this "+
 		"ε, over all clients that hold it; in [1e-8, 1e4] (default: any)")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
@@ -91,6 +91,7 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	cli.JSONVar(f, &j.json)
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
+	j.where.Own.Add(cmd)
 	return cmd
 }
 
@@ -109,7 +110,7 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, plan.CheckEpsilon(j.maxEpsilon))
 	}
 	if j.records != "" {
-		errs = append(errs, cli.RefuseWith(cmd, "records", "data"))
+		errs = append(errs, cli.RefuseWith(cmd, "records", "data", "test"))
 	}
 	return cli.Usage(errors.Join(errs...))
 }
@@ -165,6 +166,10 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 		d, err := j.where.LoadAs(cmd, spec, j.records)
 		if err != nil {
 			return nil, err
+		}
+		if d.Train > 0 {
+			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+
+				"alone", j.records))
 		}
 		return a.PrepareOwn(d, j.options.Client)
 	}

@@ -12,6 +12,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
+	"proactivedp/data/numpy"
 	"proactivedp/data/table"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/atomicfile"
@@ -87,7 +88,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels (default: it "+
 		"has none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
-		"do not look at what stands in the place of the labels of a LIBSVM file")
+		"do not look at what stands in the place of the labels of a LIBSVM file, nor at the labels of a .npz one")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
 	cli.JSONVar(fs, &f.asJSON)
 	return cmd
@@ -103,11 +104,12 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 	} else {
 		errs = append(errs, cli.CheckData(f.data))
 	}
-	if f.column != "" && !table.Is(f.data) {
+	kind := cli.KindOf(f.data)
+	if f.column != "" && kind != cli.CSVFile {
 		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
 	}
-	if f.unlabelled && (!cli.OwnFile(f.data) || table.Is(f.data)) {
-		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM file, not for %s", f.data))
+	if f.unlabelled && (!cli.OwnFile(f.data) || kind == cli.CSVFile) {
+		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM or NumPy file, not for %s", f.data))
 	}
 	return errors.Join(errs...)
 }
@@ -123,7 +125,10 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	if err != nil {
 		return nil, false, err
 	}
-	if table.Is(f.data) {
+	switch cli.KindOf(f.data) {
+	case cli.NumPyFile:
+		return f.loadArrays(m, labels, int64(where.Memory))
+	case cli.CSVFile:
 		if labels == nil {
 			return nil, false, errors.New("the model was trained on a file without a label map, must be on a CSV " +
 				"file to take one")
@@ -148,6 +153,27 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
 		Unlabelled: f.unlabelled, Memory: int64(where.Memory)})
 	return d, !f.unlabelled, err
+}
+
+// loadArrays reads what NumPy saved. An array by itself has no labels, and an archive need not have
+// any.
+func (f *predictFlags) loadArrays(m *train.Saved, labels *data.Labels, most int64) (*data.Dataset, bool, error) {
+	if labels == nil {
+		var err error
+		if labels, err = data.LabelsOf(m.Inputs.Labels); err != nil {
+			return nil, false, err
+		}
+	}
+	o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Memory: most}
+	if m.Inputs.Images != nil {
+		o.Mean, o.Std = m.Inputs.Images.Mean, m.Inputs.Images.Std
+	}
+	d, err := numpy.ParseFile(f.data, o)
+	if errors.Is(err, numpy.ErrNoLabels) {
+		o.Unlabelled = true
+		d, err = numpy.ParseFile(f.data, o)
+	}
+	return d, !o.Unlabelled, err
 }
 
 // predict labels the records.

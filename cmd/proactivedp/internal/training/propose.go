@@ -283,9 +283,15 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	return asked, propose.Other, cli.CheckData(asked)
 }
 
-// likest returns the drawn data set with about as many features as the data: with 68 or
-// with 112.
+// likest returns the drawn data set with about as many features as the data, with 68 or
+// with 112, or of images with as many channels.
 func likest(d *data.Dataset) string {
+	if d.Images != nil && d.Images.Channels == 1 {
+		return "synth-mnist"
+	}
+	if d.Images != nil {
+		return "synth-cifar10"
+	}
 	if d.Features <= 90 {
 		return "synth-phishing"
 	}

@@ -1,0 +1,272 @@
+package numpy
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"proactivedp/internal/bounded"
+)
+
+// The names of arrays, and what may stand behind them.
+var (
+	featureNames = []string{"x", "X", "features", "data"}
+	labelNames   = []string{"y", "labels", "target"}
+)
+
+const (
+	trainEnd = "_train"
+	testEnd  = "_test"
+)
+
+// role is what a file is for.
+type role int
+
+const (
+	trainFile role = iota // it may have a test set as well
+	testFile
+)
+
+// openFile opens a file and adds the parts that it has.
+func (p *parser) openFile(path string, r role) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("numpy: %w", err)
+	}
+	p.files = append(p.files, f)
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("numpy: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("numpy: %s: this is no regular file, must be", path)
+	}
+	if strings.ToLower(filepath.Ext(path)) == arrayEnd {
+		return p.addArray(path, f, info.Size())
+	}
+	a, err := openArchive(path, f, info.Size())
+	if err != nil {
+		return err
+	}
+	return p.addArchive(a, r)
+}
+
+// addArray adds the part of a file that is one array.
+func (p *parser) addArray(path string, f *os.File, size int64) error {
+	if !p.Unlabelled {
+		return fmt.Errorf("numpy: %s: %w in a .npy file, which is one array: np.savez(\"FILE.npz\", x=features, "+
+			"y=labels) keeps both", path, ErrNoLabels)
+	}
+	x, err := newArray(path, "the array", f, size)
+	if err == nil {
+		p.parts = append(p.parts, part{x: x})
+	}
+	return err
+}
+
+// addArchive adds the parts of an archive.
+func (p *parser) addArchive(a *archive, r role) error {
+	x, errX := a.find(featureNames, "", trainEnd)
+	testX, errTestX := a.find(featureNames, testEnd)
+	var y, testY *zip.File
+	var errY, errTestY error
+	if !p.Unlabelled {
+		y, errY = a.find(labelNames, "", trainEnd)
+		testY, errTestY = a.find(labelNames, testEnd)
+	}
+	if err := errors.Join(errX, errY, errTestX, errTestY); err != nil {
+		return err
+	}
+	if r == testFile {
+		if testX != nil && x != nil {
+			return a.fault("arrays %s and %s, of which one must be all that is there of features: it is a file of "+
+				"test records", arrayName(x), arrayName(testX))
+		}
+		if testX != nil {
+			x, y = testX, testY
+		}
+		testX, testY = nil, nil
+	}
+	if x == nil {
+		return a.fault("no array of features: it must be named %s, %s behind it or nothing; there %s",
+			orList(featureNames), trainEnd, a.list())
+	}
+	if err := p.addPart(a, x, y); err != nil {
+		return err
+	}
+	if testX == nil && testY != nil {
+		return a.fault("labels %s without features, which must be named %s", arrayName(testY),
+			orList(withEnd(featureNames, testEnd)))
+	}
+	if testX == nil {
+		return nil
+	}
+	return p.addPart(a, testX, testY)
+}
+
+// addPart adds a part of an archive.
+func (p *parser) addPart(a *archive, x, y *zip.File) error {
+	var t part
+	var err error
+	if t.x, err = a.array(x); err != nil {
+		return err
+	}
+	if !p.Unlabelled {
+		end := nameEnd(arrayName(x))
+		if y == nil {
+			return a.fault("%w beside %s: they must be named %s; there %s", ErrNoLabels, arrayName(x),
+				orList(withEnd(labelNames, end)), a.list())
+		}
+		if nameEnd(arrayName(y)) != end {
+			return a.fault("features %s and labels %s, must have the same end of their names", arrayName(x),
+				arrayName(y))
+		}
+		if t.y, err = a.array(y); err != nil {
+			return err
+		}
+	}
+	p.parts = append(p.parts, t)
+	return nil
+}
+
+// archive is a file with arrays.
+type archive struct {
+	path  string
+	size  int64
+	files []*zip.File
+}
+
+// maxDirectory bounds the list of an archive's arrays, in bytes.
+const maxDirectory = 16 << 20
+
+// openArchive reads the list of the arrays of an archive.
+func openArchive(path string, f *os.File, size int64) (*archive, error) {
+	list := &listing{file: f, left: maxDirectory}
+	z, err := zip.NewReader(list, size)
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, fmt.Errorf("numpy: %s: this is no archive of NumPy, or it is damaged", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("numpy: %s: %w", path, err)
+	}
+	list.done = true
+	return &archive{path, size, z.File}, nil
+}
+
+// listing is a file of which little is read until it is done.
+type listing struct {
+	file io.ReaderAt
+	left int64
+	done bool
+}
+
+// ReadAt reads of the file.
+func (l *listing) ReadAt(to []byte, at int64) (int, error) {
+	if !l.done {
+		if l.left -= int64(len(to)); l.left < 0 {
+			return 0, fmt.Errorf("%w: a list of arrays of more than %d bytes", bounded.ErrTooLarge, int64(maxDirectory))
+		}
+	}
+	return l.file.ReadAt(to, at)
+}
+
+func (a *archive) fault(format string, args ...any) error {
+	return fmt.Errorf("numpy: %s: "+format, append([]any{a.path}, args...)...)
+}
+
+// find returns the one array that has one of the names, with one of the ends behind it; nil if
+// there is none.
+func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
+	var found []*zip.File
+	for _, f := range a.files {
+		if slices.ContainsFunc(ends, func(end string) bool {
+			name, is := strings.CutSuffix(f.Name, end+arrayEnd)
+			return is && slices.Contains(names, name)
+		}) {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return nil, a.fault("arrays %s and %s would both do, must be one of them", arrayName(found[0]), arrayName(found[1]))
+}
+
+// mostExpansion is how many bytes a byte of deflated content can stand for, at most: zlib's own
+// bound, https://zlib.net/zlib_tech.html.
+const mostExpansion = 1032
+
+// array opens an array of the archive and reads its header.
+func (a *archive) array(f *zip.File) (*array, error) {
+	name := arrayName(f)
+	size, packed := f.UncompressedSize64, f.CompressedSize64
+	if f.Flags&1 != 0 {
+		return nil, a.fault("%s is encrypted, must not be", name)
+	}
+	if packed > uint64(a.size) || size/mostExpansion > packed+1 {
+		return nil, a.fault("%s: %d bytes out of %d in a file of %d: the archive is damaged", name, size, packed,
+			a.size)
+	}
+	content, err := f.Open()
+	if errors.Is(err, zip.ErrAlgorithm) {
+		return nil, a.fault("%s is compressed by method %d of zip, must be stored or deflated, as np.savez and "+
+			"np.savez_compressed do", name, f.Method)
+	}
+	if err != nil {
+		return nil, a.fault("%s: %w", name, err)
+	}
+	return newArray(a.path, name, content, int64(size))
+}
+
+// mostListed is how many names of arrays an error has.
+const mostListed = 20
+
+// list says which arrays there are.
+func (a *archive) list() string {
+	var names []string
+	for _, f := range a.files[:min(len(a.files), mostListed)] {
+		names = append(names, fmt.Sprintf("%.40q", arrayName(f)))
+	}
+	switch more := len(a.files) - mostListed; {
+	case len(names) == 0:
+		return "are none"
+	case more > 0:
+		return fmt.Sprintf("are %s and %d more", strings.Join(names, ", "), more)
+	}
+	return "are " + strings.Join(names, ", ")
+}
+
+// arrayName returns the name of an array as NumPy has it.
+func arrayName(f *zip.File) string { return strings.TrimSuffix(f.Name, arrayEnd) }
+
+// nameEnd returns what stands behind the name of an array.
+func nameEnd(name string) string {
+	for _, end := range []string{trainEnd, testEnd} {
+		if strings.HasSuffix(name, end) {
+			return end
+		}
+	}
+	return ""
+}
+
+func withEnd(names []string, end string) []string {
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] += end
+	}
+	return names
+}
+
+// orList writes names, one of which is asked for.
+func orList(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

@@ -1,0 +1,169 @@
+package numpy
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/internal/unpack"
+)
+
+// array is an array of which the header was read, and the content comes next.
+type array struct {
+	file string
+	name string // as NumPy has it
+	header
+	in *bufio.Reader
+}
+
+// newArray reads the header of an array in so many bytes of a file.
+func newArray(file, name string, content io.Reader, size int64) (*array, error) {
+	a := &array{file: file, name: name, in: bufio.NewReaderSize(content, unpack.BufferSize)}
+	h, start, err := readHeader(a.in)
+	if err != nil {
+		return nil, a.fault("%w", err)
+	}
+	a.header = h
+	need := int64(h.kind.size)
+	for _, n := range h.shape {
+		if n == 0 {
+			return nil, a.fault("shape %s, must have no 0", shapeText(h.shape))
+		}
+		if need > math.MaxInt64/int64(n) {
+			need = math.MaxInt64
+			break
+		}
+		need *= int64(n)
+	}
+	if is := size - start; is != need {
+		return nil, a.fault("%d bytes of content, must be the %d of %s elements of %d", is, need, shapeText(h.shape),
+			h.kind.size)
+	}
+	return a, nil
+}
+
+func (a *array) fault(format string, args ...any) error {
+	return fmt.Errorf("numpy: %s: %s: "+format, append([]any{a.file, a.name}, args...)...)
+}
+
+// blockSize is how many bytes are read at a time, at least.
+const blockSize = 1 << 16
+
+// blocks hands the elements on in the order of the file, whole ones, many at a time, and checks
+// that there is nothing behind them.
+func (a *array) blocks(take func(raw []byte) error) error {
+	left := 1
+	for _, n := range a.shape {
+		left *= n
+	}
+	most := max(1, blockSize/a.kind.size)
+	block := make([]byte, min(left, most)*a.kind.size)
+	for left > 0 {
+		raw := block[:min(left, most)*a.kind.size]
+		switch _, err := io.ReadFull(a.in, raw); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return a.fault("the file ends %d elements early: %w", left, io.ErrUnexpectedEOF)
+		case err != nil:
+			return a.unread(err)
+		}
+		if err := take(raw); err != nil {
+			return err
+		}
+		left -= len(raw) / a.kind.size
+	}
+	switch _, err := a.in.ReadByte(); { // the end of an archive's array, where its sum is checked
+	case err == nil:
+		return a.fault("the file goes on behind the last element")
+	case !errors.Is(err, io.EOF):
+		return a.unread(err)
+	}
+	return nil
+}
+
+// unread says of content that it could not be read.
+func (a *array) unread(err error) error {
+	if errors.Is(err, zip.ErrChecksum) {
+		return a.fault("the archive is damaged: the content is not what its checksum is of")
+	}
+	return a.fault("it cannot be read: %w", err)
+}
+
+// mostFaults is how many columns with a fault are reported.
+const mostFaults = 50
+
+// numbers reads the rows of a form into to.
+func (a *array) numbers(f form, to []float32) error {
+	w := newWalk(a.header, f.strides)
+	values := make([]float32, max(1, blockSize/a.kind.size))
+	var faults []error
+	faulty := map[int]bool{}
+	err := a.blocks(func(raw []byte) error {
+		values := values[:len(raw)/a.kind.size]
+		a.kind.float32s(values, raw)
+		for i, v := range values {
+			at := w.next()
+			to[at] = v
+			if column := at % f.features; v-v != 0 && len(faults) < mostFaults && !faulty[column] {
+				faulty[column] = true
+				faults = append(faults, a.fault("row %d: column %d: %s, must be a finite number in the range of "+
+					"float32", at/f.features+1, column+1, a.kind.number(raw[i*a.kind.size:])))
+			}
+		}
+		return nil
+	})
+	return errors.Join(append(faults, err)...)
+}
+
+// pixels reads the images of a form into to.
+func (a *array) pixels(f form, to []byte) error {
+	w := newWalk(a.header, f.strides)
+	return a.blocks(func(raw []byte) error {
+		for _, v := range raw {
+			to[w.next()] = v
+		}
+		return nil
+	})
+}
+
+// labels checks that the array may be the labels of the records of x.
+func (a *array) labels(x *array) error {
+	n := x.shape[0]
+	if flat := len(a.shape) == 2 && a.shape[1] == 1; len(a.shape) != 1 && !flat {
+		return a.fault("shape %s, must be (%d,): one label a record, which is its class and no row of 0 and 1",
+			shapeText(a.shape), n)
+	}
+	if a.shape[0] != n {
+		return a.fault("%d labels, must be as many as the %d records of %s", a.shape[0], n, x.name)
+	}
+	return nil
+}
+
+// classes reads labels into to.
+func (a *array) classes(l *data.Labels, to []int32) error {
+	known := map[string]int32{} // by the bytes of a label
+	at := 0
+	return a.blocks(func(raw []byte) error {
+		for ; len(raw) > 0; raw, at = raw[a.kind.size:], at+1 {
+			class, seen := known[string(raw[:a.kind.size])]
+			if !seen {
+				label, err := a.kind.label(raw[:a.kind.size])
+				if err != nil {
+					return a.fault("row %d: %w", at+1, err)
+				}
+				var ok bool
+				if class, ok = l.Class(label); !ok {
+					return a.fault("row %d: label %.40q, must be one of those that were given: %v", at+1, label, l)
+				}
+				if len(known) < data.MaxClasses { // more are spellings of these
+					known[string(raw[:a.kind.size])] = class
+				}
+			}
+			to[at] = class
+		}
+		return nil
+	})
+}

@@ -1,0 +1,196 @@
+package numpy
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// dtype is the type of elements.
+type dtype struct {
+	text  string // as the header has it
+	kind  byte   // of kinds
+	size  int    // bytes of an element
+	order binary.ByteOrder
+}
+
+// The kinds of elements, by the letters of the format.
+const (
+	boolean  = 'b'
+	signed   = 'i'
+	unsigned = 'u'
+	floating = 'f'
+	unicode  = 'U' // four bytes a character
+	byteText = 'S'
+)
+
+// maxText bounds a text, in bytes.
+const maxText = 1 << 12
+
+// parseType reads a type such as <f4: the order of bytes, the kind, and how many bytes an element
+// has, or how many characters.
+func parseType(text string) (dtype, error) {
+	t := dtype{text: text, order: binary.LittleEndian}
+	bad := fmt.Errorf("elements of the type %.40q, must be bool, int or uint of 8 to 64 bits, float of 16 to 64, or, "+
+		"of labels, text", text)
+	if len(text) < 2 || !strings.ContainsRune("<>|", rune(text[0])) {
+		return t, bad
+	}
+	if text[0] == '>' {
+		t.order = binary.BigEndian
+	}
+	if t.kind = text[1]; t.kind == 'O' {
+		return t, errors.New("elements are Python's objects, which are pickled and never read: save numbers, such as " +
+			"x.astype(\"float32\")")
+	}
+	n, err := strconv.ParseUint(text[2:], 10, 31)
+	if err != nil {
+		return t, bad
+	}
+	t.size = int(n)
+	fits := false
+	switch t.kind {
+	case boolean:
+		fits = n == 1
+	case signed, unsigned:
+		fits = n == 1 || n == 2 || n == 4 || n == 8
+	case floating:
+		fits = n == 2 || n == 4 || n == 8
+	case unicode:
+		t.size = 4 * int(n)
+		fits = n >= 1 && n <= maxText/4
+	case byteText:
+		fits = n >= 1 && n <= maxText
+	}
+	if text[0] == '|' && t.size > 1 && t.kind != byteText {
+		fits = false // the order of bytes is not said
+	}
+	if !fits {
+		return t, bad
+	}
+	return t, nil
+}
+
+// isText reports whether elements are texts.
+func (t dtype) isText() bool { return t.kind == unicode || t.kind == byteText }
+
+// float32s sets to to the numbers in raw, each rounded once to the nearest; what is no number of
+// the type, such as a bool of 2, becomes NaN, and what is too large infinite.
+func (t dtype) float32s(to []float32, raw []byte) {
+	o := t.order
+	for i := range to {
+		switch b := raw[i*t.size:]; {
+		case t.kind == floating && t.size == 4:
+			to[i] = math.Float32frombits(o.Uint32(b))
+		case t.kind == floating && t.size == 8:
+			to[i] = float32(math.Float64frombits(o.Uint64(b)))
+		case t.kind == floating:
+			to[i] = fromFloat16(o.Uint16(b))
+		case t.kind == boolean && b[0] > 1:
+			to[i] = float32(math.NaN())
+		case t.kind == signed:
+			to[i] = float32(t.int64(b))
+		default:
+			to[i] = float32(t.uint64(b))
+		}
+	}
+}
+
+// int64 returns a signed whole number.
+func (t dtype) int64(b []byte) int64 {
+	switch t.size {
+	case 1:
+		return int64(int8(b[0]))
+	case 2:
+		return int64(int16(t.order.Uint16(b)))
+	case 4:
+		return int64(int32(t.order.Uint32(b)))
+	}
+	return int64(t.order.Uint64(b))
+}
+
+// uint64 returns an unsigned whole number, or the byte of a bool.
+func (t dtype) uint64(b []byte) uint64 {
+	switch t.size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(t.order.Uint16(b))
+	case 4:
+		return uint64(t.order.Uint32(b))
+	}
+	return t.order.Uint64(b)
+}
+
+// fromFloat16 returns a number of IEEE 754's binary16: a sign, 5 bits of an exponent and 10 of a
+// fraction.
+func fromFloat16(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10&31), uint32(bits&1023)
+	switch exponent {
+	case 0:
+		small := float32(fraction) * 0x1p-24
+		return math.Float32frombits(sign | math.Float32bits(small))
+	case 31:
+		exponent = 255
+	default:
+		exponent += 127 - 15
+	}
+	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
+}
+
+// number writes a number as it was, for an error.
+func (t dtype) number(b []byte) string {
+	switch {
+	case t.kind == floating && t.size == 8:
+		return strconv.FormatFloat(math.Float64frombits(t.order.Uint64(b)), 'g', -1, 64)
+	case t.kind == floating && t.size == 4:
+		return strconv.FormatFloat(float64(math.Float32frombits(t.order.Uint32(b))), 'g', -1, 32)
+	case t.kind == floating:
+		return strconv.FormatFloat(float64(fromFloat16(t.order.Uint16(b))), 'g', -1, 32)
+	case t.kind == signed:
+		return strconv.FormatInt(t.int64(b), 10)
+	}
+	return strconv.FormatUint(t.uint64(b), 10)
+}
+
+// labelsBelow bounds the size of labels that are numbers: from there on two of them may be one
+// float64, as which labels are compared.
+const labelsBelow = 1 << 53
+
+// label returns an element as a label.
+func (t dtype) label(b []byte) (string, error) {
+	switch t.kind {
+	case unicode:
+		return t.characters(b)
+	case byteText:
+		text := strings.TrimRight(string(b), "\x00")
+		if !utf8.ValidString(text) {
+			return "", fmt.Errorf("label %.40q, must be UTF-8", text)
+		}
+		return text, nil
+	}
+	text := t.number(b)
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= labelsBelow || t.kind == boolean && v > 1 {
+		return "", fmt.Errorf("label %s, must be a whole number below 2^53 in size, or a text", text)
+	}
+	return text, nil
+}
+
+// characters returns a text of four bytes a character.
+func (t dtype) characters(b []byte) (string, error) {
+	var text strings.Builder
+	for len(b) > 0 && strings.Trim(string(b), "\x00") != "" {
+		c := t.order.Uint32(b)
+		if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
+			return "", fmt.Errorf("a label with the character %#x, which is none of Unicode", c)
+		}
+		text.WriteRune(rune(c))
+		b = b[4:]
+	}
+	return text.String(), nil
+}

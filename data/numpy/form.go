@@ -1,0 +1,114 @@
+package numpy
+
+import (
+	"fmt"
+	"slices"
+
+	"proactivedp/data"
+	"proactivedp/internal/decimal"
+)
+
+// form is what the records of an array are: rows, or images.
+type form struct {
+	features                int
+	images                  bool
+	channels, height, width int   // of images
+	strides                 []int // by dimension of the array, how far apart neighbours are in memory
+}
+
+// String says in words what a record is.
+func (f form) String() string {
+	if f.images {
+		return fmt.Sprintf("images of %d×%d×%d pixels", f.channels, f.height, f.width)
+	}
+	return "rows of " + decimal.Many(f.features, "feature")
+}
+
+// like reports whether records are of one form.
+func (f form) like(g form) bool {
+	return f.images == g.images && f.features == g.features && f.channels == g.channels && f.height == g.height
+}
+
+// of returns so many images of the form, which are normalised by mean and std.
+func (f form) of(n int, mean, std []float32) *data.Images {
+	m := &data.Images{Channels: f.channels, Height: f.height, Width: f.width, Pixels: make([]byte, n*f.features),
+		Mean: slices.Clone(mean), Std: slices.Clone(std)}
+	for len(m.Mean) < f.channels {
+		m.Mean = append(m.Mean, 0)
+	}
+	for len(m.Std) < f.channels {
+		m.Std = append(m.Std, 1)
+	}
+	return m
+}
+
+// form returns the form of the records of an array of features.
+func (a *array) form() (form, error) {
+	s := a.shape
+	if a.kind.isText() {
+		return form{}, a.fault("texts (%s), must be numbers", a.kind.text)
+	}
+	switch len(s) {
+	case 2:
+		if s[1] > MaxColumns {
+			return form{}, a.fault("%d features, must be at most %d", s[1], MaxColumns)
+		}
+		return form{features: s[1], strides: []int{s[1], 1}}, nil
+	case 3:
+		return a.imageForm(form{channels: 1, height: s[1], width: s[2], strides: []int{0, s[2], 1}})
+	case 4:
+		last, first := s[3] == 1 || s[3] == 3, s[1] == 1 || s[1] == 3
+		if last && !first {
+			return a.imageForm(form{channels: s[3], height: s[1], width: s[2], strides: []int{0, s[2], 1, s[1] * s[2]}})
+		}
+		if first && !last {
+			return a.imageForm(form{channels: s[1], height: s[2], width: s[3], strides: []int{0, s[2] * s[3], s[3], 1}})
+		}
+	}
+	return form{}, a.fault("shape %s, must be (N, d): N rows of d features, or images: (N, H, W), (N, H, W, C) or "+
+		"(N, C, H, W) of C = 1 or 3 channels and other H and W", shapeText(s))
+}
+
+// imageForm completes the form of images.
+func (a *array) imageForm(f form) (form, error) {
+	if a.kind.kind != unsigned || a.kind.size != 1 {
+		return f, a.fault("shape %s of elements %s, must be uint8 if these are images, or rows: x.reshape(len(x), -1)",
+			shapeText(a.shape), a.kind.text)
+	}
+	if max(f.height, f.width) > MaxSide {
+		return f, a.fault("images of %d×%d pixels, each must be in [1, %d]", f.height, f.width, MaxSide)
+	}
+	f.images, f.features = true, f.channels*f.height*f.width
+	f.strides[0] = f.features
+	return f, nil
+}
+
+// walk goes over the elements of an array in the order of the file.
+type walk struct {
+	dims, strides, at []int // the fastest first
+	offset            int
+}
+
+func newWalk(h header, strides []int) *walk {
+	w := &walk{dims: slices.Clone(h.shape), strides: slices.Clone(strides), at: make([]int, len(h.shape))}
+	if !h.fortran {
+		slices.Reverse(w.dims)
+		slices.Reverse(w.strides)
+	}
+	return w
+}
+
+// next returns where the next element is in memory.
+func (w *walk) next() int {
+	offset := w.offset
+	for i, n := range w.dims {
+		w.at[i]++
+		w.offset += w.strides[i]
+		if w.at[i] < n {
+			break
+		}
+		w.offset -= n * w.strides[i]
+		w.at[i] = 0
+	}
+	return offset
+}

@@ -1,0 +1,206 @@
+// Package numpy reads data sets that NumPy saved: an archive (.npz) with an array of features
+// and one of labels, or features alone (.npy).
+//
+//	d, err := numpy.ParseFile("features.npz", numpy.Options{Labels: labels})
+//
+// The array of features is named x, X, features or data, that of labels y, labels or target,
+// as they are or with _train behind it. A second pair with _test behind the names is the test
+// set. Two arrays that fit one place are refused; what has other names is not looked at.
+//
+// Features are bool, or whole or floating-point numbers of 8 to 64 bits, rounded once to the
+// nearest float32: N×d of them are N rows. Images are uint8: N×H×W of one channel, or N×H×W×C
+// or N×C×H×W of C = 1 or 3. Labels are N or N×1 whole numbers, of any of these types, or texts.
+// Arrays may be in C's or in Fortran's order, of either order of bytes, stored or deflated.
+// What NumPy would unpickle is never read.
+package numpy
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/internal/memory"
+)
+
+// Limits of what is read, so that a damaged file cannot take all memory.
+const (
+	MaxRows    = 1 << 28
+	MaxColumns = 1 << 20 // of rows
+	MaxSide    = 1 << 12 // of images, in pixels
+)
+
+// ErrNoLabels reports a file without labels.
+var ErrNoLabels = errors.New("no labels")
+
+// Options say how a file is read.
+type Options struct {
+	// Labels says which labels there are, and of which class. A bool is 0 or 1.
+	Labels *data.Labels
+	// Features is the number of features that there must be; 0: any.
+	Features int
+	// Test is the path of a second file, whose records are the test set; "": there is none, and
+	// the set counts as published as one unless the first file has both parts.
+	Test string
+	// Unlabelled says that labels are not looked at, and need not be there: all records are of
+	// class 0 then, which says nothing.
+	Unlabelled bool
+	// Mean and Std normalise pixels, by channel, see data.Images; where there is none of a
+	// channel they are 0 and 1: a model sees p/255 of the pixel p.
+	Mean, Std []float32
+	Memory    int64 // bytes that the process may take; 0: as much as it has
+}
+
+// Is reports whether a path is that of an array or of an archive, by the end of its name: .npy
+// or .npz.
+func Is(path string) bool {
+	end := strings.ToLower(filepath.Ext(path))
+	return end == archiveEnd || end == arrayEnd
+}
+
+// HasLabels reports whether a path is that of an archive, which may have labels; an array by
+// itself has none.
+func HasLabels(path string) bool { return strings.ToLower(filepath.Ext(path)) == archiveEnd }
+
+// The ends of names.
+const (
+	archiveEnd = ".npz"
+	arrayEnd   = ".npy"
+)
+
+// ParseFile reads the file at path. Errors name the file and its array; of each column the first
+// number that does not fit is reported. One that has no labels where these are looked at is
+// ErrNoLabels.
+func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
+	if o.Labels == nil && !o.Unlabelled {
+		return nil, errors.New("numpy: labels are missing, must be given: which there are is public, and not found " +
+			"in the data")
+	}
+	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
+	defer func() { err = errors.Join(err, p.close()) }()
+	if o.Labels != nil {
+		p.set.Names = o.Labels.Names()
+		p.set.Classes = len(p.set.Names)
+	}
+	if err := p.open(path); err != nil {
+		return nil, err
+	}
+	if err := p.plan(); err != nil {
+		return nil, err
+	}
+	if err := p.read(); err != nil {
+		return nil, err
+	}
+	return p.set, nil
+}
+
+type parser struct {
+	Options
+	set   *data.Dataset
+	files []*os.File
+	parts []part // the training set, and the test set if there is one
+	form  form   // of the records of all parts
+}
+
+// part is a training set or a test set.
+type part struct {
+	x, y *array // y is nil where labels are not looked at
+	form form
+}
+
+// open opens the files and finds the arrays in them.
+func (p *parser) open(path string) error {
+	if err := p.openFile(path, trainFile); err != nil {
+		return err
+	}
+	if p.Test == "" {
+		return nil
+	}
+	if len(p.parts) > 1 {
+		return fmt.Errorf("numpy: %s has a test set, %s: no second file, %s, must be given then", path,
+			p.parts[1].x.name, p.Test)
+	}
+	return p.openFile(p.Test, testFile)
+}
+
+// close closes all files. They were only read, so nothing is lost if that fails.
+func (p *parser) close() error {
+	var errs []error
+	for _, f := range p.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// plan checks that the arrays belong together and that the records fit the memory.
+func (p *parser) plan() error {
+	rows := 0
+	for i := range p.parts {
+		t := &p.parts[i]
+		var err error
+		if t.form, err = t.x.form(); err != nil {
+			return err
+		}
+		if i == 0 {
+			p.form = t.form
+		} else if !t.form.like(p.form) {
+			return t.x.fault("%s, must be %s as those of %s", t.form, p.form, p.parts[0].x.name)
+		}
+		if t.y != nil {
+			if err := t.y.labels(t.x); err != nil {
+				return err
+			}
+		}
+		if rows += t.x.shape[0]; t.x.shape[0] > MaxRows || rows > MaxRows {
+			return t.x.fault("%d records, must be at most %d", rows, MaxRows)
+		}
+	}
+	x := p.parts[0].x
+	if p.Features != 0 && p.form.features != p.Features {
+		return x.fault("%d features, must be the %d that were said", p.form.features, p.Features)
+	}
+	each := int64(p.form.features)
+	if !p.form.images {
+		each *= 4
+	}
+	const label = 4
+	if err := memory.Given(p.Memory).Check(int64(rows) * (each + label)); err != nil {
+		return x.fault("%w", err)
+	}
+	if len(p.parts) > 1 {
+		p.set.Train = p.parts[0].x.shape[0]
+	}
+	p.set.Label = make([]int32, rows)
+	if p.form.images {
+		p.set.Images, p.set.Features = p.form.of(rows, p.Mean, p.Std), p.form.features
+	} else {
+		p.set = p.set.WithDense(p.form.features, make([]float32, rows*p.form.features))
+	}
+	return nil
+}
+
+// read reads the content of the arrays.
+func (p *parser) read() error {
+	at := 0
+	for _, t := range p.parts {
+		first, n := at*p.form.features, t.x.shape[0]*p.form.features
+		var err error
+		if p.form.images {
+			err = t.x.pixels(t.form, p.set.Images.Pixels[first:first+n])
+		} else {
+			err = t.x.numbers(t.form, p.set.Value[first:first+n])
+		}
+		if err != nil {
+			return err
+		}
+		if t.y != nil {
+			if err := t.y.classes(p.Labels, p.set.Label[at:at+t.x.shape[0]]); err != nil {
+				return err
+			}
+		}
+		at += t.x.shape[0]
+	}
+	return nil
+}
