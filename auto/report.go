@@ -37,8 +37,9 @@ type Report struct {
 	DataNote     string         `json:"data_note,omitempty"` // what is to be known of the data beside it
 	Config       Task           `json:"config"`
 
-	params []float32    // the last model
-	within claim.Report // what the model's file says of Privacy
+	params  []float32    // the last model
+	within  claim.Report // what the model's file says of Privacy
+	records int          // that each client is dealt
 }
 
 // ClientReport is what became of one client.
@@ -94,7 +95,7 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	}
 	e := d.entry()
 	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true,
-		DataSHA256: d.Journal.Public.Data, params: d.params}
+		DataSHA256: d.Journal.Public.Data, params: d.params, records: d.Journal.Public.Records}
 	if e.End == "" {
 		return nil, fmt.Errorf("auto: the task has not ended")
 	}
@@ -145,6 +146,9 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,
 		Averaged: r.Config.Spec.Average, Privacy: r.within, Statement: r.Privacy.Statement}
 	s.Spec.NoiseMultiplier = r.within.NoiseMultiplier
+	if s.Spec.Model == train.Ridge && s.Spec.Lambda == 0 {
+		s.Spec.Lambda = 1 / float64(r.records) // however few of them a client trains on
+	}
 	for _, a := range r.Privacy.Accounts {
 		s.Releases = append(s.Releases, a.Releases...)
 	}

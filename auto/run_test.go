@@ -100,6 +100,28 @@ func TestSavedModelOfALoop(t *testing.T) {
 	}
 }
 
+// The penalty in a model's file is that of the training, also where a client trains on a part
+// of the records that it is dealt.
+func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
+	task, source, o := secretTask(t)
+	task.Spec.SeedFromOS, task.Spec.Model, task.Clients[0].Records = false, train.Ridge, 300
+	o.Dir = ""
+	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, "", sim.Perf{}, nil), nil }
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "loop.model")
+	if err := r.Save(path, train.NewInputs(source.Data(), "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := train.OpenModel(path)
+	if err != nil || s.Lambda != 1/float64(o.Public.Records) || s.Privacy.PerRecord.DatasetSize != 300 {
+		t.Errorf("λ = %v with N = %d (%v), want 1/%d with 300", s.Lambda, s.Privacy.PerRecord.DatasetSize, err,
+			o.Public.Records)
+	}
+}
+
 // No more is spent than a report says.
 func TestSpentPartIsRoundedUp(t *testing.T) {
 	for used, want := range map[float64]string{0: "0 %", 0.123441: "12.35 %", 0.5: "50 %", 1: "100 %"} {
