@@ -163,7 +163,11 @@ function buildForm() {
       selectField("data", "Public data set", Object.fromEntries((lanes?.sets ?? []).map((s) => [s, s]))),
       q.fields.map(fieldView),
       plainField("clients", "Clients", "that hold each record"),
-      el("button", { type: "button", class: "primary", id: "propose", onclick: proposeNow }, "Search settings"),
+      el(
+        "button",
+        { type: "button", class: "primary", id: "propose", onclick: proposeNow, disabled: !lanes?.propose },
+        "Search settings",
+      ),
     );
   } else {
     const allowed = Object.fromEntries(Object.entries(methods).filter(([m]) => !q.methods || q.methods.includes(m)));
@@ -544,7 +548,9 @@ function accuracyHint() {
       {},
       "Cheap trainings on a public data set predict which accuracy complete settings reach " +
         "within the budget. Nothing private is trained, " +
-        "and the server alone can do it: choose, and search.",
+        (lanes?.propose
+          ? "and the server alone can do it: choose, and search."
+          : "and only proactivedp serve can do it."),
     ),
   );
   showCompare();

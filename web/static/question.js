@@ -73,7 +73,6 @@ const starting = {
   shared: "",
   theta: "1",
   data: "",
-  model: "logreg",
   tab: "proactivedp",
 };
 
@@ -156,10 +155,7 @@ function lawful(state, changed) {
 function addressOf(state) {
   const out = new URLSearchParams();
   const used = new Set(["question", "adjacency", "method", "shared", "tab", ...fieldsOf(state)]);
-  if (state.question === "accuracy") {
-    used.add("data");
-    used.add("model");
-  }
+  if (state.question === "accuracy") used.add("data");
   for (const name of used) {
     if (name === "question" || state[name] !== starting[name]) out.set(name, state[name]);
   }

@@ -453,6 +453,17 @@ test("an answer of the question before is marked, and not kept for this one", { 
   await page.close();
 });
 
+test("a link to what only the server does opens without it", { timeout: 60_000 }, async () => {
+  const page = await opened(`file://${file}#question=accuracy`);
+  await reached(page, "answered");
+  assert.ok(await page.isDisabled("#propose"));
+  await page.evaluate(() => document.getElementById("propose").click());
+  assert.match(await page.textContent("#answer-body"), /only proactivedp serve/);
+  await asks(page, "question=run", "planned");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("what is proposed is for the question that stands there", { timeout: 60_000 }, async () => {
   const page = await opened(`${served}#question=accuracy`);
   await reached(page, "answered");
