@@ -282,9 +282,9 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 }
 
 // foundBy returns words, to follow a step size, that say where it is from if it is
-// not the paper's.
+// not the paper's. One's own follows from the noise.
 func (s setting) foundBy() string {
-	if train.IsNetwork(s.Train.Model) {
+	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		return ", searched on held-out records"
 	}
 	return ""

@@ -48,7 +48,7 @@ func withStragglers(spec train.Spec) train.Spec {
 const unequalSpeeds = "1,1,1,0.5,0.25"
 
 // networkPart is which part of the paper's K a network's laboratory runs: there
-// are many runs.
+// are many runs. One's own K is run whole.
 const networkPart = 0.25
 
 // laboratories lists the settings that there are delay figures of.
@@ -61,7 +61,7 @@ func laboratories() []laboratory {
 func (s setting) laboratory() laboratory {
 	l := laboratory{setting: s, with: s.Train, without: s.WithoutNoise(), gradComps: s.paper.GradComps,
 		looks: looksOf(s.Train.Model), realPart: 0.4, realScale: 50}
-	if train.IsNetwork(s.Train.Model) {
+	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
 		l.realPart, l.realScale = networkPart/4, 40
 	}

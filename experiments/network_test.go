@@ -134,5 +134,8 @@ func TestCaptionsSayWhoFoundTheStepSize(t *testing.T) {
 		if got := s.foundBy(); got != want {
 			t.Errorf("%s: %q, want %q", s.name(), got, want)
 		}
+		if s.own = "mine"; s.foundBy() != "" {
+			t.Errorf("%s of one's own: %q, but its step size follows from the noise", s.Train.Model, s.foundBy())
+		}
 	}
 }

@@ -1,0 +1,43 @@
+package experiments
+
+import (
+	"testing"
+
+	"proactivedp/train"
+)
+
+// Figures of one's own data run all of K that was asked for, of a network as of a linear
+// model.
+func TestOwnFiguresAreAsAsked(t *testing.T) {
+	source := train.NewSource(drawn())
+	for _, model := range []string{train.Ridge, "mlp:4"} {
+		spec := OwnSpec(model, "own.csv", 320)
+		spec.NoiseMultiplier = 1
+		figures, err := OwnFigures(t.Context(), source, spec, 320, "own-"+model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &frame{source: source, set: "own.csv", scale: 1, seeds: 1}
+		trainings := 0
+		for _, figure := range figures {
+			cells, err := figure.cells(t.Context(), f)
+			if err != nil || len(cells) == 0 {
+				t.Fatalf("%s: %d cells, error %v", figure.Name, len(cells), err)
+			}
+			for _, c := range cells {
+				kind, s := kindOf(t, c)
+				if kind == "utility" {
+					continue // of a w* that is trained by itself
+				}
+				trainings++
+				if s.GradComps != spec.GradComps || s.Model != model {
+					t.Errorf("%s: %s of %s with K = %d, want %d", figure.Name, kind, s.Model, s.GradComps,
+						spec.GradComps)
+				}
+			}
+		}
+		if trainings == 0 {
+			t.Errorf("%s: no trainings", model)
+		}
+	}
+}
