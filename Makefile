@@ -13,7 +13,7 @@ TORTURE     ?= 20m
 # but for statistics of noise whose bits are tested and for twins of matrix tiles, and what whole
 # gradients come to with them …
 ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./internal/decimal ./internal/atomicfile \
-	./models/lenet ./models/logreg ./models/softmax
+	./models/lenet ./models/logreg ./models/mlp ./models/softmax
 # … what takes as long to compile for arm64 again: a parser, and whole trainings …
 ARM64_MORE   = ./data/libsvm ./train
 # … and what takes it long.
