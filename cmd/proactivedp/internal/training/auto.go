@@ -112,9 +112,10 @@ beyond ε: the statement is of the whole budget, however little is spent. With
 --partition replicate every record is every client's, and pays for all rounds.
 
 --dir keeps the ledgers, and finished probes. Interrupted anywhere, the same command goes
-on to the same bits; another task on the same data draws on what is left. Without it
-nothing is kept and every call has the whole budget: that is for simulations alone, and
---seed-from-os needs a folder. --save writes the model to a file, for predict.
+on to the same bits; another task on the same data, split, held out and dealt alike,
+draws on what is left. Without it nothing is kept and every call has the whole budget:
+that is for simulations alone, and --seed-from-os needs a folder. --save writes the model
+to a file, for predict.
 
 A utility graph is looked at without noise, which is right only for public records: the
 named sets, of which it is the default (--probe own). For a file of yours it looks at
