@@ -59,13 +59,7 @@ func TestSavedModelOfALoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "loop.model")
-	if err := r.Save(path, train.NewInputs(source.Data(), "", nil)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := train.OpenModel(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := savedAt(t, path, r, source)
 	if s.ParamsSHA256 != r.Params || s.DataSHA256 != r.DataSHA256 || s.Averaged != task.Spec.Average {
 		t.Errorf("model %s of %s, averaged %q; want %s of %s, %q", s.ParamsSHA256, s.DataSHA256, s.Averaged, r.Params,
 			r.DataSHA256, task.Spec.Average)
@@ -100,6 +94,19 @@ func TestSavedModelOfALoop(t *testing.T) {
 	}
 }
 
+// savedAt saves the model of a loop on the source, and returns what its file says.
+func savedAt(t *testing.T, path string, r *Report, source *train.Source) *train.Saved {
+	t.Helper()
+	if err := r.Save(path, train.NewInputs(source.Data(), "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := train.OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // The penalty in a model's file is that of the training, also where a client trains on a part
 // of the records that it is dealt.
 func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
@@ -111,14 +118,9 @@ func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "loop.model")
-	if err := r.Save(path, train.NewInputs(source.Data(), "", nil)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := train.OpenModel(path)
-	if err != nil || s.Lambda != 1/float64(o.Public.Records) || s.Privacy.PerRecord.DatasetSize != 300 {
-		t.Errorf("λ = %v with N = %d (%v), want 1/%d with 300", s.Lambda, s.Privacy.PerRecord.DatasetSize, err,
-			o.Public.Records)
+	s := savedAt(t, filepath.Join(t.TempDir(), "loop.model"), r, source)
+	if n := s.Privacy.PerRecord.DatasetSize; n != 300 || s.Lambda != 1/float64(o.Public.Records) {
+		t.Errorf("λ = %v with N = %d, want 1/%d with 300", s.Lambda, n, o.Public.Records)
 	}
 }
 
