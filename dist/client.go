@@ -117,9 +117,10 @@ type JoinReport struct {
 	Sent    int64        `json:"bytes_sent"`
 	Resent  int          `json:"resent"`
 	Lives   int          `json:"lives"`
-	Seconds float64      `json:"seconds"` // of this life
-	Release []dp.Release `json:"releases"`
+	Seconds float64      `json:"seconds"`  // of this life
+	Release []dp.Release `json:"releases"` // of this client
 	Privacy Statement    `json:"privacy"`
+	Notes   []string     `json:"notes,omitempty"` // what is to be known of the releases beside them
 }
 
 // Join takes part in a training to its end. It waits for a broker and a server that are not

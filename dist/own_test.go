@@ -34,8 +34,8 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	report, joined := r.run(t.Context())
 	r.checkFold(report)
 	for c, j := range joined {
-		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want {
-			t.Errorf("client %d accounts for %d records, has %d", c, j.Records, want)
+		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want || j.Notes != nil {
+			t.Errorf("client %d accounts for %d records, has %d; notes %q", c, j.Records, want, j.Notes)
 		}
 	}
 	worst, smallest := report.Privacy.Certified.PerClient, joined[0].Privacy.Certified.PerClient

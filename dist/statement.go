@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -61,7 +63,18 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds, Records: l.Records, MaxLag: lags.Max(),
 		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
 		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
+		Notes: heldByAll(c.prepared),
 	}, nil
+}
+
+// heldByAll notes that the client's releases are not all that a record pays for, where others
+// hold it as well: by themselves they would be taken for that.
+func heldByAll(p *train.Prepared) []string {
+	n := p.Config.Clients()
+	if n == 1 || !shares(p) {
+		return nil
+	}
+	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
 }
 
 // WriteText writes the report for people to read.
@@ -71,7 +84,7 @@ rounds          %d of %s, at most %d behind, %.4g on average
 sent            %s, %s sent again, %s of the journal
 `, r.Client, r.Run, r.Rounds, decimal.Many(r.Records, "record"), r.MaxLag, r.MeanLag, bytesText(r.Sent),
 		decimal.Many(r.Resent, "update"), decimal.Many(r.Lives, "opening"))
-	if err != nil {
+	if err := errors.Join(err, report.WriteNotes(w, r.Notes)); err != nil {
 		return err
 	}
 	return r.Privacy.WriteText(w)

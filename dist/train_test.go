@@ -29,6 +29,9 @@ func TestATrainingInOneProcess(t *testing.T) {
 		}
 		// Three clients hold each record: a client states of it what the server does.
 		checkClaim(t, "per record", j.Privacy.Certified.PerRecord, report.Privacy.Certified.PerRecord, 120)
+		if len(j.Notes) != 1 || !strings.Contains(j.Notes[0], "held by all 3 clients") {
+			t.Errorf("client %d: notes %q", c, j.Notes)
+		}
 		checkClaim(t, "per client", j.Privacy.Certified.PerClient, report.Privacy.Certified.PerClient, 40)
 	}
 	if names := report.Privacy.Noise; len(names) != 3 || report.Privacy.Simulation || names[0] == names[1] {
