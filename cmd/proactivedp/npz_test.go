@@ -36,7 +36,9 @@ func writeArrays(ts *testscript.TestScript, _ bool, args []string) {
 			members = append(members, npytest.Member{Name: "y" + end, Content: y.Bytes()})
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), npytest.Archive(ts, len(ends) > 1, members...), 0o666))
+	file, err := npytest.Archive(len(ends) > 1, members...)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), file, 0o666))
 }
 
 // arraysOf returns the numbers and the labels of a CSV file.
@@ -58,5 +60,5 @@ func arraysOf(ts *testscript.TestScript, file, label string) (x, y npytest.Array
 		}
 	}
 	rows := len(lines) - 1
-	return npytest.Of(ts, "<f8", []int{rows, len(numbers) / rows}, numbers...), npytest.Texts(10, labels...)
+	return npytest.Of("<f8", []int{rows, len(numbers) / rows}, numbers...), npytest.Texts(10, labels...)
 }

@@ -92,6 +92,9 @@ func (p *parser) addArchive(a *archive, r role) error {
 		}
 		testX, testY = nil, nil
 	}
+	if a.isSparse() {
+		return a.fault("a sparse matrix of SciPy, must be an array: x.toarray(), or a LIBSVM file, which is sparse")
+	}
 	if x == nil {
 		return a.fault("no array of features: it must be named %s, %s behind it or nothing; there %s",
 			orList(featureNames), trainEnd, a.list())
@@ -198,6 +201,14 @@ func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
 		return found[0], nil
 	}
 	return nil, a.fault("arrays %s and %s would both do, must be one of them", arrayName(found[0]), arrayName(found[1]))
+}
+
+// isSparse reports whether the archive is a matrix that scipy.sparse.save_npz has written.
+func (a *archive) isSparse() bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(a.files, func(f *zip.File) bool { return arrayName(f) == name })
+	}
+	return has("format") && has("shape") && has("data") && (has("indptr") || has("row") || has("offsets"))
 }
 
 // mostExpansion is how many bytes a byte of deflated content can stand for, at most: zlib's own

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestHeaders(t *testing.T) {
 
 // An array that is cut anywhere, or goes on, or is none, is refused.
 func TestDamagedArrays(t *testing.T) {
-	whole := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...).Bytes()
+	whole := npytest.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
 	for n := range len(whole) {
 		if _, err := parse(t, "f.npy", whole[:n], Options{Unlabelled: true}); err == nil {
 			t.Errorf("an array of %d bytes of %d was read", n, len(whole))
@@ -84,9 +85,9 @@ func TestDamagedArrays(t *testing.T) {
 // An archive of which any bit of an array or of its name is another, or that is cut, is refused
 // or gives the same records: those bits that nothing looks at, such as times, decide nothing.
 func TestDamagedArchives(t *testing.T) {
-	x := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)
+	x := npytest.Of("<f4", []int{3, 2}, rows3x2...)
 	for _, compressed := range []bool{false, true} {
-		whole := npytest.Archive(t, compressed, member("x", x), member("y", zeroOne(t, 3)))
+		whole := packed(t, compressed, member("x", x), member("y", zeroOne(3)))
 		want, err := parse(t, "f.npz", whole, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func TestDamagedArchives(t *testing.T) {
 }
 
 func TestArchivesThatAreNot(t *testing.T) {
-	x, y := member("x", npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)), member("y", zeroOne(t, 3))
+	x, y := member("x", npytest.Of("<f4", []int{3, 2}, rows3x2...)), member("y", zeroOne(3))
 	other := func(method, flags uint16) []byte {
 		var out bytes.Buffer
 		z := zip.NewWriter(&out)
@@ -132,34 +133,42 @@ func TestArchivesThatAreNot(t *testing.T) {
 		}
 		return out.Bytes()
 	}
+	sparse := []string{"format", "shape", "data", "indptr"}
 	upper := x
 	upper.Name = "X"
 	for want, content := range map[string][]byte{
 		"this is no archive of NumPy":                   []byte("x,y\n1,2\n"),
-		"there are none":                                npytest.Archive(t, false),
-		"arrays x and X would both do, must be one of":  npytest.Archive(t, false, x, upper, y),
-		"arrays x and x would both do":                  npytest.Archive(t, false, x, x, y),
+		"a sparse matrix of SciPy, must be":             packed(t, false, named(sparse...)...),
+		"there are none":                                packed(t, false),
+		"arrays x and X would both do, must be one of":  packed(t, false, x, upper, y),
+		"arrays x and x would both do":                  packed(t, false, x, x, y),
 		"x is compressed by method 93 of zip, must be":  other(93, 0),
 		"x is encrypted, must not be":                   other(zip.Store, 1),
 		"x: the archive is damaged: the content is not": other(zip.Store, 0),
-		"there are \"a0\", \"a1\"":                      npytest.Archive(t, false, members(25)...),
-		"\"a19\" and 5 more":                            npytest.Archive(t, false, members(25)...),
+		"there are \"a0\", \"a1\"":                      packed(t, false, named(listed(25)...)...),
+		"\"a19\" and 5 more":                            packed(t, false, named(listed(25)...)...),
 	} {
 		_, err := parse(t, "f.npz", content, Options{})
 		says(t, err, want)
 	}
 }
 
-// members returns n empty members of other names.
-func members(n int) []npytest.Member {
-	all := make([]npytest.Member, n)
-	for i := range all {
-		all[i].Name = "a" + string(rune('0'+i%10))
-		if i >= 10 {
-			all[i].Name = "a" + string(rune('0'+i/10)) + string(rune('0'+i%10))
-		}
+// named returns empty members of these names.
+func named(names ...string) []npytest.Member {
+	var all []npytest.Member
+	for _, name := range names {
+		all = append(all, npytest.Member{Name: name})
 	}
 	return all
+}
+
+// listed returns the names a0, a1, … of n members.
+func listed(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, "a"+strconv.Itoa(i))
+	}
+	return names
 }
 
 // What a file claims takes no memory before it is there: neither rows that a header counts nor
@@ -195,7 +204,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	// Zeros that are really there, a thousand times as many as bytes of the file, must fit the
 	// memory.
 	bomb := npytest.Array{Descr: "|b1", Shape: []int{1 << 20, 32}, Content: make([]byte, 32<<20)}
-	file := npytest.Archive(t, true, member("x", bomb), member("y", zeroOne(t, 1)))
+	file := packed(t, true, member("x", bomb), member("y", zeroOne(1)))
 	if len(file) > 1<<20 {
 		t.Fatalf("%d bytes", len(file))
 	}
@@ -223,7 +232,7 @@ func TestListIsBounded(t *testing.T) {
 // Whatever a file holds, what is read of it is a valid data set, or an error: as an array, as an
 // archive, and as an archive's features or labels.
 func FuzzParseFile(f *testing.F) {
-	x, y := npytest.Of(f, "<f4", []int{3, 2}, rows3x2...), zeroOne(f, 3)
+	x, y := npytest.Of("<f4", []int{3, 2}, rows3x2...), zeroOne(3)
 	halves := blank(">f2", 12, 3, 2)
 	halves.Fortran, halves.Version = true, 3
 	for _, a := range []npytest.Array{x, y, npytest.Texts(2, "0", "1", "no"), halves, blank("|u1", 48, 3, 4, 4),
@@ -233,7 +242,7 @@ func FuzzParseFile(f *testing.F) {
 		}
 	}
 	for _, compressed := range []bool{false, true} {
-		f.Add(byte(1), npytest.Archive(f, compressed, member("x_train", x), member("y_train", y), member("x_test", x),
+		f.Add(byte(1), packed(f, compressed, member("x_train", x), member("y_train", y), member("x_test", x),
 			member("y_test", y)))
 	}
 	f.Add(byte(0), binary.LittleEndian.AppendUint32([]byte("\x93NUMPY\x02\x00"), 1<<31))
@@ -245,9 +254,9 @@ func FuzzParseFile(f *testing.F) {
 		case 0:
 			name, o.Unlabelled = "f.npy", true
 		case 2:
-			content = npytest.Archive(t, true, npytest.Member{Name: "x", Content: content}, member("y", y))
+			content = packed(t, true, npytest.Member{Name: "x", Content: content}, member("y", y))
 		case 3:
-			content = npytest.Archive(t, false, member("x", x), npytest.Member{Name: "y", Content: content})
+			content = packed(t, false, member("x", x), npytest.Member{Name: "y", Content: content})
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, content, 0o666); err != nil {

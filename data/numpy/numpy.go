@@ -60,10 +60,6 @@ func Is(path string) bool {
 	return end == archiveEnd || end == arrayEnd
 }
 
-// HasLabels reports whether a path is that of an archive, which may have labels; an array by
-// itself has none.
-func HasLabels(path string) bool { return strings.ToLower(filepath.Ext(path)) == archiveEnd }
-
 // The ends of names.
 const (
 	archiveEnd = ".npz"

@@ -39,14 +39,23 @@ func member(name string, a npytest.Array) npytest.Member {
 	return npytest.Member{Name: name, Content: a.Bytes()}
 }
 
-// zeroOne returns n labels 0, 1, 0, …
-func zeroOne(t testing.TB, n int) npytest.Array {
+// packed returns the file of an archive.
+func packed(t testing.TB, compressed bool, members ...npytest.Member) []byte {
 	t.Helper()
+	file, err := npytest.Archive(compressed, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// zeroOne returns n labels 0, 1, 0, …
+func zeroOne(n int) npytest.Array {
 	values := make([]int64, n)
 	for i := range values {
 		values[i] = int64(i % 2)
 	}
-	return npytest.Of(t, "<i8", []int{n}, values...)
+	return npytest.Of("<i8", []int{n}, values...)
 }
 
 // blank returns an array of elements of so many bytes, all 0.
@@ -68,14 +77,14 @@ func parse(t testing.TB, name string, content []byte, o Options) (*data.Dataset,
 // Every version of the format, stored or deflated, in either order of rows and columns, gives
 // the same records.
 func TestParseFile(t *testing.T) {
-	c := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)
-	f := npytest.Of(t, "<f4", []int{3, 2}, 1, 3.5, 1024, -2, 0, float32(0.25))
+	c := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+	f := npytest.Of("<f4", []int{3, 2}, 1, 3.5, 1024, -2, 0, float32(0.25))
 	f.Fortran = true
 	for _, x := range []npytest.Array{c, f} {
 		for _, version := range []byte{1, 2, 3} {
 			for _, compressed := range []bool{false, true} {
 				x.Version = version
-				d, err := parse(t, "f.NPZ", npytest.Archive(t, compressed, member("x", x), member("y", zeroOne(t, 3)),
+				d, err := parse(t, "f.NPZ", packed(t, compressed, member("x", x), member("y", zeroOne(3)),
 					npytest.Member{Name: "other", Content: []byte("no array")}), Options{Features: 2})
 				if err != nil {
 					t.Fatal(err)
@@ -124,8 +133,8 @@ func TestTypes(t *testing.T) {
 		}
 		for order, content := range map[string][]byte{">": want.big, "<": little} {
 			x := npytest.Array{Descr: order + descr, Shape: []int{len(want.value), 1}, Content: content}
-			d, err := parse(t, "f.npz", npytest.Archive(t, true, member("data", x), member("target",
-				zeroOne(t, len(want.value)))), Options{})
+			d, err := parse(t, "f.npz", packed(t, true, member("data", x), member("target",
+				zeroOne(len(want.value)))), Options{})
 			if err != nil {
 				t.Errorf("%s%s: %v", order, descr, err)
 			} else if !reflect.DeepEqual(d.Value, want.value) {
@@ -161,7 +170,7 @@ func TestFloat16(t *testing.T) {
 // TestLabels reads labels of each kind as what they say.
 func TestLabels(t *testing.T) {
 	bytesOf := npytest.Array{Descr: "|S3", Shape: []int{3}, Content: []byte("no\x00yesno\x00")}
-	column := zeroOne(t, 3)
+	column := zeroOne(3)
 	column.Shape = []int{3, 1}
 	swapped := npytest.Texts(3, "no", "yes", "no")
 	swapped.Descr = ">U3"
@@ -169,19 +178,19 @@ func TestLabels(t *testing.T) {
 		slices.Reverse(swapped.Content[4*i : 4*i+4])
 	}
 	for text, y := range map[string]npytest.Array{
-		"0,1":      zeroOne(t, 3),
+		"0,1":      zeroOne(3),
 		" 0 , +1 ": column,
-		"0.0,1":    npytest.Of(t, "<f8", []int{3}, 0, 1, math.Copysign(0, -1)),
-		"1,2":      npytest.Of(t, "<f4", []int{3}, 1, 2, float32(1)),
-		"0=0,1=1":  npytest.Of(t, "|b1", []int{3}, 0, 1, uint8(0)),
-		"5,-7":     npytest.Of(t, "|i1", []int{3}, 5, 256-7, uint8(5)),
+		"0.0,1":    npytest.Of("<f8", []int{3}, 0, 1, math.Copysign(0, -1)),
+		"1,2":      npytest.Of("<f4", []int{3}, 1, 2, float32(1)),
+		"0=0,1=1":  npytest.Of("|b1", []int{3}, 0, 1, uint8(0)),
+		"5,-7":     npytest.Of("|i1", []int{3}, 5, 256-7, uint8(5)),
 		"no,yes":   npytest.Texts(3, "no", "yes", "no"),
 		"größer,ä": npytest.Texts(7, "größer", "ä", "größer"),
 		"no , yes": bytesOf,
 		"no,yes,x": swapped,
 	} {
-		x := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)
-		d, err := parse(t, "f.npz", npytest.Archive(t, false, member("X", x), member("labels", y)),
+		x := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+		d, err := parse(t, "f.npz", packed(t, false, member("X", x), member("labels", y)),
 			Options{Labels: labels(t, text)})
 		if err != nil || !reflect.DeepEqual(d.Label, []int32{0, 1, 0}) {
 			t.Errorf("%s: %+v, %v", text, d, err)
@@ -191,9 +200,9 @@ func TestLabels(t *testing.T) {
 
 // The test set is a second pair of arrays, or that of a second file.
 func TestTestSet(t *testing.T) {
-	x, y := member("x_train", npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)), member("y_train", zeroOne(t, 3))
-	testX, testY := member("x_test", npytest.Of(t, "<f8", []int{1, 2}, 7, float64(8))), member("y_test", zeroOne(t, 1))
-	plainX, plainY := member("X", npytest.Of(t, "<f4", []int{1, 2}, 7, float32(8))), member("labels", zeroOne(t, 1))
+	x, y := member("x_train", npytest.Of("<f4", []int{3, 2}, rows3x2...)), member("y_train", zeroOne(3))
+	testX, testY := member("x_test", npytest.Of("<f8", []int{1, 2}, 7, float64(8))), member("y_test", zeroOne(1))
+	plainX, plainY := member("X", npytest.Of("<f4", []int{1, 2}, 7, float32(8))), member("labels", zeroOne(1))
 	want := slices.Concat(rows3x2, []float32{7, 8})
 	for name, c := range map[string]struct{ first, second []npytest.Member }{
 		"as Keras has it":  {[]npytest.Member{x, testX, y, testY}, nil},
@@ -202,16 +211,16 @@ func TestTestSet(t *testing.T) {
 	} {
 		o := Options{}
 		if c.second != nil {
-			o.Test = written(t, "test.npz", npytest.Archive(t, false, c.second...))
+			o.Test = written(t, "test.npz", packed(t, false, c.second...))
 		}
-		d, err := parse(t, "f.npz", npytest.Archive(t, true, c.first...), o)
+		d, err := parse(t, "f.npz", packed(t, true, c.first...), o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if d.Train != 3 || !slices.Equal(d.Value, want) || !slices.Equal(d.Label, []int32{0, 1, 0, 0}) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	wide := member("X", npytest.Of(t, "<f4", []int{1, 3}, 7, 8, float32(9)))
+	wide := member("X", npytest.Of("<f4", []int{1, 3}, 7, 8, float32(9)))
 	for text, c := range map[string]struct{ first, second []npytest.Member }{
 		"f.npz has a test set, x_test: no second file": {[]npytest.Member{x, testX, y, testY},
 			[]npytest.Member{plainX, plainY}},
@@ -228,9 +237,9 @@ func TestTestSet(t *testing.T) {
 	} {
 		o := Options{}
 		if c.second != nil {
-			o.Test = written(t, "test.npz", npytest.Archive(t, false, c.second...))
+			o.Test = written(t, "test.npz", packed(t, false, c.second...))
 		}
-		if _, err := parse(t, "f.npz", npytest.Archive(t, false, c.first...), o); err == nil ||
+		if _, err := parse(t, "f.npz", packed(t, false, c.first...), o); err == nil ||
 			!strings.Contains(err.Error(), text) {
 			t.Errorf("%v, must say %q", err, text)
 		}
@@ -266,7 +275,7 @@ func TestImages(t *testing.T) {
 				}
 			}
 		}
-		file := npytest.Archive(t, true, member("x", a), member("y", zeroOne(t, n)))
+		file := packed(t, true, member("x", a), member("y", zeroOne(n)))
 		d, err := parse(t, "f.npz", file, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -288,7 +297,7 @@ func TestImages(t *testing.T) {
 
 // An array by itself has features and no labels.
 func TestArrayAlone(t *testing.T) {
-	x := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...).Bytes()
+	x := npytest.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
 	d, err := parse(t, "f.npy", x, Options{Unlabelled: true})
 	if err != nil || !reflect.DeepEqual(d.Value, rows3x2) || d.Len() != 3 {
 		t.Errorf("%+v, %v", d, err)
@@ -296,31 +305,31 @@ func TestArrayAlone(t *testing.T) {
 	if _, err := parse(t, "f.npy", x, Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Error(err)
 	}
-	bare := npytest.Archive(t, true, npytest.Member{Name: "x", Content: x})
+	bare := packed(t, true, npytest.Member{Name: "x", Content: x})
 	if _, err := parse(t, "f.npz", bare, Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Error(err)
 	}
 	if d, err = parse(t, "f.npz", bare, Options{Unlabelled: true}); err != nil || d.Len() != 3 || d.Label[2] != 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	for path, is := range map[string][2]bool{"a.npz": {true, true}, "b.NPY": {true}, "npz": {}, "a.npz.csv": {}} {
-		if Is(path) != is[0] || HasLabels(path) != is[1] {
-			t.Errorf("%s: %v, %v", path, Is(path), HasLabels(path))
+	for path, is := range map[string]bool{"a.npz": true, "b.NPY": true, "npz": false, "a.npz.csv": false} {
+		if Is(path) != is {
+			t.Errorf("%s: %v", path, Is(path))
 		}
 	}
 }
 
 func TestFaultsAreNamed(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	good := npytest.Of(t, "<f4", []int{3, 2}, rows3x2...)
-	y := zeroOne(t, 3)
+	good := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+	y := zeroOne(3)
 	for want, a := range map[string]npytest.Array{
 		"x: row 1: column 2: NaN, must be a finite number in the range of float32\n" +
-			"x: row 2: column 1: -Inf, must be": npytest.Of(t, "<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
-		"x: row 3: column 2: -3.5e+38, must be a finite": npytest.Of(t, "<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
+			"x: row 2: column 1: -Inf, must be": npytest.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
+		"x: row 3: column 2: -3.5e+38, must be a finite": npytest.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
 		"x: row 1: column 1: NaN, must be": {Descr: "<f2", Shape: []int{3, 1},
 			Content: []byte{1, 0x7c, 0, 0, 0, 0}},
-		"x: row 2: column 1: 2, must be": npytest.Of(t, "|b1", []int{3, 1}, 0, 2, uint8(1)),
+		"x: row 2: column 1: 2, must be": npytest.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
 		"x: elements are Python's objects, which are pickled and never read": {Descr: "|O", Shape: []int{3, 2},
 			Content: []byte("\x80\x04pickle")},
 		`x: elements of the type "<c8", must be bool, int`: blank("<c8", 48, 3, 2),
@@ -330,15 +339,15 @@ func TestFaultsAreNamed(t *testing.T) {
 		`x: elements of the type "<M8[ns]", must be`:       blank("<M8[ns]", 24, 3, 1),
 		`x: elements of the type "<U2000", must be`:        blank("<U2000", 8000, 1),
 		`x: texts (<U3), must be numbers`:                  npytest.Texts(3, "a", "b", "c"),
-		"x: shape (3,), must be (N, d)":                    npytest.Of(t, "<f4", []int{3}, 1, 2, float32(3)),
-		"x: shape (), must be (N, d)":                      npytest.Of(t, "<f4", nil, float32(3)),
-		"x: shape (3, 0), must have no 0":                  npytest.Of[float32](t, "<f4", []int{3, 0}),
+		"x: shape (3,), must be (N, d)":                    npytest.Of("<f4", []int{3}, 1, 2, float32(3)),
+		"x: shape (), must be (N, d)":                      npytest.Of("<f4", nil, float32(3)),
+		"x: shape (3, 0), must have no 0":                  npytest.Of[float32]("<f4", []int{3, 0}),
 		"x: shape (3, 1, 2) of elements <f4, must be uint8 if these are images, or rows: x.reshape": blank("<f4", 24,
 			3, 1, 2),
 		"x: shape (3, 1, 1, 1), must be (N, d)":                 blank("|u1", 3, 3, 1, 1, 1),
 		"x: shape (3, 2, 2, 2), must be (N, d)":                 blank("|u1", 24, 3, 2, 2, 2),
 		"x: images of 1×5000 pixels, each must be in [1, 4096]": blank("|u1", 5000, 1, 1, 5000),
-		"y: 3 labels, must be as many as the 2 records of x":    npytest.Of(t, "<f4", []int{2, 2}, rows3x2[:4]...),
+		"y: 3 labels, must be as many as the 2 records of x":    npytest.Of("<f4", []int{2, 2}, rows3x2[:4]...),
 		"x: 24 bytes of content, must be the 32 of (4, 2)":      blank("<f4", 24, 4, 2),
 		"x: 24 bytes of content, must be the 16 of (2, 2)":      blank("<f4", 24, 2, 2),
 		// A header that claims 2^62 rows, and one whose number of bytes is no number.
@@ -346,15 +355,15 @@ func TestFaultsAreNamed(t *testing.T) {
 			Content: good.Content},
 		"must be the 9223372036854775807 of": {Descr: "<f8", Shape: []int{1 << 62, 1 << 62}, Content: good.Content},
 	} {
-		_, err := parse(t, "f.npz", npytest.Archive(t, true, member("x", a), member("y", y)), Options{})
+		_, err := parse(t, "f.npz", packed(t, true, member("x", a), member("y", y)), Options{})
 		says(t, err, want)
 	}
 	surrogates := strings.Repeat("\x00\xd8\x00\x00", 3)
 	of := func(descr, content string) npytest.Array {
 		return npytest.Array{Descr: descr, Shape: []int{3}, Content: []byte(content)}
 	}
-	numbers := func(elements ...float32) npytest.Array { return npytest.Of(t, "<f4", []int{3}, elements...) }
-	whole := func(elements ...int64) npytest.Array { return npytest.Of(t, "<i8", []int{3}, elements...) }
+	numbers := func(elements ...float32) npytest.Array { return npytest.Of("<f4", []int{3}, elements...) }
+	whole := func(elements ...int64) npytest.Array { return npytest.Of("<i8", []int{3}, elements...) }
 	for want, y := range map[string]npytest.Array{
 		"row 2: label \"2\", must be one of those that were given: 0, 1":   whole(0, 2, 1),
 		"row 1: label 9007199254740993, must be a whole number below 2^53": whole(1<<53+1, 0, 1),
@@ -368,10 +377,10 @@ func TestFaultsAreNamed(t *testing.T) {
 		"y: shape (3, 2), must be (3,): one label a record":                blank("<i8", 48, 3, 2),
 		"y: shape (), must be (3,)":                                        blank("<i8", 8),
 	} {
-		_, err := parse(t, "f.npz", npytest.Archive(t, false, member("x", good), member("y", y)), Options{})
+		_, err := parse(t, "f.npz", packed(t, false, member("x", good), member("y", y)), Options{})
 		says(t, err, want)
 	}
-	_, err := parse(t, "f.npz", npytest.Archive(t, false, member("x", good), member("y", y)), Options{Features: 3})
+	_, err := parse(t, "f.npz", packed(t, false, member("x", good), member("y", y)), Options{Features: 3})
 	says(t, err, "x: 2 features, must be the 3 that were said")
 	_, err = ParseFile("f.npz", Options{})
 	says(t, err, "labels are missing, must be given")
@@ -381,8 +390,8 @@ func TestFaultsAreNamed(t *testing.T) {
 	for i := range many {
 		many[i] = nan
 	}
-	wide := npytest.Of(t, "<f4", []int{1, len(many)}, many...)
-	_, err = parse(t, "f.npz", npytest.Archive(t, false, member("x", wide), member("y", zeroOne(t, 1))), Options{})
+	wide := npytest.Of("<f4", []int{1, len(many)}, many...)
+	_, err = parse(t, "f.npz", packed(t, false, member("x", wide), member("y", zeroOne(1))), Options{})
 	if n := strings.Count(err.Error(), "must be a finite"); n != mostFaults {
 		t.Errorf("%d columns with a fault are reported, must be %d", n, mostFaults)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"proactivedp/internal/npytest"
 	"proactivedp/rng"
 )
 
@@ -18,6 +19,8 @@ import (
 var readers = []string{
 	"account --events FILE --delta 1e-5", "plan --after FILE", "tradeoff --events FILE --delta 1e-5",
 	"train --data FILE --grad-computations 100", "train --data FILE --dry-run",
+	"train --data FILE --label-map 0,1 --grad-computations 100 --sample-size 2",
+	"train --data FILE --test FILE --label-map 0,1 --grad-computations 100 --sample-size 2",
 	"delay --data FILE --grad-computations 100 --seeds 1 --delays 0",
 	"train --data synth-phishing --grad-computations 100 --compute-time trace:FILE",
 	"train --data synth-phishing --grad-computations 100 --latency trace:FILE",
@@ -83,6 +86,13 @@ func startHostile(a *attacker) (func(*rng.Stream) error, error) {
 func hostile(r *rng.Stream, dir string) (string, error) {
 	path := filepath.Join(dir, "file")
 	text := []byte(pick(r, good))
+	if r.IntN(4) == 0 {
+		var err error
+		if text, err = arrays(r); err != nil {
+			return "", err
+		}
+		path += ".npz"
+	}
 	switch r.IntN(24) {
 	case 0:
 		return pick(r, []string{"/dev/zero", "/dev/urandom", "/dev/full"}), nil
@@ -134,4 +144,15 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 		}
 	}
 	return path, os.WriteFile(path, text, 0o666)
+}
+
+// arrays returns a right file of NumPy's.
+func arrays(r *rng.Stream) ([]byte, error) {
+	x := npytest.Of("<f4", []int{20, 3}, make([]float32, 60)...)
+	y := npytest.Of("<i8", []int{20}, make([]int64, 20)...)
+	for i := range x.Shape[0] {
+		x.Content[12*i+2], y.Content[8*i] = byte(r.IntN(256)), byte(i%2) // in the middle of a fraction
+	}
+	return npytest.Archive(r.IntN(2) == 0, npytest.Member{Name: "x", Content: x.Bytes()},
+		npytest.Member{Name: "y", Content: y.Bytes()})
 }

@@ -28,6 +28,7 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 		{"mnist in shards", parts, train.Spec{Data: "mnist", Partition: "shard"}, []string{dealt}},
 		{"stand-in", drawn, train.Spec{Data: "synth-phishing", Partition: "shard"}, nil},
 		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, split}},
+		{"arrays, which all have one width", whole, train.Spec{Data: "my.npz", Split: train.RecordSplit}, nil},
 		{"a file of known width", whole, train.Spec{Data: "my.libsvm", Features: 7, Split: train.RecordSplit}, nil},
 	} {
 		if tt.spec.Partition == "" {

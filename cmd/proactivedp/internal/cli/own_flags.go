@@ -36,7 +36,8 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"or = stands in double quotes (default for a LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
 	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
 		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
-		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1)")
+		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1; of "+
+		"images the second, by channel, of p/255 of pixels p)")
 	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold that are no numbers, in a CSV `file` with "+
 		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA "+
 		"(75 where the field is empty or NA); public, and not found in the data")
@@ -132,8 +133,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		return d, err
 	}
 	if d.Images != nil {
-		return nil, Usage(fmt.Errorf("--normalise = %q is for rows, and %s has images: their pixels are taken from "+
-			"0 … 255 to [0, 1] as they are", o.normalise, d.Name))
+		return d, o.normalisePixels(d)
 	}
 	m, err := o.constants(d, columns)
 	if err != nil {
@@ -144,10 +144,13 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	}
 	if d, err = d.Mapped(m); err == nil {
 		o.Mapped = &m
-		d.Note = "normalised by constants that were given (--normalise), which must be public"
+		d.Note = normalisedNote
 	}
 	return d, err
 }
+
+// normalisedNote says of data that --normalise was given.
+const normalisedNote = "normalised by constants that were given (--normalise), which must be public"
 
 // readColumns returns what --columns says; nil if it was not given.
 func (o *OwnFlags) readColumns() (*table.Columns, error) {

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/npytest"
+)
+
+// Arrays and a CSV file of the same numbers are one data set, whatever the type of the numbers,
+// normalised or not.
+func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
+	const rows, columns = 40, 3
+	draw := rand.New(rand.NewPCG(1, 2))
+	for descr, number := range map[string]func() (raw uint64, text string){
+		"<i8": func() (uint64, string) {
+			v := int64(draw.Uint64()) >> draw.IntN(64)
+			return uint64(v), strconv.FormatInt(v, 10)
+		},
+		"<u8": func() (uint64, string) {
+			v := draw.Uint64() >> draw.IntN(64)
+			return v, strconv.FormatUint(v, 10)
+		},
+		"<i2": func() (uint64, string) {
+			v := int16(draw.Uint64())
+			return uint64(uint16(v)), strconv.Itoa(int(v))
+		},
+		"<f8": func() (uint64, string) {
+			v := math.Ldexp(draw.NormFloat64(), draw.IntN(270)-150)
+			return math.Float64bits(v), strconv.FormatFloat(v, 'g', -1, 64)
+		},
+		"<f4": func() (uint64, string) {
+			v := float32(math.Ldexp(draw.NormFloat64(), draw.IntN(200)-150))
+			return uint64(math.Float32bits(v)), strconv.FormatFloat(float64(v), 'g', -1, 32)
+		},
+	} {
+		size := int(descr[2] - '0')
+		x := npytest.Array{Descr: descr, Shape: []int{rows, columns}}
+		var text strings.Builder
+		text.WriteString("a,b,c,label\n")
+		var labels []string
+		for i := range rows {
+			for range columns {
+				raw, field := number()
+				x.Content = append(x.Content, binary.LittleEndian.AppendUint64(nil, raw)[:size]...)
+				text.WriteString(field + ",")
+			}
+			labels = append(labels, fmt.Sprint("kind ", i%3))
+			text.WriteString(labels[i] + "\n")
+		}
+		y := npytest.Texts(8, labels...)
+		file, err := npytest.Archive(true, npytest.Member{Name: "features", Content: x.Bytes()},
+			npytest.Member{Name: "target", Content: y.Bytes()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		for name, content := range map[string]string{"f.csv": text.String(), "f.npz": string(file)} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, normalise := range []string{"", "bounds:-1e38,1e38"} {
+			own := OwnFlags{LabelMap: "kind 0,kind 1,kind 2", labelColumn: "label", normalise: normalise}
+			table, err := own.read(filepath.Join(dir, "f.csv"), columns, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrays, err := own.read(filepath.Join(dir, "f.npz"), columns, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if table.Hash() != arrays.Hash() || arrays.Len() != rows || arrays.Note != table.Note {
+				t.Errorf("%s, normalised %q: %v\nis not\n%v", descr, normalise, arrays.Value, table.Value)
+			}
+		}
+	}
+}
+
+// Images are normalised by constants of each channel, and by nothing else.
+func TestPixelsAreNormalised(t *testing.T) {
+	dir := t.TempDir()
+	x := npytest.Array{Descr: "|u1", Shape: []int{2, 4, 5, 3}, Content: make([]byte, 2*4*5*3)}
+	file, err := npytest.Archive(true, npytest.Member{Name: "x", Content: x.Bytes()},
+		npytest.Member{Name: "y", Content: npytest.Of("<i8", []int{2}, 0, int64(1)).Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"f.npz": string(file), "good.csv": "column,mean,deviation\n2,0.5,0.25\n1,0.1307,0.3081\n3,0,1\n",
+		"bounds.csv": "column,low,high\n1,0,1\n2,0,1\n3,0,1\n", "short.csv": "column,mean,deviation\n1,0,1\n",
+		"none.csv": "column,mean,deviation\n1,0,1\n2,0,1e-60\n3,0,1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := OwnFlags{LabelMap: "0,1", normalise: filepath.Join(dir, "good.csv")}
+	d, err := own.read(filepath.Join(dir, "f.npz"), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := d.Images; !slices.Equal(m.Mean, []float32{0.1307, 0.5, 0}) ||
+		!slices.Equal(m.Std, []float32{0.3081, 0.25, 1}) || d.Note != normalisedNote {
+		t.Errorf("%v, %v, %q", m.Mean, m.Std, d.Note)
+	}
+	for normalise, want := range map[string]string{
+		"bounds:0,255":                   "is for rows, and f.npz has images",
+		filepath.Join(dir, "bounds.csv"): "must have the header column,mean,deviation",
+		filepath.Join(dir, "short.csv"):  "column 2 has no constants",
+		filepath.Join(dir, "none.csv"):   "channel 1: standard deviation = 0, must be positive",
+		filepath.Join(dir, "no.csv"):     "no such file",
+	} {
+		own.normalise = normalise
+		if _, err := own.read(filepath.Join(dir, "f.npz"), 0, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, must say %q", normalise, err, want)
+		}
+	}
+}
+
+// What a file is, the end of its name says.
+func TestKindOf(t *testing.T) {
+	for path, want := range map[string]FileKind{
+		"a.csv": CSVFile, "a.TSV.gz": CSVFile, "a.npz": NumPyFile, "dir.csv/a.NPY": NumPyFile, "a": LIBSVMFile,
+		"a.libsvm": LIBSVMFile, "a.npz/b": LIBSVMFile, "npz": LIBSVMFile,
+	} {
+		if got := KindOf(path); got != want {
+			t.Errorf("%s is %s, must be %s", path, got, want)
+		}
+	}
+}
