@@ -1,11 +1,13 @@
 package mlp_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/models/mlp"
 	"proactivedp/models/modeltest"
@@ -70,6 +72,19 @@ func TestConform(t *testing.T) {
 			modeltest.Conform(t, modeltest.Case{Model: m, Data: c.d, GradTolerance: 2e-3})
 		})
 	}
+}
+
+// With numbers of two parts, too, on rows as large as a file may have them.
+func TestConformInBF16x3(t *testing.T) {
+	if !f32.Tiled() {
+		t.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
+	}
+	d, _ := drawn(t, 60, 32, 2)
+	m, err := newModel(t, "mlp:32", rows(32), 2).WithPrecision(nn.BF16x3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 2e-3})
 }
 
 func TestGradientsMeanTheseBits(t *testing.T) {
@@ -207,5 +222,16 @@ func TestOtherDataAreRefused(t *testing.T) {
 		if err := m.Check(d); err == nil || !strings.Contains(err.Error(), "mlp:32 needs") {
 			t.Errorf("%d features in %d classes: %v", c.features, c.classes, err)
 		}
+	}
+}
+
+// BenchmarkDPStep is a step of private training on a table as wide as phishing.
+func BenchmarkDPStep(b *testing.B) {
+	m := newModel(b, "mlp", rows(68), 2)
+	d, _ := drawn(b, 2000, 68, 2)
+	for _, size := range []int{16, 160, 1600} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			modeltest.BenchmarkStep(b, m, m.Net().FLOPs(), d, size)
+		})
 	}
 }
