@@ -108,7 +108,7 @@ func checkClock(s train.Spec) error {
 	return nil
 }
 
-// bytes returns the announcement as it is sent and pinned.
+// bytes returns the announcement as it is sent and pinned, on one line.
 func (a *Announcement) bytes() ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {

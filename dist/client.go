@@ -194,7 +194,7 @@ func newClient(o JoinOptions) (*client, error) {
 // owns refuses another client's folder: what its journal holds would be sent again, and
 // counted, as rounds of this client.
 func (c *client) owns() error {
-	if pinned, owner := c.journal.Pinned(); pinned != nil && owner != c.Client {
+	if text, owner := c.journal.Pinned(); text != nil && owner != c.Client {
 		return fmt.Errorf("dist: client = %d, must be %d: the folder %s is that client's, and each needs one of its "+
 			"own", c.Client, owner, c.Dir)
 	}
@@ -223,8 +223,8 @@ func (c *client) reconnected() {
 
 // agree finds the run and prepares the client's part of it.
 func (c *client) agree(ctx context.Context) error {
-	if pinned, _ := c.journal.Pinned(); pinned != nil {
-		was, err := parseAnnouncement(pinned)
+	if text, _ := c.journal.Pinned(); text != nil {
+		was, _, _, err := readPinned(text)
 		if err != nil {
 			return fmt.Errorf("the journal's run: %w", err)
 		}
@@ -248,12 +248,11 @@ func (c *client) agree(ctx context.Context) error {
 	if c.prepared, err = c.Prepare(c.about); err != nil {
 		return err
 	}
-	c.server.heard()
-	text, err := c.about.bytes()
-	if err != nil {
+	if err := keepsTarget(ctx, c.prepared); err != nil {
 		return err
 	}
-	if err := c.journal.Pin(text, c.Client, c.about.Params); err != nil {
+	c.server.heard()
+	if err := c.pin(); err != nil {
 		return err
 	}
 	return c.build()

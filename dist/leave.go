@@ -52,15 +52,15 @@ func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) 
 // ended returns the report of a client whose part in the run has ended before; nil if it has
 // not. Its server may be there no more.
 func (c *client) ended() (*JoinReport, error) {
-	pinned, _ := c.journal.Pinned()
-	if pinned == nil {
+	text, _ := c.journal.Pinned()
+	if text == nil {
 		return nil, nil
 	}
 	r, err := readReport[JoinReport](filepath.Join(c.Dir, reportFile))
 	if r == nil || err != nil {
 		return nil, err
 	}
-	run, err := parseAnnouncement(pinned)
+	run, _, _, err := readPinned(text)
 	if err != nil || r.Run != run.Run || r.Client != c.Client || c.Run != "" && c.Run != run.Run ||
 		c.journal.Next() != run.Rounds {
 		return nil, nil // it is for the server to say what is wrong

@@ -2,13 +2,17 @@ package dist
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
@@ -61,6 +65,92 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// A client that was stopped goes on with the records that it began with alone: on others,
+// though as many, or on fewer or more, its journal's rounds would be accounted for as if they
+// had been drawn from these.
+func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
+	s := smallSpec(20)
+	s.Partition = string(data.Shard)
+	r := newTestRun(t, s, drawn())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	join := func(ctx context.Context, client int, d *data.Dataset, watch func(round, of int)) (*JoinReport, error) {
+		o := r.joinOptions(client)
+		o.Watch = watch
+		o.Prepare = func(a *Announcement) (*train.Prepared, error) { return a.PrepareOwn(d, client) }
+		return Join(ctx, o)
+	}
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() {
+		if _, err := Serve(ctx, r.serveOptions()); err != nil {
+			t.Errorf("server: %v", err)
+		}
+	})
+	for _, client := range []int{0, 2} {
+		others.Go(func() {
+			if _, err := join(ctx, client, drawn(), nil); err != nil {
+				t.Errorf("client %d: %v", client, err)
+			}
+		})
+	}
+	first, stop := context.WithCancel(ctx)
+	_, err := join(first, 1, drawn(), func(round, _ int) {
+		if round == 5 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that is stopped: %v", err)
+	}
+	for what, d := range map[string]*data.Dataset{
+		"as many": synth.OneHot(rng.New(4), 400), "fewer": synth.OneHot(rng.New(3), 40),
+		"more": synth.OneHot(rng.New(3), 4000),
+	} {
+		if _, err := join(ctx, 1, d, nil); err == nil || !strings.Contains(err.Error(), "those that it began with") {
+			t.Errorf("%s other records: %v", what, err)
+		}
+	}
+	if joined, err := join(ctx, 1, drawn(), nil); err != nil || joined.Records != 400 {
+		t.Errorf("its own records: %+v, %v", joined, err)
+	}
+}
+
+// A journal of before the digest of the records was noted is gone on with on the run's own data
+// set, which every client was held to, and not on records of which nothing is known.
+func TestAJournalWithoutTheDigestOfItsRecords(t *testing.T) {
+	about, err := announce("0123456789abcdef", prepare(t, smallSpec(4), drawn()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := about.bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := j.Pin(text, 1, about.Params); err != nil {
+		t.Fatal(err)
+	}
+	on := func(p *train.Prepared, err error) error {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := client{JoinOptions: JoinOptions{Client: 1}, about: about, prepared: p, journal: j}
+		return c.pin()
+	}
+	if err := on(about.Prepare(drawn())); err != nil {
+		t.Errorf("the run's data set: %v", err)
+	}
+	err = on(about.PrepareOwn(synth.OneHot(rng.New(4), 40), 1))
+	if err == nil || !strings.Contains(err.Error(), "those that it began with") {
+		t.Errorf("other records: %v", err)
+	}
+}
+
 // A record of a replicated set pays for the rounds of all clients, one of a shard or of a
 // client's own for those of its client alone.
 func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
@@ -88,6 +178,72 @@ func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A client of which a record would cost more than the target that the run is for does not join
+// it, as one with too few records of its own; nothing is sent, and its folder stays free. Nor is
+// such a run served.
+func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
+	calibrated, err := prepare(t, smallSpec(5), drawn()).Calibrate(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := announce("0123456789abcdef", calibrated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, of := range map[string]struct {
+		records int // 0: the run's
+		fits    bool
+	}{"the run's": {0, true}, "many": {400, true}, "few": {20, false}} {
+		p, err := a.Prepare(drawn())
+		if of.records > 0 {
+			p, err = a.PrepareOwn(synth.OneHot(rng.New(4), of.records), 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = keepsTarget(t.Context(), p)
+		if of.fits && err != nil || !of.fits && (err == nil || !strings.Contains(err.Error(),
+			"the run is for ε ≤ 1 of a record, one of the 20 here would cost up to")) {
+			t.Errorf("%s records: %v", what, err)
+		}
+	}
+	above := *calibrated
+	above.Spec.TargetEpsilon = 0.5
+	o := ServeOptions{Prepared: &above, Dir: filepath.Join(t.TempDir(), "server")}
+	if _, err := Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the run is for ε ≤ 0.5") {
+		t.Errorf("a server: %v", err)
+	}
+	if _, err := os.Stat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run that is refused has a folder: %v", err)
+	}
+	r := newTestRun(t, calibrated.Spec, drawn())
+	r.join = func(o *JoinOptions) {
+		o.Prepare = func(a *Announcement) (*train.Prepared, error) {
+			return a.PrepareOwn(synth.OneHot(rng.New(4), 20), o.Client)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	var server sync.WaitGroup
+	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
+	for c := range 3 {
+		if _, err := Join(ctx, r.joinOptions(c)); err == nil || !strings.Contains(err.Error(), "the run is for ε ≤ 1") {
+			t.Errorf("client %d: %v", c, err)
+		}
+		j, err := journal.Open(r.clientDir(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := j.Pinned(); text != nil || len(r.sent) > 0 {
+			t.Errorf("client %d: its journal is of %s, and %d releases were made", c, text, len(r.sent))
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	server.Wait()
 }
 
 // A client whose data are not the run's, or that does not agree, sends nothing.

@@ -136,7 +136,7 @@ func (t task) run() error {
 		return err
 	}
 	if text, _ := j.Pinned(); text != nil { // what a kill kept from being noted
-		a, err := parseAnnouncement(text)
+		a, _, _, err := readPinned(text)
 		if err != nil {
 			return err
 		}

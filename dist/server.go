@@ -97,6 +97,9 @@ func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if err := keepsTarget(ctx, o.Prepared); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("dist: %w", err)
 	}

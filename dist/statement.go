@@ -30,6 +30,28 @@ func Planned(ctx context.Context, p *train.Prepared) (Statement, error) {
 	return state(ctx, p, m.Events(p.Config.Run().Rounds), nil)
 }
 
+// keepsTarget refuses a run of which a record here would cost more than the target that the run
+// is for, as it does of a client with fewer records of its own than the server took σ for.
+func keepsTarget(ctx context.Context, p *train.Prepared) error {
+	target := p.Spec.TargetEpsilon
+	if target == 0 {
+		return nil
+	}
+	s, err := Planned(ctx, p)
+	if err != nil {
+		return err
+	}
+	cost := s.Certified.PerRecord
+	if cost.EpsilonUpper == nil {
+		return fmt.Errorf("dist: target epsilon = %v: no ε can be certified: %s", target, cost.Reason)
+	}
+	if *cost.EpsilonUpper > target {
+		return fmt.Errorf("dist: the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
+			"more records, or a run with more noise", target, cost.DatasetSize, decimal.Up(*cost.EpsilonUpper, 5))
+	}
+	return nil
+}
+
 // state states what one client's events, of all its rounds, cost.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
 	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
