@@ -237,7 +237,10 @@ function carryOver() {
 function changed(name) {
   const before = state.method + state.adjacency;
   lawful(state, name);
-  if (before !== state.method + state.adjacency) buildForm();
+  if (before !== state.method + state.adjacency) {
+    buildForm();
+    $(`field-${name}`)?.focus(); // where who made the choice was
+  }
   remember();
   answer();
 }
@@ -513,6 +516,7 @@ function showCompare() {
         });
         remember();
         showCompare();
+        stay();
         // Before, what is under way would be given up; it ends with this.
         if (document.body.dataset.state === "answered") computeKept(asked);
       },
@@ -520,10 +524,19 @@ function showCompare() {
         kept.splice(i, 1);
         remember();
         showCompare();
+        stay();
       },
-      (i) => takeState(kept[i].state),
+      (i) => {
+        takeState(kept[i].state);
+        $("answer-title").focus();
+      },
     ),
   );
+}
+
+// stay keeps whoever is among the kept plans there, where the button that was pressed is gone.
+function stay() {
+  if (document.activeElement === document.body) $("compare-body").querySelector("button:not(:disabled)")?.focus();
 }
 
 function speak(text) {

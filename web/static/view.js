@@ -23,9 +23,19 @@ const accountantInks = {
   gdp: ink.gdp,
 };
 
-// show replaces what an element holds.
+// show replaces what an element holds. Who stands in it goes on from what is there in its place.
 function show(id, ...children) {
-  document.getElementById(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
+  const place = document.getElementById(id),
+    held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  if (held && held !== place) alike(place, held)?.focus({ preventScroll: true });
+}
+
+// alike returns what has the id of an element that was replaced, or says the same.
+function alike(place, held) {
+  if (held.id) return document.getElementById(held.id);
+  const says = (e) => e.tagName + (e.getAttribute("aria-label") ?? e.textContent);
+  return [...place.querySelectorAll("button, [tabindex]")].find((e) => says(e) === says(held));
 }
 
 // waiting says that something is being computed.

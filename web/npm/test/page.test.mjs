@@ -326,6 +326,60 @@ test("everything is done by keyboard", { timeout: 120_000 }, async () => {
   await page.close();
 });
 
+test("a choice that changes another keeps the focus", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5`);
+  await reached(page, "planned");
+  for (const [field, choice, other] of [
+    ["#field-adjacency", "replace-one", "pld"],
+    ["#field-method", "closed-form", "add-or-remove"],
+  ]) {
+    await page.focus(field);
+    await page.selectOption(field, choice);
+    const values = await page.$$eval("#question select", (all) => all.map((e) => e.value));
+    assert.ok(values.includes(choice) && values.includes(other), `${choice} goes with ${other}: ${values}`);
+    assert.equal(await page.evaluate(() => `#${document.activeElement.id}`), field);
+  }
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("what is shown anew keeps the focus", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5`);
+  await reached(page, "answered");
+  const active = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent);
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/answer", async (route) => {
+    if (route.request().postDataJSON().plan?.tight) await held;
+    await route.continue().catch(() => {}); // it may have been given up
+  });
+  await page.fill("#field-epsilon", "0.4");
+  await reached(page, "planned");
+  await page.focus("#tab-opacus");
+  await page.keyboard.press("Enter");
+  release();
+  await reached(page, "certified");
+  assert.equal(await active(), "tab-opacus");
+  await reached(page, "answered");
+  const keep = page.locator("#compare-body .actions button");
+  await keep.focus();
+  for (let kept = 1; kept <= 4; kept++) {
+    await page.keyboard.press("Enter");
+    assert.equal(await active(), kept < 4 ? "Keep this plan" : "Load A");
+  }
+  await page.getByRole("button", { name: "Remove A" }).focus();
+  for (let left = 3; left >= 0; left--) {
+    await page.keyboard.press("Enter");
+    assert.equal(await active(), left > 0 ? "Remove A" : "Keep this plan");
+  }
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Load A" }).focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await active(), "answer-title");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("a row of the frontier is walked to and chosen, by keyboard and by pointer", { timeout: 120_000 }, async () => {
   const page = await opened(`file://${file}#question=budget&n=10000&epochs=5&epsilon=0.5`);
   await reached(page, "answered");
