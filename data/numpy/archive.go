@@ -71,69 +71,76 @@ func (p *parser) addArray(path string, f *os.File, size int64) error {
 
 // addArchive adds the parts of an archive.
 func (p *parser) addArchive(a *archive, r role) error {
-	x, errX := a.find(featureNames, "", trainEnd)
-	testX, errTestX := a.find(featureNames, testEnd)
-	var y, testY *zip.File
-	var errY, errTestY error
-	if !p.Unlabelled {
-		y, errY = a.find(labelNames, "", trainEnd)
-		testY, errTestY = a.find(labelNames, testEnd)
-	}
-	if err := errors.Join(errX, errY, errTestX, errTestY); err != nil {
+	train, err := a.pair(!p.Unlabelled, "", trainEnd)
+	test, errTest := a.pair(!p.Unlabelled, testEnd)
+	if err := errors.Join(err, errTest); err != nil {
 		return err
-	}
-	if r == testFile {
-		if testX != nil && x != nil {
-			return a.fault("arrays %s and %s, of which one must be all that is there of features: it is a file of "+
-				"test records", arrayName(x), arrayName(testX))
-		}
-		if testX != nil {
-			x, y = testX, testY
-		}
-		testX, testY = nil, nil
 	}
 	if a.isSparse() {
 		return a.fault("a sparse matrix of SciPy, must be an array: x.toarray(), or a LIBSVM file, which is sparse")
 	}
-	if x == nil {
+	if r == testFile {
+		if train.x != nil && test.x != nil {
+			return a.fault("arrays %s and %s, of which one must be all that is there of features: it is a file of "+
+				"test records", arrayName(train.x), arrayName(test.x))
+		}
+		if test.x != nil {
+			train = test
+		}
+		test = pair{}
+	}
+	switch {
+	case train.x == nil:
 		return a.fault("no array of features: it must be named %s, %s behind it or nothing; there %s",
 			orList(featureNames), trainEnd, a.list())
-	}
-	if err := p.addPart(a, x, y); err != nil {
-		return err
-	}
-	if testX == nil && testY != nil {
-		return a.fault("labels %s without features, which must be named %s", arrayName(testY),
+	case test.x == nil && test.y != nil:
+		return a.fault("labels %s without features, which must be named %s", arrayName(test.y),
 			orList(withEnd(featureNames, testEnd)))
 	}
-	if testX == nil {
-		return nil
+	err = p.addPart(a, train)
+	if err == nil && test.x != nil {
+		err = p.addPart(a, test)
 	}
-	return p.addPart(a, testX, testY)
+	return err
+}
+
+// pair is the arrays of a part in an archive.
+type pair struct{ x, y *zip.File }
+
+// pair returns the arrays of features and labels, if these are asked for, with one of the ends
+// behind their names; nil if there is none.
+func (a *archive) pair(labelled bool, ends ...string) (pair, error) {
+	x, err := a.find(featureNames, ends...)
+	if err != nil || !labelled {
+		return pair{x: x}, err
+	}
+	y, err := a.find(labelNames, ends...)
+	return pair{x, y}, err
 }
 
 // addPart adds a part of an archive.
-func (p *parser) addPart(a *archive, x, y *zip.File) error {
-	var t part
-	var err error
-	if t.x, err = a.array(x); err != nil {
+func (p *parser) addPart(a *archive, of pair) error {
+	x, err := a.array(of.x)
+	if err != nil {
 		return err
 	}
-	if !p.Unlabelled {
-		end := nameEnd(arrayName(x))
-		if y == nil {
-			return a.fault("%w beside %s: they must be named %s; there %s", ErrNoLabels, arrayName(x),
-				orList(withEnd(labelNames, end)), a.list())
-		}
-		if nameEnd(arrayName(y)) != end {
-			return a.fault("features %s and labels %s, must have the same end of their names", arrayName(x),
-				arrayName(y))
-		}
-		if t.y, err = a.array(y); err != nil {
-			return err
-		}
+	if p.Unlabelled {
+		p.parts = append(p.parts, part{x: x})
+		return nil
 	}
-	p.parts = append(p.parts, t)
+	end := nameEnd(x.name)
+	if of.y == nil {
+		return a.fault("%w beside %s: they must be named %s; there %s", ErrNoLabels, x.name,
+			orList(withEnd(labelNames, end)), a.list())
+	}
+	y, err := a.array(of.y)
+	if err != nil {
+		return err
+	}
+	if nameEnd(y.name) != end {
+		return a.fault("features %s and labels %s, must have the same end of their names", x.name, y.name)
+	}
+	p.parts = append(p.parts, part{x: x, y: y})
 	return nil
 }
 

@@ -83,7 +83,11 @@ func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	if err := p.open(path); err != nil {
 		return nil, err
 	}
-	if err := p.plan(); err != nil {
+	rows, err := p.agree()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.room(rows); err != nil {
 		return nil, err
 	}
 	if err := p.read(); err != nil {
@@ -130,40 +134,46 @@ func (p *parser) close() error {
 	return errors.Join(errs...)
 }
 
-// plan checks that the arrays belong together and that the records fit the memory.
-func (p *parser) plan() error {
-	rows := 0
+// agree checks that the arrays belong together, and returns how many records they have.
+func (p *parser) agree() (rows int, err error) {
 	for i := range p.parts {
 		t := &p.parts[i]
-		var err error
 		if t.form, err = t.x.form(); err != nil {
-			return err
+			return 0, err
 		}
 		if i == 0 {
 			p.form = t.form
 		} else if !t.form.like(p.form) {
-			return t.x.fault("%s, must be %s as those of %s", t.form, p.form, p.parts[0].x.name)
+			return 0, t.x.fault("%s, must be %s as those of %s", t.form, p.form, p.parts[0].x.name)
 		}
 		if t.y != nil {
 			if err := t.y.labels(t.x); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		if rows += t.x.shape[0]; t.x.shape[0] > MaxRows || rows > MaxRows {
-			return t.x.fault("%d records, must be at most %d", rows, MaxRows)
+			return 0, t.x.fault("%d records, must be at most %d", rows, MaxRows)
 		}
 	}
 	x := p.parts[0].x
 	if p.Features != 0 && p.form.features != p.Features {
-		return x.fault("%d features, must be the %d that were said", p.form.features, p.Features)
+		return 0, x.fault("%d features, must be the %d that were said", p.form.features, p.Features)
 	}
+	if n := max(len(p.Mean), len(p.Std)); p.form.images && n > p.form.channels {
+		return 0, x.fault("%s, must have the %d channels that there are constants of", p.form, n)
+	}
+	return rows, nil
+}
+
+// room makes room for so many records, if they fit the memory.
+func (p *parser) room(rows int) error {
 	each := int64(p.form.features)
 	if !p.form.images {
 		each *= 4
 	}
 	const label = 4
 	if err := memory.Given(p.Memory).Check(int64(rows) * (each + label)); err != nil {
-		return x.fault("%w", err)
+		return p.parts[0].x.fault("%w", err)
 	}
 	if len(p.parts) > 1 {
 		p.set.Train = p.parts[0].x.shape[0]

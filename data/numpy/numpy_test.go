@@ -292,6 +292,8 @@ func TestImages(t *testing.T) {
 			d.Images.Mean[0] != 0.5 || d.Images.Std[0] != 0.25 || len(d.Images.Std) != channels {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
+		_, err = parse(t, "f.npz", file, Options{Std: []float32{1, 1, 1, 1}})
+		says(t, err, "×4×5 pixels, must have the 4 channels that there are constants of")
 	}
 }
 
