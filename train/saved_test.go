@@ -2,8 +2,10 @@ package train
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -77,6 +79,67 @@ func TestSavedModelComesBack(t *testing.T) {
 		other.Features++
 		if _, err := m.Predict(other); err == nil || !strings.Contains(err.Error(), "the model takes") {
 			t.Errorf("another number of features: %v", err)
+		}
+	}
+}
+
+// The lines of Python that read a model back, in docs/own-records.md, read what is there: the
+// length of the header at bytes 26 to 34, the header, and then weights by class and biases.
+func TestSavedModelIsAsDocumented(t *testing.T) {
+	lines, err := os.ReadFile(filepath.Join("..", "docs", "own-records.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`n = int.from_bytes(raw[26:34], "little")`, "about = json.loads(raw[34:34 + n])",
+		`np.frombuffer(raw, "<f4", about["params"], 34 + n)`, `[p.size - len(about["inputs"]["labels"])]`,
+		"scores = x @ w.reshape(b.size, -1).T + b",
+	} {
+		if !strings.Contains(string(lines), line) {
+			t.Errorf("the page has no %q", line)
+		}
+	}
+	path, _, p := savedModel(t, func(s *Spec) { s.Model = Softmax })
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := binary.LittleEndian.Uint64(raw[26:34])
+	var about struct {
+		Params int
+		Inputs struct{ Labels []string }
+	}
+	if err := json.Unmarshal(raw[34:34+n], &about); err != nil {
+		t.Fatal(err)
+	}
+	params := make([]float32, about.Params)
+	if _, err := binary.Decode(raw[34+n:], binary.LittleEndian, params); err != nil {
+		t.Fatal(err)
+	}
+	m, err := OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.Read()
+	want, err := m.Predict(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := len(about.Inputs.Labels)
+	biases := params[len(params)-classes:]
+	for i := range d.Len() {
+		best, most := 0, math.Inf(-1)
+		for k := range classes {
+			score, row := float64(biases[k]), d.Row(i)
+			for j, c := range row.Index {
+				score += float64(params[k*d.Features+int(c)]) * float64(row.Value[j])
+			}
+			if score > most {
+				best, most = k, score
+			}
+		}
+		if int32(best) != want[i] {
+			t.Fatalf("row %d is of class %d, predict says %d", i, best, want[i])
 		}
 	}
 }
