@@ -142,11 +142,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !(q.Least > 0) {
 		return nil, errors.New("auto: a utility graph needs the least noise of a stage, there is none")
 	}
-	scale, err := p.scaled(q)
-	if err != nil {
-		return nil, err
-	}
-	least := 1.0
+	scale, least := p.scaled(q), 1.0
 	for _, c := range q.Task.Clients {
 		least = min(least, c.Accuracy)
 	}
@@ -199,7 +195,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 
 // scaled returns the training of the probe at a point: a part of one of the question's s
 // and T that is about as accurate, see train.Spec.Proxy.
-func (p Probe) scaled(q Question) (func(Point, uint64) (train.Spec, error), error) {
+func (p Probe) scaled(q Question) func(Point, uint64) (train.Spec, error) {
 	f := max(1.0/16, min(1, 4/float64(q.SampleSize)))
 	return func(at Point, seed uint64) (train.Spec, error) {
 		spec := p.Spec
@@ -210,7 +206,7 @@ func (p Probe) scaled(q Question) (func(Point, uint64) (train.Spec, error), erro
 			return spec, nil
 		}
 		return spec.Proxy(f)
-	}, nil
+	}
 }
 
 // climb doubles or halves the step size of a judged point as long as the accuracy grows,
