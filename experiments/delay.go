@@ -100,7 +100,7 @@ type DelayReport struct {
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
 	JudgedOn   string       `json:"judged_on"`
-	Privacy    claim.Report `json:"privacy"` // the most that any run guarantees; it does not depend on the delay
+	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`
 	DataSHA256 string       `json:"data_sha256"`
@@ -156,7 +156,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 			return nil, err
 		}
 	}
-	privacy, err := p.PlannedPrivacy(ctx)
+	privacy, err := f.planned(ctx, s.Train)
 	if err != nil {
 		return nil, err
 	}

@@ -113,11 +113,7 @@ func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage)
 	var config []train.Spec
 	var privacy []claim.Report
 	for i, m := range all {
-		p, err := f.source.Prepare(m.spec)
-		if err != nil {
-			return nil, err
-		}
-		planned, err := p.PlannedPrivacy(ctx)
+		planned, err := f.planned(ctx, m.spec)
 		if err != nil {
 			return nil, err
 		}

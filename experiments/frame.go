@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/dp/claim"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
@@ -82,6 +84,12 @@ func (f *frame) banner() string {
 		parts = append(parts, "RUNNER hogwild: another run of this command gives another result")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// planned states what each training of the spec guarantees, whatever its seed.
+func (f *frame) planned(ctx context.Context, spec train.Spec) (claim.Report, error) {
+	spec.Seed = 1
+	return f.source.PlannedOfSeeds(ctx, spec, f.seeds)
 }
 
 // by returns the spec with the frame's runner, free-running.

@@ -41,8 +41,11 @@ var ownEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
 // OwnFigures returns the figures of one's own data, each under a name that begins as given:
 // the utility graph, sample sizes, an ε sweep and permissible delays, of trainings like the
-// spec, of which a client holds n records. σ is calibrated on the source for each ε.
-func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n int, name string) ([]Figure, error) {
+// spec, of which a client holds n records. σ is calibrated on the source for each ε, which none
+// of so many seeds, from 1 on, is to cost more than.
+func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, name string) (
+	[]Figure, error,
+) {
 	s := convexSetting(presets.Convex(train.Ridge, spec.Data))
 	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
 	s.Plain = presets.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
@@ -60,15 +63,11 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n in
 	}
 	members := []member{{name: "no noise", spec: s.WithoutNoise(), reference: true}}
 	for _, epsilon := range ownEpsilons {
-		p, err := source.Prepare(spec)
+		one, err := source.CalibrateSeeds(ctx, spec, seeds, epsilon)
 		if err != nil {
 			return nil, err
 		}
-		if p, err = p.Calibrate(ctx, epsilon); err != nil {
-			return nil, err
-		}
-		one := spec
-		one.NoiseMultiplier = p.Spec.NoiseMultiplier
+		one.TargetEpsilon = 0 // σ is what it came to
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}

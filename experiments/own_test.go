@@ -13,7 +13,7 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 	for _, model := range []string{train.Ridge, "mlp:4"} {
 		spec := OwnSpec(model, "own.csv", 320)
 		spec.NoiseMultiplier = 1
-		figures, err := OwnFigures(t.Context(), source, spec, 320, "own-"+model)
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 2, "own-"+model)
 		if err != nil {
 			t.Fatal(err)
 		}

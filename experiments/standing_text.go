@@ -85,11 +85,7 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	if spec.NoiseMultiplier == 0 {
 		return "", nil
 	}
-	p, err := f.source.Prepare(spec)
-	if err != nil {
-		return "", err
-	}
-	r, err := p.PlannedPrivacy(ctx)
+	r, err := f.planned(ctx, spec)
 	if err != nil {
 		return "", err
 	}

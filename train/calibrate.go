@@ -65,10 +65,10 @@ func (p *Prepared) recordEvents() []dp.Event {
 	return events
 }
 
-// keepsTarget refuses a run that would cost more than the target that its spec names, as
+// KeepsTarget refuses a run that would cost more than the target that its spec names, as
 // one may that was calibrated for other data. The error is context.Cause(ctx) or says
 // what it costs.
-func (p *Prepared) keepsTarget(ctx context.Context) error {
+func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if p.Spec.TargetEpsilon == 0 {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	}
 	privacy, err := p.PlannedPrivacy(ctx)
 	if err == nil {
-		err = p.keepsTarget(ctx)
+		err = p.KeepsTarget(ctx)
 	}
 	if err != nil {
 		return nil, err

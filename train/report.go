@@ -79,7 +79,7 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 // TrainKept trains with checkpoints and reports. If the run has finished and only
 // its last checkpoint could not be written, there is a report beside the error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
-	if err := p.keepsTarget(ctx); err != nil {
+	if err := p.KeepsTarget(ctx); err != nil {
 		return nil, err
 	}
 	var observe sim.Observer

@@ -33,7 +33,7 @@ type Curve struct {
 	JudgedOn     string       `json:"judged_on"`
 	Seeds        int          `json:"seeds"` // from the spec's on
 	Points       []Point      `json:"points"`
-	Privacy      claim.Report `json:"privacy"` // of one of the trainings; all together cost more
+	Privacy      claim.Report `json:"privacy"` // of the training that costs most; all together cost more
 	Synthetic    bool         `json:"synthetic_data"`
 	DataNote     string       `json:"data_note,omitempty"`
 	DataSHA256   string       `json:"data_sha256"`
@@ -88,6 +88,13 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 	if err != nil {
 		return nil, err
 	}
+	costliest, err := source.Costliest(ctx, spec, seeds)
+	if err == nil {
+		err = costliest.KeepsTarget(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
 	points := max(1, min(mostPoints, p.Config.Run().Rounds))
 	var specs []train.Spec
 	for i := range seeds {
@@ -99,7 +106,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 	if err != nil {
 		return nil, err
 	}
-	privacy, err := p.PlannedPrivacy(ctx)
+	privacy, err := costliest.PlannedPrivacy(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,47 @@ import (
 	"proactivedp/train"
 )
 
+// What a curve states holds for each of its seeds, of which the split by record gives each
+// another number of records; a target that one of them would miss is refused.
+func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Split = "drawn", 520, 2, train.RecordSplit
+	source := train.NewSource(synth.OneHot(rng.New(3), 300))
+	const seeds = 6
+	l, err := Train(t.Context(), source, spec, seeds, grid.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated, first := *l.Privacy.Certified.PerRecord.EpsilonUpper, 0.0
+	for i := range seeds {
+		one := spec
+		one.Seed += uint64(i)
+		p, err := source.Prepare(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := p.PlannedPrivacy(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := *planned.Certified.PerRecord.EpsilonUpper
+		if e > stated {
+			t.Errorf("seed %d costs %v, stated is %v", one.Seed, e, stated)
+		}
+		if i == 0 {
+			first = e
+		}
+	}
+	if !(first < stated) {
+		t.Fatalf("the first seed costs %v, must be below another's, %v, or nothing is tested", first, stated)
+	}
+	spec.TargetEpsilon = (first + stated) / 2
+	_, err = Train(t.Context(), source, spec, seeds, grid.Options{Workers: 2})
+	if err == nil || !strings.Contains(err.Error(), "must be at most the target") {
+		t.Errorf("a target that one seed exceeds: %v", err)
+	}
+}
+
 // A curve ends at what each seed's training by itself ends at, and its table has every
 // point of every seed.
 func TestCurveEndsWhereTrainingsEnd(t *testing.T) {

@@ -208,7 +208,7 @@ func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, err
 
 // ownFigures returns the figures of a file, and has them made from it.
 func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, error) {
-	figures, d, err := f.own.figures(cmd, &f.where)
+	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds)
 	if err != nil {
 		return nil, err
 	}

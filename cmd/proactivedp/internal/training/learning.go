@@ -64,12 +64,18 @@ func (c *curveFlags) run(
 	if err != nil {
 		return err
 	}
-	var l *learning.Curve
-	work := func() (err error) {
-		if l, err = learning.Train(cmd.Context(), p.Source(), p.Spec, c.seeds, o); err != nil || c.out == "" {
+	spec := p.Spec
+	if cmd.Flags().Changed("epsilon") { // which every seed is to keep
+		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}
-		spec := p.Spec
+	}
+	var l *learning.Curve
+	work := func() (err error) {
+		if l, err = learning.Train(cmd.Context(), p.Source(), spec, c.seeds, o); err != nil || c.out == "" {
+			return err
+		}
+		spec := spec
 		spec.TargetEpsilon = 0 // σ is what it came to
 		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(drawing)
 		return l.Write(c.out, command, drawing)

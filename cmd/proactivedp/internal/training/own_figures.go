@@ -60,8 +60,10 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	return true, errors.Join(errs...)
 }
 
-// figures returns the figures, and how their data are loaded.
-func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags) ([]experiments.Figure, *data.Dataset, error) {
+// figures returns the figures of so many seeds, and their data.
+func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int) (
+	[]experiments.Figure, *data.Dataset, error,
+) {
 	if err := o.flags.Fill(cmd, func(model, dataset string) train.Spec {
 		if model == "" {
 			model = train.Ridge
@@ -90,22 +92,26 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags) ([]experi
 		return nil, nil, err
 	}
 	o.spec = o.flags.Spec
-	one, err := source.Prepare(o.spec)
-	if err != nil {
+	if _, err := source.Prepare(o.spec); err != nil {
 		return nil, nil, cli.Usage(err)
 	}
 	// The noise of what is no ε sweep is that of ε = 1.
-	if one, err = one.Calibrate(cmd.Context(), 1); err != nil {
+	calibrated, err := source.CalibrateSeeds(cmd.Context(), o.spec, seeds, 1)
+	if err != nil {
 		return nil, nil, err
 	}
-	o.spec.NoiseMultiplier = one.Spec.NoiseMultiplier
+	o.spec.NoiseMultiplier = calibrated.NoiseMultiplier
+	one, err := source.Prepare(o.spec)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !cmd.Flags().Changed("eta0") {
 		text := strconv.FormatFloat(experiments.OwnSteps(one), 'g', 3, 64)
 		if o.spec.Eta0, err = strconv.ParseFloat(text, 64); err != nil {
 			return nil, nil, err
 		}
 	}
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, o.name())
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.name())
 	return figures, d, err
 }
 

@@ -1,0 +1,89 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"proactivedp/dp/claim"
+	"proactivedp/dp/pld"
+)
+
+// ofSeeds prepares the spec with so many seeds, from its own on, and returns a run for each
+// number of records that a client holds: the split by record deals each seed another, and with
+// it another sample rate. Other splits deal all the same.
+func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
+	var runs []*Prepared
+	known := map[int]bool{}
+	for range seeds {
+		p, err := s.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		if n := p.Config.Mechanism.DatasetSize; !known[n] {
+			known[n] = true
+			runs = append(runs, p)
+		}
+		if spec.Split != RecordSplit || s.data.Train > 0 {
+			break
+		}
+		spec.Seed++
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("train: seeds = %d, must be at least 1", seeds)
+	}
+	return runs, nil
+}
+
+// Costliest returns, of the runs of the spec with so many seeds, at least 1, from its own on,
+// the one of which a record pays most, as package pld certifies it: what is stated of it holds
+// for each. Of runs without a certified ε the first is returned.
+func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
+	runs, err := s.ofSeeds(spec, seeds)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
+	costliest, most := runs[0], 0.0
+	for _, p := range runs {
+		privacy, err := p.Config.PlannedPrivacy(ctx, pld.Accountant{}, p.Delta)
+		if err != nil {
+			return nil, err
+		}
+		if e := privacy.PerRecord.EpsilonUpper; e != nil && *e > most {
+			costliest, most = p, *e
+		}
+	}
+	return costliest, nil
+}
+
+// PlannedOfSeeds states what the costliest run of so many seeds will guarantee, see
+// [Source.Costliest].
+func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
+	p, err := s.Costliest(ctx, spec, seeds)
+	if err != nil {
+		return claim.Report{}, err
+	}
+	return p.PlannedPrivacy(ctx)
+}
+
+// CalibrateSeeds is Calibrate for the runs of the spec with so many seeds, at least 1, from its
+// own on: none of them costs a record more than targetEpsilon.
+func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
+	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any that is allowed
+	runs, err := s.ofSeeds(spec, seeds)
+	if err != nil {
+		return Spec{}, err
+	}
+	calibrated := runs[0].Spec
+	calibrated.NoiseMultiplier = 0
+	for _, p := range runs {
+		if p, err = p.Calibrate(ctx, targetEpsilon); err != nil {
+			return Spec{}, err
+		}
+		calibrated.NoiseMultiplier = max(calibrated.NoiseMultiplier, p.Spec.NoiseMultiplier)
+	}
+	calibrated.TargetEpsilon = targetEpsilon
+	return calibrated, nil
+}
