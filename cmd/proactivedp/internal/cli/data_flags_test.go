@@ -13,6 +13,7 @@ import (
 func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 	whole, parts, drawn := &data.Dataset{}, &data.Dataset{Train: 60_000}, &data.Dataset{Synthetic: true}
 	const features, split, dealt = "the model's length", "the split", "which client holds a row"
+	const held = "which rows are held out"
 	for _, tt := range []struct {
 		name string
 		set  *data.Dataset
@@ -26,6 +27,9 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 		{"phishing in shards", whole, train.Spec{Data: "phishing", Partition: "shard"}, []string{split, dealt}},
 		{"mnist", parts, train.Spec{Data: "mnist"}, nil},
 		{"mnist in shards", parts, train.Spec{Data: "mnist", Partition: "shard"}, []string{dealt}},
+		{"the last rows held out", whole, train.Spec{Split: train.RecordSplit, Holdout: 5}, nil},
+		{"rows here and there", whole, train.Spec{Split: train.RecordSplit, Holdout: 5, Fold: 1}, []string{held}},
+		{"of mnist", parts, train.Spec{Data: "mnist", Holdout: 5, Fold: 2}, []string{held}},
 		{"stand-in", drawn, train.Spec{Data: "synth-phishing", Partition: "shard"}, nil},
 		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, split}},
 		{"arrays, which all have one width", whole, train.Spec{Data: "my.npz", Split: train.RecordSplit}, nil},
@@ -35,7 +39,7 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 			tt.spec.Partition = string(data.Replicate)
 		}
 		got := uncovered(tt.spec, tt.set)
-		for _, what := range []string{features, split, dealt} {
+		for _, what := range []string{features, split, dealt, held} {
 			wanted := false
 			for _, w := range tt.want {
 				wanted = wanted || w == what
