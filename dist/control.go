@@ -170,9 +170,13 @@ func (s *server) hear(q question) {
 		}
 	}
 	if h.Ledger != nil {
-		if err := s.takeLedger(q.client, h.Ledger); err != nil {
+		switch err := s.takeLedger(q.client, h.Ledger); {
+		case errors.Is(err, errNotKept):
+			s.log.Error("the clients' file", "error", err)
+			return // it is no fault of the client, which asks again
+		case err != nil:
 			a.Error = err.Error()
-		} else {
+		default:
 			a.Farewell = true
 		}
 	}
@@ -192,7 +196,11 @@ func (s *server) highest(client int) int {
 	return highest
 }
 
-// takeLedger keeps the ledger of a client that has ended.
+// errNotKept reports a ledger that is right, and could not be written.
+var errNotKept = errors.New("dist: the ledger is not kept")
+
+// takeLedger keeps the ledger of a client that has ended. The error wraps errNotKept if it could
+// not be written, else it says why the ledger is refused.
 func (s *server) takeLedger(client int, l *clientLedger) error {
 	r := &s.record.Clients[client]
 	if r.Ledger != nil {
@@ -207,7 +215,7 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	r.Ledger = l
 	if err := s.record.saveClients(); err != nil {
 		r.Ledger = nil
-		return err
+		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	s.log.Info("a client has ended", "client", client)
 	return nil

@@ -2,23 +2,27 @@ package dist
 
 import (
 	"context"
+	"os"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dist/internal/wire"
+	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
-// A run whose ledgers are all in is reported at once when the server is to stop, and not given
-// up for a goodbye that has not come.
-func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
-	p := prepare(t, smallSpec(1), drawn())
-	o := ServeOptions{Prepared: p, Dir: t.TempDir()}
-	s, err := newServer(o)
+// endedRun is a server, without a broker, that has all updates of its clients and no ledger.
+func endedRun(t *testing.T) *server {
+	t.Helper()
+	s, err := newServer(ServeOptions{Prepared: prepare(t, smallSpec(1), drawn()), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.record.close()
+	t.Cleanup(s.record.close)
 	for client := range s.clients {
 		if err := s.apply(wire.Header{Client: client, Size: 6}, make([]float32, s.about.Params)); err != nil {
 			t.Fatal(err)
@@ -27,21 +31,33 @@ func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 	if err := s.save(); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// ledgerOf is what a client of the run says that it released.
+func ledgerOf(t *testing.T, s *server, client int) *clientLedger {
+	t.Helper()
+	secret := make([]byte, rng.MinSecret)
+	secret[0] = byte(client)
+	root, err := rng.NewFromSecret(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &clientLedger{Records: s.about.Records, Noise: root.Name(),
+		Sizes: []journal.Stretch{{Size: 6, Rounds: 1}}, Lags: []int{1}}
+}
+
+// A run whose ledgers are all in is reported at once when the server is to stop, and not given
+// up for a goodbye that has not come.
+func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
+	s := endedRun(t)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	for client := range s.clients {
 		if report, err := s.ended(stopped); report != nil || err != nil {
 			t.Fatalf("before the ledger of client %d: %v, %v", client, report, err)
 		}
-		secret := make([]byte, rng.MinSecret)
-		secret[0] = byte(client)
-		root, err := rng.NewFromSecret(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &clientLedger{Records: s.about.Records, Noise: root.Name(),
-			Sizes: []journal.Stretch{{Size: 6, Rounds: 1}}, Lags: []int{1}}
-		if err := s.takeLedger(client, l); err != nil {
+		if err := s.takeLedger(client, ledgerOf(t, s, client)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,5 +70,50 @@ func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 	}
 	if again, err := s.record.report(); err != nil || again == nil {
 		t.Errorf("the report is not kept: %v, %v", again, err)
+	}
+}
+
+// A ledger that the server cannot write, as on a full disk, is no fault of the client: it is not
+// answered, so that the client asks again, and does not end as one that is refused.
+func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
+	s := endedRun(t)
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if s.conn, err = b.Connect(t.Context(), broker.Peer{Inbox: "_INBOX_test"}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.conn.Close()
+	answers, err := s.conn.SubscribeSync("answers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.record.Clients[0] = clientRecord{Life: 1, Instance: "one"}
+	file := s.record.path(clientsFile)
+	if err := os.Mkdir(file, 0o700); err != nil { // in its place nothing can be written
+		t.Fatal(err)
+	}
+	q := question{m: &nats.Msg{Reply: "answers"}, hello: hello{Life: 1, Instance: "one", Next: 1,
+		Ledger: ledgerOf(t, s, 0)}}
+	for answered := range 2 {
+		s.hear(q)
+		if err := s.conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		n, _, err := answers.Pending()
+		if kept := s.record.Clients[0].Ledger != nil; err != nil || n != answered || kept != (answered > 0) {
+			t.Errorf("%d answers, the ledger is kept: %v (%v), want %d", n, kept, err, answered)
+		}
+		if answered == 0 {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := answers.NextMsg(time.Minute)
+	if a := new(answer); err != nil || strictjson.Decode(m.Data, a) != nil || !a.Farewell || a.Error != "" {
+		t.Errorf("answered %+v, %v", m, err)
 	}
 }
