@@ -79,7 +79,8 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 			sim.Part{What: "features, and scaled inputs", Count: 1, Bytes: p.source.viewBytes()},
 			sim.Part{What: "program", Count: 1, Bytes: programBytes}),
 		Computing: p.computing(perf), Speed: 1 / gradient,
-		Privacy: privacy, Synthetic: set.Synthetic, DataNote: set.Note, Notes: p.Spec.Notes(), Spec: p.Spec.stated(),
+		Privacy: privacy, Synthetic: set.Synthetic, DataNote: set.Note, Spec: p.Spec.stated(),
+		Notes: append(p.Spec.Notes(), p.Notes...),
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)

@@ -111,7 +111,7 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
-		Notes:        append(p.Spec.Notes(), p.releaseNotes(result.Ledgers)...),
+		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
 		TestAccuracy: accuracy, Judgement: p.judgement(result.Params, accuracy),
 		TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
 		Rounds: result.Run.Rounds, Updates: result.Updates,

@@ -26,6 +26,15 @@ type Setting struct {
 	proposed *Spec
 	planned  plannedRun
 	allowed  *float64 // ε that the file says a record costs at most; nil: it claims none
+	searched string   // what finding it cost the records themselves, as a note; "": nothing
+}
+
+// Notes says what a reader of the run's results must know of how its setting was found.
+func (s *Setting) Notes() []string {
+	if s.searched == "" {
+		return nil
+	}
+	return []string{s.searched}
 }
 
 // claimed is what a file says of the ε of a record.
@@ -46,12 +55,46 @@ func (c claimed) allowed(target float64) *float64 {
 // proposals is what is read of the output of propose: its other keys tell what the
 // settings were chosen by.
 type proposals struct {
-	Target    float64 `json:"target_epsilon"`
+	Target float64 `json:"target_epsilon"`
+	Probe  struct {
+		Private *searchCost `json:"private"`
+	} `json:"probe"`
 	Proposals []struct {
 		Rank      int             `json:"rank"`
 		Setting   json.RawMessage `json:"setting"`
 		Certified claimed         `json:"certified"`
 	} `json:"proposals"`
+}
+
+// searchCost is what private probing cost a record: by itself, and together with the training
+// that was proposed.
+type searchCost struct {
+	Alone    cost `json:"alone"`
+	Together cost `json:"together"`
+}
+
+// cost is what is read of a bound.
+type cost struct {
+	Epsilon *float64 `json:"epsilon_upper"`
+	Delta   *float64 `json:"delta"`
+}
+
+// text says the bound.
+func (c cost) text() string {
+	if c.Epsilon == nil || c.Delta == nil {
+		return "ε that the file does not say"
+	}
+	return fmt.Sprintf("ε ≤ %s at δ = %s", decimal.Up(*c.Epsilon, 5), decimal.Up(*c.Delta, 5))
+}
+
+// note says so; "" where there was no private probing.
+func (c *searchCost) note() string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("the setting was found by private selection on the records themselves, at %s, and with the "+
+		"training that was proposed at %s: what is stated of this training does not count that", c.Alone.text(),
+		c.Together.text())
 }
 
 // plannedRun is what is read of the output of plan.
@@ -122,7 +165,8 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 		if err := strictjson.Decode(one.Setting, &s); err != nil {
 			return nil, fmt.Errorf("train: setting of the proposal of rank %d: %w", rank, err)
 		}
-		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target)}, nil
+		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target), searched: file.Probe.Private.note()},
+			nil
 	}
 	return nil, fmt.Errorf("train: rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
 }

@@ -8,7 +8,52 @@ import (
 	"testing"
 
 	"proactivedp/plan"
+	"proactivedp/sim"
 )
+
+// A training of a setting that was found by looking at the records, at a price, says so in all
+// that it reports: its own ε is not all that they paid.
+func TestSettingSaysWhatFindingItCost(t *testing.T) {
+	source := NewSource(drawn())
+	setting, err := json.Marshal(smallSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(probe string) []byte {
+		return fmt.Appendf(nil, `{"target_epsilon":9,"probe":%s,"proposals":[{"rank":1,"setting":%s}]}`, probe, setting)
+	}
+	const alone, together = `{"epsilon_upper":0.25,"delta":1e-5}`, `{"epsilon_upper":0.5,"delta":1e-5}`
+	for probe, want := range map[string]string{
+		`{"kind":"own"}`: "",
+		`{"private":{"alone":` + alone + `,"together":` + together + `}}`: "private selection on the records " +
+			"themselves, at ε ≤ 0.25 at δ = 1e-05, and with the training that was proposed at ε ≤ 0.5 at",
+		`{"private":{"together":` + together + `}}`: "themselves, at ε that the file does not say, and",
+	} {
+		s, err := ReadSetting(file(probe), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Over(Spec{}).Prepare(source.Data(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Notes = s.Notes()
+		r, err := p.Train(t.Context(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := p.Forecast(t.Context(), sim.Perf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, notes := range [][]string{r.Notes, f.Notes} {
+			text := strings.Join(notes, "; ")
+			if !strings.Contains(text, want) || want == "" && strings.Contains(text, "selection") {
+				t.Errorf("%s: %q, want %q", probe, text, want)
+			}
+		}
+	}
+}
 
 // A file whose σ, rounds or clients were changed behind its ε is not trained: neither a
 // plan nor a proposal may cost more than its file says.

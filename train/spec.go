@@ -140,6 +140,7 @@ type Prepared struct {
 	Test   data.Subset // the rows that give the accuracy
 	Delta  float64     // δ of every statement
 	Trace  *Trace      // is shown the run; nil: none
+	Notes  []string    // what a reader must know beside what the spec says, see Setting.Notes
 
 	source *Source // the source that prepared it
 	leg    *legID  // what a leg has of its own; nil: it is none

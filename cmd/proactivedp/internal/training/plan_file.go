@@ -66,11 +66,13 @@ func (p *planFileFlags) usual(model, dataset string) train.Spec {
 	return p.setting.Over(presets.Train(model, dataset))
 }
 
-// fits reports that the run is not the one that was planned.
+// fits reports that the run is not the one that was planned, which it gives what is to be noted
+// of how its setting was found.
 func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 	if p.setting == nil {
 		return nil
 	}
+	run.Notes = p.setting.Notes()
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {
 		err = fmt.Errorf("%w: --epsilon beside --plan, up to that, finds the noise anew for these records", err)
