@@ -146,5 +146,22 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 	if len(what) == 0 {
 		return ""
 	}
-	return "NOT covered by (ε, δ): " + strings.Join(what, "; nor ")
+	return notCovered + strings.Join(what, "; nor ")
+}
+
+// notCovered begins what is said last of a data set.
+const notCovered = "NOT covered by (ε, δ): "
+
+// NotCovered adds to the note of a set, unless it was drawn, what (ε, δ) does not cover,
+// beside what is there.
+func NotCovered(d *data.Dataset, what string) {
+	switch {
+	case d.Synthetic:
+	case strings.Contains(d.Note, notCovered):
+		d.Note += "; nor " + what
+	case d.Note != "":
+		d.Note += "; " + notCovered + what
+	default:
+		d.Note = notCovered + what
+	}
 }

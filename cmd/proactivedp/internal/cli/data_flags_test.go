@@ -8,6 +8,24 @@ import (
 	"proactivedp/train"
 )
 
+// What a command does not cover is said once, beside what is so of every training.
+func TestNotCoveredIsSaidBesideTheRest(t *testing.T) {
+	for _, tt := range []struct{ note, want string }{
+		{"", "NOT covered by (ε, δ): this"},
+		{"normalised", "normalised; NOT covered by (ε, δ): this"},
+		{"normalised; NOT covered by (ε, δ): that", "normalised; NOT covered by (ε, δ): that; nor this"},
+	} {
+		d := data.Dataset{Note: tt.note}
+		if NotCovered(&d, "this"); d.Note != tt.want {
+			t.Errorf("%q: %q, want %q", tt.note, d.Note, tt.want)
+		}
+		d = data.Dataset{Note: tt.note, Synthetic: true}
+		if NotCovered(&d, "this"); d.Note != tt.note {
+			t.Errorf("drawn records: %q", d.Note)
+		}
+	}
+}
+
 // What (ε, δ) does not cover is said of every set by what is true of it: a split that was
 // published is everybody's, one that is made here of a published set is not.
 func TestUncoveredIsSaidOfEverySet(t *testing.T) {

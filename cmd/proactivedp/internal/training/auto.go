@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -143,6 +144,10 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	d, err := f.where.LoadFor(cmd, task.Spec)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(task.Clients, func(c auto.Client) bool { return c.Records > 0 }) {
+		cli.NotCovered(d, "which records a client of fewer than it is dealt uses, the first: another takes the place "+
+			"of one that leaves")
 	}
 	if task.Spec.Holdout == 0 {
 		if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
