@@ -85,8 +85,21 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds, Records: l.Records, MaxLag: lags.Max(),
 		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
 		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
-		Notes: heldByAll(c.prepared),
+		Notes: notesOf(c.prepared),
 	}, nil
+}
+
+// notesOf says what a reader of the client's report must know beside what it states: of the run's
+// data all that the server's says, of its own records what does not depend on how rows are dealt.
+func notesOf(p *train.Prepared) []string {
+	spec, notes := train.Spec{Runner: p.Spec.Runner}, []string(nil)
+	if d := p.Test.Data; d != nil {
+		spec = p.Spec
+		if d.Note != "" {
+			notes = []string{d.Note}
+		}
+	}
+	return slices.Concat(notes, heldByAll(p), spec.Notes())
 }
 
 // heldByAll notes that the client's releases are not all that a record pays for, where others
