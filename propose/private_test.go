@@ -25,6 +25,9 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 			report.Probe.Trainings+report.Probe.Computed != 0 {
 			t.Fatalf("%+v", report)
 		}
+		if !strings.Contains(report.Probe.Statement, "number of records is taken to be public") {
+			t.Errorf("the statement is %q", report.Probe.Statement)
+		}
 		private, setting := report.Probe.Private, report.Proposals[0].Setting
 		trial := setting
 		trial.NoiseMultiplier, trial.Holdout = private.TrialSigma, report.Probe.HeldOut

@@ -50,8 +50,9 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 	if p == Private {
 		return fmt.Sprintf("%s itself was looked at by private selection: a random number of private trainings, "+
 			"judged by noised counts, of which only the best is released; the ε of that is a part of the target "+
-			"epsilon. The predicted accuracy is that of a trial, at a smaller ε; how long the search took is not "+
-			"covered. The noise is that of the seed: a simulation, which protects from nobody who knows it", data)
+			"epsilon. The number of records is taken to be public: how many are held out goes by it. The predicted "+
+			"accuracy is that of a trial, at a smaller ε; how long the search took is not covered. The noise is that "+
+			"of the seed: a simulation, which protects from nobody who knows it", data)
 	}
 	what := "the public data set " + probe
 	if synthetic {
