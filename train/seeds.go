@@ -35,8 +35,8 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 }
 
 // Costliest returns, of the runs of the spec with so many seeds, at least 1, from its own on,
-// the one of which a record pays most, as package pld certifies it: what is stated of it holds
-// for each. Of runs without a certified ε the first is returned.
+// the one of which a record pays most, as package pld certifies it: none costs more than its ε.
+// Of runs without a certified ε the first is returned.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {

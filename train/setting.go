@@ -31,10 +31,15 @@ type Setting struct {
 
 // Notes says what a reader of the run's results must know of how its setting was found.
 func (s *Setting) Notes() []string {
-	if s.searched == "" {
-		return nil
+	var notes []string
+	if s.searched != "" {
+		notes = append(notes, s.searched)
 	}
-	return []string{s.searched}
+	if of := s.planned.Adjacency; of != "" && of != dp.NaturalAdjacency(s.planned.Sampling) {
+		notes = append(notes, fmt.Sprintf("the plan's ε is of %s adjacency, what is stated of the run of "+
+			"another", of))
+	}
+	return notes
 }
 
 // claimed is what a file says of the ε of a record.
@@ -99,16 +104,17 @@ func (c *searchCost) note() string {
 
 // plannedRun is what is read of the output of plan.
 type plannedRun struct {
-	Records  int         `json:"n"`
-	Delta    float64     `json:"delta"`
-	Sigma    float64     `json:"sigma"`
-	Sampling dp.Sampling `json:"sampling"`
-	Feasible bool        `json:"feasible"`
-	Run      *plan.Run   `json:"run"`
-	Clients  int         `json:"clients"`
-	Shared   bool        `json:"shared"`
-	Noise    rng.Name    `json:"noise"`
-	Target   float64     `json:"target_epsilon"`
+	Records   int          `json:"n"`
+	Delta     float64      `json:"delta"`
+	Sigma     float64      `json:"sigma"`
+	Sampling  dp.Sampling  `json:"sampling"`
+	Adjacency dp.Adjacency `json:"adjacency"` // of the plan's ε
+	Feasible  bool         `json:"feasible"`
+	Run       *plan.Run    `json:"run"`
+	Clients   int          `json:"clients"`
+	Shared    bool         `json:"shared"`
+	Noise     rng.Name     `json:"noise"`
+	Target    float64      `json:"target_epsilon"`
 	claimed
 }
 
@@ -226,8 +232,13 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
 		return nil
 	}
-	allowed := *s.allowed
-	b, err := pld.Accountant{}.Epsilon(ctx, p.recordEvents(), p.Delta)
+	allowed, events := *s.allowed, p.recordEvents()
+	if of := s.planned.Adjacency; of != "" { // that of its ε
+		for i := range events {
+			events[i].Adjacency = of
+		}
+	}
+	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
 		return fmt.Errorf("train: what the setting costs cannot be held against ε ≤ %s, which its file says: %w",
 			decimal.Up(allowed, 5), err)

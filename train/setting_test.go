@@ -3,10 +3,12 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"proactivedp/dp"
 	"proactivedp/plan"
 	"proactivedp/sim"
 )
@@ -51,6 +53,45 @@ func TestSettingSaysWhatFindingItCost(t *testing.T) {
 			if !strings.Contains(text, want) || want == "" && strings.Contains(text, "selection") {
 				t.Errorf("%s: %q, want %q", probe, text, want)
 			}
+		}
+	}
+}
+
+// A plan of replace-one adjacency is held against what the run costs under that, of which its ε
+// is: under add-or-remove, which the run is stated in, a quarter more rounds would pass.
+func TestSettingKeepsItsAdjacency(t *testing.T) {
+	source, usual := NewSource(drawn()), smallSpec()
+	usual.Clients = 1
+	of, err := source.Prepare(usual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := plan.Solve(t.Context(), plan.Request{N: of.Config.Mechanism.DatasetSize, Rounds: 40, SampleSize: 10,
+		Epsilon: 2, Delta: 1e-5, Method: plan.PLD, Adjacency: dp.ReplaceOne})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(planned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rounds, refused := range map[int]bool{40: false, 50: true} {
+		file := strings.Replace(string(text), `"rounds":40,"grad_computations":400`,
+			fmt.Sprintf(`"rounds":%d,"grad_computations":%d`, rounds, 10*rounds), 1)
+		s, err := ReadSetting([]byte(file), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := source.Prepare(s.Over(usual))
+		if err != nil || p.Config.Run().Rounds != rounds {
+			t.Fatalf("%d rounds, %v", p.Config.Run().Rounds, err)
+		}
+		if err := s.Fits(t.Context(), p); errors.Is(err, ErrCostsMore) != refused || err != nil && !refused {
+			t.Errorf("%d rounds: %v, must be refused: %v", rounds, err, refused)
+		}
+		notes := strings.Join(s.Notes(), "; ")
+		if !strings.Contains(notes, "the plan's ε is of replace-one adjacency") {
+			t.Errorf("notes %q", notes)
 		}
 	}
 }
