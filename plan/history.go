@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/nearest"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -72,7 +74,7 @@ func (h History) Fixed() ([]dp.Event, error) {
 // value, an empty list, a key given twice and events outside their ranges are errors,
 // which say which event it is; so are more than MaxEventsBytes. An object that has
 // releases may be any report of the program: what else stands beside them is not read,
-// but for what [History] notes.
+// but for what [History] notes, and a key that is like "filter" is refused.
 //
 // A history that records a filter is refused: see [ReadHistory].
 func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
@@ -176,6 +178,10 @@ func (r report) notes() ([]string, error) {
 type filterRow struct {
 	rdp.Limits
 	Recorded *bool `json:"recorded,omitempty"` // before the first release; so it is if nothing is said
+
+	// What a report has beside them, see FilterUse, is not read.
+	Past json.RawMessage `json:"used_by_past,omitempty"`
+	All  json.RawMessage `json:"used_by_all,omitempty"`
 }
 
 func (f *filterRow) limits() *rdp.Limits {
@@ -193,20 +199,22 @@ func readFile(text []byte) (file historyFile, err error) {
 		return file, strictjson.Decode(text, &file.Releases[0].Events)
 	}
 	var beside struct {
-		Filter   *filterRow      `json:"filter"`
+		Filter   json.RawMessage `json:"filter"`
 		Releases json.RawMessage `json:"releases"`
 	}
 	if json.Unmarshal(text, &beside) == nil && beside.Releases != nil {
-		file.Filter = beside.Filter
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
-		if err := strictjson.RefuseRepeats(text); err != nil {
+		if err := errors.Join(strictjson.RefuseRepeats(text), refuseMisspelt(text)); err != nil {
 			return file, err
 		}
-		// Errors count the lines of the whole file.
-		above := bytes.Count(text[:bytes.Index(text, beside.Releases)], []byte("\n"))
-		err := strictjson.Decode(append(bytes.Repeat([]byte("\n"), above), beside.Releases...), &file.Releases)
+		if beside.Filter != nil {
+			if err := decodePart(text, beside.Filter, &file.Filter); err != nil {
+				return file, err
+			}
+		}
+		err := decodePart(text, beside.Releases, &file.Releases)
 		if err == nil && len(file.Releases) == 0 {
 			err = errors.New("no releases, must be at least one")
 		}
@@ -218,6 +226,28 @@ func readFile(text []byte) (file historyFile, err error) {
 	}
 	err = strictjson.Decode(text, &one)
 	return historyFile{Filter: one.Filter, Releases: []releaseRow{one.releaseRow}}, err
+}
+
+// decodePart decodes a part of text. Errors count the lines of all of it.
+func decodePart(text, part []byte, v any) error {
+	above := bytes.Count(text[:bytes.Index(text, part)], []byte("\n"))
+	return strictjson.Decode(append(bytes.Repeat([]byte("\n"), above), part...), v)
+}
+
+// refuseMisspelt reports a key that seems to be meant for "filter": among the keys of a
+// report, which are not read, the bound that all rounds go through would be lost unseen.
+func refuseMisspelt(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return strictjson.Plain(err, text)
+	}
+	const filter = "filter"
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if !strings.EqualFold(key, filter) && nearest.Name(key, []string{filter}) != "" {
+			return fmt.Errorf("the key %.40q, must be %q if that is meant, or another", key, filter)
+		}
+	}
+	return nil
 }
 
 // releaseRow is a release as it may stand in a file.
