@@ -26,6 +26,11 @@ type Prediction struct {
 	High float64 `json:"predicted_high"`
 }
 
+// interval shows the ends of the interval, of which it leaves nothing out.
+func (p Prediction) interval() string {
+	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
+}
+
 // Proposal is a setting with what it is predicted to give, guarantees and costs.
 type Proposal struct {
 	Rank    int        `json:"rank"`
@@ -146,8 +151,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\t"+
 		"time\t\n")
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%.3f–%.3f\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
-			p.Low, p.High, upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
+		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
+			p.interval(), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
 			beside(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
@@ -173,7 +178,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprint(t, "\tε\taccuracy\tinterval\tσ\tgradients\t\n")
 		for _, p := range r.Frontier {
-			fmt.Fprintf(t, "\t%s\t%.4f\t%.3f–%.3f\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, p.Low, p.High,
+			fmt.Fprintf(t, "\t%s\t%.4f\t%s\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, p.interval(),
 				decimal.Up(p.Setting.NoiseMultiplier, 4), p.Gradients)
 		}
 		if err := t.Flush(); err != nil {

@@ -16,6 +16,27 @@ func TestTooAccurateShowsWhatIsBelow(t *testing.T) {
 	}
 }
 
+// What is shown of an interval leaves nothing of it out.
+func TestIntervalIsShownWhole(t *testing.T) {
+	for want, p := range map[string]Prediction{
+		"0.920–0.942": {Low: 0.9204, High: 0.9416}, "0.920–0.941": {Low: 0.9206, High: 0.9401},
+		"0.500–0.750": {Low: 0.5, High: 0.75}, "0.000–1.000": {Low: 0.0004, High: 0.9996}, "0.999–1.000": {Low: 0.9996,
+			High: 1},
+	} {
+		r := &Report{
+			Proposals: []Proposal{{Prediction: p}},
+			Frontier:  []Point{{Epsilon: 1, Prediction: p}},
+		}
+		var text strings.Builder
+		if err := r.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(text.String(), " "+want+" "); got != 2 {
+			t.Errorf("[%v, %v] is shown as %s %d times, want twice:\n%s", p.Low, p.High, want, got, text.String())
+		}
+	}
+}
+
 // Drawn data are said to be drawn, whoever looked at them.
 func TestDrawnDataAreSaidToBe(t *testing.T) {
 	for _, probing := range []Probing{Own, Private} {

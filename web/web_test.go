@@ -158,6 +158,12 @@ for (const [share, above, below] of [[0.05, "5", "5"], [0.00015, "0.02", "0.01"]
     console.log(share, inHundred(share), inHundredDown(share));
   }
 }
+for (const [share, below, above] of [[0.9204, "0.920", "0.921"], [0.9206, "0.920", "0.921"], [0.5, "0.500", "0.500"],
+  [0.99951, "0.999", "1.000"], [0.0004, "0.000", "0.001"], [0, "0.000", "0.000"], [1, "1.000", "1.000"]]) {
+  const percent = (text) => (Number(text) * 100).toFixed(1);
+  if (decimals(share, 3, -1) !== below || decimals(share, 3, 1) !== above || tenths(share, -1) !== percent(below) ||
+    tenths(share, 1) !== percent(above)) { wrong++; console.log(share, decimals(share, 3, -1), decimals(share, 3, 1)); }
+}
 for (const [slack, text] of [[1.506, "+150 %"], [0.99999, "+99.99 %"], [1, "+100 %"], [-1.506, "−151 %"],
   [0.01239, "+1.23 %"], [-0.01231, "−1.24 %"], [0, "+0.00 %"], [20, "> +999 %"]]) {
   if (inPercent(slack) !== text) { wrong++; console.log(slack, inPercent(slack)); }

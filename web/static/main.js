@@ -602,7 +602,7 @@ async function proposeNow() {
       { class: "sentence" },
       "The best setting is predicted to reach ",
       el("b", {}, `${(best.predicted_accuracy * 100).toFixed(1)} %`),
-      ` on ${a.data} (${(best.predicted_low * 100).toFixed(1)} to ${(best.predicted_high * 100).toFixed(1)} %), with `,
+      ` on ${a.data} (${tenths(best.predicted_low, -1)} to ${tenths(best.predicted_high, 1)} %), with `,
       el("b", {}, `ε ≤ ${up(best.certified.per_record.epsilon_upper, 4)}`),
       " certified.",
     ),

@@ -74,6 +74,19 @@ function hundredths(n) {
   return (n / 100).toFixed(2).replace(/\.?0+$/, "");
 }
 
+// decimals writes v ≥ 0 with so many decimals, at least 1, on a side as rounded does.
+function decimals(v, places, side) {
+  const text = v.toFixed(places);
+  if ((v - Number(text)) * side <= 0) return text;
+  const digits = (BigInt(text.replace(".", "")) + BigInt(side)).toString().padStart(places + 1, "0");
+  return `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+
+// tenths writes a share as so many in 100 with one decimal, on a side as rounded does.
+function tenths(share, side) {
+  return (Number(decimals(share, 3, side)) * 100).toFixed(1);
+}
+
 // inPercent writes a relative slack with its sign, rounded down.
 function inPercent(slack) {
   const percent = slack * 100;

@@ -828,7 +828,7 @@ function proposalsView(report, take) {
               { "data-key": `proposal.${p.rank}`, "data-value": p.predicted_accuracy },
               el("td", {}, String(p.rank)),
               el("td", { class: "number" }, el("b", {}, p.predicted_accuracy.toFixed(4))),
-              el("td", { class: "number" }, `${p.predicted_low.toFixed(3)}–${p.predicted_high.toFixed(3)}`),
+              el("td", { class: "number" }, `${decimals(p.predicted_low, 3, -1)}–${decimals(p.predicted_high, 3, 1)}`),
               el("td", { class: "number" }, `≤ ${up(p.certified.per_record.epsilon_upper, 4)}`),
               el("td", { class: "number" }, up(p.setting.sigma, 5)),
               el("td", { class: "number" }, String(p.setting.sample_size)),
