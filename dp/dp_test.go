@@ -205,6 +205,27 @@ func TestLedgerCountsEqualRoundsTogether(t *testing.T) {
 }
 
 // θ = s_max/s̄ of Theorem Main; for s_i = i+1 it is 2T/(T+1).
+// Rounds that are more together than an int counts are not counted together.
+func TestLedgerLosesNoRounds(t *testing.T) {
+	m := Mechanism{Sampling: Poisson, Adjacency: AddOrRemove, ClipNorm: 1, NoiseMultiplier: 1, DatasetSize: 10,
+		Sizes: ConstantSizes(1)}
+	var l Ledger
+	for range 3 {
+		e := m.Event(0)
+		e.Count = math.MaxInt
+		l.Record(e)
+	}
+	events := l.Events()
+	for _, e := range events {
+		if e.Count != math.MaxInt {
+			t.Errorf("%d rounds, want %d", e.Count, math.MaxInt)
+		}
+	}
+	if len(events) != 3 {
+		t.Errorf("%d events, want 3", len(events))
+	}
+}
+
 func TestTheta(t *testing.T) {
 	if r := Cut(ConstantSizes(26), 50_000); r != (Run{Rounds: 1923, Computed: 49_998, Remainder: 2, Max: 26}) ||
 		r.Theta() != 1 {

@@ -238,11 +238,11 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event.
+// Record adds an event. Equal rounds are not counted together where their number is no int.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 {
 		last, count := &l.events[n-1], e.Count
-		if e.Count = last.Count; *last == e {
+		if e.Count = last.Count; *last == e && count <= math.MaxInt-last.Count {
 			last.Count += count
 			return
 		}

@@ -35,7 +35,7 @@ type Claim struct {
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
 	DatasetSize  int          `json:"dataset_size"`      // N_c, the records of a client
-	Rounds       int          `json:"rounds"`            // how many rounds are composed
+	Rounds       int          `json:"rounds"`            // how many rounds are composed; 2^63-1 may be more
 	GradComps    int          `json:"grad_computations"` // what they compute, as expected
 	Reason       string       `json:"reason,omitempty"`
 }
@@ -52,8 +52,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	c := Claim{Delta: delta, Accountant: acc.Name()}
 	for _, e := range events {
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
-		c.Rounds += e.Count
-		c.GradComps += e.Count * e.SampleSize
+		c.Rounds = plus(c.Rounds, e.Count)
+		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))
 	}
 	b, err := acc.Epsilon(ctx, events, delta)
 	if cause := context.Cause(ctx); cause != nil {

@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -101,6 +102,10 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
+			if e.Count > math.MaxInt/r.clients {
+				return Privacy{}, fmt.Errorf("claim: %d rounds of each of %d clients, must be at most 2^63-1 together",
+					e.Count, r.clients)
+			}
 			e.Count *= r.clients
 			all = append(all, e)
 		}

@@ -79,8 +79,8 @@ func Within(b dp.Bound, events []dp.Event) Report {
 	for _, e := range events {
 		least = min(least, e.NoiseMultiplier)
 		c.DatasetSize = e.DatasetSize
-		c.Rounds += e.Count
-		c.GradComps += e.Count * e.SampleSize
+		c.Rounds = plus(c.Rounds, e.Count)
+		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))
 	}
 	return Report{
 		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Accountant: c.Accountant, Kind: c.Kind, NoiseMultiplier: least,

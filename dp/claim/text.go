@@ -129,7 +129,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 const described = 3
 
 // Rounds describes the events: each by itself if there are few, else all together.
-// Rates are rounded up, or down where they are a lower end.
+// Rates are those of [Rate]; of many, the ends are rounded outwards.
 func Rounds(events []dp.Event) string {
 	if len(events) > described {
 		return summary(events)
@@ -137,7 +137,7 @@ func Rounds(events []dp.Event) string {
 	parts := make([]string, len(events))
 	for i, e := range events {
 		parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
-			decimal.Many(e.Count, "round"), decimal.Up(e.SampleRate(), 6), decimal.Exactly(e.NoiseMultiplier))
+			manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		if e.DatasetSize != 0 {
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
@@ -145,15 +145,24 @@ func Rounds(events []dp.Event) string {
 	return strings.Join(parts, ", and ")
 }
 
+// Rate writes the sample rate of an event: as it was given, so that what is read is what was
+// accounted for, or of s and N, which are to stand beside it, rounded up.
+func Rate(e dp.Event) string {
+	if e.Rate != 0 {
+		return decimal.Exactly(e.Rate)
+	}
+	return decimal.Up(e.SampleRate(), 6)
+}
+
 func summary(events []dp.Event) string {
 	count, q, sigma := 0, [2]float64{math.Inf(1), 0}, [2]float64{math.Inf(1), 0}
 	for _, e := range events {
-		count += e.Count
+		count = plus(count, e.Count)
 		q = [2]float64{min(q[0], e.SampleRate()), max(q[1], e.SampleRate())}
 		sigma = [2]float64{min(sigma[0], e.NoiseMultiplier), max(sigma[1], e.NoiseMultiplier)}
 	}
 	return fmt.Sprintf("%s with sample rates q from %s to %s and noise multipliers σ from %s to %s",
-		decimal.Many(count, "round"), decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]),
+		manyRounds(count), decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]),
 		decimal.Exactly(sigma[1]))
 }
 
@@ -171,6 +180,8 @@ func Short(b *dp.Bound) string {
 		return "no ε"
 	case b.Kind == dp.Approximation:
 		return fmt.Sprintf("ε about %s (no guarantee)", up(b.Epsilon))
+	case math.IsInf(b.EpsilonUpper, 1):
+		return fmt.Sprintf("ε ≥ %s (no upper end)", down(b.EpsilonLower))
 	case b.EpsilonLower > 0:
 		return fmt.Sprintf("ε in [%s, %s]", down(b.EpsilonLower), up(b.EpsilonUpper))
 	}

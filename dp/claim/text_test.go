@@ -86,6 +86,20 @@ func TestReportText(t *testing.T) {
 	}
 }
 
+// Of a bound without an upper end a table has what is proved from below.
+func TestShortHasNoUpperEnd(t *testing.T) {
+	for want, b := range map[string]*dp.Bound{
+		"no ε": nil, "ε ≥ 1.2345 (no upper end)": {EpsilonLower: 1.23456, EpsilonUpper: math.Inf(1), Kind: dp.Interval},
+		"ε in [1.2345, 1.2346]":         {EpsilonLower: 1.23451, EpsilonUpper: 1.23452, Kind: dp.Interval},
+		"ε ≤ 1.2346":                    {EpsilonUpper: 1.23451, Kind: dp.Upper},
+		"ε about 1.2346 (no guarantee)": {Epsilon: 1.23451, EpsilonUpper: math.Inf(1), Kind: dp.Approximation},
+	} {
+		if got := Short(b); got != want {
+			t.Errorf("%+v is shown as %s, want %s", b, got, want)
+		}
+	}
+}
+
 // A statement calls the sampling by its name.
 func TestStatementNamesTheSampling(t *testing.T) {
 	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 )
 
@@ -22,7 +23,7 @@ func writeLaTeX(r Release) Code {
 	text.WriteString("\\paragraph{Privacy.}\n")
 	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them to "+
 		"norm $C$, and releases their sum with Gaussian noise\nof standard deviation $\\sigma C$, $\\sigma = %s$.\n",
-		e.Count, sampledAs(e), decimal.Up(e.NoiseMultiplier, 7))
+		e.Count, sampledAs(e), mathNumber(decimal.Exactly(e.NoiseMultiplier)))
 	fmt.Fprintf(&text, "For one record, in the rounds of %s, the release of every intermediate and the final\nmodel "+
 		"is $(\\varepsilon, \\delta)$-differentially private with $\\varepsilon %s %s$ at $\\delta = %s$,\nunder %s "+
 		"adjacency (%s, by the %s accountant).\n",
@@ -39,8 +40,8 @@ func writeLaTeX(r Release) Code {
 	rows := [][3]string{
 		{"target epsilon", "$\\varepsilon$", relation(b.Kind) + " " + mathNumber(decimal.Up(b.EpsilonUpper, 5))},
 		{"", "$\\delta$", mathNumber(decimal.Up(b.DeltaUpper, 5))},
-		{"noise multiplier", "$\\sigma$", decimal.Up(e.NoiseMultiplier, 7)},
-		{"sample rate", "$q$", mathNumber(decimal.Up(e.SampleRate(), 6))},
+		{"noise multiplier", "$\\sigma$", mathNumber(decimal.Exactly(e.NoiseMultiplier))},
+		{"sample rate", "$q$", mathNumber(claim.Rate(e))},
 		{"rounds", "$T$", fmt.Sprint(e.Count)},
 	}
 	if e.DatasetSize != 0 {
@@ -61,7 +62,7 @@ func writeLaTeX(r Release) Code {
 }
 
 func sampledAs(e dp.Event) string {
-	rate := mathNumber(decimal.Up(e.SampleRate(), 6))
+	rate := mathNumber(claim.Rate(e))
 	sizes := ""
 	if e.DatasetSize != 0 {
 		sizes = fmt.Sprintf(" ($s = %d$ of $N = %d$)", e.SampleSize, e.DatasetSize)

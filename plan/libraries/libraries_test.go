@@ -231,3 +231,20 @@ func TestWhatIsReportedIsSaidAndNotRun(t *testing.T) {
 		}
 	}
 }
+
+// A paper has the noise and the rate that were accounted for, not others near them.
+func TestLaTeXHasWhatWasAccounted(t *testing.T) {
+	e := poisson(1.23456789, 0.0123456001, 100)
+	b := dp.Bound{EpsilonUpper: 1, DeltaUpper: 1e-5, Kind: dp.Upper, Adjacency: e.Adjacency, Sampling: e.Sampling}
+	r, err := OfEvents([]dp.Event{e}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeLaTeX(r).Text
+	for _, want := range []string{"$\\sigma = 1.23456789$", "$q = 0.0123456001$", "$\\sigma$ & $1.23456789$",
+		"$q$ & $0.0123456001$"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

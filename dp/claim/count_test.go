@@ -1,0 +1,49 @@
+package claim
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/rdp"
+)
+
+// Of more rounds than an int counts a statement says that they are at least as many as it
+// can, and so does a claim: 2^62 rounds of each of four kinds are not 0 rounds.
+func TestRoundsBeyondAnInt(t *testing.T) {
+	var events []dp.Event
+	for i := range 4 {
+		events = append(events, event(1, 1e9, 1<<62, 100+float64(i)))
+	}
+	if text := Rounds(events); !strings.HasPrefix(text, "at least 9223372036854775807 rounds with") {
+		t.Error(text)
+	}
+	if text := Rounds(events[:1]); !strings.HasPrefix(text, "4611686018427387904 rounds with") {
+		t.Error(text)
+	}
+	c, err := Of(t.Context(), rdp.Accountant{}, events, 1e-5)
+	if err != nil || c.EpsilonUpper == nil || c.Rounds != math.MaxInt || c.GradComps != math.MaxInt {
+		t.Errorf("%+v, %v", c, err)
+	}
+	one := []dp.Event{event(1e6, 1e9, 1<<62, 100)}
+	if c, err = Of(t.Context(), rdp.Accountant{}, one, 1e-5); err != nil || c.Rounds != 1<<62 ||
+		c.GradComps != math.MaxInt {
+		t.Errorf("%+v, %v", c, err)
+	}
+	b := dp.Bound{Kind: dp.Upper, EpsilonUpper: 1, Delta: 1e-5}
+	if r := Within(b, events); r.PerRecord.Rounds != math.MaxInt {
+		t.Errorf("%+v", r.PerRecord)
+	}
+}
+
+// Rounds of all clients that are no int together are refused, and not taken for fewer.
+func TestRoundsOfAllClientsBeyondAnInt(t *testing.T) {
+	events := []dp.Event{event(1, 1e9, 1<<62, 100)}
+	if p, err := OfClients(t.Context(), rdp.Accountant{}, events, 5, true, 1e-5); p != (Privacy{}) || err == nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := OfClients(t.Context(), rdp.Accountant{}, events, 5, false, 1e-5); err != nil {
+		t.Errorf("of one client each: %v", err)
+	}
+}
