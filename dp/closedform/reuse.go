@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 )
 
 // ReuseLimit returns the paper's bound on the epochs that one data set of n
@@ -186,8 +187,8 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 		t.Cost = sumUp(t.Cost, cost(e.SampleRate(), e.Count))
 	}
 	if !b.fits(t.Cost) {
-		return fmt.Errorf("closedform: task %q: cost = %.6g, must be at most %.6g: %w", name, t.Cost, b.total()-b.spent,
-			ErrBudgetSpent)
+		return fmt.Errorf("closedform: task %q: cost = %s, must be at most %s: %w", name, decimal.Up(t.Cost, 6),
+			decimal.Down(max(0, b.total()-b.spent), 6), ErrBudgetSpent)
 	}
 	b.spent = sumUp(b.spent, t.Cost)
 	b.tasks = append(b.tasks, t)

@@ -2,6 +2,7 @@ package closedform
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -256,5 +257,18 @@ func TestBudgetCountsTheSmallestTask(t *testing.T) {
 	q := float64(b.MaxSize()) / MaxN
 	if exact := q*q/(1-q) + times*cost; b.spent-before < exact {
 		t.Errorf("one task of %d events has cost %v, must be at least %v", times+1, b.spent-before, exact)
+	}
+}
+
+// What a task costs is shown to be more than what is left, however little more it is.
+func TestRefusedCostIsShownToBeMore(t *testing.T) {
+	b := must[*Budget](t)(NewBudget(10_000, 0.2, 1e-4))
+	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: b.Sigma() + 1, SampleSize: 1,
+		DatasetSize: 10_000, Count: must[int](t)(b.Remaining(1)) + 1}
+	err := b.Spend("a", []dp.Event{e})
+	var cost, most float64
+	if _, bad := fmt.Sscanf(fmt.Sprint(err), `closedform: task "a": cost = %g, must be at most %g`, &cost,
+		&most); bad != nil || !(cost > most) {
+		t.Errorf("%v: %v", err, bad)
 	}
 }

@@ -51,7 +51,14 @@ func logDelta(alpha, tau, epsilon float64) float64 {
 	if alpha > 2 {
 		gain = a * math.Log1p(-1/alpha)
 	}
-	return a*(tau-epsilon) + gain - math.Log(alpha) + rounding*(a*(tau+epsilon)+math.Abs(gain)+math.Log(alpha))
+	l := a*(tau-epsilon) + gain - math.Log(alpha) + rounding*(a*(tau+epsilon)+math.Abs(gain)+math.Log(alpha))
+	switch {
+	case l < math.Inf(1):
+		return l
+	case tau < epsilon/2: // (α-1)ε is beyond float64, and so is log δ below -(α-1)ε/3
+		return math.Inf(-1)
+	}
+	return math.Inf(1) // nothing is known of a difference of such numbers
 }
 
 // rounding bounds the relative error of the terms of the conversions.

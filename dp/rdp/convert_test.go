@@ -59,13 +59,21 @@ func TestLeastOfAll(t *testing.T) {
 	}
 }
 
-// Where the conversion leaves the range of float64 the total variation is left.
+// Where the conversion leaves the range of float64, δ is the least that there is, and not
+// the total variation.
 func TestDeltaOfHugeEpsilon(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.1, Count: 100}
-	for _, eps := range []float64{1e6, 1e100, 1e300} {
+	for _, eps := range []float64{1e6, 1e100, 1e297, 1e300, 1e308, math.MaxFloat64} {
 		if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{e}, eps); err != nil ||
-			!(b.DeltaUpper >= 0 && b.DeltaUpper <= 1) {
+			b.DeltaUpper != math.SmallestNonzeroFloat64 {
 			t.Errorf("ε = %v: %+v, %v", eps, b, err)
+		}
+	}
+	// A difference of numbers beyond float64 proves nothing, and is no NaN.
+	for tau, want := range map[float64]float64{0: math.SmallestNonzeroFloat64, 1e307: math.SmallestNonzeroFloat64,
+		0.9e308: 1, 1e308: 1, math.MaxFloat64: 1} {
+		if d, err := Delta(1e10, tau, 1e308); err != nil || d != want {
+			t.Errorf("τ = %v: δ = %v, want %v (%v)", tau, d, want, err)
 		}
 	}
 }

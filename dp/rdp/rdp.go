@@ -97,9 +97,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 		return dp.Bound{}, err
 	}
 	b.Delta = r.totalVariation()
-	if delta := roundedExp(l); delta < b.Delta { // false if delta is NaN, as it is out of float64's range
-		b.Delta = delta
-	}
+	b.Delta = min(b.Delta, roundedExp(l))
 	b.DeltaUpper = b.Delta
 	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = epsilon, epsilon, epsilon
 	return b, nil
