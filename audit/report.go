@@ -80,7 +80,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			verdict = "\tVIOLATED"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe,
-			decimal.Up(f.Delta, shownDigits),
+			decimal.Exactly(f.Delta), // as ε is bounded from both sides at it
 			decimal.Down(f.EpsilonLowerBound, shownDigits),
 			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
 	}
@@ -94,7 +94,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	switch {
 	case r.Violated:
 		conclusion = fmt.Sprintf("VIOLATED: at δ = %s ε is at least %s, not at most %s as claimed (probe %s).",
-			decimal.Up(r.Delta, shownDigits), decimal.Down(r.EpsilonLowerBound, shownDigits),
+			decimal.Exactly(r.Delta), decimal.Down(r.EpsilonLowerBound, shownDigits),
 			decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
 	case r.Failed > 0:
 		conclusion = "NOT AS CLAIMED: what is sent is not the mechanism that is accounted. That bounds no ε."
@@ -140,7 +140,8 @@ func (r *Report) writeChecks(w io.Writer) error {
 			fmt.Fprintf(t, "…\n")
 			break
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%.4g\t%.1g\n", c.World, c.Name, c.Sees, c.Value, c.Expected, c.PValue)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%.4g\t%s\n", c.World, c.Name, c.Sees, c.Value, c.Expected,
+			decimal.Up(c.PValue, 1))
 	}
 	return t.Flush()
 }

@@ -56,6 +56,25 @@ func TestEachProbeHasItsOwnClaim(t *testing.T) {
 	}
 }
 
+// A bound from below at δ need not hold at a larger δ, nor one from above at a smaller one: δ is
+// shown as it is. A p-value is not shown smaller.
+func TestReportRoundsToTheSafeSide(t *testing.T) {
+	f := Finding{Probe: "full-batch", Delta: 1. / 3, EpsilonLowerBound: 2, EpsilonUpper: 1, Violated: true,
+		Tests: []Test{{}}}
+	checks := []Check{{World: "crowd", Failed: true, PValue: 1.4e-9}}
+	r := newReport(DefaultOptions(), &audit{}, []Finding{f}, checks, time.Second)
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"full-batch  0.3333333333333333  2 ", "VIOLATED: at δ = 0.3333333333333333 ε is",
+		"  2e-09\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q does not say %q", text.String(), want)
+		}
+	}
+}
+
 // A clock that has not moved makes no number that JSON does not have.
 func TestAProbeThatTookNoTime(t *testing.T) {
 	f := Finding{}

@@ -200,12 +200,21 @@ func (p *Plan) writeConditions(t *page) {
 		if !c.Met {
 			met = "not met"
 		}
-		t.line("%s\t%s\t%s\t%+.2f %%", c.Theorem, c.Name, met, 100*c.Margin)
+		t.line("%s\t%s\t%s\t%s", c.Theorem, c.Name, met, slack(c.Margin))
 		beyond = beyond || c.Theorem == closedform.Main && !c.Met
 	}
 	if p.Feasible && beyond {
 		t.line("The plan rests on simpleF; Main, which is simpler, need not hold.")
 	}
+}
+
+// slack shows a margin in hundredths, rounded down as it is what is left.
+func slack(margin float64) string {
+	percent := 100 * margin
+	if percent < 0 {
+		return "-" + decimal.FixedUp(-percent, 2) + " %"
+	}
+	return "+" + decimal.FixedDown(percent, 2) + " %"
 }
 
 // Statement returns the paragraph that the plan's ε stands for, per record, or

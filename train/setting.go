@@ -245,8 +245,8 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	}
 	if !(b.EpsilonLower <= allowed) {
 		return fmt.Errorf("train: sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
-			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Up(p.Delta, 5),
-			decimal.Up(allowed, 5))
+			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta),
+			decimal.Exactly(allowed))
 	}
 	return nil
 }

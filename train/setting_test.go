@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/plan"
 	"proactivedp/sim"
 )
@@ -88,6 +89,8 @@ func TestSettingKeepsItsAdjacency(t *testing.T) {
 		}
 		if err := s.Fits(t.Context(), p); errors.Is(err, ErrCostsMore) != refused || err != nil && !refused {
 			t.Errorf("%d rounds: %v, must be refused: %v", rounds, err, refused)
+		} else if most := decimal.Exactly(*s.allowed); refused && !strings.HasSuffix(err.Error(), "at most "+most) {
+			t.Errorf("%v: its file says at most %s", err, most)
 		}
 		notes := strings.Join(s.Notes(), "; ")
 		if !strings.Contains(notes, "the plan's ε is of replace-one adjacency") {
