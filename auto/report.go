@@ -144,8 +144,8 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	}
 	last := r.Stages[len(r.Stages)-1]
 	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,
-		Averaged: r.Config.Spec.Average, Privacy: r.within, Statement: r.Privacy.Statement}
-	s.Spec.NoiseMultiplier = r.within.NoiseMultiplier
+		DataNote: r.DataNote, Averaged: r.Config.Spec.Average, Privacy: r.within, Statement: r.Privacy.Statement}
+	s.Spec.NoiseMultiplier, s.Notes = r.within.NoiseMultiplier, s.Spec.Notes()
 	if s.Spec.Model == train.Ridge && s.Spec.Lambda == 0 {
 		s.Spec.Lambda = 1 / float64(r.records) // however few of them a client trains on
 	}

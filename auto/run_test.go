@@ -59,10 +59,14 @@ func TestSavedModelOfALoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "loop.model")
+	r.DataNote = "NOT covered by (ε, δ): the split"
 	s := savedAt(t, path, r, source)
-	if s.ParamsSHA256 != r.Params || s.DataSHA256 != r.DataSHA256 || s.Averaged != task.Spec.Average {
-		t.Errorf("model %s of %s, averaged %q; want %s of %s, %q", s.ParamsSHA256, s.DataSHA256, s.Averaged, r.Params,
-			r.DataSHA256, task.Spec.Average)
+	if s.ParamsSHA256 != r.Params || s.DataSHA256 != "" || s.Averaged != task.Spec.Average {
+		t.Errorf("model %s of %q, averaged %q; want %s of no records that are named, %q", s.ParamsSHA256, s.DataSHA256,
+			s.Averaged, r.Params, task.Spec.Average)
+	}
+	if s.DataNote != r.DataNote || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "averaged model") {
+		t.Errorf("notes %q and %q", s.DataNote, s.Notes)
 	}
 	p := s.Privacy
 	if *p.EpsilonUpper != r.Privacy.EpsilonUpper || p.Delta != r.Privacy.Delta || s.Statement != r.Privacy.Statement {

@@ -54,7 +54,8 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	r.Report = *report
 	if len(r.Expelled) > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("expelled: %s; (ε, δ) is stated as if they had released all their "+
-			"rounds, of as many records as the server's model is for", listed(r.Expelled)))
+			"rounds, of as many records as the server's model is for; one that holds fewer of its own pays more for "+
+			"each, as it said when it joined", listed(r.Expelled)))
 	}
 	if err := writeJSON(s.record.path(reportFile), r); err != nil {
 		return nil, err

@@ -75,9 +75,8 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 	}, nil
 }
 
-// ownPrivacy is what a caption says of a graph of w* + n.
-const ownPrivacy = "This graph spends privacy of its own: it looks at the data without noise and is covered by no " +
-	"(ε, δ)."
+// ownPrivacy is what is said of "this" graph of w* + n.
+const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
 // utilityCaption says how w* was trained and what was added to it.
 func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string) string {
@@ -86,7 +85,7 @@ func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string)
 		"%s)%s.\n"+
 		"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard deviation over seeds "+
-		"and draws.\n"+ownPrivacy,
+		"and draws.\nThis "+ownPrivacy+".",
 		t.GradComps*t.Clients, decimal.Many(t.Clients, "client"), t.SampleSize, t.StepText()+s.foundBy(), f.note(),
 		seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 }

@@ -181,7 +181,7 @@ func (w wstar) caption(f *frame) string {
 	return fmt.Sprintf("w* is trained without noise, C = %g, by %s, with steps and for lengths that the paper does "+
 		"not give for this graph; it names σ = %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point, %s%s; mean and one standard deviation over "+
-		"seeds and draws.\n"+ownPrivacy,
+		"seeds and draws.\nThis "+ownPrivacy+".",
 		w.Train.Clip, decimal.Many(w.Train.Clients, "client"), strings.Join(sigmas, " and "),
 		decimal.Many(f.draws(w.Draws), "draw"), seedsText(f.seeds), f.note())
 }

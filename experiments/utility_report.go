@@ -25,6 +25,7 @@ type UtilityReport struct {
 	Majority   float64          `json:"majority_share"` // accuracy of guessing their most frequent class
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
+	Notes      []string         `json:"notes,omitempty"`
 	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
 	Spec       grid.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
 }
@@ -42,7 +43,7 @@ func Graph(ctx context.Context, s grid.UtilitySpec, source *train.Source, clips 
 		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Majority: p.Test.MajorityShare(),
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Spec: s,
 	}
-	r.Spec.Train.Clip = 0
+	r.Spec.Train.Clip, r.Notes = 0, append(s.Train.Notes(), "this "+ownPrivacy)
 	n := float64(len(clips))
 	show, finish := report.LongBar(progress, "training and judging", n*s.Work(p))
 	defer finish()
@@ -88,7 +89,7 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := report.WriteNotes(w, r.Spec.Train.Notes()); err != nil {
+	if err := report.WriteNotes(w, r.Notes); err != nil {
 		return err
 	}
 	for _, u := range r.Lines {

@@ -87,6 +87,7 @@ type header struct {
 	Released string          `json:"released_sha256,omitempty"` // see releasedHash
 	Averaged int             `json:"averaged,omitempty"`        // how many broadcasts are in the averaged model
 	Watched  json.RawMessage `json:"watched,omitempty"`         // what an observer has seen so far
+	Notes    []string        `json:"notes,omitempty"`           // see Prepared.Notes
 }
 
 // Checkpoint is a training run that a file keeps, up to some event.
@@ -146,7 +147,11 @@ func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := now.goesOn(c.identity); err != nil {
 		return nil, err
 	}
-	return source.Prepare(c.Spec)
+	p, err := source.Prepare(c.Spec)
+	if err == nil {
+		p.Notes = c.Notes
+	}
+	return p, err
 }
 
 // restore puts v, which runs p, into the checkpoint's state.

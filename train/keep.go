@@ -70,6 +70,7 @@ type keeper struct {
 	Keep
 	run      *sim.Virtual
 	identity identity
+	notes    []string  // see Prepared.Notes
 	average  *averager // what the run's Beside is the mean of; nil if it has no average
 	before   float64   // seconds of training of the runs that this one goes on from
 	begun    time.Time
@@ -143,7 +144,7 @@ func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	if err != nil {
 		return nil, 0, err
 	}
-	keep := &keeper{Keep: k, run: v, identity: p.identity(), average: a}
+	keep := &keeper{Keep: k, run: v, identity: p.identity(), notes: p.Notes, average: a}
 	if a != nil {
 		v.Beside = a.mean
 	}
@@ -234,7 +235,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 func (k *keeper) write(finished bool) error {
 	h := header{
 		Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished,
-		Seconds: k.seconds(),
+		Seconds: k.seconds(), Notes: k.notes,
 	}
 	if k.average != nil {
 		h.Averaged = k.average.count

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,36 @@ func opened(t *testing.T, path string) *Checkpoint {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// What is to be noted of a run, as what finding its setting cost, is noted of it however often it
+// was stopped, and of the report that a finished checkpoint gives again.
+func TestCheckpointKeepsNotes(t *testing.T) {
+	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
+	p, keep := prepared(t, longSpec(), d), Keep{Path: path}
+	p.Notes = []string{"found at a price"}
+	for _, stopAt := range []int{100, 7100, math.MaxInt, math.MaxInt} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o, seconds, err := p.RunKept(ctx, sim.Perf{}, func(b sim.Broadcast) {
+			if b.K >= stopAt {
+				cancel()
+			}
+		}, keep)
+		cancel()
+		if stopAt < math.MaxInt && !errors.Is(err, context.Canceled) || stopAt == math.MaxInt && err != nil {
+			t.Fatalf("stopped at %d: %v", stopAt, err)
+		}
+		if err == nil {
+			r, err := p.Report(t.Context(), o, seconds)
+			if err != nil || !slices.Contains(r.Notes, "found at a price") {
+				t.Errorf("%v, notes %q", err, r.Notes)
+			}
+		}
+		keep.From = opened(t, path)
+		if p, err = keep.From.Prepare(d); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A run that is stopped again and again, and goes on each time in a new process

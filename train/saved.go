@@ -83,10 +83,12 @@ func (p *Prepared) Source() *Source { return p.source }
 type Saved struct {
 	Spec         Spec         `json:"config"`
 	Inputs       Inputs       `json:"inputs"`
-	DataSHA256   string       `json:"data_sha256"` // of the records that it was trained on
+	DataSHA256   string       `json:"data_sha256"` // of the records that it was trained on; "": see Write
 	Synthetic    bool         `json:"synthetic_data,omitempty"`
-	Averaged     string       `json:"averaged,omitempty"` // which average of the broadcasts it is; absent: the last one
-	Lambda       float64      `json:"lambda,omitempty"`   // its penalty
+	DataNote     string       `json:"data_note,omitempty"` // what is to be known of the data beside it
+	Notes        []string     `json:"notes,omitempty"`     // and of the training, beside Privacy
+	Averaged     string       `json:"averaged,omitempty"`  // which average of broadcasts it is; absent: the last one
+	Lambda       float64      `json:"lambda,omitempty"`    // its penalty
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
@@ -106,8 +108,8 @@ func (r *Report) Save(path string, in Inputs) error {
 		return errors.New("train: save: the report has no model")
 	}
 	s := Saved{
-		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, Privacy: r.Privacy,
-		Releases: r.Releases,
+		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, DataNote: r.DataNote,
+		Notes: r.Notes, Privacy: r.Privacy, Releases: r.Releases,
 	}
 	if r.Averaged != nil {
 		s.Averaged = r.Averaged.Rule
@@ -116,8 +118,13 @@ func (r *Report) Save(path string, in Inputs) error {
 }
 
 // Write writes the file of a model with these parameters, whole or not at all. It fills in
-// what follows from them and from the rest.
+// what follows from them and from the rest. Where noise is not that of a numbered seed, which
+// protects nothing, the file has no digest of the records: who knows all of them but one could
+// try out the last, which (ε, δ) does not cover.
 func (s Saved) Write(path string, params []float32) error {
+	if slices.ContainsFunc(s.Releases, func(r dp.Release) bool { return !r.Noise.Simulated() }) {
+		s.DataSHA256 = ""
+	}
 	s.Params, s.ParamsSHA256 = len(params), (&sim.Result{Params: params}).ParamsSHA256()
 	if s.Spec.Model == Ridge {
 		s.Lambda = s.Spec.lambda(s.Privacy.PerClient.DatasetSize)

@@ -83,6 +83,52 @@ func TestSavedModelComesBack(t *testing.T) {
 	}
 }
 
+// The file of a release has what its report notes, and no digest of the records, by which who
+// knows all but one could try out the last; that of a simulation, which protects nothing, has it.
+func TestSavedReleaseHasNoDigestOfRecords(t *testing.T) {
+	for _, fromOS := range []bool{true, false} {
+		s := DefaultSpec()
+		s.Data, s.GradComps, s.NoiseMultiplier, s.SeedFromOS = "drawn", 520, 1, fromOS
+		var root *rng.Root
+		if fromOS {
+			var err error
+			if root, err = rng.NewFromOS(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := synth.OneHot(rng.New(3), 500)
+		d.Note = "NOT covered by (ε, δ): the split"
+		p, err := s.Prepare(d, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Notes = []string{"found at a price"}
+		r, err := p.Train(t.Context(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "model")
+		if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := OpenModel(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.DataNote != d.Note || !reflect.DeepEqual(m.Notes, p.Notes) {
+			t.Errorf("from the operating system: %v, notes %q and %q", fromOS, m.DataNote, m.Notes)
+		}
+		if has := bytes.Contains(raw, []byte(r.DataSHA256)); has == fromOS || (m.DataSHA256 == "") != fromOS {
+			t.Errorf("from the operating system: %v, the file has the records' digest: %v, %q", fromOS, has,
+				m.DataSHA256)
+		}
+	}
+}
+
 // The lines of Python that read a model back, in docs/own-records.md, read what is there: the
 // length of the header at bytes 26 to 34, the header, and then weights by class and biases.
 func TestSavedModelIsAsDocumented(t *testing.T) {

@@ -36,6 +36,7 @@ type Curve struct {
 	Privacy      claim.Report `json:"privacy"` // of the training that costs most; all together cost more
 	Synthetic    bool         `json:"synthetic_data"`
 	DataNote     string       `json:"data_note,omitempty"`
+	Notes        []string     `json:"notes,omitempty"` // what is to be known of the setting
 	DataSHA256   string       `json:"data_sha256"`
 	Spec         train.Spec   `json:"config"`
 
@@ -113,7 +114,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 	d := source.Data()
 	l := &Curve{
 		TestRows: p.Test.Len(), JudgedOn: spec.JudgedOn(), Seeds: seeds, Privacy: privacy, Synthetic: d.Synthetic,
-		DataNote: d.Note, DataSHA256: source.Hash(), Spec: spec, source: source,
+		DataNote: d.Note, Notes: spec.Notes(), DataSHA256: source.Hash(), Spec: spec, source: source,
 	}
 	for j, target := range curves[0].Target {
 		at := Point{GradComps: target}
@@ -146,7 +147,7 @@ func (l *Curve) WriteText(w io.Writer) error {
 			fmt.Fprintf(t, "%d\t%s\t\n", at.GradComps, spread.Text(at.Accuracy, at.SD, l.Seeds))
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := errors.Join(t.Flush(), report.WriteNotes(w, l.Notes)); err != nil {
 		return err
 	}
 	if l.Seeds > 1 {

@@ -55,9 +55,9 @@ func (c *curveFlags) fits(s train.Spec) error {
 	return learning.Check(s, c.seeds)
 }
 
-// run trains and shows the curve.
+// run trains and shows the curve. What each seed costs is held against what from says.
 func (c *curveFlags) run(
-	cmd *cobra.Command, p *train.Prepared, where *cli.DataFlags, perf sim.Perf, asJSON bool,
+	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
 	o := grid.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
 	drawing, err := c.drawing.drawing(cmd)
@@ -69,6 +69,9 @@ func (c *curveFlags) run(
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}
+	}
+	if err := from.holdsOfSeeds(cmd.Context(), p.Source(), spec, c.seeds); err != nil {
+		return cli.Usage(err)
 	}
 	var l *learning.Curve
 	work := func() (err error) {
@@ -89,5 +92,6 @@ func (c *curveFlags) run(
 	if err != nil {
 		return err
 	}
+	l.Notes = append(l.Notes, p.Notes...)
 	return cli.Report(cmd, asJSON, l)
 }

@@ -73,6 +73,24 @@ func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 		return nil
 	}
 	run.Notes = p.setting.Notes()
+	return p.holds(ctx, run)
+}
+
+// holdsOfSeeds reports that one of the runs of the spec with so many seeds is not the one that was
+// planned: a file of one's own is split anew by each, and may leave fewer records.
+func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, spec train.Spec, seeds int) error {
+	if p.setting == nil {
+		return nil
+	}
+	costliest, err := source.Costliest(ctx, spec, seeds)
+	if err != nil {
+		return err
+	}
+	return p.holds(ctx, costliest)
+}
+
+// holds reports that the run is not the one that was planned.
+func (p *planFileFlags) holds(ctx context.Context, run *train.Prepared) error {
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {
 		err = fmt.Errorf("%w: --epsilon beside --plan, up to that, finds the noise anew for these records", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 	"proactivedp/train"
 )
 
@@ -29,10 +31,12 @@ type prediction struct {
 	Accuracy    *float64     `json:"accuracy"`    // null where the records have no labels
 	Counts      []labelCount `json:"counts"`
 	DataSHA256  string       `json:"data_sha256"`
-	TrainedOn   string       `json:"trained_on_sha256"`
-	Same        bool         `json:"same_data"` // whether these are the records that it was trained on, or split from
+	TrainedOn   string       `json:"trained_on_sha256"` // "" where the model's file does not say it
+	Same        bool         `json:"same_data"`         // whether it is known to be trained on these, or a part
 	ParamsHash  string       `json:"params_sha256"`
-	Privacy     claim.Report `json:"privacy"` // of the training
+	Privacy     claim.Report `json:"privacy"`             // of the training
+	DataNote    string       `json:"data_note,omitempty"` // of the data that it was trained on
+	Notes       []string     `json:"notes,omitempty"`     // of the training
 	Statement   string       `json:"statement,omitempty"`
 }
 
@@ -187,7 +191,7 @@ func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error
 		return nil, err
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
-		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, Statement: m.Statement}
+		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement}
 	p.Same = p.DataSHA256 == p.TrainedOn
 	counts := make([]int, len(m.Inputs.Labels))
 	right := 0
@@ -246,10 +250,18 @@ func (p *prediction) WriteText(w io.Writer) error {
 	if p.Same {
 		text += "note            the model was trained on some of these records: the accuracy is no test\n"
 	}
-	if p.Statement != "" {
-		text += "\n" + p.Statement + "\n"
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
 	}
-	if _, err := io.WriteString(w, text); err != nil || p.Statement != "" {
+	notes := p.Notes
+	if p.DataNote != "" {
+		notes = slices.Concat([]string{"trained on data of which: " + p.DataNote}, notes)
+	}
+	if err := report.WriteNotes(w, notes); err != nil {
+		return err
+	}
+	if p.Statement != "" {
+		_, err := fmt.Fprintf(w, "\n%s\n", p.Statement)
 		return err
 	}
 	return p.Privacy.WriteText(w)

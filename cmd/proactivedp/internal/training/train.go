@@ -135,7 +135,7 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	switch {
 	case f.curve.given:
-		return f.curve.run(cmd, p, &f.where, f.perf, f.asJSON)
+		return f.curve.run(cmd, p, &f.from, &f.where, f.perf, f.asJSON)
 	case f.serve.Asked():
 		return f.serve.Run(cmd, p, f.asJSON)
 	}
