@@ -97,8 +97,8 @@ func (t *table) ends() (seriesList, error) {
 			return nil, err
 		}
 		accuracy, err := strconv.ParseFloat(row["test_accuracy"], 64)
-		if err != nil {
-			return nil, err
+		if err != nil || !(accuracy >= 0 && accuracy <= 1) {
+			return nil, fmt.Errorf("series %s: test_accuracy = %q, must be in [0, 1]", name, row["test_accuracy"])
 		}
 		last[name][row["seed"]] = accuracy
 	}
@@ -183,8 +183,8 @@ func (t *table) fractions(clip float64) (fractions, error) {
 		var x [4]float64
 		for i, column := range []string{"clip", "sigma", "fraction", "fraction_sd"} {
 			var err error
-			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil {
-				return nil, err
+			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil || !(x[i] >= 0 && x[i] <= math.MaxFloat64) {
+				return nil, fmt.Errorf("%s = %q, must be a number of at least 0", column, row[column])
 			}
 		}
 		if x[0] == clip {
@@ -215,17 +215,17 @@ func (l fractions) at(sigma float64) (fraction, bool) {
 	return fraction{}, false
 }
 
-// most returns the σ up to which the line stays above a part.
-func (l fractions) most(part float64) float64 {
+// most returns the σ up to which the line stays above a part, and whether it falls below it.
+func (l fractions) most(part float64) (sigma float64, falls bool) {
 	for i, p := range l {
 		if p.mean >= part {
 			continue
 		}
 		if i == 0 {
-			return 0
+			return 0, true
 		}
 		before := l[i-1]
-		return before.sigma + (before.mean-part)/(before.mean-p.mean)*(p.sigma-before.sigma)
+		return before.sigma + (before.mean-part)/(before.mean-p.mean)*(p.sigma-before.sigma), true
 	}
-	return l[len(l)-1].sigma
+	return l[len(l)-1].sigma, false
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"proactivedp/experiments/manifest"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
@@ -26,19 +27,20 @@ const (
 	// Exceeded: ours is better than what was stated.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided: it is missed only within the spread, or ours is of a part of the paper's K.
+	// Undecided: it is missed only within the spread, or ours is of a part of the paper's K, of a
+	// stand-in, or held against a run that is.
 	Undecided Verdict = "undecided"
 )
 
 // Finding is a statement with what a folder of results has for it.
 type Finding struct {
 	paper.Claim
-	Ours  string // with its spread
-	Seeds int
+	Ours  string  // with its spread
+	Seeds int     // of the setting that has the fewest
 	Scale float64 // which part of the paper's K was run
 	// Synthetic says that the data are a stand-in, of which the paper states nothing.
 	Synthetic bool
-	Epsilon   string // certified, per record, of the runs; "" where there is none
+	Epsilon   string // certified, per record, the largest of the runs; "" where there is none
 	Client    string // likewise per client
 	Verdict   Verdict
 	Why       string // why it does not hold, or is not decided, as far as it is known
@@ -54,8 +56,10 @@ const deviations = 2
 
 // Rule says how verdicts are found.
 var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard deviations "+
-	"over seeds of ours, and a bound if ours keeps it in the mean; undecided is what misses it only within "+
-	"one standard deviation, and what was run with a part of the paper's K.", rounding, deviations)
+	"over seeds of ours (reproduced, and more, if ours is above that), and a bound if ours keeps it in the mean; "+
+	"undecided is what misses it only within one standard deviation, what was run with a part of the paper's K or on "+
+	"a stand-in, and what is held against such a run. The deviations of a utility graph are over seeds and draws of "+
+	"the noise.", rounding, deviations)
 
 // Read returns a finding for every statement about a figure that the folder has, in the
 // order of the paper.
@@ -95,9 +99,12 @@ var errNoBase = errors.New("no run without noise")
 
 // table is the data of a figure with the parts of its manifest that verdicts need.
 type table struct {
+	figure    string
 	rows      []map[string]string
 	command   string
 	scale     float64
+	seeds     int    // 0: an older manifest, which does not say
+	data      string // digest of the data set
 	synthetic bool
 }
 
@@ -106,8 +113,10 @@ func readTable(dir, figure string) (*table, error) {
 	m := struct {
 		Command string   `json:"command"`
 		Scale   *float64 `json:"scale"`
+		Seeds   int      `json:"seeds"`
 		Data    struct {
-			Synthetic bool `json:"synthetic"`
+			SHA256    string `json:"sha256"`
+			Synthetic bool   `json:"synthetic"`
 		} `json:"data"`
 	}{}
 	text, err := manifest.Text(filepath.Join(dir, figure, manifest.File))
@@ -120,14 +129,50 @@ func readTable(dir, figure string) (*table, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
 	}
-	t := &table{command: m.Command, scale: 1, synthetic: m.Data.Synthetic}
+	t := &table{figure: figure, command: m.Command, scale: 1, seeds: m.Seeds, data: m.Data.SHA256,
+		synthetic: m.Data.Synthetic}
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
 	if t.rows, err = report.ReadCSV(filepath.Join(dir, figure, manifest.TableFile)); err != nil {
 		return nil, err
 	}
+	if err := t.whole(); err != nil {
+		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
+	}
 	return t, nil
+}
+
+// whole reports a table that lacks rows, by which a run would end before its end: each run has
+// as many as the first, and each setting the seeds of the manifest.
+func (t *table) whole() error {
+	type run struct{ setting, seed string }
+	rows, seeds := map[run]int{}, map[string]int{}
+	var order []run
+	for _, row := range t.rows {
+		setting := ""
+		for _, column := range []string{"series", "length", "clip"} { // what tells settings apart, as far as it is there
+			if value, has := row[column]; has {
+				setting += column + " " + value + ", "
+			}
+		}
+		r := run{setting, row["seed"]}
+		if rows[r]++; rows[r] == 1 {
+			order = append(order, r)
+			seeds[setting]++
+		}
+	}
+	for _, r := range order {
+		if rows[r] != rows[order[0]] {
+			return fmt.Errorf("%s of %sseed %s, must be %d as of %sseed %s: its data are not whole",
+				decimal.Many(rows[r], "row"), r.setting, r.seed, rows[order[0]], order[0].setting, order[0].seed)
+		}
+		if n := seeds[r.setting]; t.seeds > 0 && n != t.seeds {
+			return fmt.Errorf("%s%s, must be the %d of its manifest: its data are not whole", r.setting,
+				decimal.Many(n, "seed"), t.seeds)
+		}
+	}
+	return nil
 }
 
 // find holds a statement against the table of its figure.
@@ -140,13 +185,16 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	if err != nil {
 		return f, err
 	}
+	unlike := ""
 	switch c.Quantity {
 	case paper.Accuracy:
 		own, err := all.stated(c.Epsilon)
 		if err != nil {
 			return f, err
 		}
-		f.of(own)
+		if err := f.of(own); err != nil {
+			return f, err
+		}
 		f.Ours = spread.Text(own.mean, own.sd, len(own.ends))
 		off := own.mean - c.Value.Value()
 		switch margin := rounding + deviations*own.sd; {
@@ -158,15 +206,18 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 			f.Verdict = NotReproduced
 		}
 	case paper.Loss, paper.LossBySize:
-		of, base, err := lossOf(c, all, other)
+		of, base, err := t.lossOf(c, all, other)
 		if err != nil {
 			return f, err
 		}
-		plain, err := base.stated("")
+		plain, err := base.ends.stated("")
 		if err != nil {
 			return f, err
 		}
-		f.of(of)
+		if err := f.of(of, plain); err != nil {
+			return f, err
+		}
+		unlike = base.unlike
 		loss, sd := plain.mean-of.mean, math.Hypot(plain.sd, of.sd)
 		f.Ours = fmt.Sprintf("%s less than %s", spread.Text(loss, sd, len(of.ends)), report.Fixed(plain.mean, 4))
 		f.bound(c.Value.Value()-loss, sd)
@@ -179,54 +230,106 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if large.size <= c.Size {
 			return f, fmt.Errorf("no series of sizes above %d", c.Size)
 		}
-		f.of(small)
+		if err := f.of(small, large); err != nil {
+			return f, err
+		}
 		f.Ours = fmt.Sprintf("%s, largest s %s", spread.Text(small.mean, small.sd, len(small.ends)),
 			spread.Text(large.mean, large.sd, len(large.ends)))
-		f.bound(large.mean-small.mean, math.Hypot(small.sd, large.sd))
+		f.more(large, small)
 	case paper.Best:
 		low, high, err := all.apart(c.Size)
 		if err != nil {
 			return f, err
 		}
-		f.of(low)
+		if err := f.of(low, high); err != nil {
+			return f, err
+		}
 		f.Ours = fmt.Sprintf("at least %s, below s = %d at most %s", report.Fixed(low.mean, 4), c.Size,
 			report.Fixed(high.mean, 4))
-		f.bound(low.mean-high.mean, math.Hypot(low.sd, high.sd))
+		f.more(low, high)
 	}
 	f.explain()
+	if unlike != "" && f.Verdict != Undecided {
+		f.Verdict, f.Why = Undecided, unlike
+	}
 	return f, nil
 }
 
-// lossOf returns the end that a loss is stated of, and the ends among which the run
-// without noise is that it is taken from: of the same figure, or of the base of a sweep of sizes.
-func lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
-	of series, base seriesList, err error) {
+// plainOf is the ends among which the run without noise is that a loss is taken from, and why
+// nothing can be, "" if it can.
+type plainOf struct {
+	ends   seriesList
+	unlike string
+}
+
+// lossOf returns the end that a loss is stated of, and those that have the run without noise:
+// of the same figure, or of the base of a sweep of sizes.
+func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
+	of series, base plainOf, err error) {
 	if c.Quantity == paper.Loss {
 		of, err = all.stated(c.Epsilon)
-		return of, all, err
+		return of, plainOf{ends: all}, err
 	}
 	if of, err = all.size(c.Size); err != nil {
-		return of, nil, err
+		return of, base, err
 	}
 	sweep, err := other(baseOf(c.Figure))
 	if err != nil {
-		return of, nil, err
+		return of, base, err
 	}
 	if sweep == nil {
-		return of, nil, errNoBase
+		return of, base, errNoBase
 	}
-	base, err = sweep.ends()
+	base.unlike = t.unlike(sweep)
+	base.ends, err = sweep.ends()
 	return of, base, err
 }
 
-// of enters the seeds and the ε of the runs that the finding is of.
-func (f *Finding) of(s series) {
-	f.Seeds = len(s.ends)
-	if s.perRecord != "" {
-		f.Epsilon = "ε ≤ " + s.perRecord
+// unlike says why a figure cannot be held against another one; "" if it can.
+func (t *table) unlike(other *table) string {
+	switch {
+	case other.data != t.data || other.synthetic != t.synthetic:
+		return other.figure + ", which this is held against, is of other data"
+	case other.scale != t.scale:
+		return fmt.Sprintf("%s, which this is held against, was run with %g of the paper's K", other.figure, other.scale)
 	}
-	if s.perClient != "" {
-		f.Client = "ε ≤ " + s.perClient
+	return ""
+}
+
+// of enters the seeds and the ε of the runs that the finding is of: of several the fewest, and
+// the largest.
+func (f *Finding) of(runs ...series) error {
+	var perRecord, perClient string
+	first := true
+	for i, s := range runs {
+		if n := len(s.ends); i == 0 || n < f.Seeds {
+			f.Seeds = n
+		}
+		if s.sigma == 0 {
+			continue // without noise there is nothing to claim
+		}
+		var err, failed error
+		perRecord, err = larger(perRecord, s.perRecord, first)
+		perClient, failed = larger(perClient, s.perClient, first)
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		first = false
+	}
+	if perRecord != "" {
+		f.Epsilon = "ε ≤ " + perRecord
+	}
+	if perClient != "" {
+		f.Client = "ε ≤ " + perClient
+	}
+	return nil
+}
+
+// more finds whether runs end with more accuracy than others: as much is not more.
+func (f *Finding) more(high, low series) {
+	f.bound(high.mean-low.mean, math.Hypot(high.sd, low.sd))
+	if high.mean == low.mean {
+		f.Verdict, f.Why = NotReproduced, "both end with the same accuracy"
 	}
 }
 
@@ -258,8 +361,11 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 	}
 	f.Seeds = point.seeds
 	f.Ours = fmt.Sprintf("%.4f ± %.4f at σ = %s", point.mean, point.sd, f.Sigma)
-	if most := at.most(f.Value.Value()); most > 0 {
+	if most, falls := at.most(f.Value.Value()); most > 0 {
 		f.Ours += fmt.Sprintf("; %s up to σ = %s", f.Value, report.Fixed(most, 1))
+		if !falls {
+			f.Ours += ", the largest tried"
+		}
 	}
 	f.bound(point.mean-f.Value.Value(), point.sd)
 	f.explain()
@@ -268,8 +374,13 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 	}
 	figure := strings.TrimSuffix(f.Figure, "utility") + "wstar"
 	ways, err := other(figure)
-	if err == nil && ways != nil {
-		f.Why, err = ways.borne(f.Claim, figure)
+	if err != nil || ways == nil {
+		return f, err
 	}
+	if unlike := t.unlike(ways); unlike != "" {
+		f.Why = unknown + unlike
+		return f, nil
+	}
+	f.Why, err = ways.borne(f.Claim, figure)
 	return f, err
 }

@@ -46,9 +46,11 @@ func found(t *testing.T, all []Finding, says string) Finding {
 // the side of its rule.
 func TestVerdictsOnAccuracies(t *testing.T) {
 	dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header,
-		"plain,1,26,0,0.1,,,", "plain,1,26,0,0.99,,,", "plain,2,26,0,0.97,,,",
-		"ε 0.04945,1,26,19.3,0.85,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.87,0.03,0.01,0.04945",
-		"ε 0.1,1,55,13,0.70,0.07,0.02,0.1", "ε 0.1,2,55,13,0.72,0.07,0.02,0.1")
+		"plain,1,26,0,0.1,,,", "plain,1,26,0,0.99,,,", "plain,2,26,0,0.1,,,", "plain,2,26,0,0.97,,,",
+		"ε 0.04945,1,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,1,26,19.3,0.85,0.03,0.01,0.04945",
+		"ε 0.04945,2,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.87,0.03,0.01,0.04945",
+		"ε 0.1,1,55,13,0.1,0.07,0.02,0.1", "ε 0.1,1,55,13,0.70,0.07,0.02,0.1",
+		"ε 0.1,2,55,13,0.1,0.07,0.02,0.1", "ε 0.1,2,55,13,0.72,0.07,0.02,0.1")
 	all, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +126,8 @@ func TestVerdictsNeedWhatTheyAreOf(t *testing.T) {
 // A utility graph keeps what its line says, between its points by their means.
 func TestVerdictsOnUtilityGraphs(t *testing.T) {
 	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
-		"0.025,1,0,1,0", "0.025,1,10,0.95,0.01", "0.025,1,14,0.75,0.01", "0.05,1,0,1,0")
+		"0.025,1,0,1,0", "0.025,1,10,0.95,0.01", "0.025,1,14,0.75,0.01", "0.05,1,0,1,0",
+		"0.05,1,10,1,0", "0.05,1,14,1,0")
 	all, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -258,8 +261,8 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 		plain     = "plain,1,26,0,0.93,,,"
 		other     = "y,1,55,13,0.9,0.07,0.02,0.1"
 	)
-	for _, rows := range [][]string{{low, high}, {high, low}, {low, high, low}} {
-		rows = append([]string{header, plain, other}, rows...)
+	for _, rows := range [][]string{{low, high}, {high, low}, {low, high, plain, other, low, high}} {
+		rows = slices.Concat([]string{header, plain, other}, rows)
 		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", rows...)
 		all, err := Read(dir)
 		if err != nil {
@@ -282,5 +285,115 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", row, err, want)
 		}
+	}
+}
+
+// A loss is taken from a run without noise of the same part of K and the same data, and w* is
+// explained by such w*: of others nothing follows.
+func TestVerdictsAreOfLikeFigures(t *testing.T) {
+	sizes := []string{header, "a,1,10,12,0.2,0.1,0.05,", "b,1,370,12,0.92,0.1,0.05,"}
+	plain := []string{header, "plain,1,370,0,0.98,,,", "x,1,370,12,0.92,0.1,0.05,0.15007"}
+	for _, c := range []struct{ own, base, why string }{
+		{"1", "1", ""},
+		{"1", "0.05", "mnist-lenet-epsilon, which this is held against, was run with 0.05 of the paper's K"},
+		{"0.05", "1", "run with 0.05 of the paper's K"},
+		{"1", `1, "data": {"sha256": "aa"}`, "mnist-lenet-epsilon, which this is held against, is of other data"},
+		{`1, "data": {"sha256": "aa"}`, `1, "data": {"sha256": "aa"}`, ""},
+		{"1", `1, "data": {"synthetic": true}`, "mnist-lenet-epsilon, which this is held against, is of other data"},
+	} {
+		dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", c.own, sizes...)
+		all, err := Read(folder(t, dir, "mnist-lenet-epsilon", c.base, plain...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Reproduced
+		if c.why != "" {
+			want = Undecided
+		}
+		if f := found(t, all, "s = 370 loses at most 10 %"); f.Verdict != want || f.Why != c.why {
+			t.Errorf("%s against %s: %s (%q), want %s (%q)", c.own, c.base, f.Verdict, f.Why, want, c.why)
+		}
+	}
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd", "0.025,1,12,0.1,0")
+	folder(t, dir, "mnist-lenet-wstar", "0.05", "series,length,seed,clip,sigma,fraction,wstar_accuracy,wstar_norm",
+		"own,1,1,0.025,12,0.1,0.98,20")
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = unknown + "mnist-lenet-wstar, which this is held against, was run with 0.05 of the paper's K"
+	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Why != want {
+		t.Errorf("%q, want %q", f.Why, want)
+	}
+}
+
+// A size that ends with as much accuracy as the largest does not do worse; where two are
+// compared, the seeds are those of both, and the ε is that of the one that costs more.
+func TestComparisonsOfSizes(t *testing.T) {
+	for _, c := range []struct {
+		small string
+		want  Verdict
+	}{{"0.5", NotReproduced}, {"0.6", NotReproduced}, {"0.4", Reproduced}} {
+		all, err := Read(folder(t, t.TempDir(), "mnist-lenet-sample-size", "1", header,
+			"a,1,10,12,"+c.small+",0.01,0.005,", "b,1,370,12,0.5,0.1,0.05,", "b,2,370,12,0.5,0.1,0.05,"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := found(t, all, "s = 10 does worse")
+		if f.Verdict != c.want || f.Epsilon != "ε ≤ 0.1" || f.Client != "ε ≤ 0.05" || f.Seeds != 1 {
+			t.Errorf("%s beside 0.5: %s, %s per record, %s per client, %d seeds; want %s", c.small, f.Verdict, f.Epsilon,
+				f.Client, f.Seeds, c.want)
+		}
+		if f.Verdict == NotReproduced && f.Why == "" {
+			t.Errorf("%s beside 0.5: no reason", c.small)
+		}
+	}
+	all, err := Read(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", "1", header,
+		"a,1,50,6,0.2,0.1,0.05,", "b,1,689,6,0.2,0.3,0.2,"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := found(t, all, "300 ≤ s ≤ 689 is highest"); f.Verdict != NotReproduced || f.Epsilon != "ε ≤ 0.3" {
+		t.Errorf("as high as below: %s, %s", f.Verdict, f.Epsilon)
+	}
+}
+
+// A table of which rows were lost, or with what is no accuracy, decides nothing: the last row
+// that is left of a run is not its end.
+func TestTablesAreWhole(t *testing.T) {
+	curve := []string{header, "plain,1,26,0,0.5,,,", "plain,1,26,0,0.93,,,", "plain,2,26,0,0.5,,,", "plain,2,26,0,0.93,,,"}
+	line := []string{"clip,seed,sigma,fraction,fraction_sd", "0.025,1,0,1,0", "0.025,1,14,0.9,0", "0.025,2,0,1,0",
+		"0.025,2,14,0.9,0"}
+	for _, c := range []struct {
+		figure, scale string
+		rows          []string
+		want          string
+	}{
+		{"phishing-logreg-epsilon", "1", curve[:4], "1 row of series plain, seed 2, must be 2"},
+		{"phishing-logreg-epsilon", `1, "seeds": 2`, curve[:3], "series plain, 1 seed, must be the 2 of its manifest"},
+		{"mnist-lenet-utility", "1", line[:4], "1 row of clip 0.025, seed 2, must be 2"},
+		{"mnist-lenet-utility", `1, "seeds": 3`, line, "clip 0.025, 2 seeds, must be the 3"},
+		{"mnist-lenet-utility", "1", append(slices.Clone(line[:4]), "0.025,2,14,NaN,0"), `fraction = "NaN"`},
+		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,93,,,"}, `test_accuracy = "93", must be in [0, 1]`},
+		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,NaN,,,"}, `test_accuracy = "NaN"`},
+	} {
+		all, err := Read(folder(t, t.TempDir(), c.figure, c.scale, c.rows...))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.figure) ||
+			len(all) != 0 {
+			t.Errorf("%s: %d findings, error %v, want one with %q", c.figure, len(all), err, c.want)
+		}
+	}
+}
+
+// A line that never falls below the part says nothing of larger σ.
+func TestLinesThatDoNotFallSaySo(t *testing.T) {
+	all, err := Read(folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
+		"0.025,1,0,1,0", "0.025,1,12,0.95,0.01", "0.025,1,14,0.92,0.01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "0.9500 ± 0.0100 at σ = 12; 0.9 up to σ = 14.0, the largest tried"
+	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Verdict != Reproduced || f.Ours != want {
+		t.Errorf("%s: %q, want %q", f.Verdict, f.Ours, want)
 	}
 }

@@ -25,7 +25,7 @@ func (f *Finding) explain() {
 		f.Why = fmt.Sprintf("run with %g of the paper's K", f.Scale)
 		return
 	}
-	if f.Verdict != NotReproduced {
+	if f.Verdict != NotReproduced || f.Why != "" {
 		return
 	}
 	switch {
