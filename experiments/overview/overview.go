@@ -203,10 +203,16 @@ func readFigure(dir, name string) (*figure, error) {
 	if m.Scale != nil {
 		f.Scale = *m.Scale
 	}
+	var listed struct { // of what is no figure they may be of another kind
+		Files []string `json:"files"`
+	}
+	if err := json.Unmarshal(text, &listed); err != nil {
+		return nil, fmt.Errorf("manifest of %s: %w", name, err)
+	}
 	if f.Statements, err = statements(m.Config); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
-	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title); err != nil {
+	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title, listed.Files); err != nil {
 		return nil, err
 	}
 	return f, f.readTable(filepath.Join(dir, name, manifest.TableFile))
@@ -260,15 +266,26 @@ func statement(v any) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// readPictures returns the pictures of a folder.
-func readPictures(dir, title string) ([]picture, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*.png"))
-	if err != nil {
-		return nil, err
+// readPictures returns those of a figure's files that are PNG. Beside them a folder may have
+// the picture of older data, in another format. A manifest that names no files is an older
+// version's, whose picture had one name.
+func readPictures(dir, title string, files []string) ([]picture, error) {
+	old := len(files) == 0
+	if old {
+		files = []string{manifest.PictureFile}
 	}
 	var all []picture
-	for _, name := range names {
-		p, err := readPicture(name, title)
+	for _, name := range files {
+		if filepath.Ext(name) != ".png" {
+			continue
+		}
+		if filepath.Base(name) != name {
+			return nil, fmt.Errorf("manifest of %s: file = %q, must be in its folder", filepath.Base(dir), name)
+		}
+		p, err := readPicture(filepath.Join(dir, name), title)
+		if old && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

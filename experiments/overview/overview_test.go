@@ -207,3 +207,60 @@ func TestSeriesShowTheLargestEpsilon(t *testing.T) {
 		t.Errorf("ends %+v, want ε of 0.12, and none", all)
 	}
 }
+
+// Runs of one series with noise and without are two ends, and what is left of w* under noise
+// is none: not what a run ended with.
+func TestSeriesOfSeveralSettings(t *testing.T) {
+	header := []string{"series", "sigma", "seed", "test_accuracy"}
+	rows := [][]string{{"τ = 1", "19.3", "1", "0.8"}, {"τ = 1", "19.3", "2", "0.9"}, {"τ = 1", "0", "1", "0.95"},
+		{"τ = 1", "0", "2", "0.97"}}
+	all := ends(header, rows)
+	if len(all) != 2 || all[0].Series != "τ = 1: σ 19.3" || all[0].Accuracy != "0.8500 ± 0.0707" ||
+		all[1].Series != "τ = 1: σ 0" || all[1].Accuracy != "0.9600 ± 0.0141" {
+		t.Errorf("ends %+v, want those with noise and those without", all)
+	}
+	if all := ends(header, rows[:2]); len(all) != 1 || all[0].Series != "τ = 1" {
+		t.Errorf("ends %+v of one setting, want τ = 1", all)
+	}
+	sizes := [][]string{{"a", "2", "1", "0.8"}, {"a", "3", "1", "0.9"}, {"b", "3", "1", "0.7"}}
+	all = ends([]string{"series", "sample_size", "seed", "test_accuracy"}, sizes)
+	if len(all) != 3 || all[1].Series != "a: s 3" || all[2].Series != "b: s 3" {
+		t.Errorf("ends %+v, want one of each size", all)
+	}
+	graph := [][]string{{"no penalty", "18", "1", "0.95", "0.9"}, {"no penalty", "20", "1", "0.9", "0.8"}}
+	if all := ends([]string{"series", "sigma", "seed", "fraction", "test_accuracy"}, graph); all != nil {
+		t.Errorf("ends %+v of a graph of w*, want none", all)
+	}
+}
+
+// A page shows the pictures that the manifest names, in whatever folder they are: not one of
+// older data beside them. And it says what a command took for all that it made.
+func TestPagesShowWhatWasMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results[1]")
+	made := func(files string) {
+		write(t, `{"title": "T", "command": "proactivedp figures x", "seeds": 1, "files": [`+files+`], "cells": 9,
+"cells_computed": 2, "seconds": 3, "cell_seconds": 40,
+"data": {"name": "cifar10", "rows": 7, "note": "the test set is short"}}`,
+			dir, "a-figure", "manifest.json")
+	}
+	write(t, table, dir, "a-figure", "data.csv")
+	write(t, pixel(t), dir, "a-figure", "figure.png")
+	made(`"figure.png", "data.csv", "manifest.json"`)
+	page := text(t, dir)
+	for _, want := range []string{`alt="T; its numbers`, "(the test set is short)",
+		"took 3 s for all that it\nmade: 2 of 9 trainings computed then, all of which took 40 s"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	made(`"figure.pdf", "data.csv", "manifest.json"`)
+	if strings.Contains(text(t, dir), `alt="T; its numbers`) {
+		t.Error("the page shows a picture that the manifest does not name")
+	}
+	for _, bad := range []string{`"../figure.png"`, `"other.png"`} {
+		made(bad)
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), strings.Trim(bad, `"./`)) {
+			t.Errorf("files %s: error %v", bad, err)
+		}
+	}
+}
