@@ -114,6 +114,9 @@ func sources(all manifest.Sets) string {
 // sourceOf says what a data set is.
 func sourceOf(d manifest.Data) string {
 	text := d.Name + ", " + decimal.Many(d.Rows, "row")
+	if d.Note != "" {
+		text += " (" + d.Note + ")"
+	}
 	if d.Synthetic {
 		text += ", **synthetic stand-in**"
 	}

@@ -135,6 +135,9 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	s.Train = p.Spec // the spec now names the content of its traces
 	start := time.Now()
 	f := &frame{source: source, seeds: s.Seeds, scale: 1}
+	if s.Train.Runner == train.HogwildRunner { // which pictures and manifests say
+		f.runner, f.timeScale = s.Train.Runner, s.Train.TimeScale
+	}
 	all := delayContenders(s.Train, s.Delays)
 	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
@@ -194,14 +197,17 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 	origin manifest.Origin) error {
 	for _, picture := range []struct {
 		name, title string
+		seeds       int
 		draw        func() (*outcome, error)
 	}{
-		{"time", "Accuracy against " + clockLabel(s.Train), func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
-		{"accuracy", "Accuracy against the permissible delay",
+		{"time", "Accuracy against " + clockLabel(s.Train), s.Seeds,
+			func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
+		{"accuracy", "Accuracy against the permissible delay", s.Seeds,
 			func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
-		{"staleness", "Staleness against its bound", func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
-		{"idle", "Idle time of each client", func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
-		{"timeline", "Timeline of the first rounds", func() (*outcome, error) {
+		{"staleness", "Staleness against its bound", s.Seeds,
+			func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
+		{"idle", "Idle time of each client", s.Seeds, func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
+		{"timeline", "Timeline of the first rounds", 1, func() (*outcome, error) {
 			return windowOutcome(f, c.all, windows)
 		}},
 	} {
@@ -213,8 +219,9 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			return err
 		}
 		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: s.Seeds,
-			Scale: f.scale, Data: folder.DataOf(f.source), Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
+			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: picture.seeds,
+			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source), Origin: origin,
+			Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
 		dir := filepath.Join(o.Out, picture.name)
 		if err := o.Drawing.Write(dir, asPicture(made.picture), made.table, m); err != nil {

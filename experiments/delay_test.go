@@ -210,6 +210,31 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	}
 }
 
+// A run of sizes that adapt, which diverged, claims no ε: not that of fixed sizes.
+func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
+	spec := smallSpec()
+	run := timedRun(t, spec, 4)
+	adaptive := spec
+	adaptive.Adapt = 4
+	ended, diverged := timedRun(t, adaptive, 4), *run
+	diverged.Diverged, diverged.Staleness, diverged.Busy, diverged.Done = true, nil, nil, nil
+	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]grid.Timed{{*run, *run}, {*ended, diverged}})
+	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, adapted := out.picture.Rows[1], out.picture.Rows[2]
+	if last := len(fixed) - 1; !strings.HasPrefix(fixed[last], "ε ≤ ") || adapted[last] != report.NoAnswer {
+		t.Errorf("per record %s of fixed sizes, %s of which one run diverged", fixed[last], adapted[last])
+	}
+	column := slices.Index(out.table[0], "certified_epsilon_per_record")
+	for i, want := range []bool{true, true, true, false} { // runs, of five looks each
+		if got := out.table[1+5*i][column]; (got != "") != want {
+			t.Errorf("run %d: certified ε %q", i, got)
+		}
+	}
+}
+
 func smallDelays() DelaySpec {
 	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2}
 	return s
@@ -232,13 +257,11 @@ func TestCompareDelays(t *testing.T) {
 	for _, name := range []string{"time", "accuracy", "staleness", "idle", "timeline"} {
 		checkFigureFolder(t, filepath.Join(dir, name))
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "time", manifest.File))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var m Manifest
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
+	for name, want := range map[string]int{"timeline": 1, "time": 2} { // a timeline is of the first seed
+		if m = (Manifest{}); manifest.Read(filepath.Join(dir, name, manifest.File), &m) != nil || m.Seeds != want {
+			t.Errorf("%s: manifest of %d seeds, want %d", name, m.Seeds, want)
+		}
 	}
 	if want := "again with clients:0,1,0,1,0"; m.Command != want {
 		t.Errorf("command %q, want %q", m.Command, want)
@@ -365,6 +388,9 @@ func TestDelaysOnARealClock(t *testing.T) {
 	var m Manifest
 	if err := manifest.Read(filepath.Join(dir, "timeline", manifest.File), &m); err != nil || m.Computed != 6 {
 		t.Errorf("error %v, %d cells computed, must be 3 runs and the 3 windows", err, m.Computed)
+	}
+	if m.Runner != train.HogwildRunner || m.TimeScale != 10 {
+		t.Errorf("the manifest has runner %q with time scale %v, must be hogwild with 10", m.Runner, m.TimeScale)
 	}
 	again, err := spec.Compare(t.Context(), source, o)
 	if err != nil || again.Delays[1].Seconds != r.Delays[1].Seconds {

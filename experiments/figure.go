@@ -25,6 +25,7 @@ type Figure struct {
 	// other.
 	Fixed bool
 
+	first  bool // whether it is of the first seed alone, however many are asked for
 	cells  func(ctx context.Context, f *frame) ([]grid.Cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
 	// redraw returns what finish did, from what the figure's folder has; nil: that does not

@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,27 +53,36 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 	for i, s := range c.standings() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
-		worst := *fixed
-		for seed, r := range c.runs[i] {
-			if at := cmp.Or(r.Paid, fixed); seed == 0 || at.Worse(&worst) {
-				worst = *at
+		worst := c.paid(i, 0, fixed)
+		for seed := range c.runs[i] {
+			if at := c.paid(i, seed, fixed); worst != nil && (at == nil || at.Worse(worst)) {
+				worst = at
 			}
 		}
-		p.Rows = append(p.Rows, append(row, paidRow(&worst)...))
+		p.Rows = append(p.Rows, append(row, paidRow(worst)...))
 	}
 	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T "+
 		"and the step sizes stay. The last columns are of the seed that pays most per record, "+
 		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified.",
 		float64(adaptMost))
 	columns := slices.Concat(lookColumns, paidColumns)
-	out.table = c.records(f, columns, func(_, seed int, r *grid.Timed) (rows [][]string) {
-		paid := paidRecord(cmp.Or(r.Paid, fixed))
+	out.table = c.records(f, columns, func(i, seed int, r *grid.Timed) (rows [][]string) {
+		paid := paidRecord(c.paid(i, seed, fixed))
 		for j := range r.At {
 			rows = append(rows, append(c.look(seed, r, j), paid...))
 		}
 		return rows
 	})
 	return out, nil
+}
+
+// paid returns what a run pays, of which fixed is that of fixed sizes; nil if it is not known:
+// what a run of sizes that adapt computed until it diverged.
+func (c *contest) paid(i, seed int, fixed *grid.Paid) *grid.Paid {
+	if c.all[i].spec.Adapt == 0 {
+		return fixed
+	}
+	return c.runs[i][seed].Paid
 }
 
 // fixedSizes returns what a run of the first contender pays, whose sizes are fixed.

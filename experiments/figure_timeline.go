@@ -22,6 +22,7 @@ func (l laboratory) timelineFigure() Figure {
 	return Figure{
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
+		first: true,
 		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) { return windowCells(contenders(f), f), nil },
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			return windowOutcome(f, contenders(f), results)

@@ -81,7 +81,8 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		}
 	}
 	m := folder.Manifest{Title: "Settings | ranked", Command: "proactivedp propose --data 'a|b.csv'", Seeds: 1,
-		Data:  []manifest.Data{{Name: "a|b.csv", Rows: 7}, {Name: "synth-phishing", Rows: 1, Synthetic: true}},
+		Data: []manifest.Data{{Name: "a|b.csv", Rows: 7, Note: "some | left out"},
+			{Name: "synth-phishing", Rows: 1, Synthetic: true}},
 		Files: folder.Drawing{Formats: []string{"pdf", "svg"}}.Files()}
 	var text bytes.Buffer
 	if err := manifest.Write(&text, m); err != nil {
@@ -111,7 +112,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	want := "\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file of " +
 		"somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
 		`| <img src="proposed/figure.svg" width="160" alt=""> | proposed | Settings \| ranked | ` +
-		`a\|b.csv, 7 rows; synth-phishing, 1 row, **synthetic stand-in** | ` +
+		`a\|b.csv, 7 rows (some \| left out); synth-phishing, 1 row, **synthetic stand-in** | ` +
 		"`proactivedp propose --data 'a\\|b.csv'` | [picture](proposed/figure.pdf), [data](proposed/data.csv), " +
 		"[manifest](proposed/manifest.json) |\n\n## Pages\n\n- [measured](measured/README.md)\n" +
 		"- [searched](searched/README.md)\n"
@@ -124,21 +125,24 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	}
 }
 
-// An index lists a manifest of somebody's hand that names no files.
+// An index lists a manifest of somebody's hand that names no files, in cells of its table, and
+// says what data lack and that a run is not repeatable.
 func TestIndexOfNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	name := "phishing-logreg-timeline"
 	if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	text := `{"figure": "` + name + `", "title": "T", "files": []}`
+	text := `{"figure": "` + name + `", "title": "T | U", "command": "make 'a|b'", "runner": "hogwild", "files": [],
+		"data": {"name": "a|b.csv", "rows": 2, "note": "short"}}`
 	if err := os.WriteFile(filepath.Join(dir, name, manifest.File), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeIndex(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if index, err := os.ReadFile(filepath.Join(dir, indexFile)); err != nil || !bytes.Contains(index, []byte(name)) {
-		t.Errorf("the index is %q, %v", index, err)
+	want := `| T \| U |  | a\|b.csv, 2 rows (short), **runner hogwild**: no other run has the same | ` + "`make 'a\\|b'` |"
+	if index, err := os.ReadFile(filepath.Join(dir, indexFile)); err != nil || !bytes.Contains(index, []byte(want)) {
+		t.Errorf("the index is %q, %v; want %q", index, err, want)
 	}
 }

@@ -77,20 +77,24 @@ func writeIndex(dir string, figures []Figure) error {
 	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
 		if _, err := fmt.Fprint(w,
 			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
-				"was made.\nWhat the paper states of them stands beside ours, with its spread over seeds and a "+
-				"verdict.\n\n"+
+				"was made.\nWhat the paper states of them stands beside ours with a verdict: a mean over seeds ± one\n"+
+				"standard deviation, of utility graphs over seeds and draws of the noise. Certified ε are upper\n"+
+				"ends; accountant, adjacency, sampling and δ are in the picture's caption and the manifest.\n\n"+
 				"| | figure | shows | the paper, and here | data | command | files |\n|---|---|---|---|---|---|---|\n",
 		); err != nil {
 			return err
 		}
 		for _, m := range made {
-			source := sourceOf(m.Data)
+			source := inCell(sourceOf(m.Data))
 			if m.Scale < 1 {
 				source += fmt.Sprintf(", **%g of K**", m.Scale)
 			}
+			if m.Runner != "" {
+				source += fmt.Sprintf(", **runner %s**: no other run has the same", m.Runner)
+			}
 			if _, err := fmt.Fprintf(w,
-				"| %s | %s | %s | %s | %s | `%s` | %s |\n", thumbnail(m.Figure, m.Files), m.Figure, m.Title,
-				stated[m.Figure], source, m.Command, links(m.Figure, m.Files)); err != nil {
+				"| %s | %s | %s | %s | %s | `%s` | %s |\n", thumbnail(m.Figure, m.Files), m.Figure, inCell(m.Title),
+				stated[m.Figure], source, inCell(m.Command), links(m.Figure, m.Files)); err != nil {
 				return err
 			}
 		}

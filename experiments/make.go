@@ -177,9 +177,13 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 }
 
 func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
+	seeds := f.seeds
+	if fig.first {
+		seeds = 1
+	}
 	return Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
-		Seeds: f.seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
+		Seeds: seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
 		Data: folder.DataOf(f.source), Origin: origin,
 		Drawing: o.Drawing, Files: o.Drawing.Files(),
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
@@ -39,13 +41,17 @@ func OwnSteps(p *train.Prepared) float64 {
 // ownEpsilons are the certified ε, per record, of a sweep on one's own data.
 var ownEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
-// OwnFigures returns the figures of one's own data, each under a name that begins as given:
-// the utility graph, sample sizes, an ε sweep and permissible delays, of trainings like the
+// OwnFigures returns the figures of one's own data, each under a name that begins as given, after
+// "own-" where a figure of the registry begins so, of which the paper states something: the
+// utility graph, sample sizes, an ε sweep and permissible delays, of trainings like the
 // spec, of which a client holds n records. σ is calibrated on the source for each ε, which none
 // of so many seeds, from 1 on, is to cost more than.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, name string) (
 	[]Figure, error,
 ) {
+	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
+		name = "own-" + name
+	}
 	s := convexSetting(presets.Convex(train.Ridge, spec.Data))
 	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
 	s.Plain = presets.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}

@@ -41,3 +41,28 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 		}
 	}
 }
+
+// A file that is called as a data set of the paper's has figures of its own names: they do not
+// take the place of the paper's, of which the text states something.
+func TestOwnFiguresAreNotThePapers(t *testing.T) {
+	source := train.NewSource(drawn())
+	spec := OwnSpec(train.Ridge, "phishing.csv", 320)
+	spec.NoiseMultiplier = 1
+	for _, c := range []struct{ name, want string }{
+		{"phishing-logreg", "own-phishing-logreg-utility"}, {"mnist-lenet", "own-mnist-lenet-utility"},
+		{"phishing-mlp", "phishing-mlp-utility"}, {"my-logreg", "my-logreg-utility"},
+	} {
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if figures[0].Name != c.want {
+			t.Errorf("%s: %s, want %s", c.name, figures[0].Name, c.want)
+		}
+		for _, f := range figures {
+			if registered(f) {
+				t.Errorf("%s is a figure of the registry", f.Name)
+			}
+		}
+	}
+}

@@ -1,18 +1,23 @@
 package experiments
 
 import (
+	"slices"
 	"strconv"
 
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
 )
 
 // paidColumns is the header of paidRecord.
 var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
 	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
-// paidRecord returns sizes and the certified ε as cells of a table.
+// paidRecord returns sizes and the certified ε as cells of a table, which of nil are empty.
 func paidRecord(p *grid.Paid) []string {
+	if p == nil {
+		return make([]string, len(paidColumns))
+	}
 	least, most, largest, theta := p.Sizes()
 	certified := p.Privacy.Certified
 	return []string{strconv.Itoa(least), strconv.Itoa(most), strconv.Itoa(largest), decimal.Up(theta, 6),
@@ -21,6 +26,9 @@ func paidRecord(p *grid.Paid) []string {
 
 // paidRow returns the same cells for people to read.
 func paidRow(p *grid.Paid) []string {
+	if p == nil {
+		return slices.Repeat([]string{report.NoAnswer}, 5)
+	}
 	least, most, largest, theta := p.Sizes()
 	k := strconv.Itoa(least)
 	if most > least {
