@@ -381,6 +381,10 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 		f.Why = unknown + unlike
 		return f, nil
 	}
-	f.Why, err = ways.borne(f.Claim, figure)
+	norm, err := t.norm(f.Clip.Value())
+	if err != nil {
+		return f, err
+	}
+	f.Why, err = ways.borne(f.Claim, norm)
 	return f, err
 }

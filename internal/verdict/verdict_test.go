@@ -141,8 +141,9 @@ func TestVerdictsOnUtilityGraphs(t *testing.T) {
 // Why a utility graph is not that of the paper is what other ways to train w* came to: those
 // that label as well, by their norms.
 func TestVerdictsTellTheNormOfWStar(t *testing.T) {
-	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
-		"0.025,1,0,1,0", "0.025,1,12,0.15,0.01", "0.025,1,14,0.1,0.01")
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd,wstar_norm",
+		"0.025,1,0,1,0,22", "0.025,1,12,0.15,0.01,22", "0.025,2,0,1,0,26", "0.025,2,12,0.15,0.01,26", "0.05,1,0,1,0,5",
+		"0.05,1,12,1,0,5")
 	says := "C = 0.025 keeps 90 % up to σ = 12"
 	all, err := Read(dir)
 	if err != nil {
@@ -159,8 +160,8 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 		want []string
 	}{
 		{"fast,4,1,0.025,12,0.7,0.98,60", []string{"of 4 ways to train w*, 3 as accurate",
-			"keeps 0.700 with ‖w*‖ = 60.0", "graph's has 21.0"}},
-		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 21.0"}},
+			"keeps 0.700 with ‖w*‖ = 60.0", "graph's has 24.0"}},
+		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 24.0"}},
 	} {
 		folder(t, dir, "mnist-lenet-wstar", "1", append(slices.Clone(rows), c.more)...)
 		all, err := Read(dir)
@@ -172,6 +173,12 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 				t.Errorf("%q lacks %q", f.Why, want)
 			}
 		}
+	}
+	folder(t, dir, "mnist-lenet-wstar", "1", rows[0], "own,1,1,0.05,12,0.1,0.98,20")
+	all, err = Read(dir)
+	const none = unknown + "mnist-lenet-wstar has no w* of C = 0.025 at σ = 12"
+	if err != nil || found(t, all, says).Why != none {
+		t.Errorf("of another clipping norm: error %v, %q, want %q", err, found(t, all, says).Why, none)
 	}
 	folder(t, dir, "mnist-lenet-wstar", "1", rows[0], "own,1,1,0.025,x,0.1,0.98,20")
 	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "mnist-lenet-wstar") {

@@ -49,9 +49,26 @@ type tried struct {
 	norms, fractions, accuracies []float64
 }
 
+// norm is that of the w* of a clipping norm, mean over seeds.
+func (t *table) norm(clip float64) (float64, error) {
+	var norms []float64
+	for _, row := range t.rows {
+		at, err := strconv.ParseFloat(row["clip"], 64)
+		if err != nil || at != clip {
+			continue
+		}
+		x, err := strconv.ParseFloat(row["wstar_norm"], 64)
+		if err != nil {
+			return 0, fmt.Errorf("wstar_norm = %q, must be a number", row["wstar_norm"])
+		}
+		norms = append(norms, x) // as often for each seed
+	}
+	return mean(norms), nil
+}
+
 // borne says what the ways to train w* that a figure tried came to: what noise it bears goes
-// by its norm.
-func (t *table) borne(c paper.Claim, figure string) (string, error) {
+// by its norm, which is own in the utility graph.
+func (t *table) borne(c paper.Claim, own float64) (string, error) {
 	var all []*tried
 	of := map[[2]string]*tried{}
 	for _, row := range t.rows {
@@ -59,7 +76,7 @@ func (t *table) borne(c paper.Claim, figure string) (string, error) {
 		for i, column := range []string{"clip", "sigma", "fraction", "wstar_norm", "wstar_accuracy"} {
 			var err error
 			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil {
-				return "", fmt.Errorf("%s: %w", figure, err)
+				return "", fmt.Errorf("%s: %w", t.figure, err)
 			}
 		}
 		if x[0] != c.Clip.Value() || x[1] != c.Sigma.Value() {
@@ -75,28 +92,28 @@ func (t *table) borne(c paper.Claim, figure string) (string, error) {
 		one.accuracies = append(one.accuracies, x[4])
 	}
 	if len(all) == 0 {
-		return "", fmt.Errorf("%s: no row of C = %s, σ = %s", figure, c.Clip, c.Sigma)
+		return unknown + fmt.Sprintf("%s has no w* of C = %s at σ = %s", t.figure, c.Clip, c.Sigma), nil
 	}
-	own, count := all[0], len(all)
+	count := len(all)
 	best := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.accuracies), mean(b.accuracies)) })
 	all = slices.DeleteFunc(all, func(one *tried) bool {
 		return mean(one.accuracies) < learned*mean(best.accuracies)
 	})
 	slices.SortStableFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.norms), mean(b.norms)) })
-	text := fmt.Sprintf("the norm of w* decides it (%s): of %d ways to train w*, %d as accurate, ", figure, count,
+	text := fmt.Sprintf("the norm of w* decides it (%s): of %d ways to train w*, %d as accurate, ", t.figure, count,
 		len(all))
 	for _, one := range all {
 		if mean(one.fractions) >= c.Value.Value() {
 			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; how the "+
 				"paper's w* was trained is not said", report.Fixed(mean(one.norms), 1), one.way,
-				report.Fixed(mean(own.norms), 1)), nil
+				report.Fixed(own, 1)), nil
 		}
 	}
 	most := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.fractions), mean(b.fractions)) })
 	return text + fmt.Sprintf("the one that bears most keeps %s with ‖w*‖ = %s (%s), the utility graph's has %s; the "+
 		"paper's was larger, or its noise was scaled, as by the step size, which is not said",
 		report.Fixed(mean(most.fractions), 3), report.Fixed(mean(most.norms), 1), most.way,
-		report.Fixed(mean(own.norms), 1)), nil
+		report.Fixed(own, 1)), nil
 }
 
 func mean(values []float64) float64 {
