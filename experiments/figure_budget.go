@@ -117,13 +117,28 @@ func budgetTable(f *frame, all []priced) [][]string {
 // budgetCaption says how settings were chosen and judged.
 func budgetCaption(f *frame, all []priced) string {
 	p := all[0].Privacy
+	failed := 0
+	for _, one := range all {
+		for _, accuracy := range one.accuracy {
+			if accuracy == 0 {
+				failed++
+			}
+		}
+	}
+	note := ""
+	switch {
+	case failed == 1:
+		note = " 1 run of accuracy 0 is in the means: it diverged."
+	case failed > 1:
+		note = fmt.Sprintf(" %d runs of accuracy 0 are in the means: they diverged.", failed)
+	}
 	return fmt.Sprintf("Of each %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
 		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
 		"does not cover it.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
 		"Numbered seeds: a simulation, no release.", spreadText(f.seeds), f.note(), p.Certified.PerClient.Accountant,
-		p.Adjacency, p.Sampling)
+		p.Adjacency, p.Sampling) + note
 }
 
 // budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that

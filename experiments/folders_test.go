@@ -39,6 +39,21 @@ func TestDamagedManifestsAreSeen(t *testing.T) {
 	if err := checkIndex(dir, figures); err != nil {
 		t.Errorf("its figure is made anew: %v", err)
 	}
+	// So are data that are no longer whole, before anything is trained.
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	table := filepath.Join(dir, m.Figure, manifest.TableFile)
+	if err := os.WriteFile(table, []byte("clip,seed,sigma,fraction\n0.1,1,0,1\n0.1,1,20,1\n0.1,2,0,1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkIndex(dir, nil); err == nil || !strings.Contains(err.Error(), "1 row of clip 0.1, seed 2") ||
+		!strings.Contains(err.Error(), m.Figure) {
+		t.Errorf("a folder with data that are not whole: %v", err)
+	}
+	if err := checkIndex(dir, figures); err != nil {
+		t.Errorf("its figure is made anew: %v", err)
+	}
 }
 
 // Two calls do not write to one folder: the second is refused by name.

@@ -22,14 +22,23 @@ const (
 )
 
 // checkIndex refuses a folder whose README.md is somebody's own, or with a damaged
-// manifest of a figure that is not made anew: it would stand in the index.
+// manifest, or data, of a figure that is not made anew: it would stand in the index.
 func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	if err != nil {
 		return err
 	}
-	_, err = manifests(dir, figures, nil)
-	return err
+	if _, err = manifests(dir, figures, nil); err != nil {
+		return err
+	}
+	var anew []string
+	for _, f := range figures {
+		anew = append(anew, f.Name)
+	}
+	if _, err = verdict.Read(dir, anew...); err != nil {
+		return fmt.Errorf("%w; make the figure again, or remove it", err)
+	}
+	return nil
 }
 
 // manifests returns those in dir but of the figures given, in the order of the

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/dp"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
@@ -123,13 +124,16 @@ func TestCaptionsClaimWhatThereIs(t *testing.T) {
 	epsilon := 0.1
 	l := Curve{Spec: train.DefaultSpec(), Seeds: 2, TestRows: 3,
 		Points: []Point{{Accuracy: 0.5, BySeed: []float64{0.5, 0.5}}}}
+	l.Privacy.Delta, l.Privacy.Adjacency, l.Privacy.Sampling = 0.001, dp.AddOrRemove, dp.Poisson
+	l.Privacy.Certified.PerRecord.Accountant = "pld"
 	for _, c := range []struct {
 		sigma float64
 		upper *float64
 		want  string
 	}{
 		{0, nil, "No ε is claimed."}, {2, nil, "No ε is claimed."},
-		{2, &epsilon, "ε is that of one training, certified"},
+		{2, &epsilon, "ε is that of one training, certified by pld, per record, δ = 0.001, add-or-remove adjacency, " +
+			"poisson sampling. Numbered seeds: a simulation, no release."},
 	} {
 		l.Privacy.NoiseMultiplier, l.Privacy.Certified.PerRecord.EpsilonUpper = c.sigma, c.upper
 		got := l.picture().Caption

@@ -201,6 +201,14 @@ func TestDamagedFiguresAreNamed(t *testing.T) {
 	if f := found(t, all, "93 % without noise"); f.Verdict != Reproduced {
 		t.Errorf("%s", f.Verdict)
 	}
+	all, err = Read(dir, "mnist-lenet-utility", "cifar10-alexnet-utility", "phishing-logreg-epsilon")
+	if err != nil || len(all) != 0 {
+		t.Errorf("but for all of them: %d findings, error %v", len(all), err)
+	}
+	folder(t, dir, "mnist-lenet-utility", `1, "figure": "mnist-lenet-epsilon"`, "clip,seed,sigma,fraction,fraction_sd")
+	if _, err = Read(dir); err == nil || !strings.Contains(err.Error(), "its manifest is that of mnist-lenet-epsilon") {
+		t.Errorf("a folder with another's manifest: error %v", err)
+	}
 }
 
 // Every statement of the paper is about a figure of the committed results, and has a
