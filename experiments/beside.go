@@ -22,6 +22,8 @@ type beside struct {
 	Title   string        `json:"title"`
 	Command string        `json:"command"`
 	Data    manifest.Sets `json:"data"`
+	Scale   float64       `json:"scale"` // 0 where a manifest does not say it, which is 1
+	Runner  string        `json:"runner"`
 	Files   []string      `json:"files"`
 }
 
@@ -89,7 +91,7 @@ func writeBesides(w io.Writer, pictures []beside, pages []string) error {
 			"of somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, b := range pictures {
 			fmt.Fprintf(&text, "| %s | %s | %s | %s | `%s` | %s |\n", thumbnail(b.folder, b.Files), b.folder,
-				inCell(b.Title), sources(b.Data), inCell(b.Command), links(b.folder, b.Files))
+				inCell(b.Title), sources(b.Data)+howText(b.Scale, b.Runner), inCell(b.Command), links(b.folder, b.Files))
 		}
 	}
 	if len(pages) > 0 {
@@ -119,6 +121,18 @@ func sourceOf(d manifest.Data) string {
 	}
 	if d.Synthetic {
 		text += ", **synthetic stand-in**"
+	}
+	return text
+}
+
+// howText says what sets a figure apart from one of all of K that can be made again.
+func howText(scale float64, runner string) string {
+	text := ""
+	if scale > 0 && scale < 1 {
+		text += fmt.Sprintf(", **%g of K**", scale)
+	}
+	if runner != "" {
+		text += fmt.Sprintf(", **runner %s**: no other run has the same", runner)
 	}
 	return text
 }

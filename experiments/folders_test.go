@@ -103,7 +103,14 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	if err := manifest.Write(&text, m); err != nil {
 		t.Fatal(err)
 	}
-	write("proposed/manifest.json", text.String())
+	proposed := text.String()
+	write("proposed/manifest.json", proposed)
+	text.Reset() // of a file of one's own, made by an earlier command
+	if err := manifest.Write(&text, Manifest{Title: "U", Command: "make own", Scale: 0.05, Runner: "hogwild",
+		Data: manifest.Data{Name: "own.csv", Rows: 3}, Files: folder.Drawing{}.Files()}); err != nil {
+		t.Fatal(err)
+	}
+	write("own-utility/manifest.json", text.String())
 	write("searched/README.md", ourMark+"search. -->\n# Search\n")
 	write("measured/manifest.json", `{"command": "make scale"}`)
 	write("measured/README.md", "# Scale\n")
@@ -126,6 +133,9 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	}
 	want := "\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file of " +
 		"somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
+		`| <img src="own-utility/figure.png" width="160" alt=""> | own-utility | U | own.csv, 3 rows, **0.05 of K**, ` +
+		"**runner hogwild**: no other run has the same | `make own` | [picture](own-utility/figure.png), " +
+		"[data](own-utility/data.csv), [manifest](own-utility/manifest.json) |\n" +
 		`| <img src="proposed/figure.svg" width="160" alt=""> | proposed | Settings \| ranked | ` +
 		`a\|b.csv, 7 rows (some \| left out); synth-phishing, 1 row, **synthetic stand-in** | ` +
 		"`proactivedp propose --data 'a\\|b.csv'` | [picture](proposed/figure.pdf), [data](proposed/data.csv), " +
@@ -134,7 +144,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	if got := index(); got != want {
 		t.Errorf("the index ends with\n%s\nwant\n%s", got, want)
 	}
-	write("proposed/manifest.json", strings.Replace(text.String(), "7", "8", 1))
+	write("proposed/manifest.json", strings.Replace(proposed, "7", "8", 1))
 	if err := writeIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) {
 		t.Errorf("a damaged manifest of proposals: %v", err)
 	}

@@ -94,13 +94,7 @@ func writeIndex(dir string, figures []Figure) error {
 			return err
 		}
 		for _, m := range made {
-			source := inCell(sourceOf(m.Data))
-			if m.Scale < 1 {
-				source += fmt.Sprintf(", **%g of K**", m.Scale)
-			}
-			if m.Runner != "" {
-				source += fmt.Sprintf(", **runner %s**: no other run has the same", m.Runner)
-			}
+			source := inCell(sourceOf(m.Data)) + howText(m.Scale, m.Runner)
 			if _, err := fmt.Fprintf(w,
 				"| %s | %s | %s | %s | %s | `%s` | %s |\n", thumbnail(m.Figure, m.Files), m.Figure, inCell(m.Title),
 				stated[m.Figure], source, inCell(m.Command), links(m.Figure, m.Files)); err != nil {

@@ -63,7 +63,8 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		return nil, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
 	}
 	for _, part := range []float64{0.25, 0.5, 1, 2, 4} {
-		if one := int(math.Round(part * float64(size))); one >= 1 && one <= n {
+		one := int(math.Round(part * float64(size)))
+		if one >= 1 && one <= n && !slices.Contains(s.sizes, one) {
 			s.sizes = append(s.sizes, one)
 		}
 	}

@@ -66,3 +66,30 @@ func TestOwnFiguresAreNotThePapers(t *testing.T) {
 		}
 	}
 }
+
+// A sweep around a small sample size has each size once.
+func TestOwnSizesAreEachOnce(t *testing.T) {
+	source := train.NewSource(drawn())
+	for size, want := range map[string]int{"1": 3, "2": 4, "100": 4, "80": 5} { // of 320 records
+		spec := OwnSpec(train.Ridge, "own.csv", 320)
+		spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = size, 1600, 1
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, "my-logreg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, err := figures[1].cells(t.Context(), &frame{source: source, set: "own.csv", scale: 1, seeds: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes := map[string]int{}
+		for _, c := range cells {
+			_, s := kindOf(t, c)
+			if sizes[s.SampleSize]++; sizes[s.SampleSize] > 1 {
+				t.Errorf("around %s: s = %s is there twice", size, s.SampleSize)
+			}
+		}
+		if len(sizes) != want {
+			t.Errorf("around %s: %v, want %d sizes", size, sizes, want)
+		}
+	}
+}
