@@ -88,7 +88,8 @@ func writeIndex(dir string, figures []Figure) error {
 			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
 				"was made.\nWhat the paper states of them stands beside ours with a verdict: a mean over seeds ± one\n"+
 				"standard deviation, of utility graphs over seeds and draws of the noise. Certified ε are upper\n"+
-				"ends; accountant, adjacency, sampling and δ are in the picture's caption and the manifest.\n\n"+
+				"ends, of runs compared the larger; accountant, adjacency, sampling and δ are in the picture's\n"+
+				"caption and the manifest.\n\n"+
 				"| | figure | shows | the paper, and here | data | command | files |\n|---|---|---|---|---|---|---|\n",
 		); err != nil {
 			return err
