@@ -113,7 +113,8 @@ func TestBudgetsSayWhatDiverged(t *testing.T) {
 	for want, accuracy := range map[string][]float64{"": {0.9, 0.8, 0.7},
 		" 1 run of accuracy 0 is in the means: it diverged.":     {0.9, 0, 0.7},
 		" 2 runs of accuracy 0 are in the means: they diverged.": {0, 0, 0.7}} {
-		_, got, _ := strings.Cut(budgetCaption(f, []priced{{accuracy: []float64{0.9}}, {accuracy: accuracy}}), "no release.")
+		all := []priced{{accuracy: []float64{0.9}}, {accuracy: accuracy}}
+		_, got, _ := strings.Cut(budgetCaption(f, all), "no release.")
 		if got != want {
 			t.Errorf("of %v: %q, want %q", accuracy, got, want)
 		}

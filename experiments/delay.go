@@ -206,7 +206,8 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
 		{"staleness", "Staleness against its bound", s.Seeds,
 			func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
-		{"idle", "Idle time of each client", s.Seeds, func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
+		{"idle", "Idle time of each client", s.Seeds,
+			func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
 		{"timeline", "Timeline of the first rounds", 1, func() (*outcome, error) {
 			return windowOutcome(f, c.all, windows)
 		}},
@@ -220,8 +221,8 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		}
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: picture.seeds,
-			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source), Origin: origin,
-			Drawing: o.Drawing, Files: o.Drawing.Files(),
+			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source),
+			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
 		dir := filepath.Join(o.Out, picture.name)
 		if err := o.Drawing.Write(dir, asPicture(made.picture), made.table, m); err != nil {

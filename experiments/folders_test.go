@@ -44,7 +44,8 @@ func TestDamagedManifestsAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := filepath.Join(dir, m.Figure, manifest.TableFile)
-	if err := os.WriteFile(table, []byte("clip,seed,sigma,fraction\n0.1,1,0,1\n0.1,1,20,1\n0.1,2,0,1\n"), 0o666); err != nil {
+	lost := []byte("clip,seed,sigma,fraction\n0.1,1,0,1\n0.1,1,20,1\n0.1,2,0,1\n")
+	if err := os.WriteFile(table, lost, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkIndex(dir, nil); err == nil || !strings.Contains(err.Error(), "1 row of clip 0.1, seed 2") ||
@@ -111,7 +112,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("own-utility/manifest.json", text.String())
-	write("searched/README.md", ourMark+"search. -->\n# Search\n")
+	write("searched/README.md", folder.OurMark+"search. -->\n# Search\n")
 	write("measured/manifest.json", `{"command": "make scale"}`)
 	write("measured/README.md", "# Scale\n")
 	write("app/manifest.json", `{"name": "an app", "title": "My app", "files": ["x.png"]}`)
@@ -166,7 +167,8 @@ func TestIndexOfNoFiles(t *testing.T) {
 	if err := writeIndex(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := `| T \| U |  | a\|b.csv, 2 rows (short), **runner hogwild**: no other run has the same | ` + "`make 'a\\|b'` |"
+	want := `| T \| U |  | a\|b.csv, 2 rows (short), **runner hogwild**: no other run has the same | ` +
+		"`make 'a\\|b'` |"
 	if index, err := os.ReadFile(filepath.Join(dir, indexFile)); err != nil || !bytes.Contains(index, []byte(want)) {
 		t.Errorf("the index is %q, %v; want %q", index, err, want)
 	}

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/report"
@@ -17,7 +19,7 @@ import (
 // indexFile lists the figures of a folder. Its first line tells it from a file
 // that somebody wrote.
 const (
-	indexFile = "README.md"
+	indexFile = folder.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
@@ -75,7 +77,11 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
-	pictures, pages, err := besides(dir, made)
+	var names []string
+	for _, m := range made {
+		names = append(names, m.Figure)
+	}
+	pictures, pages, err := folder.Beside(dir, names)
 	if err != nil {
 		return err
 	}
@@ -95,15 +101,36 @@ func writeIndex(dir string, figures []Figure) error {
 			return err
 		}
 		for _, m := range made {
-			source := inCell(sourceOf(m.Data)) + howText(m.Scale, m.Runner)
-			if _, err := fmt.Fprintf(w,
-				"| %s | %s | %s | %s | %s | `%s` | %s |\n", thumbnail(m.Figure, m.Files), m.Figure, inCell(m.Title),
-				stated[m.Figure], source, inCell(m.Command), links(m.Figure, m.Files)); err != nil {
+			row := folder.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: manifest.Sets{m.Data},
+				Scale: m.Scale, Runner: m.Runner, Files: m.Files}
+			if err := row.WriteRow(w, stated[m.Figure]); err != nil {
 				return err
 			}
 		}
 		return writeBesides(w, pictures, pages)
 	})
+}
+
+// writeBesides writes what else is in the folder than the figures that are listed.
+func writeBesides(w io.Writer, pictures []folder.Entry, pages []string) error {
+	var text strings.Builder
+	if len(pictures) > 0 {
+		text.WriteString("\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file " +
+			"of somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
+		for _, e := range pictures {
+			if err := e.WriteRow(&text); err != nil {
+				return err
+			}
+		}
+	}
+	if len(pages) > 0 {
+		text.WriteString("\n## Pages\n\n")
+		for _, name := range pages {
+			fmt.Fprintf(&text, "- [%[1]s](%[1]s/%[2]s)\n", name, indexFile)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // statedOf returns what the paper states of each figure in dir, with ours and a verdict.

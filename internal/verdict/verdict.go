@@ -162,7 +162,7 @@ func (t *table) whole() error {
 	var order []run
 	for _, row := range t.rows {
 		setting := ""
-		for _, column := range []string{"series", "length", "clip"} { // what tells settings apart, as far as it is there
+		for _, column := range []string{"series", "length", "clip"} { // by which settings are told apart
 			if value, has := row[column]; has {
 				setting += column + " " + value + ", "
 			}
@@ -302,7 +302,8 @@ func (t *table) unlike(other *table) string {
 	case other.data != t.data || other.synthetic != t.synthetic:
 		return other.figure + ", which this is held against, is of other data"
 	case other.scale != t.scale:
-		return fmt.Sprintf("%s, which this is held against, was run with %g of the paper's K", other.figure, other.scale)
+		return fmt.Sprintf("%s, which this is held against, was run with %g of the paper's K", other.figure,
+			other.scale)
 	}
 	return ""
 }

@@ -329,7 +329,8 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 			t.Errorf("%s against %s: %s (%q), want %s (%q)", c.own, c.base, f.Verdict, f.Why, want, c.why)
 		}
 	}
-	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd", "0.025,1,12,0.1,0")
+	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
+		"0.025,1,12,0.1,0")
 	folder(t, dir, "mnist-lenet-wstar", "0.05", "series,length,seed,clip,sigma,fraction,wstar_accuracy,wstar_norm",
 		"own,1,1,0.025,12,0.1,0.98,20")
 	all, err := Read(dir)
@@ -356,8 +357,8 @@ func TestComparisonsOfSizes(t *testing.T) {
 		}
 		f := found(t, all, "s = 10 does worse")
 		if f.Verdict != c.want || f.Epsilon != "ε ≤ 0.1" || f.Client != "ε ≤ 0.05" || f.Seeds != 1 {
-			t.Errorf("%s beside 0.5: %s, %s per record, %s per client, %d seeds; want %s", c.small, f.Verdict, f.Epsilon,
-				f.Client, f.Seeds, c.want)
+			t.Errorf("%s beside 0.5: %s, %s per record, %s per client, %d seeds; want %s", c.small, f.Verdict,
+				f.Epsilon, f.Client, f.Seeds, c.want)
 		}
 		if f.Verdict == NotReproduced && f.Why == "" {
 			t.Errorf("%s beside 0.5: no reason", c.small)
@@ -376,7 +377,8 @@ func TestComparisonsOfSizes(t *testing.T) {
 // A table of which rows were lost, or with what is no accuracy, decides nothing: the last row
 // that is left of a run is not its end.
 func TestTablesAreWhole(t *testing.T) {
-	curve := []string{header, "plain,1,26,0,0.5,,,", "plain,1,26,0,0.93,,,", "plain,2,26,0,0.5,,,", "plain,2,26,0,0.93,,,"}
+	curve := []string{header, "plain,1,26,0,0.5,,,", "plain,1,26,0,0.93,,,", "plain,2,26,0,0.5,,,",
+		"plain,2,26,0,0.93,,,"}
 	line := []string{"clip,seed,sigma,fraction,fraction_sd", "0.025,1,0,1,0", "0.025,1,14,0.9,0", "0.025,2,0,1,0",
 		"0.025,2,14,0.9,0"}
 	for _, c := range []struct {
@@ -389,7 +391,8 @@ func TestTablesAreWhole(t *testing.T) {
 		{"mnist-lenet-utility", "1", line[:4], "1 row of clip 0.025, seed 2, must be 2"},
 		{"mnist-lenet-utility", `1, "seeds": 3`, line, "clip 0.025, 2 seeds, must be the 3"},
 		{"mnist-lenet-utility", "1", append(slices.Clone(line[:4]), "0.025,2,14,NaN,0"), `fraction = "NaN"`},
-		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,93,,,"}, `test_accuracy = "93", must be in [0, 1]`},
+		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,93,,,"},
+			`test_accuracy = "93", must be in [0, 1]`},
 		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,NaN,,,"}, `test_accuracy = "NaN"`},
 	} {
 		all, err := Read(folder(t, t.TempDir(), c.figure, c.scale, c.rows...))

@@ -1,0 +1,149 @@
+package folder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"proactivedp/experiments/manifest"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
+)
+
+// Entry is a folder with a figure, as an index of figures lists it.
+type Entry struct {
+	Folder  string        `json:"-"`
+	Title   string        `json:"title"`
+	Command string        `json:"command"`
+	Data    manifest.Sets `json:"data"`
+	Scale   float64       `json:"scale"` // 0 where a manifest does not say it, which is 1
+	Runner  string        `json:"runner"`
+	Files   []string      `json:"files"`
+}
+
+// PageFile is the page of a folder that has one, as those of searches.
+const PageFile = "README.md"
+
+// OurMark is what a page begins with that a command has written.
+const OurMark = "<!-- Written by proactivedp "
+
+// Beside returns what the program has written in dir but the folders that are listed, by name:
+// those of pictures that are in no registry, as of proposals or of somebody's own data, and
+// those that have a page. A manifest that is damaged is an error; what the program has not
+// written is left out.
+func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("folder: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() || strings.HasPrefix(name, ".") || slices.Contains(listed, name) {
+			continue
+		}
+		b, err := readEntry(dir, name)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("folder: %w; make it again, or remove it", err))
+		case b.Title != "" && len(b.Files) > 0:
+			pictures = append(pictures, b)
+		case b.Command != "" || hasOurPage(filepath.Join(dir, name)):
+			if _, err := os.Stat(filepath.Join(dir, name, PageFile)); err == nil {
+				pages = append(pages, name)
+			}
+		}
+	}
+	return pictures, pages, errors.Join(errs...)
+}
+
+// readEntry reads what the manifest of a folder says; nothing if there is none, or another
+// program's.
+func readEntry(dir, name string) (Entry, error) {
+	b := Entry{Folder: name}
+	text, err := manifest.Text(filepath.Join(dir, name, manifest.File))
+	if errors.Is(err, manifest.ErrDamaged) {
+		return b, err
+	}
+	if err != nil || json.Unmarshal(text, &b) != nil || b.Command == "" {
+		return Entry{Folder: name}, nil
+	}
+	return b, nil
+}
+
+// hasOurPage reports whether a folder has a page that a command has written.
+func hasOurPage(dir string) bool {
+	text, err := bounded.File(filepath.Join(dir, PageFile), maxPage)
+	return err == nil && strings.HasPrefix(string(text), OurMark)
+}
+
+// maxPage bounds a page that is looked at, in bytes.
+const maxPage = 16 << 20
+
+// WriteRow writes the entry as a row of a table in Markdown: a thumbnail, name, what it shows,
+// more cells of the index's own, which are Markdown, data, command and links.
+func (e Entry) WriteRow(w io.Writer, more ...string) error {
+	var own strings.Builder
+	for _, cell := range more {
+		own.WriteString(cell + " | ")
+	}
+	_, err := fmt.Fprintf(w, "| %s | %s | %s | %s%s | `%s` | %s |\n", e.thumbnail(), e.Folder, inCell(e.Title), &own,
+		e.source(), inCell(e.Command), e.links())
+	return err
+}
+
+// source says what data the figure was made from, and what sets it apart from one of all of K
+// that can be made again.
+func (e Entry) source() string {
+	var texts []string
+	for _, d := range e.Data {
+		text := d.Name + ", " + decimal.Many(d.Rows, "row")
+		if d.Note != "" {
+			text += " (" + d.Note + ")"
+		}
+		if d.Synthetic {
+			text += ", **synthetic stand-in**"
+		}
+		texts = append(texts, inCell(text))
+	}
+	text := strings.Join(texts, "; ")
+	if e.Scale > 0 && e.Scale < 1 {
+		text += fmt.Sprintf(", **%g of K**", e.Scale)
+	}
+	if e.Runner != "" {
+		text += fmt.Sprintf(", **runner %s**: no other run has the same", e.Runner)
+	}
+	return text
+}
+
+// thumbnail shows the first of the pictures that a page can show, which a PDF is not.
+func (e Entry) thumbnail() string {
+	i := slices.IndexFunc(e.Files, func(name string) bool { return slices.Contains(shown, filepath.Ext(name)) })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("<img src=\"%s/%s\" width=\"160\" alt=\"\">", e.Folder, e.Files[i])
+}
+
+// shown are the kinds of pictures that a page can show.
+var shown = []string{".png", ".svg"}
+
+// links lists the files: the first picture, the table and the manifest. A manifest that is not
+// sealed may name none.
+func (e Entry) links() string {
+	if len(e.Files) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[picture](%[1]s/%[2]s), [data](%[1]s/%[3]s), [manifest](%[1]s/%[4]s)", e.Folder, e.Files[0],
+		manifest.TableFile, manifest.File)
+}
+
+// inCell returns a text as it stands in one cell of a table.
+func inCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
+}
