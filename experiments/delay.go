@@ -220,7 +220,8 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			return err
 		}
 		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config, Seeds: picture.seeds,
+			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config,
+			Seeds: picture.seeds,
 			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source),
 			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
