@@ -264,3 +264,28 @@ func TestPagesShowWhatWasMade(t *testing.T) {
 		}
 	}
 }
+
+// Nothing of a page is lost or leads away: a picture with a blank in its name, a link with a
+// title or over two lines.
+func TestUnusualNamesAndLinks(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results [old]*")
+	write(t, `{"title": "x", "command": "c", "seeds": 1, "data": {"name": "d"}}`, dir, "a [1]", "manifest.json")
+	write(t, table, dir, "a [1]", "data.csv")
+	write(t, pixel(t), dir, "a [1]", "figure.png")
+	write(t, pixel(t), dir, "b", "my curve & axes.png")
+	write(t, "# B\n\n![c](<my curve & axes.png>)\n\n[one](https://example.com \"a > title\"), [two\nlines](https://"+
+		"example.com), <https://example.com>, [![in it](<my curve & axes.png>)](https://example.com)\n", dir, "b",
+		"README.md")
+	page := text(t, dir)
+	for _, found := range address.FindAllStringSubmatch(page, -1) {
+		if strings.Contains(found[1], "example.com") {
+			t.Errorf("a link leads to %s", found[1])
+		}
+	}
+	if n := strings.Count(page, `src="data:image/png`); n != 3 {
+		t.Errorf("%d pictures, want the figure's and two of a page", n)
+	}
+	if !strings.Contains(page, "two\nlines") {
+		t.Error("the words of a link are lost")
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,7 +56,7 @@ func (p *Page) addText(dir, path string) error {
 
 var (
 	images   = regexp.MustCompile(`<img src="([^"]*)"`)
-	links    = regexp.MustCompile(`<a href="[^"]*">(.*?)</a>`)
+	links    = regexp.MustCompile(`(?s)<a href="[^"]*"[^>]*>(.*?)</a>`)
 	headings = regexp.MustCompile(`<(/?)h([1-4])([^>]*)>`)
 )
 
@@ -64,9 +66,10 @@ var (
 func contained(text, name, dir string) (string, error) {
 	var failed error
 	text = images.ReplaceAllStringFunc(text, func(tag string) string {
-		file := images.FindStringSubmatch(tag)[1]
-		if strings.Contains(file, "..") || filepath.IsAbs(file) || filepath.Ext(file) != ".png" {
-			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG beside the page", file))
+		source := html.UnescapeString(images.FindStringSubmatch(tag)[1])
+		file, err := url.PathUnescape(source)
+		if err != nil || strings.Contains(file, "..") || filepath.IsAbs(file) || filepath.Ext(file) != ".png" {
+			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG beside the page", source))
 			return tag
 		}
 		p, err := readPicture(filepath.Join(dir, filepath.FromSlash(file)), "")
