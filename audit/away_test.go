@@ -149,3 +149,22 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Likelihood ratios of releases that only one world can make are infinite: they show all that
+// there is to show, and can be written.
+func TestCoursesMayHaveInfiniteStatistics(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	found, err := Course{Name: "open", Guarantee: dp.Bound{EpsilonUpper: 1, Delta: 1e-3, Kind: dp.Upper},
+		Run: func(_ context.Context, canary bool, _ uint64) (float64, error) {
+			if canary {
+				return math.Inf(1), nil
+			}
+			return math.Inf(-1), nil
+		}}.Audit(t.Context(), &o, 1000, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(found); err != nil || !found.Violated {
+		t.Errorf("ε of at least %v, %v", found.EpsilonLowerBound, err)
+	}
+}

@@ -33,7 +33,8 @@ func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, er
 // Audit makes so many runs of the course in each world, with seed and workers of the
 // options, and tests the statistic in both directions: each bound is wrong with a
 // probability of at most level, in (0, 0.5]. There are from MinRuns to MaxRuns of them; a
-// statistic that is no number is an error, as it would show nothing.
+// statistic that is no number is an error, as it would show nothing, and an infinite one is
+// the largest of all or the least.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err
@@ -53,6 +54,8 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 				if of[i], err = c.Run(ctx, canary, w.seed(i)); err == nil && math.IsNaN(of[i]) {
 					err = errors.New("the statistic is no number")
 				}
+				// Likelihood ratios may be infinite, and thresholds are written as JSON.
+				of[i] = min(math.MaxFloat64, max(-math.MaxFloat64, of[i]))
 				return err
 			})
 		}
