@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"proactivedp/dp"
 	"proactivedp/internal/message"
@@ -43,19 +44,23 @@ type Answer struct {
 
 // Why a question has no answer.
 const (
-	Wrong      = "wrong"       // the question is not one, or a field is outside its range
-	NotCovered = "not-covered" // no accountant has a proof for it
-	Infeasible = "infeasible"  // nothing meets the budget
-	Ended      = "ended"       // the time was up, or nobody waits
-	Fault      = "fault"       // a fault of the program
+	Wrong       = "wrong"       // the question is not one, or a field is outside its range
+	NotCovered  = "not-covered" // no accountant has a proof for it
+	Infeasible  = "infeasible"  // nothing meets the budget
+	Unavailable = "unavailable" // what the answer needs, such as a data set, is not to be had
+	Ended       = "ended"       // the time was up, or nobody waits
+	Fault       = "fault"       // a fault of the program
 )
 
-// Problem is why there is no answer.
+// Problem is why there is no answer. As an error it is one that says its kind itself.
 type Problem struct {
 	Kind     string        `json:"kind"`               // one of the constants
 	Problems []string      `json:"problems"`           // all at once, for people
 	Remedies plan.Remedies `json:"remedies,omitempty"` // changes that give an answer, each for itself
 }
+
+// Error returns the problems, a line for each.
+func (p *Problem) Error() string { return strings.Join(p.Problems, "\n") }
 
 // JSON answers a question in JSON; it always returns an object. A key that no question
 // has, or one given twice, is an error that the answer tells. So is a panic below, which
@@ -130,9 +135,11 @@ func (q Question) answer(ctx context.Context) (a Answer, err error) {
 // NewProblem sorts an error: what of a question is wrong, or why it has no answer.
 func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
-	switch infeasible := (*plan.Infeasible)(nil); {
+	switch infeasible, own := (*plan.Infeasible)(nil), (*Problem)(nil); {
 	case context.Cause(ctx) != nil:
 		p.Kind = Ended
+	case errors.As(err, &own):
+		return own
 	case errors.As(err, &infeasible):
 		p.Kind, p.Remedies = Infeasible, infeasible.Remedies
 	case errors.Is(err, dp.ErrNotCovered):

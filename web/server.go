@@ -14,11 +14,13 @@ import (
 	"proactivedp/answer"
 )
 
-// The bounds of a server. Everything that it reads ends, in size and in time.
+// The bounds of a server. Everything that it reads ends, in size and in time, and whoever
+// takes nothing of what is written is left.
 const (
 	maxHeader     = 16 << 10
 	maxAddress    = 4 << 10
 	readTime      = 10 * time.Second
+	takeTime      = 2 * readTime // in which what is written must be taken, a refusal of what was slow to come too
 	idleTime      = 60 * time.Second
 	answerTime    = 60 * time.Second // of one question
 	proposalTime  = 30 * time.Minute
@@ -35,7 +37,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Options are what a Server has beside the planner.
 type Options struct {
 	// Propose answers a question of POST /propose, which is JSON; nil: it is not there.
-	// It is asked once at a time, and ends soon after ctx is done.
+	// It is asked once at a time, and ends soon after ctx is done. An error that wraps an
+	// answer.Problem is shown as that.
 	Propose func(ctx context.Context, question []byte) (any, error)
 	Sets    []string // the data sets that Propose knows
 }
@@ -47,6 +50,7 @@ type Server struct {
 	computing chan struct{} // has one for each question that is computed
 	waiting   chan struct{} // and for each that is there
 	proposing chan struct{}
+	takeTime  time.Duration
 }
 
 // file is what stands at an address.
@@ -63,7 +67,7 @@ func NewServer(o Options) (*Server, error) {
 	}
 	return &Server{
 		options: o, computing: make(chan struct{}, atOnce), waiting: make(chan struct{}, mostWaiting),
-		proposing: make(chan struct{}, 1),
+		proposing: make(chan struct{}, 1), takeTime: takeTime,
 		files: map[string]file{
 			"/":               {"text/html; charset=utf-8", page},
 			"/page.css":       {"text/css; charset=utf-8", []byte(read("page.css"))},
@@ -110,6 +114,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // ServeHTTP answers one request. A name of the host that is not this machine's is refused:
 // a page of somebody else, whose name was made to lead here, must not ask.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	taken(w, s.takeTime)
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -131,6 +136,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.file(w, r)
 	}
+}
+
+// taken gives whoever asks so long, from now on, to take what is written; 0: for ever, as
+// while an answer is computed.
+func taken(w http.ResponseWriter, within time.Duration) {
+	var end time.Time
+	if within > 0 {
+		end = time.Now().Add(within)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(end) // what is no connection has no end
 }
 
 // ownHost reports whether a Host is this machine by a name that leads nowhere else.
@@ -203,7 +218,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 		refuse(w, status, "the question could not be read, or is too long")
 		return
 	}
+	taken(w, 0)
 	text, status := reply(r.Context(), question)
+	taken(w, s.takeTime)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
@@ -251,7 +268,8 @@ func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 func (s *Server) proposed(ctx context.Context, question []byte) (found any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("web: a fault of this program: %v", cause)
+			err = &answer.Problem{Kind: answer.Fault, Problems: []string{fmt.Sprintf("a fault of this program: %v",
+				cause)}}
 		}
 	}()
 	return s.options.Propose(ctx, question)

@@ -26,10 +26,11 @@ func serving(t *testing.T, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	return servingAt(t, s, listening(t, "127.0.0.1:0"))
+}
+
+func servingAt(t *testing.T, s *Server, listener net.Listener) string {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, listener) }()
@@ -144,6 +145,60 @@ func listening(t *testing.T, address string) net.Listener {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// leavable tells when a connection that it took is closed.
+type leavable struct {
+	net.Listener
+	left chan struct{}
+}
+
+type leftConn struct {
+	net.Conn
+	leave func()
+}
+
+func (l *leavable) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &leftConn{conn, sync.OnceFunc(func() { close(l.left) })}, nil
+}
+
+func (c *leftConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// Whoever asks and takes nothing holds no place for ever: of pages, of answers and of what
+// is refused.
+func TestServerLeavesWhoTakesNothing(t *testing.T) {
+	for name, request := range map[string]string{
+		"page":   "GET /plot.js HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"answer": "POST /propose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+	} {
+		long := strings.Repeat("x", 1<<20)
+		s, err := NewServer(Options{Propose: func(context.Context, []byte) (any, error) { return long, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.takeTime = 50 * time.Millisecond
+		listener := &leavable{listening(t, "127.0.0.1:0"), make(chan struct{})}
+		conn, err := net.Dial("tcp", servingAt(t, s, listener))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, strings.Repeat(request, 400)); err != nil { // for 100 MB and more
+			t.Fatal(err)
+		}
+		select {
+		case <-listener.left:
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the connection is held", name)
+		}
+	}
 }
 
 // Ten thousand hostile requests: sizes, paths, hosts, methods, nesting, and what is no
@@ -286,6 +341,8 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 		switch {
 		case bytes.Contains(question, []byte("wrong")):
 			return nil, errors.New("propose: epsilon = 0, must be given")
+		case bytes.Contains(question, []byte("none")):
+			return nil, fmt.Errorf("propose: %w", &answer.Problem{Kind: answer.Infeasible, Problems: []string{"too much"}})
 		case bytes.Contains(question, []byte("panic")):
 			panic("planted")
 		case bytes.Contains(question, []byte("soon")):
@@ -312,8 +369,10 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 		text, _ := io.ReadAll(reply.Body)
 		return reply.StatusCode, string(text)
 	}
-	for body, want := range map[string]string{"soon": `{"proposals":3}`, "wrong": `"epsilon = 0, must be given"`,
-		"panic": "planted"} {
+	for body, want := range map[string]string{"soon": `{"proposals":3}`,
+		"wrong": `{"error":{"kind":"wrong","problems":["epsilon = 0, must be given"]}}`,
+		"none":  `{"error":{"kind":"infeasible","problems":["too much"]}}`,
+		"panic": `{"error":{"kind":"fault","problems":["a fault of this program: planted"]}}`} {
 		if status, text := ask(t.Context(), body); status != 200 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s, want %s", body, status, text, want)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,9 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data/fetch"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/propose"
 	"proactivedp/sim"
@@ -46,10 +50,7 @@ ends at an interrupt. A browser is opened only with --open.`,
 				return cli.Usage(fmt.Errorf("--address = %q, must be one of this machine's own with a port, such as "+
 					"127.0.0.1:8321", address))
 			}
-			search := func(ctx context.Context, question []byte) (any, error) {
-				return proposeFor(ctx, cmd, &where, question)
-			}
-			server, err := web.NewServer(web.Options{Sets: proposedSets(), Propose: search})
+			server, err := web.NewServer(web.Options{Sets: proposedSets(), Propose: searching(cmd, &where)})
 			if err != nil {
 				return err
 			}
@@ -91,10 +92,18 @@ type proposal struct {
 	Seeds          int     `json:"seeds"`  // as --seeds; 0: those of propose
 }
 
+// searching returns what answers such questions.
+func searching(cmd *cobra.Command, where *cli.DataFlags) func(context.Context, []byte) (any, error) {
+	return func(ctx context.Context, question []byte) (any, error) {
+		asked := *cmd
+		asked.SetContext(ctx) // so that a download, too, ends with who asked
+		r, err := proposeFor(&asked, where, question)
+		return r, sorted(err)
+	}
+}
+
 // proposeFor answers it, as the command propose does with these flags.
-func proposeFor(
-	ctx context.Context, cmd *cobra.Command, where *cli.DataFlags, question []byte,
-) (*propose.Report, error) {
+func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte) (*propose.Report, error) {
 	var ask proposal
 	if err := strictjson.Decode(question, &ask); err != nil {
 		return nil, err
@@ -123,7 +132,22 @@ func proposeFor(
 	}
 	o.Data = train.NewSource(d)
 	o.Probe = o.Data
-	return propose.Propose(ctx, r, o)
+	return propose.Propose(cmd.Context(), r, o)
+}
+
+// sorted returns an error of proposeFor as the problem that it is, where the question is not
+// wrong.
+func sorted(err error) error {
+	kind := ""
+	switch _, infeasible := errors.AsType[*propose.Infeasible](err); {
+	case infeasible:
+		kind = answer.Infeasible
+	case errors.Is(err, fetch.ErrUnavailable), errors.Is(err, fetch.ErrMissing), errors.Is(err, fetch.ErrDamaged):
+		kind = answer.Unavailable
+	default:
+		return err
+	}
+	return &answer.Problem{Kind: kind, Problems: message.Lines(err)}
 }
 
 // browse opens an address in the user's browser, and does not wait for it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"proactivedp/answer"
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/plan"
 	"proactivedp/propose"
 )
@@ -78,6 +80,35 @@ func TestServe(t *testing.T) {
 	}
 	if code := stop(); code != exitOK {
 		t.Errorf("exit status %d, want %d", code, exitOK)
+	}
+}
+
+// A search whose data are not there says so, downloads nothing for whoever has gone, and one
+// without a result says that nothing meets what was asked: none of them is a wrong question.
+func TestSearchesSayWhyThereIsNoAnswer(t *testing.T) {
+	t.Setenv(cli.DataEnv, "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	cmd := newServe()
+	cmd.SetContext(t.Context())
+	search, question := searching(cmd, &cli.DataFlags{}), []byte(`{"data": "phishing", "epsilon": 1}`)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := search(gone, question); !errors.Is(err, context.Canceled) {
+		t.Errorf("for nobody: %v", err)
+	}
+	t.Setenv(cli.DataEnv, t.TempDir())
+	_, err := search(t.Context(), question)
+	if p := answer.NewProblem(t.Context(), err); p.Kind != answer.Unavailable || len(p.Problems) == 0 {
+		t.Errorf("without data: %+v", p)
+	}
+	err = sorted(&propose.Infeasible{Reason: "too little"})
+	if p := answer.NewProblem(t.Context(), err); p.Kind != answer.Infeasible ||
+		!strings.Contains(p.Problems[0], "too little") {
+		t.Errorf("without a setting: %+v", p)
+	}
+	if sorted(nil) != nil {
+		t.Error("an answer has a problem")
 	}
 }
 
