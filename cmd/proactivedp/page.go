@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,26 +65,28 @@ from where it is copied.`,
 }
 
 // readyPage returns the page that lies beside the program, and where; nil if there is none
-// of the program's own version.
-func readyPage() (path string, page []byte) {
-	program, err := os.Executable()
+// of this very build. A build from a changed checkout shares its name with others.
+func readyPage(folder string, build version.Info) (path string, page []byte) {
+	path = filepath.Join(folder, pageName)
+	text, err := bounded.File(path, maxPage)
 	if err != nil {
 		return "", nil
 	}
-	path = filepath.Join(filepath.Dir(program), pageName)
-	text, err := bounded.File(path, maxPage)
-	build, of := version.Get(), web.PageVersion(text)
-	if err != nil || of != build.Version && of != build.Source() {
-		return "", nil
+	switch of := web.PageVersion(text); {
+	case of == build.Version && strings.HasPrefix(of, "v") && !strings.HasSuffix(of, "+dirty"):
+		return path, text // of a release
+	case of == build.Revision && of != "" && !build.Modified:
+		return path, text
 	}
-	return path, text
+	return "", nil
 }
 
 // makePage returns the page, and where its planner is from.
 func makePage(ctx context.Context) (page []byte, from string, err error) {
-	beside, ready := readyPage()
-	if ready != nil {
-		return ready, "copied from " + beside, nil
+	if program, err := os.Executable(); err == nil {
+		if beside, ready := readyPage(filepath.Dir(program), version.Get()); ready != nil {
+			return ready, "copied from " + beside, nil
+		}
 	}
 	here, err := os.Getwd()
 	if err != nil {
