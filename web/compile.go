@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"proactivedp/internal/bounded"
@@ -28,8 +29,7 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	wasm := filepath.Join(made, "planner.wasm")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=",
 		"-o", wasm, "./web/internal/planner")
-	build.Dir = folder
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	build.Dir, build.Env = folder, browser()
 	if out, err := build.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("web: go build of the planner: %w\n%s", err, strings.TrimSpace(string(out)))
 	}
@@ -52,14 +52,49 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	if err != nil {
 		return p, fmt.Errorf("web: the loader of Go for browsers: %w", err)
 	}
-	for _, name := range []string{"LICENSE", "THIRD_PARTY_LICENSES"} {
-		text, err := bounded.File(filepath.Join(folder, name), most)
-		if err != nil {
-			return p, fmt.Errorf("web: %w", err)
-		}
-		p.Licences = append(append(p.Licences, text...), '\n')
+	p.Licences, err = licences(ctx, folder)
+	return p, err
+}
+
+// browser is the environment in which Go compiles for browsers.
+func browser() []string {
+	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+}
+
+// licences returns the licence of the program, and of those of others the ones of what the
+// planner is made of.
+func licences(ctx context.Context, folder string) ([]byte, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./web/internal/planner")
+	list.Dir, list.Env = folder, browser()
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("web: go list of the planner: %w", err)
 	}
-	return p, nil
+	all, err := bounded.File(filepath.Join(folder, "LICENSE"), most)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	others, err := bounded.File(filepath.Join(folder, "THIRD_PARTY_LICENSES"), most)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	const mark = "\n======== " // before the name of a module, or of Go's own library
+	of := map[string]string{}
+	for _, part := range strings.Split(string(others), mark)[1:] {
+		name, _, _ := strings.Cut(part, "\n")
+		of[name] = part
+	}
+	modules := append(strings.Split(strings.TrimSpace(string(out)), "\n"), "Go's standard library")
+	slices.Sort(modules)
+	for _, name := range slices.Compact(modules) {
+		text, there := of[name]
+		if !there {
+			return nil, fmt.Errorf("web: THIRD_PARTY_LICENSES has none of %s, which the planner is made of", name)
+		}
+		all = append(append(all, mark...), text...)
+	}
+	return all, nil
 }
 
 // ErrNoSource is what Source wraps where there is none.

@@ -63,6 +63,21 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
+// The page has the licences of what it is made of, and of nothing that the program alone is.
+func TestPlannerCarriesItsLicences(t *testing.T) {
+	text, err := licences(t.Context(), "..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, there := range map[string]bool{"MIT License": true, "\n======== Go's standard library\n": true,
+		"\n======== gonum.org/v1/gonum v": true, "\n======== golang.org/x/sys v": true, "nats-io": false,
+		"spf13/cobra": false} {
+		if strings.Contains(string(text), what) != there {
+			t.Errorf("%q is in the licences: %v", what, !there)
+		}
+	}
+}
+
 // What others wrote is in the page with its licences: every package that the bundle names.
 func TestChartsCarryTheirLicences(t *testing.T) {
 	banner, _, found := strings.Cut(read(chartScript), "*/")
@@ -142,15 +157,16 @@ for (const n of JSON.parse(require("fs").readFileSync(0, "utf8"))) {
   wrong++;
   if (wrong < 9) console.log(n, up(n.v, n.digits), down(n.v, n.digits));
 }
-const read = { "1e-5": 1e-5, "60,000": 60000, " .5 ": 0.5, "1_000": 1000, "5.": 5, "-2E3": -2000,
+const read = { "1e-5": 1e-5, "60,000.0": 60000, " .5 ": 0.5, "1_000": 1000, "5.": 5, "-2E3": -2000,
   "1,234,567.5": 1234567.5, "60 000": 60000 };
 for (const [text, v] of Object.entries(read)) {
   if (numberOf(text) !== v) { wrong++; console.log(text, numberOf(text)); }
 }
 for (const text of ["", "x", "1e", "0x10", "1,00", "--1", "1 e5x", "Infinity", "0,125", "0,150", "1,5", "1.2,345",
-  "1e1,000", "1234,567", "1,234,56"]) {
+  "1e1,000", "1234,567", "1,234,56", "1,125", "-60,000"]) {
   if (!Number.isNaN(numberOf(text))) { wrong++; console.log(text, numberOf(text)); }
 }
+if (numberOf("60,000", true) !== 60000 || numberOf("6,1", true) === 61) { wrong++; console.log("whole numbers"); }
 for (const [share, above, below] of [[0.05, "5", "5"], [0.00015, "0.02", "0.01"], [0.051234, "5.13", "5.12"],
   [0.9999999, "100", "99.99"], [1, "100", "100"], [0, "0", "0"]]) {
   if (inHundred(share) !== above || inHundredDown(share) !== below) {
@@ -173,6 +189,42 @@ console.log("wrong", wrong);
 	command := exec.Command(node, "-e", script)
 	command.Stdin = bytes.NewReader(text)
 	out, err := command.CombinedOutput()
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "wrong 0") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A link gives the question back, every field of it; what it cannot say is refused and not
+// taken for what is usual, and whoever says anything of sharing is planned for as shared.
+func TestLinksKeepTheQuestion(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("needs node")
+	}
+	script := read("numbers.js") + read("question.js") + `
+let wrong = 0;
+const differ = (what, got, want) => {
+  if (JSON.stringify(got) !== JSON.stringify(want)) { wrong++; console.log(what, got, "want", want); }
+};
+const typed = { n: "8,844", epochs: "2.5", epsilon: "0.3", sigma: "7.25", sample_size: "33", rounds: "1e3",
+  target_accuracy: "0.9", delta: "1e-6", clients: "5", shared: "1", theta: "1.5", data: "mushrooms", tab: "latex" };
+for (const question of Object.keys(questions)) {
+  const asked = { ...starting, ...typed, question, method: "pld", adjacency: "replace-one" };
+  const again = stateOf(addressOf(asked));
+  differ(question, requestOf(again), requestOf(asked));
+  differ(question + ": tab", again.tab, "latex");
+  if (question === "accuracy") differ("data", again.data, "mushrooms");
+}
+const long = requestOf(stateOf("question=noise&n=1000&sigma=0." + "0".repeat(60) + "1"));
+differ("a long number", [long.request.sigma, Object.keys(long.wrong)], [undefined, ["sigma"]]);
+differ("shared", requestOf(stateOf("question=budget&clients=5&shared=true")).request.shared, true);
+differ("names of no field", stateOf("toString=1&__proto__=2&keep=3"), starting);
+const comma = requestOf(stateOf("question=run&sigma=1,125&n=60,000"));
+differ("a comma", [comma.request.sigma, comma.request.n, /no decimal point/.test(comma.wrong.sigma)],
+  [undefined, 60000, true]);
+console.log("wrong", wrong);
+`
+	out, err := exec.Command(node, "-e", script).CombinedOutput()
 	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "wrong 0") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -49,11 +49,11 @@ function fieldView(name) {
     max: 1000,
     step: 1,
     "aria-label": `${f.label}, slider`,
-    value: sliderOf(f, numberOf(state[name]) || (name === "delta" ? 1e-5 : low)),
+    value: sliderOf(f, numberOf(state[name], f.whole) || (name === "delta" ? 1e-5 : low)),
   });
   text.addEventListener("input", () => {
     state[name] = text.value;
-    const v = numberOf(text.value);
+    const v = numberOf(text.value, f.whole);
     if (v > 0) {
       range.value = sliderOf(f, v);
       range.setAttribute("aria-valuetext", text.value);
@@ -158,9 +158,10 @@ function buildForm() {
     el("p", { class: "about" }, q.about),
   ];
   if (q.server) {
-    if (!lanes?.sets?.includes(state.data)) state.data = lanes?.sets?.[0] ?? "";
+    const sets = lanes?.sets ?? [state.data]; // before it is known which there are
+    if (!sets.includes(state.data)) state.data = sets[0] ?? "";
     parts.push(
-      selectField("data", "Public data set", Object.fromEntries((lanes?.sets ?? []).map((s) => [s, s]))),
+      selectField("data", "Public data set", Object.fromEntries(sets.map((s) => [s, s]))),
       q.fields.map(fieldView),
       plainField("clients", "Clients", "that hold each record"),
       el(
@@ -604,7 +605,7 @@ async function proposeNow() {
       el("b", {}, `${(best.predicted_accuracy * 100).toFixed(1)} %`),
       ` on ${a.data} (${tenths(best.predicted_low, -1)} to ${tenths(best.predicted_high, 1)} %), with `,
       el("b", {}, `ε ≤ ${up(best.certified.per_record.epsilon_upper, 4)}`),
-      " certified.",
+      ` at δ = ${up(best.delta, 5)} for a record, certified.`,
     ),
   );
   speak($("answer-body").textContent);

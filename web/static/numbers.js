@@ -2,12 +2,14 @@
 // σ are rounded up, sample sizes, rates and epochs down.
 
 // numberOf reads what somebody typed; NaN if it is no number. A comma divides thousands, and
-// stands for no point: 0,125 is no number, and not 125.
-function numberOf(text) {
+// stands for no point: 0,125 is no number, and not 125. Where a number need not be whole, 1,125
+// is none, either: who writes 1.125 so would get noise of a thousandfold.
+function numberOf(text, whole = false) {
   const bare = String(text)
     .trim()
     .replace(/[\s_\u2009\u202f]/g, "");
-  const plain = /^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare) ? bare.replace(/,/g, "") : bare;
+  const divided = /^[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare);
+  const plain = divided && (whole || !/^[^,]*,[^,.]*$/.test(bare)) ? bare.replace(/,/g, "") : bare;
   return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(plain) ? Number(plain) : NaN;
 }
 

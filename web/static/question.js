@@ -124,11 +124,15 @@ function requestOf(state) {
     const f = fields[name] ?? {},
       text = state[name].trim();
     if (text === "" && (f.optional || name === "clients" || name === "theta")) continue;
-    const v = numberOf(text);
+    const whole = f.whole || name === "clients",
+      v = numberOf(text, whole);
     if (text === "" || Number.isNaN(v))
-      wrong[name] = text === "" ? "is missing" : "must be a number, such as 0.05 or 1e-5";
+      wrong[name] =
+        text === ""
+          ? "is missing"
+          : `must be a number, such as 0.05 or 1e-5${text.includes(",") ? "; a comma is no decimal point" : ""}`;
     else if (v === 0) wrong[name] = "must be above 0";
-    else if ((f.whole || name === "clients") && !Number.isSafeInteger(v))
+    else if (whole && !Number.isSafeInteger(v))
       wrong[name] = "must be a whole number below 2^53";
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
@@ -162,16 +166,21 @@ function addressOf(state) {
   return out.toString();
 }
 
-// stateOf reads an address. What it does not say, or says wrongly, is as at the start.
+// longest is how long what an address says of a field may be.
+const longest = 60;
+
+// stateOf reads an address. What it does not say is as at the start, and so is a choice that
+// there is not.
 function stateOf(address) {
   const state = { ...starting },
     given = new URLSearchParams(address);
   for (const [name, value] of given) {
-    if (name in starting && value.length <= 60) state[name] = value;
+    if (Object.hasOwn(starting, name)) state[name] = value.length <= longest ? value : "too long";
   }
   if (!Object.hasOwn(questions, state.question)) state.question = starting.question;
   if (!Object.hasOwn(methods, state.method)) state.method = starting.method;
   if (!["add-or-remove", "replace-one"].includes(state.adjacency)) state.adjacency = starting.adjacency;
+  if (state.shared !== "") state.shared = "1"; // the side of privacy: true, yes, whatever it says
   lawful(state, "");
   return state;
 }

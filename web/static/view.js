@@ -242,6 +242,8 @@ function answerView(state, plan, isLate, apply) {
 function problemView(problem, apply, state) {
   const title = {
     "not-covered": "No accountant has a proof for this.",
+    infeasible: "Nothing meets this.",
+    unavailable: "What the answer needs is not to be had.",
     fault: "That is a fault of this program.",
     ended: "It took too long.",
   };
@@ -807,11 +809,41 @@ function compareView(kept, keep, drop, load) {
   ];
 }
 
+// schedules are how the steps of a proposed training fall.
+const schedules = { zero: "η₀(1−t/K)", cosine: "η₀(1+cos(πt/K))/2", constant: "η₀" };
+
+// stepsOf says of a setting how its steps fall, and what else belongs to it and costs neither
+// privacy nor gradients.
+function stepsOf(setting) {
+  return [
+    schedules[setting.schedule] ?? setting.schedule,
+    setting.average,
+    setting.feature_map,
+    setting.input_scale ? `×${setting.input_scale}` : null,
+  ].filter(Boolean);
+}
+
+// proposedFor says what the ε of proposals is about, and what is not covered by it.
+function proposedFor(report) {
+  const claim = report.proposals[0].certified.per_record;
+  return [
+    `Each within ε ≤ ${up(report.target_epsilon, 6)} per record at δ = ${up(report.delta, 5)}, ` +
+      `${report.adjacency} adjacency, ${report.sampling} sampling: upper bounds, by ${claim.accountant}. ` +
+      "An interval is for the test accuracy of one training, " +
+      `at nominal ${(report.confidence * 100).toFixed(0)} %.`,
+    report.probe.statement[0].toUpperCase() + report.probe.statement.slice(1) + ".",
+    report.data_note ? `${report.data}: ${report.data_note}.` : null,
+    ...(report.notes ?? []),
+  ];
+}
+
 // proposalsView is the card of settings that are predicted to reach an accuracy.
 function proposalsView(report, take) {
-  const head = ["", "accuracy", "interval", "ε", "σ", "s", "T", "C", "η₀", "gradients", ""];
+  const head = ["", "accuracy", "interval", "ε", "σ", "s", "T", "C", "η₀", "steps", "gradients", ""];
   return [
-    el("p", { class: "quiet" }, report.probe?.statement ?? ""),
+    proposedFor(report)
+      .filter(Boolean)
+      .map((text) => el("p", { class: "quiet" }, text)),
     el(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Proposals" },
@@ -835,6 +867,7 @@ function proposalsView(report, take) {
               el("td", { class: "number" }, count(p.rounds)),
               el("td", { class: "number" }, String(p.setting.clip)),
               el("td", { class: "number" }, String(p.setting.eta0)),
+              el("td", {}, stepsOf(p.setting).join(" ")),
               el("td", { class: "number" }, count(p.gradients)),
               el(
                 "td",

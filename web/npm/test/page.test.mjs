@@ -519,21 +519,29 @@ test("a link to what only the server does opens without it", { timeout: 60_000 }
 });
 
 test("what is proposed is for the question that stands there", { timeout: 60_000 }, async () => {
-  const page = await opened(`${served}#question=accuracy`);
+  const page = await opened(`${served}#question=accuracy&data=mushrooms`);
   await reached(page, "answered");
+  assert.equal(await page.inputValue("#field-data"), "mushrooms");
   const asked = [];
   const report = {
     data: "phishing",
     records: 8844,
     clients: 3,
+    target_epsilon: 0.2,
+    delta: 1e-5,
+    adjacency: "add-or-remove",
+    sampling: "poisson",
+    confidence: 0.9,
+    data_note: "NOT covered by (ε, δ): the split",
+    probe: { statement: "proxies looked at phishing itself" },
     proposals: [
       {
         rank: 1,
         predicted_accuracy: 0.9,
         predicted_low: 0.88,
         predicted_high: 0.92,
-        certified: { per_record: { epsilon_upper: 0.1999 } },
-        setting: { sigma: 7.5, sample_size: 100, clip: 1, eta0: 0.1 },
+        certified: { per_record: { epsilon_upper: 0.1999, accountant: "pld" } },
+        setting: { sigma: 7.5, sample_size: "100", clip: 1, eta0: 0.1, schedule: "zero", average: "tail:0.3" },
         rounds: 50,
         gradients: 15000,
         delta: 1e-5,
@@ -552,6 +560,16 @@ test("what is proposed is for the question that stands there", { timeout: 60_000
   await page.click("#propose");
   await page.waitForSelector("#proposals:not([hidden])");
   assert.equal(asked[0].clients, 3);
+  assert.match(await page.textContent("#answer-body"), /ε ≤ 0.1999 at δ = 1e-5 for a record, certified/);
+  const said = await page.textContent("#proposals-body");
+  for (const what of [
+    "within ε ≤ 0.2 per record at δ = 1e-5, add-or-remove adjacency, poisson sampling: upper bounds, by pld",
+    "nominal 90 %",
+    "looked at phishing itself",
+    "NOT covered by (ε, δ): the split",
+    "η₀(1−t/K) tail:0.3",
+  ])
+    assert.ok(said.includes(what), `${what}: not in ${said}`);
   await page.fill("#field-epsilon", "0.05");
   await page.waitForSelector("#proposals", { state: "hidden" });
   assert.deepEqual(page.faults, []);
