@@ -126,6 +126,11 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 		return Course{Name: "coin", Guarantee: dp.Bound{EpsilonUpper: 1, Delta: 1e-3, Kind: dp.Upper},
 			Run: func(context.Context, bool, uint64) (float64, error) { return statistic, nil }}
 	}
+	claiming := func(epsilon, delta float64) Course {
+		c := course(1)
+		c.Guarantee = dp.Bound{EpsilonUpper: epsilon, Delta: delta}
+		return c
+	}
 	for _, c := range []struct {
 		want   string
 		course Course
@@ -142,6 +147,11 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 		{"has no run", Course{}, &o, MinRuns, 0.01},
 		{"there are no options", course(1), nil, MinRuns, 0.01},
 		{"workers = 0", course(1), &Options{}, MinRuns, 0.01},
+		{"epsilon = NaN at delta = 0.1", claiming(math.NaN(), 0.1), &o, MinRuns, 0.01}, // which nothing refutes
+		{"epsilon = +Inf at delta = 0.1", claiming(math.Inf(1), 0.1), &o, MinRuns, 0.01},
+		{"epsilon = -1 at delta = 0.1", claiming(-1, 0.1), &o, MinRuns, 0.01},
+		{"epsilon = 1 at delta = NaN", claiming(1, math.NaN()), &o, MinRuns, 0.01},
+		{"epsilon = 1 at delta = 1", claiming(1, 1), &o, MinRuns, 0.01},
 	} {
 		if _, err := c.course.Audit(t.Context(), c.o, c.runs, c.level); err == nil ||
 			!strings.Contains(err.Error(), c.want) {

@@ -158,10 +158,12 @@ func ownHost(host string) bool {
 	return name == "localhost" || net.ParseIP(name).IsLoopback()
 }
 
-// ownOrigin reports whether a request is of a page of this server, or of no page.
+// ownOrigin reports whether a request is of a page of this server, or of no page, or is a
+// link of another page, which opens this one and learns nothing of it.
 func ownOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
+		return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+			r.Header.Get("Sec-Fetch-Dest") == "document"
 	}
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == "http://"+r.Host

@@ -81,6 +81,11 @@ func (r request) send(t *testing.T, client *http.Client, address string) (int, s
 	return reply.StatusCode, string(text), reply.Header
 }
 
+// foreign are the headers of a request that a page of another site makes.
+func foreign(mode, dest string) map[string]string {
+	return map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+}
+
 const easy = `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05}}`
 
 // What the server gives and what it refuses: other hosts (a name that was made to lead
@@ -111,6 +116,11 @@ func TestServerAnswersThisMachineAlone(t *testing.T) {
 			"Origin": "http://evil.example"}}, 403, ""},
 		{request{method: "POST", path: "/answer", kind: kind, body: easy, headers: map[string]string{
 			"Sec-Fetch-Site": "cross-site"}}, 403, ""},
+		{request{method: "GET", path: "/", headers: foreign("navigate", "document")}, 200, "ProactiveDP planner"},
+		{request{method: "GET", path: "/", headers: foreign("navigate", "iframe")}, 403, ""},
+		{request{method: "GET", path: "/page.js", headers: foreign("no-cors", "script")}, 403, ""},
+		{request{method: "POST", path: "/answer", kind: kind, body: easy, headers: foreign("navigate", "document")},
+			403, ""},
 		{request{method: "POST", path: "/answer", kind: "text/plain", body: easy}, 415, ""},
 		{request{method: "POST", path: "/answer", body: easy}, 415, ""},
 		{request{method: "GET", path: "/answer"}, 405, ""},

@@ -245,7 +245,7 @@ function problemView(problem, apply, state) {
     infeasible: "Nothing meets this.",
     unavailable: "What the answer needs is not to be had.",
     fault: "That is a fault of this program.",
-    ended: "It took too long.",
+    ended: "There is no answer for now.",
   };
   return [
     el("p", { class: "sentence" }, title[problem.kind] ?? "That is no question yet."),
