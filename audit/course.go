@@ -77,9 +77,10 @@ func (c Course) check(o *Options, runs int, level float64) error {
 	if c.Run == nil {
 		errs = append(errs, errors.New("audit: the course has no run"))
 	}
-	if g := c.Guarantee; !(g.EpsilonUpper >= 0 && g.EpsilonUpper <= math.MaxFloat64) || !(g.Delta >= 0 && g.Delta < 1) {
-		errs = append(errs, fmt.Errorf("audit: guarantee of a course: epsilon = %v at delta = %v, must be finite and not "+
-			"negative, delta in [0, 1)", g.EpsilonUpper, g.Delta))
+	g := c.Guarantee
+	if !(g.EpsilonUpper >= 0 && g.EpsilonUpper <= math.MaxFloat64) || !(g.Delta >= 0 && g.Delta < 1) {
+		errs = append(errs, fmt.Errorf("audit: guarantee of a course: epsilon = %v at delta = %v, must be finite and "+
+			"not negative, delta in [0, 1)", g.EpsilonUpper, g.Delta))
 	}
 	if o == nil {
 		errs = append(errs, errors.New("audit: there are no options"))

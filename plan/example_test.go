@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
@@ -42,9 +43,9 @@ func ExampleCalibrate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("σ = %.3f: ε ≤ %.4f, by %s\n", c.Sigma, c.EpsilonUpper, c.Accountant)
+	fmt.Printf("σ = %v: ε ≤ %.4f, by %s\n", c.Sigma, math.Ceil(1e4*c.EpsilonUpper)/1e4, c.Accountant)
 	// Output:
-	// σ = 2.128: ε ≤ 1.9999, by pld
+	// σ = 2.127996: ε ≤ 1.9999, by pld
 }
 
 // Half of a training is over. What may follow, in the same budget, if that may depend
@@ -61,11 +62,11 @@ func ExampleReplan() {
 			log.Fatal(err)
 		}
 		fmt.Printf("%s: %d rounds of s = %d: ε ≤ %.4f for all\n", next.Accountant, next.Run.Rounds, next.Run.SampleSize,
-			next.Bound.EpsilonUpper)
+			math.Ceil(1e4*next.Bound.EpsilonUpper)/1e4)
 	}
 	// Output:
 	// rdp-filter: 45 rounds of s = 549: ε ≤ 0.2000 for all
-	// pld: 34 rounds of s = 719: ε ≤ 0.1999 for all
+	// pld: 34 rounds of s = 719: ε ≤ 0.2000 for all
 }
 
 // A first leg, and the budget for it and all that will be chosen after it, as they are

@@ -185,8 +185,9 @@ func (c *leftConn) Close() error {
 // is refused.
 func TestServerLeavesWhoTakesNothing(t *testing.T) {
 	for name, request := range map[string]string{
-		"page":   "GET /plot.js HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"answer": "POST /propose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"page": "GET /plot.js HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"answer": "POST /propose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 2\r\n\r\n{}",
 	} {
 		long := strings.Repeat("x", 1<<20)
 		s, err := NewServer(Options{Propose: func(context.Context, []byte) (any, error) { return long, nil }})
@@ -352,7 +353,7 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 		case bytes.Contains(question, []byte("wrong")):
 			return nil, errors.New("propose: epsilon = 0, must be given")
 		case bytes.Contains(question, []byte("none")):
-			return nil, fmt.Errorf("propose: %w", &answer.Problem{Kind: answer.Infeasible, Problems: []string{"too much"}})
+			return nil, &answer.Problem{Kind: answer.Infeasible, Problems: []string{"too much"}}
 		case bytes.Contains(question, []byte("panic")):
 			panic("planted")
 		case bytes.Contains(question, []byte("soon")):

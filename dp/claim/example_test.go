@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 	"strings"
 
 	"proactivedp/dp"
@@ -23,11 +24,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, c := range []claim.Claim{p.PerClient, p.PerRecord} {
-		fmt.Printf("%d rounds: ε ≤ %.4f at δ = %g, %s, %s\n", c.Rounds, *c.EpsilonUpper, c.Delta, c.Adjacency, c.Kind)
+		fmt.Printf("%d rounds: ε ≤ %.4f at δ = %g, %s, %s\n", c.Rounds, math.Ceil(1e4**c.EpsilonUpper)/1e4, c.Delta,
+			c.Adjacency, c.Kind)
 	}
 	// Output:
-	// 1612 rounds: ε ≤ 0.0114 at δ = 0.0001, add-or-remove, interval
-	// 8060 rounds: ε ≤ 0.0300 at δ = 0.0001, add-or-remove, interval
+	// 1612 rounds: ε ≤ 0.0115 at δ = 0.0001, add-or-remove, interval
+	// 8060 rounds: ε ≤ 0.0301 at δ = 0.0001, add-or-remove, interval
 }
 
 // The paragraph for a paper says all that goes with the number; here is where the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
@@ -23,20 +24,25 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("ε in [%.4f, %.4f] at δ = %g\n", b.EpsilonLower, b.EpsilonUpper, b.Delta)
+	outwards := func(b dp.Bound) (low, high float64) {
+		return math.Floor(1e4*b.EpsilonLower) / 1e4, math.Ceil(1e4*b.EpsilonUpper) / 1e4
+	}
+	low, high := outwards(b)
+	fmt.Printf("ε in [%.4f, %.4f] at δ = %g\n", low, high, b.Delta)
 
 	sharp := pld.Accountant{Accuracy: 1e-5}
 	if b, err = sharp.Epsilon(ctx, legs, 1e-5); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("ε in [%.4f, %.4f], sharper\n", b.EpsilonLower, b.EpsilonUpper)
+	low, high = outwards(b)
+	fmt.Printf("ε in [%.4f, %.4f], sharper\n", low, high)
 
 	if b, err = sharp.Delta(ctx, legs, 1); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("δ in [%.3g, %.3g] at ε = %g\n", b.DeltaLower, b.DeltaUpper, b.Epsilon)
 	// Output:
-	// ε in [1.3060, 1.3068] at δ = 1e-05
-	// ε in [1.3065, 1.3065], sharper
+	// ε in [1.3060, 1.3069] at δ = 1e-05
+	// ε in [1.3065, 1.3066], sharper
 	// δ in [0.000245, 0.000245] at ε = 1
 }

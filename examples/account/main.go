@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 
 	"proactivedp/dp"
@@ -39,8 +40,9 @@ func run(ctx context.Context, w io.Writer) error {
 		case err != nil:
 			return err
 		default:
-			fmt.Fprintf(w, "%s: ε in [%.3f, %.3f] at δ = %g, %s, %s\n",
-				b.Accountant, b.EpsilonLower, b.EpsilonUpper, b.Delta, b.Kind, b.Adjacency)
+			// Ends are rounded outwards: an ε that is shown must not be below the one that is proved.
+			fmt.Fprintf(w, "%s: ε in [%.3f, %.3f] at δ = %g, %s, %s\n", b.Accountant,
+				math.Floor(1e3*b.EpsilonLower)/1e3, math.Ceil(1e3*b.EpsilonUpper)/1e3, b.Delta, b.Kind, b.Adjacency)
 		}
 	}
 	return nil

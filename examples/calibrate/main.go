@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 
 	"proactivedp/dp/pld"
@@ -31,8 +32,9 @@ func run(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: σ = %.4f, q = %.5f, T = %d, ε ≤ %.4f\n",
-			c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, c.EpsilonUpper)
+		// What was solved for has few digits, and is shown with all of them: less noise costs more.
+		fmt.Fprintf(w, "%s: σ = %v, q = %v, T = %d, ε ≤ %.4f\n",
+			c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, math.Ceil(1e4*c.EpsilonUpper)/1e4)
 	}
 
 	// A budget that nothing meets is an answer, too, with what would help.

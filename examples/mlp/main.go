@@ -98,6 +98,6 @@ func run(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "%d parameters, %d updates: more than 90 %% of the test points are right: %t\n",
 		model.NumParams(), result.Updates, accuracy > 0.9)
 	fmt.Fprintf(w, "ε ≤ %.2f at δ = %g for every record (%s, %s sampling)\n",
-		*private.EpsilonUpper, private.Delta, private.Adjacency, private.Sampling)
+		math.Ceil(100**private.EpsilonUpper)/100, private.Delta, private.Adjacency, private.Sampling)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 
 	"proactivedp/dp/pld"
@@ -30,17 +31,20 @@ func run(ctx context.Context, w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(w, "closed form: noise multiplier %.4f, sample size %d, %d rounds: ε ≤ %.4f\n",
-		p.Sigma, p.Run.SampleSize, p.Run.Rounds, p.Epsilon)
+		up(p.Sigma), p.Run.SampleSize, p.Run.Rounds, up(p.Epsilon))
 
 	// The closed form can be solved by hand and is not tight.
 	if err := p.Tighten(ctx, pld.Accountant{}); err != nil {
 		return err
 	}
 	tight := p.Tight.AddOrRemove
-	fmt.Fprintf(w, "%s: the same run costs ε in [%.4f, %.4f]\n",
-		p.Tight.Accountant, tight.Run.EpsilonLower, tight.Run.EpsilonUpper)
+	fmt.Fprintf(w, "%s: the same run costs ε ≤ %.4f\n", p.Tight.Accountant, up(tight.Run.EpsilonUpper))
 	fmt.Fprintf(w, "%s: with that noise, up to %d records a round\n", p.Tight.Accountant,
 		tight.LargestSample.SampleSize)
-	fmt.Fprintf(w, "%s: with these rounds, noise down to %.4f\n", p.Tight.Accountant, tight.LeastNoise.Sigma)
+	fmt.Fprintf(w, "%s: with these rounds, noise down to %.4f\n", p.Tight.Accountant, up(tight.LeastNoise.Sigma))
 	return nil
 }
+
+// up rounds to the side of privacy: an ε or a noise multiplier that is shown with four
+// decimals must not be below the one that was computed.
+func up(v float64) float64 { return math.Ceil(1e4*v) / 1e4 }

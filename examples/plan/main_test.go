@@ -12,7 +12,7 @@ func Example() {
 	}
 	// Output:
 	// closed form: noise multiplier 7.5672, sample size 1093, 274 rounds: ε ≤ 0.5000
-	// pld: the same run costs ε in [0.1514, 0.1515]
+	// pld: the same run costs ε ≤ 0.1516
 	// pld: with that noise, up to 9850 records a round
-	// pld: with these rounds, noise down to 2.6417
+	// pld: with these rounds, noise down to 2.6418
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"math/rand/v2"
 	"os"
 
@@ -88,6 +89,6 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	private := privacy.PerRecord
 	fmt.Fprintf(w, "ε ≤ %.2f at δ = %g for every record (%s, %s sampling)\n",
-		*private.EpsilonUpper, private.Delta, private.Adjacency, private.Sampling)
+		math.Ceil(100**private.EpsilonUpper)/100, private.Delta, private.Adjacency, private.Sampling)
 	return nil
 }
