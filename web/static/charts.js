@@ -78,7 +78,7 @@ function costChart(element, rows, budget) {
 }
 
 const frontierLines = [
-  { key: "sigma_closed_form", title: "closed form", ink: ink.closed, dash: null, symbol: "square" },
+  { key: "sigma_closed_form", title: "closed form, add or remove", ink: ink.closed, dash: null, symbol: "square" },
   { key: "sigma_add_or_remove", title: "certified, add or remove", ink: ink.pld, dash: null, symbol: "circle" },
   { key: "sigma_replace_one", title: "certified, replace one", ink: ink.rdp, dash: "6 4", symbol: "triangle" },
 ];

@@ -430,7 +430,7 @@ function conditionsView(plan) {
 // frontierNumbers are the numbers of a frontier, folded. A row is walked to by arrow keys or
 // the pointer, and chosen by Enter or a click.
 function frontierNumbers(rows, walk, choose) {
-  const titles = ["s", "T", "closed form σ", "certified σ, add or remove", "certified σ, replace one"];
+  const titles = ["s", "T", "closed form σ, add or remove", "certified σ, add or remove", "certified σ, replace one"];
   const cell = (v) => el("td", { class: "number" }, v == null ? "–" : up(v, 5));
   const buttons = rows.map((r, i) =>
     el(
@@ -493,7 +493,7 @@ function frontierView(element, plan, frontier, choose) {
     const r = rows[at];
     const part = (v, what) => (v == null ? null : `σ = ${up(v, 5)} ${what}`);
     const list = [
-      part(r.sigma_closed_form, "closed form"),
+      part(r.sigma_closed_form, "closed form, add or remove"),
       part(r.sigma_add_or_remove, "certified, add or remove"),
       part(r.sigma_replace_one, "certified, replace one"),
     ].filter(Boolean);

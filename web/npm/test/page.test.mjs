@@ -405,6 +405,7 @@ test("a row of the frontier is walked to and chosen, by keyboard and by pointer"
   await page.keyboard.press("Tab");
   await page.keyboard.press("Home");
   assert.match(await said(), new RegExp(`^s = ${Number(sizes[0]).toLocaleString("en")},`));
+  assert.match(await said(), /closed form, add or remove; .* certified, add or remove; .* certified, replace one/);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
