@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"proactivedp/dp"
 	"proactivedp/rng"
+	"proactivedp/sim"
 )
 
 // The p-values of checks of the whole mechanism are those of nothing: of all that see
@@ -215,6 +217,29 @@ func TestFaultSizesAreChecked(t *testing.T) {
 		o.FaultSize, o.Runner = c.size, c.runner
 		if err := o.Validate(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// Where releases are Gaussian the push's p-value is no smaller than that of Student's test with
+// both worlds' degrees of freedom, which is exact: of 80 releases each, a normal law would give a
+// third of it at the level of one test, and less at others.
+func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
+	const n, clip = 80, 1
+	world := func(mean float64) *outcome {
+		o := &outcome{cfg: sim.Config{Mechanism: dp.Mechanism{ClipNorm: clip, Adjacency: dp.AddOrRemove}}}
+		for i := range n {
+			o.along.add(mean + float64(1-2*(i%2)))
+			o.rate.add(1)
+		}
+		return o
+	}
+	for _, z := range []float64{0, 3, 4.4, 5, 7} {
+		std := math.Sqrt(2.0 / (n - 1)) // of the difference of the means, by unbiased variances
+		got := push("world", world(clip+z*std), world(0)).PValue
+		exact := distuv.StudentsT{Sigma: 1, Nu: 2*n - 2}.Survival(z)
+		if !(got >= exact*(1-1e-9) && got <= 40*exact) {
+			t.Errorf("at %v standard deviations the p-value is %.3g, exact is %.3g", z, got, exact)
 		}
 	}
 }
