@@ -1,0 +1,219 @@
+package rng
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Normal numbers without rounding, after C. F. F. Karney, "Sampling Exactly from the Normal
+// Distribution", ACM TOMS 42(1), 2016: a number is ±(k + x), a whole k and a fraction x of
+// which as many digits are drawn as are asked for. All that decides is comparisons of whole
+// numbers, so that nothing is approximated.
+
+// MaxExactScale is the largest scale of FloorNormals.
+const MaxExactScale = 1 << 48
+
+// FloorNormals sets every element of dst to ⌊scale·X⌋, each with a standard normal X of its
+// own: exactly so distributed, if the stream's bits are uniform. As a whole number k + ⌊Y⌋ is
+// ⌊k + Y⌋, whole numbers with this noise are normal numbers with a mean of k, rounded
+// afterwards. How long it takes depends on the numbers. It panics for a scale outside
+// [1, MaxExactScale].
+func (s *Stream) FloorNormals(dst []int64, scale uint64) {
+	if scale < 1 || scale > MaxExactScale {
+		panic("rng: FloorNormals needs a scale in [1, 2^48]")
+	}
+	exactly := exact{stream: s, width: 64}
+	for i := range dst {
+		dst[i] = exactly.floorNormal(scale)
+	}
+}
+
+// AppendTrials appends to dst, in increasing order, the places in [0, n) that are taken, each
+// by itself with probability size/n, exactly; 0 ≤ size ≤ n < 2^47. Sixteen bits settle a
+// place but for one case in 65,536, in which what they leave of the probability does.
+func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
+	taken, rest := size<<16/n, size<<16%n
+	var word uint64
+	for p := range n {
+		if p%4 == 0 {
+			word = s.Uint64()
+		}
+		if u := int(word & 0xffff); u < taken || u == taken && s.IntN(n) < rest {
+			dst = append(dst, int32(p))
+		}
+		word >>= 16
+	}
+	return dst
+}
+
+// exact draws by digits in base 2^width, of 64 but in tests.
+type exact struct {
+	stream *Stream
+	width  int
+	halves uint64   // events of probability exp(-1/2), a bit each, of which so many
+	left   int      // are left
+	digits []uint64 // those of the fraction x that were asked for so far, the first the highest
+}
+
+// floorNormal returns ⌊scale·X⌋ for a standard normal X = ±(k + x). It takes k with weight
+// exp(-k²/2) and keeps it and x with probability exp(-kx - x²/2), so that their density is
+// that of exp(-(k + x)²/2).
+func (e *exact) floorNormal(scale uint64) int64 {
+	for {
+		k, ok := e.normalWhole()
+		e.digits = e.digits[:0]
+		for i := 0; ok && i < k; i++ {
+			ok = e.expX()
+		}
+		if !ok || !e.expHalfSquareX() {
+			continue
+		}
+		floor := int64(uint64(k)*scale + e.floorX(scale))
+		if e.digit()&1 == 0 {
+			return floor
+		}
+		return -1 - floor // ⌊-y⌋, as y is whole with probability 0
+	}
+}
+
+// normalWhole returns k ≥ 0 with a probability in proportion to exp(-k/2), and true with
+// probability exp(-k(k-1)/2): together exp(-k²/2).
+func (e *exact) normalWhole() (k int, ok bool) {
+	for e.left == 0 || ^e.halves&(1<<e.left-1) == 0 { // no event is left that does not happen
+		k += e.left
+		e.fill()
+	}
+	n := bits.TrailingZeros64(^e.halves)
+	k += n
+	e.take(n + 1)
+	for n := k * (k - 1); n > 0; {
+		if e.left == 0 {
+			e.fill()
+		}
+		some := min(n, e.left)
+		if all := uint64(1)<<some - 1; e.halves&all != all {
+			e.take(some)
+			return 0, false
+		}
+		e.take(some)
+		n -= some
+	}
+	return k, true
+}
+
+// take takes n of the events that are left.
+func (e *exact) take(n int) {
+	e.halves >>= n
+	e.left -= n
+}
+
+// An event of probability exp(-γ), 0 ≤ γ ≤ 1, is made of a row of events, of which the n-th
+// has probability γ/n: the first n all happen with probability γⁿ/n!, so that the first that
+// does not happen is the first, the third or another odd one with probability exp(-γ) (J. von
+// Neumann, 1951). For γ = 1/2 a whole number below rows tells of six at once: the first n
+// happen if it is below rows/(2·4·…·2n).
+const (
+	rows  = 2 * rows1
+	rows1 = 4 * rows2
+	rows2 = 6 * rows3
+	rows3 = 8 * rows4
+	rows4 = 10 * 12
+)
+
+// fill draws events of probability exp(-1/2), at least 57. It has no branch that depends on
+// more than a few of the numbers drawn, as those are foretold wrongly.
+func (e *exact) fill() {
+	e.halves, e.left = 0, 0
+	for e.left <= 60 {
+		word := e.stream.Uint64()
+		for range 4 {
+			u := uint32(word & 0xffff)
+			word >>= 16
+			happens := 1&^less(u, rows1) | less(u, rows2)&^less(u, rows3)
+			if u < rows4 {
+				happens = e.longRow(u)
+			}
+			drawn := less(u, rows)
+			e.halves |= uint64(happens&drawn) << e.left
+			e.left += int(drawn)
+		}
+	}
+}
+
+// less returns 1 if a is less than b, else 0; both are below 2^31.
+func less(a, b uint32) uint32 { return (a - b) >> 31 }
+
+// longRow tells of a row of which the first four happen, as u is below rows4: 1 if an odd one
+// is the first not to.
+func (e *exact) longRow(u uint32) uint32 {
+	n := 5
+	for below := uint32(rows4 / 10); n <= 6 && u < below; n++ {
+		below /= 12
+	}
+	for n > 6 && e.oneIn(2*n) {
+		n++
+	}
+	return uint32(n % 2)
+}
+
+func (e *exact) expX() bool {
+	n := 1
+	for e.oneIn(n) && e.belowX() {
+		n++
+	}
+	return n%2 == 1
+}
+
+func (e *exact) expHalfSquareX() bool {
+	n := 1
+	for e.oneIn(2*n) && e.belowX() && e.belowX() {
+		n++
+	}
+	return n%2 == 1
+}
+
+// oneIn reports an event of probability 1/n.
+func (e *exact) oneIn(n int) bool { return n == 1 || e.stream.IntN(n) == 0 }
+
+// digit returns a new digit.
+func (e *exact) digit() uint64 { return e.stream.Uint64() >> (64 - e.width) }
+
+// x returns digit i of the fraction x, all digits before it being drawn.
+func (e *exact) x(i int) uint64 {
+	if i == len(e.digits) {
+		e.digits = append(e.digits, e.digit())
+	}
+	return e.digits[i]
+}
+
+// belowX reports an event of probability x: that a new fraction is below it. Equal digits
+// leave that to the next.
+func (e *exact) belowX() bool {
+	for i := 0; ; i++ {
+		if x, other := e.x(i), e.digit(); x != other {
+			return other < x
+		}
+	}
+}
+
+// floorX returns ⌊scale·x⌋, with as many digits of x as settle it: those drawn are of
+// x = a/2^(n·width) at the least, and (a+1)/2^(n·width) is above it.
+func (e *exact) floorX(scale uint64) uint64 {
+	for {
+		least, most := uint64(0), scale-1
+		for _, d := range slices.Backward(e.digits) {
+			least, most = e.carry(scale, d, least), e.carry(scale, d, most)
+		}
+		if least == most {
+			return least
+		}
+		e.x(len(e.digits))
+	}
+}
+
+// carry returns ⌊(scale·digit + low)/2^width⌋.
+func (e *exact) carry(scale, digit, low uint64) uint64 {
+	hi, lo := bits.Mul64(scale, digit)
+	lo, over := bits.Add64(lo, low, 0)
+	return (hi+over)<<(64-e.width) | lo>>e.width
+}
