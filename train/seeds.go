@@ -36,7 +36,7 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 
 // Costliest returns, of the runs of the spec with so many seeds, at least 1, from its own on,
 // the one of which a record pays most, as package pld certifies it: none costs more than its ε.
-// Of runs without a certified ε the first is returned.
+// A run without a certified ε costs most: of such runs the first is returned.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {
@@ -51,7 +51,11 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 		if err != nil {
 			return nil, err
 		}
-		if e := privacy.PerRecord.EpsilonUpper; e != nil && *e > most {
+		e := privacy.PerRecord.EpsilonUpper
+		if e == nil {
+			return p, nil
+		}
+		if *e > most {
 			costliest, most = p, *e
 		}
 	}
