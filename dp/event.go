@@ -12,9 +12,9 @@
 // How much a release costs is the business of the packages below it; they get
 // Events and a δ and return a Bound.
 //
-// The noise is floating-point noise from a cryptographic stream. That serves
-// simulation and study; it does not protect a release against attacks on the
-// low bits of floating-point numbers (Mironov 2012; Haney et al. 2022).
+// Noise is from a cryptographic stream. By default it is drawn in floating point, which serves
+// simulation and study, and does not protect a release against attacks on the low bits of
+// floating-point numbers (Mironov 2012; Haney et al. 2022); see [Mechanism.Exact].
 package dp
 
 import (

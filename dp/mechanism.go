@@ -21,6 +21,10 @@ type Mechanism struct {
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
 	DatasetSize     int     // N, the records that the client holds
 	Sizes           Sizes   // s_i, expected under Poisson sampling
+	// Exact has samples and noise drawn by whole numbers alone, as their distributions say and
+	// not nearly so: nothing shows in low bits, but it takes longer. For a release, where it is
+	// attacked, against a simulation.
+	Exact bool
 }
 
 // NaturalAdjacency is the neighbouring relation that goes with a sampling
@@ -51,6 +55,9 @@ func (m Mechanism) Validate(rounds int) error {
 	} else if std := m.ClipNorm * m.NoiseMultiplier; m.NoiseMultiplier > 0 && !(std >= MinScale && std <= MaxScale) {
 		fail("clipping norm %v × noise multiplier %v = %v, must be 0 or in [%g, %g]", m.ClipNorm, m.NoiseMultiplier,
 			std, MinScale, MaxScale)
+	}
+	if m.Exact && m.NoiseMultiplier > MaxExactNoise {
+		fail("noise multiplier = %v of exact noise, must be at most %g", m.NoiseMultiplier, float64(MaxExactNoise))
 	}
 	if m.Sizes == nil {
 		fail("no sample sizes")
@@ -128,8 +135,11 @@ func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScr
 // SampleOf is Sample for a round of the given size in [1, N], where sizes are not
 // the sequence's.
 func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *SampleScratch) []int32 {
-	if m.Sampling == FixedSize {
+	switch {
+	case m.Sampling == FixedSize:
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
+	case m.Exact:
+		return s.AppendTrials(dst, size, m.DatasetSize)
 	}
 	return samplePoisson(dst, float64(size)/float64(m.DatasetSize), m.DatasetSize, s, scratch)
 }
@@ -174,19 +184,27 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 }
 
 // Noise sets u to the round's noise N(0, C²σ²I), as a start for what is added to it
-// in float64.
+// in float64. Of an exact mechanism it is the noise alone, for comparison: a sum that is added
+// to it later has not been rounded to the lattice, as AddNoise does.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
-	if std := m.ClipNorm * m.NoiseMultiplier; std > 0 {
-		f32.Normal(u, std, s)
-	} else {
+	switch std := m.ClipNorm * m.NoiseMultiplier; {
+	case !(std > 0):
 		clear(u)
+	case m.Exact:
+		m.lattice(len(u)).add(u, nil, s)
+	default:
+		f32.Normal(u, std, s)
 	}
 }
 
 // AddNoise sets u, of the sum's length, to the sum plus the round's noise N(0,
 // C²σ²I). They are added in float64, so that rounding to float32 touches only what
-// is private.
+// is private; of an exact mechanism by whole multiples of some 2^-40 of Cσ.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
+	if m.Exact && m.NoiseMultiplier > 0 {
+		m.lattice(len(u)).add(u, sum, s)
+		return
+	}
 	m.Noise(u, s)
 	f32.AddNarrow(u, sum)
 }

@@ -69,6 +69,7 @@ func everyState(t *testing.T, do func(cfg *Config, v *Virtual, events int)) {
 		brief(t, withDelay(Unlimited{})), // updates far ahead
 		brief(t, rough),
 		brief(t, withMomentum),
+		brief(t, exact),
 		small(t, func(c *Config) { c.GradComps = 80 }),
 		small(t, constantTiming, func(c *Config) { c.GradComps = 80 }),
 	} {

@@ -161,6 +161,11 @@ func (c *Client) Release(u []float32, ws *Workspace) error {
 	batch := c.Sample(ws)
 	ws.sums.Ahead(batch) // records come from memory while the noise is drawn
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
+	if c.mech.Exact { // the sum is rounded before it is noised
+		err := c.GradSum(ws.Sum(), batch, ws)
+		c.mech.AddNoise(u, ws.Sum(), &ws.noise)
+		return err
+	}
 	c.mech.Noise(u, &ws.noise)
 	c.draw(ws)
 	return ws.sums.AddGradSum(u, c.state.w(), batch, c.mech.ClipNorm, ws.model)
@@ -185,8 +190,7 @@ func (c *Client) Took(t Time) {
 // up.
 func (c *Client) InRound() bool { return c.state.busy }
 
-// Newest returns the k of the newest broadcast that the client has received; 0,
-// that of the default global model, at the start.
+// Newest returns the k of the newest broadcast received; at the start 0, the default model's.
 func (c *Client) Newest() int { return c.state.k }
 
 // Lag returns i − k of the round that began last, when it began.

@@ -22,7 +22,7 @@ type Config struct {
 	Partition data.Partition // how Rows was dealt, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
 	// Own are the clients' mechanisms where they differ, in the place of Mechanism, with
-	// its sizes, sampling and adjacency; nil: all clients have Mechanism. A run of a root
+	// its sizes, sampling, adjacency and exactness; nil: all have Mechanism. A run of a root
 	// is accounted with one mechanism, so that each client needs a run of its own then.
 	Own []dp.Mechanism
 	// Initial is v̂_0, of the model's length, such as the model that another run ended
@@ -42,9 +42,8 @@ type Config struct {
 	// Wire, unless it is nil, is shown each update as it is sent, sent again and sent
 	// twice (see Virtual.Record), and may write U, which copies share.
 	Wire func(Update)
-	// Substitute is run by clients in the place of Client.Release, such as a faulty
-	// mechanism that an audit must find; nil: Client.Release. The ledgers account
-	// for the mechanism all the same.
+	// Substitute is what clients run in the place of Client.Release (nil), such as a faulty
+	// mechanism that an audit must find. The ledgers account for the mechanism all the same.
 	Substitute Substitute
 }
 

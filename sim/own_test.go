@@ -147,9 +147,10 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "own mechanisms of 1 clients, must be of all 4"},
-		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: its own mechanism must have"},
-		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: its own mechanism must have"},
-		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: its own mechanism must have"},
+		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes, sampling, adjacency and"},
+		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, sampling, adjacency and"},
+		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: sizes, sampling, adjacency and exactness must"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: dp: sample size = 8"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 77 }), "client 3 holds 480 records, its mechanism accounts for " +
 			"N = 77"},

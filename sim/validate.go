@@ -120,9 +120,8 @@ func (c *Config) checkRows(client int) error {
 	m := c.frame().of(client).mech
 	if c.Own != nil {
 		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
-			m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
-			return fmt.Errorf("sim: client %d: its own mechanism must have the sizes, sampling and adjacency of all",
-				client)
+			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
+			return fmt.Errorf("sim: client %d: sizes, sampling, adjacency and exactness must be those of all", client)
 		}
 		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
 			return fmt.Errorf("sim: client %d: %w", client, err)

@@ -45,6 +45,22 @@ type Report struct {
 	// Sum says what is known of the sensitivity of the sums as they are computed, and
 	// is set by whoever knows the model.
 	Sum string `json:"sum,omitempty"`
+	// Drawn says how samples and noise are drawn, see [Drawn], and is set by whoever knows the
+	// mechanism.
+	Drawn string `json:"drawn,omitempty"`
+}
+
+// Drawn says how samples and noise from roots of the names are drawn, exactly or not, as a
+// statement of privacy should: of a simulation, of which nothing is protected, only if they
+// are exact.
+func Drawn(exact bool, names []rng.Name) string {
+	switch {
+	case exact:
+		return "exactly, by whole numbers: sum and noise are on a lattice, and low bits tell nothing"
+	case slices.ContainsFunc(names, rng.Name.Simulated):
+		return ""
+	}
+	return "in floating point: low bits of a release can tell records apart, which no ε counts; --exact draws exactly"
 }
 
 // NewReport reports on a release with noise multiplier sigma ≥ 0, from the roots of the

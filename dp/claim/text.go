@@ -193,7 +193,7 @@ func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.noiseText())
+			r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 
@@ -207,6 +207,13 @@ func (r Report) sumText() string {
 		return ""
 	}
 	return "  each sum      " + r.Sum + "\n"
+}
+
+func (r Report) drawnText() string {
+	if r.Drawn == "" || r.NoiseMultiplier == 0 {
+		return ""
+	}
+	return "  drawn         " + r.Drawn + "\n"
 }
 
 func (r Report) weakDeltaText() string {
