@@ -48,6 +48,25 @@ func TestWholeMechanismIsCloseToItsClaim(t *testing.T) {
 	}
 }
 
+// Exactly drawn, the mechanism passes every probe and check, and noise of half the size is
+// found in it.
+func TestExactMechanismIsWhole(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	o.Exact = true
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Alarm() || !r.Exact {
+		t.Errorf("%d checks failed, ε ≥ %v", r.Failed, r.EpsilonLowerBound)
+	}
+	o = options(HalfNoise, 20_000)
+	o.Exact = true
+	if f := find(t, "full-batch", o); !f.Violated {
+		t.Errorf("half of the noise is not found: ε ≥ %v, claimed %v", f.EpsilonLowerBound, f.EpsilonUpper)
+	}
+}
+
 // Each planted fault shows in the probe that was made for it, in both runners,
 // and leaves the claim as it was.
 func TestPlantedFaultsAreFound(t *testing.T) {

@@ -43,6 +43,7 @@ type part struct {
 	Delta      float64  `json:"delta"`
 	Confidence float64  `json:"confidence"`
 	Courses    []string `json:"courses"`
+	Exact      bool     `json:"exact,omitempty"`
 }
 
 // made is what came of a part.
@@ -56,7 +57,8 @@ type made struct {
 // describe returns the part of that name, of the options.
 func (o *Options) describe(name string) part {
 	p := part{Kind: PartKind, Program: version.Get().Source(), Part: name, Fault: o.Fault, FaultSize: o.FaultSize,
-		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence}
+		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence,
+		Exact: o.Exact}
 	for _, c := range o.Courses {
 		p.Courses = append(p.Courses, c.Name)
 	}
@@ -76,7 +78,7 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 			own)
 	}
 	o := Options{Fault: p.Fault, FaultSize: p.FaultSize, Runner: p.Runner, Seed: p.Seed, Runs: p.Runs, Delta: p.Delta,
-		Confidence: p.Confidence, Workers: workers}
+		Confidence: p.Confidence, Exact: p.Exact, Workers: workers}
 	for _, name := range p.Courses {
 		i := slices.IndexFunc(courses, func(c Course) bool { return c.Name == name })
 		if i < 0 {

@@ -33,7 +33,7 @@ func (w *world) noisedBy(add func(c *sim.Client, sum []float64, batch data.Batch
 
 // own adds the noise that the mechanism prescribes, times a factor.
 func (w *world) own(c *sim.Client, sum []float64, factor float64) {
-	addNormals(sum, factor*w.std(), w.stream(w.cfg.Roots, c.ID(), c.Round()))
+	addNormals(sum, factor*w.std(), w.stream(w.cfg.Roots, c.ID(), c.Round()), w.o.Exact)
 }
 
 func lessNoise(w *world, size float64) {
@@ -63,7 +63,7 @@ func cutNoise(w *world, size float64) {
 func coarseGenerator(w *world, size float64) {
 	w.noisedBy(func(c *sim.Client, sum []float64, _ data.Batch) {
 		key := w.stream(w.cfg.Roots, c.ID(), c.Round()).Uint64() % (1 << uint(size))
-		addNormals(sum, w.std(), rng.New(key).Stream(rng.Noise, 0, 0))
+		addNormals(sum, w.std(), rng.New(key).Stream(rng.Noise, 0, 0), w.o.Exact)
 	})
 }
 
@@ -91,7 +91,7 @@ func (w *world) mixed(size float64, other func(c *sim.Client) *rng.Stream) {
 			return
 		}
 		w.own(c, sum, math.Sqrt(1-size*size))
-		addNormals(sum, size*w.std(), theirs)
+		addNormals(sum, size*w.std(), theirs, w.o.Exact)
 	})
 }
 
@@ -145,9 +145,9 @@ func (w *world) freshOnWire(on sim.HappeningKind, size float64) {
 		x := make([]float64, len(u.U))
 		f32.Widen(x, u.U)
 		scale(x, -1)
-		addNormals(x, w.std(), w.stream(w.cfg.Roots, u.Client, u.Round))
+		addNormals(x, w.std(), w.stream(w.cfg.Roots, u.Client, u.Round), w.o.Exact)
 		scale(x, -1)
-		addNormals(x, w.std(), other)
+		addNormals(x, w.std(), other, w.o.Exact)
 		f32.Narrow(u.U, x)
 	}
 }

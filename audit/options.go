@@ -25,6 +25,7 @@ type Options struct {
 	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
 	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
 	Courses    []Course // beside the audit's own probes, of those who choose rounds by results
+	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
 	Workers    int      // trainings at the same time, at least 1; never changes the result of Virtual
 	// Elsewhere makes the parts of an audit, or the audits of a survey, in other processes; nil:
 	// they are made here. It never changes the result of Virtual, but for how long things took.

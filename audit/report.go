@@ -22,6 +22,7 @@ type Report struct {
 	Fault             Fault        `json:"fault"`
 	FaultSize         float64      `json:"fault_size"` // 0 if it has none
 	Runner            Runner       `json:"runner"`
+	Exact             bool         `json:"exact,omitempty"` // samples and noise were drawn exactly
 	Seed              uint64       `json:"seed"`
 	Runs              int          `json:"runs"` // as asked for, see Options
 	Adjacency         dp.Adjacency `json:"adjacency"`
@@ -57,7 +58,8 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	return &Report{
 		EpsilonLowerBound: best.EpsilonLowerBound, EpsilonUpper: best.EpsilonUpper, Violated: best.Violated,
 		Confidence: o.Confidence, Delta: best.Delta, Probe: best.Probe,
-		Fault: o.Fault, FaultSize: o.size(), Runner: o.Runner, Seed: o.Seed, Runs: o.Runs,
+		Fault: o.Fault, FaultSize: o.size(), Runner: o.Runner, Exact: o.Exact, Seed: o.Seed,
+		Runs:      o.Runs,
 		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind,
 		LowerKind: "statistical",
 		Tests:     a.tests, Probes: all, Checks: checks, Failed: failed, Seconds: took.Seconds(),
@@ -70,7 +72,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	if unit := r.Fault.Unit(); unit != "" {
 		planted += fmt.Sprintf(" of size %v (%s)", r.FaultSize, unit)
 	}
-	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it; fault planted: %s.\n", r.Runner, planted)
+	exactly := ""
+	if r.Exact {
+		exactly = ", samples and noise drawn exactly"
+	}
+	fmt.Fprintf(w, "Audit of the mechanism as the runner %s runs it%s; fault planted: %s.\n", r.Runner, exactly,
+		planted)
 	fmt.Fprintf(w, "%s\n", r.claims())
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "probe\tδ\tε at least\tε claimed\tby\truns\tper second\n")

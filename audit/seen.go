@@ -69,7 +69,8 @@ func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 			want[j] += x
 		}
 	}
-	addNormals(want, s.sigma, s.w.cfg.Roots.Clients[c.ID()].Stream(rng.Noise, uint32(c.ID()), c.Round()))
+	addNormals(want, s.sigma, s.w.cfg.Roots.Clients[c.ID()].Stream(rng.Noise, uint32(c.ID()), c.Round()),
+		s.w.o.Exact)
 	worst := 0.0
 	for j, x := range u {
 		worst = max(worst, math.Abs(float64(x)-want[j])/s.tolerance[j])

@@ -29,10 +29,10 @@ const (
 // least half of the audits find it, and how often a whole mechanism gives a false
 // alarm. It writes what it found into the folder: every cell as soon as it is
 // measured, and a page at the end. A cell that is there already, of the same options
-// and the same build of the program, is not measured again. Fault and Runner of the
-// options are ignored; show is called with every cell.
+// and the same build of the program, is not measured again. Fault, Runner and
+// Exact of the options are ignored; show is called with every cell.
 func Survey(ctx context.Context, dir string, o Options, audits int, show func(Power)) error {
-	o.Fault, o.FaultSize, o.Runner = NoFault, 0, Virtual
+	o.Fault, o.FaultSize, o.Runner, o.Exact = NoFault, 0, Virtual, false
 	if err := o.Validate(); err != nil {
 		return err
 	}

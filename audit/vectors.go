@@ -3,7 +3,7 @@ package audit
 import (
 	"math"
 
-	"proactivedp/internal/f32"
+	"proactivedp/dp"
 	"proactivedp/rng"
 )
 
@@ -28,10 +28,12 @@ func dot[X, Y float32 | float64](x []X, y []Y) float64 {
 
 func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
-// addNormals adds the numbers of f32.AddNormal, N(0, std²), to every coordinate.
-func addNormals(x []float64, std float64, s *rng.Stream) {
+// addNormals adds to every coordinate numbers N(0, std²), as a mechanism that is exact or not
+// draws them.
+func addNormals(x []float64, std float64, s *rng.Stream, exact bool) {
 	noise := make([]float32, len(x))
-	f32.AddNormal(noise, std, s)
+	m := dp.Mechanism{ClipNorm: 1, NoiseMultiplier: std, Exact: exact}
+	m.Noise(noise, s)
 	for i, v := range noise {
 		x[i] += float64(v)
 	}

@@ -223,8 +223,21 @@ func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, er
 	p.Simulation = slices.ContainsFunc(d.Stages, func(s Stage) bool {
 		return rng.Name{Root: s.root(d.Seed)}.Simulated()
 	})
+	if worst.Drawn = d.drawn(); worst.Drawn != "" {
+		statements = append(statements, "Samples and noise are drawn "+worst.Drawn+".")
+	}
 	p.Statement = strings.Join(append(statements, HeldOutNote), "\n\n")
 	return p, worst, nil
+}
+
+// drawn says how the samples and noise of all stages are drawn: exactly only if those of
+// every task are.
+func (d *driver) drawn() string {
+	var names []rng.Name
+	for _, s := range d.Stages {
+		names = append(names, rng.Name{Root: s.root(d.Seed)})
+	}
+	return claim.Drawn(!slices.ContainsFunc(d.Tasks, func(e Entry) bool { return !e.Spec.Exact }), names)
 }
 
 // statement is the paragraph that b, the ledger's guarantee, stands for.

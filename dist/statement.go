@@ -54,9 +54,12 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 
 // state states what one client's events, of all its rounds, cost.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
-	return claim.NewReport(p.Config.Mechanism.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
+	m := p.Config.Mechanism
+	r, err := claim.NewReport(m.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
 		return claim.OfClients(ctx, acc, events, p.Config.Clients(), shares(p), p.Delta)
 	})
+	r.Drawn = claim.Drawn(m.Exact, names)
+	return r, err
 }
 
 // shares reports whether all clients hold the records of this one, as they do of a set that

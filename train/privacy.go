@@ -46,6 +46,6 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 		}
 	}
 	r, err := claim.NewReport(sigma, names, account)
-	r.Sum = models.Sensitivity(p.Config.Model)
+	r.Sum, r.Drawn = models.Sensitivity(p.Config.Model), claim.Drawn(p.Config.Mechanism.Exact, names)
 	return r, err
 }

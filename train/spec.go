@@ -97,6 +97,7 @@ type Spec struct {
 	Fold       int     `json:"fold,omitempty"`    // from 1 on: the rows held out are spread evenly, others each
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
+	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn exactly, see dp.Mechanism
 	// Run is the number of the release among those of the seed. Every run has samples,
 	// noise and dropout of its own; split, deal, default model and clock are the seed's.
 	// Two trainings whose ε are composed must be two runs, or of two seeds.
@@ -327,6 +328,7 @@ func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
 		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes,
+		Exact: s.Exact,
 	}
 }
 

@@ -141,6 +141,9 @@ var specFlags = []specFlag{
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
 		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
+	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
+		"draw samples and noise exactly, by whole numbers, so that low bits of a release tell nothing: for a " +
+			"release; takes longer"},
 	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
 		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two " +
 			"that are composed need two numbers"},

@@ -82,6 +82,8 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 		"how large the fault is, if it comes in sizes; 0: the one above")
 	fs.StringVar((*string)(&o.Runner), "runner", string(o.Runner),
 		"virtual (repeatable) or hogwild (free-running goroutines)")
+	fs.BoolVar(&o.Exact, "exact", false, "audit samples and noise that are drawn exactly, as train --exact does, in "+
+		"all probes but that of the loop")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
 	cli.CountVar(fs, &o.Runs, "runs", o.Runs,
 		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
@@ -125,7 +127,7 @@ func (f *auditFlags) check(cmd *cobra.Command) error {
 	if f.out == "" {
 		return errors.Join(errs...)
 	}
-	for _, name := range []string{"fault", "fault-size", "runner", "json"} {
+	for _, name := range []string{"fault", "fault-size", "runner", "exact", "json"} {
 		if cmd.Flags().Changed(name) {
 			errs = append(errs, fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
 		}
