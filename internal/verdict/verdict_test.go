@@ -48,7 +48,7 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 	dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header,
 		"plain,1,26,0,0.1,,,", "plain,1,26,0,0.99,,,", "plain,2,26,0,0.1,,,", "plain,2,26,0,0.97,,,",
 		"ε 0.04945,1,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,1,26,19.3,0.85,0.03,0.01,0.04945",
-		"ε 0.04945,2,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.87,0.03,0.01,0.04945",
+		"ε 0.04945,2,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.89,0.03,0.01,0.04945",
 		"ε 0.1,1,55,13,0.1,0.07,0.02,0.1", "ε 0.1,1,55,13,0.70,0.07,0.02,0.1",
 		"ε 0.1,2,55,13,0.1,0.07,0.02,0.1", "ε 0.1,2,55,13,0.72,0.07,0.02,0.1")
 	all, err := Read(dir)
@@ -59,15 +59,16 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 		says, ours string
 		verdict    Verdict
 	}{
-		{"86 % at ε = 0.04945", "0.8600 ± 0.0141", Reproduced},
+		{"86 % at ε = 0.04945", "0.8700 ± 0.0283", Reproduced},
 		{"93 % without noise", "0.9800 ± 0.0141", Exceeded},
 		{"91 % at ε = 0.1", "0.7100 ± 0.0141", NotReproduced},
-		{"ε = 0.04945 loses about 10 %, at most", "0.1200 ± 0.0200 less than 0.9800", Undecided},
-		{"ε = 0.1 comes very close to the accuracy without noise", "0.2700 ± 0.0200 less than 0.9800", NotReproduced},
+		{"ε = 0.04945 loses about 10 %, at most", "0.1100 ± 0.0316 less than 0.9800", Undecided},
+		{"ε = 0.1 comes very close to the accuracy without noise (taken as 0.02 below)",
+			"0.2700 ± 0.0200 less than 0.9800", NotReproduced},
 	} {
 		f := found(t, all, c.says)
 		if f.Ours != c.ours || f.Seeds != 2 || f.Command != "made phishing-logreg-epsilon" ||
-			f.Verdict != c.verdict && c.verdict != Undecided {
+			f.Verdict != c.verdict {
 			t.Errorf("%s: %s, %s of %d seeds; want %s, %s", c.says, f.Ours, f.Verdict, f.Seeds, c.ours, c.verdict)
 		}
 		if f.Verdict == NotReproduced && f.Why == "" {
