@@ -56,7 +56,8 @@ func results(t *testing.T) string {
 	write(t, table, dir, "a-figure", "data.csv")
 	write(t, pixel(t), dir, "a-figure", "figure.png")
 	write(t, "# Search\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![a curve](curve.png)\n\n<script>alert(1)</script>\n\n"+
-		"[elsewhere](https://example.com) and [here](other.csv)\n", dir, "search-a", "README.md")
+		"[elsewhere](https://example.com) and [here](other.csv), [both\nlines](https://example.com/2 \"a title\")\n",
+		dir, "search-a", "README.md")
 	write(t, pixel(t), dir, "search-a", "curve.png")
 	write(t, "# Bench\n", dir, "bench.md")
 	write(t, "# Index\n", dir, "README.md")

@@ -107,10 +107,10 @@ func Convex() Case {
 		{"2.0", "3.03241", "400", false},
 	}
 	convex.Stated = []Stated{
-		{"phishing", "0.86", "0.04945", "achieves test accuracy 86% compared to 93% without differential privacy"},
+		{"phishing", "0.86", "0.04945", "achieves test accuracy 86\\% compared to 93\\% without differential privacy"},
 		{"phishing", "0.91", "0.1",
-			"still significantly smaller than what is reported in literature, achieves test accuracy 91%"},
-		{"phishing", "0.93", "", "achieves test accuracy 86% compared to 93% without differential privacy"},
+			"still significantly smaller than what is reported in literature, achieves test accuracy 91\\%"},
+		{"phishing", "0.93", "", "achieves test accuracy 86\\% compared to 93\\% without differential privacy"},
 	}
 	convex.Comparison.Label = "tbl:accountant_comparison_ICML_table_2"
 	convex.Comparison.Sigma, convex.Comparison.Epsilon = "19.29962", "0.0497"
@@ -136,8 +136,8 @@ func MNIST() Case {
 		{"2.0", "3.31648", "2159", false},
 	}
 	mnist.Stated = []Stated{
-		{"mnist", "0.93", "0.15", "about 93%, compared to 98% without differential privacy"},
-		{"mnist", "0.98", "", "about 93%, compared to 98% without differential privacy"},
+		{"mnist", "0.93", "0.15", "about $93\\%$, compared to $98\\%$ without differential privacy"},
+		{"mnist", "0.98", "", "about $93\\%$, compared to $98\\%$ without differential privacy"},
 	}
 	mnist.Comparison.Label = "tbl:accountant_comparison_ICML_table_3"
 	mnist.Comparison.Sigma, mnist.Comparison.Epsilon = "12.10881", "0.1521"
@@ -163,8 +163,8 @@ func CIFAR() Case {
 		{"3.0", "2.68273", "1994", false},
 	}
 	cifar.Stated = []Stated{
-		{"cifar10", "0.60", "0.5", "we achieve about 60% test accuracy for ε in [0.5, 3]"},
-		{"cifar10", "0.74", "", "AlexNet, which shows about 0.74 maximum test accuracy in practice"},
+		{"cifar10", "0.60", "0.5", "we achieve $\\approx 60\\%$ test accuracy for $\\epsilon \\in [0.5,3]$"},
+		{"cifar10", "0.74", "", "which shows $\\approx 0.74$ maximum test accuracy in practice"},
 	}
 	cifar.Comparison.Label = "tbl:accountant_comparison_ICML_table_4"
 	cifar.Comparison.Sigma, cifar.Comparison.Epsilon = "6.572", "0.5253"
