@@ -227,6 +227,10 @@ func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 	if last := len(fixed) - 1; !strings.HasPrefix(fixed[last], "ε ≤ ") || adapted[last] != report.NoAnswer {
 		t.Errorf("per record %s of fixed sizes, %s of which one run diverged", fixed[last], adapted[last])
 	}
+	const of = "certified by pld for N = 320, δ = 0.003125, add-or-remove adjacency, poisson sampling; numbered seeds"
+	if !strings.Contains(out.picture.Caption, of) {
+		t.Errorf("caption %q, want one with %q", out.picture.Caption, of)
+	}
 	column := slices.Index(out.table[0], "certified_epsilon_per_record")
 	for i, want := range []bool{true, true, true, false} { // runs, of five looks each
 		if got := out.table[1+5*i][column]; (got != "") != want {
