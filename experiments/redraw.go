@@ -28,8 +28,8 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 // manifest in their folders: nothing is trained, and data, origin and settings stay as they
 // are to the byte. Seeds, scale and runner are the manifest's; of o, Out, Drawing and Load
 // are used. It returns the names of those that were drawn. A figure whose data this program
-// would write differently, of another data set, or damaged, is an error, and is left as it
-// was; so is one that was never made.
+// would write differently, of other settings or another data set, or damaged, is an error, and
+// is left as it was; so is one that was never made.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out)); err != nil {
 		return nil, err
@@ -114,6 +114,13 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	}
 	if other := k.differs(out.table); other != "" {
 		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", manifest.TableFile, other)
+	}
+	other, err := k.asks(out.config)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("%s %s, as is asked for now: the figure must be made anew", manifest.File, other)
 	}
 	return k.replace(dir, o.Drawing, out)
 }

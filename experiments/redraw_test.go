@@ -1,7 +1,9 @@
 package experiments
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"image"
 	"image/png"
@@ -192,6 +194,35 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 			t.Errorf("%s: drawn %q, error %v, want one with %q", name, drawn, err, c.want)
 		}
 		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(files[c.file]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, err := readKept(filepath.Join(dir, curves.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No column of the table has the step size, which the caption states.
+	for from, want := range map[string]string{`"eta0": 0.1`: "has config.train[0].eta0 = 0.3, not 0.1",
+		`"points": 50`: "has config.points = 0.3, not 50", `"clients": 5,`: "lacks config.train[0].clients = 5"} {
+		changed := k.Manifest
+		to := from[:strings.Index(from, ":")+1] + " 0.3"
+		if strings.HasSuffix(from, ",") {
+			to = ""
+		}
+		config := json.RawMessage(strings.Replace(string(k.config), from, to, 1))
+		changed.Config, changed.SHA256 = config, ""
+		var text bytes.Buffer
+		if err := manifest.Write(&text, changed); err != nil || bytes.Equal(config, k.config) {
+			t.Fatalf("%s: %v", from, err)
+		}
+		path := filepath.Join(dir, curves.Name, manifest.File)
+		if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Redraw(t.Context(), []Figure{curves}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", from, err, want)
+		}
+		if err := os.WriteFile(path, []byte(files[curves.Name+"/"+manifest.File]), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
