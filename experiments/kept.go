@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -76,56 +75,6 @@ func (k *kept) differs(table [][]string) string {
 		}
 	}
 	return ""
-}
-
-// asks says where the manifest's settings are not those that this program would make the
-// figure with, of which its caption speaks; "" if they are. What they cost is in the table.
-func (k *kept) asks(config any) (string, error) {
-	text, err := json.Marshal(config)
-	if err != nil {
-		return "", err
-	}
-	var is, was any
-	if err := errors.Join(json.Unmarshal(text, &is), json.Unmarshal(k.config, &was)); err != nil {
-		return "", fmt.Errorf("%s: config: %w", manifest.File, err)
-	}
-	return difference("config", was, is), nil
-}
-
-// difference says where one value of JSON is not the other, but for privacy; "" if nowhere.
-func difference(at string, was, is any) string {
-	switch was := was.(type) {
-	case map[string]any:
-		is, same := is.(map[string]any)
-		if !same {
-			break
-		}
-		for _, key := range slices.Sorted(maps.Keys(was)) {
-			if text := difference(at+"."+key, was[key], is[key]); text != "" && key != "privacy" {
-				return text
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(is)) {
-			if _, has := was[key]; !has {
-				return fmt.Sprintf("lacks %s.%s = %v", at, key, is[key])
-			}
-		}
-		return ""
-	case []any:
-		if is, same := is.([]any); same && len(was) == len(is) {
-			for i := range was {
-				if text := difference(fmt.Sprintf("%s[%d]", at, i), was[i], is[i]); text != "" {
-					return text
-				}
-			}
-			return ""
-		}
-	case nil, bool, float64, string:
-		if was == is {
-			return ""
-		}
-	}
-	return fmt.Sprintf("has %s = %v, not %v", at, was, is)
 }
 
 // sameCell reports whether cells are the same text; or the same number, of which one was

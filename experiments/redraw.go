@@ -115,7 +115,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	if other := k.differs(out.table); other != "" {
 		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", manifest.TableFile, other)
 	}
-	other, err := k.asks(out.config)
+	other, err := manifest.OtherSettings(k.config, out.config)
 	if err != nil {
 		return err
 	}

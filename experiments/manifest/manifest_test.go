@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -79,5 +80,35 @@ func TestWriteNeedsOneDigest(t *testing.T) {
 		if err := Write(new(bytes.Buffer), bad); err == nil {
 			t.Errorf("%T is written", bad)
 		}
+	}
+}
+
+// Settings that differ anywhere are told by their place; what they cost is not looked at.
+func TestOtherSettings(t *testing.T) {
+	type spec struct {
+		Eta0    float64 `json:"eta0"`
+		Delay   string  `json:"delay,omitempty"`
+		Privacy any     `json:"privacy,omitempty"`
+	}
+	settings := map[string]any{"train": []spec{{0.1, "1", 0.3}, {0.2, "", nil}}, "points": 50, "average": nil}
+	const same = `{"points": 50, "average": null, "train": [{"eta0": 0.1, "delay": "1", "privacy": 7}, {"eta0": 2e-1}]}`
+	for _, c := range []struct{ from, to, want string }{
+		{"", "", ""},
+		{"0.1", "0.3", "has config.train[0].eta0 = 0.3, not 0.1"},
+		{"50", "true", "has config.points = true, not 50"},
+		{"50", "[50]", "has config.points = [50], not 50"},
+		{`"points": 50, `, "", "lacks config.points = 50"},
+		{"2e-1}", `0.2, "delay": "2"}`, "has config.train[1].delay = 2, not <nil>"},
+		{`, {"eta0": 2e-1}`, "", "has config.train = "},
+		{"null", "1", "has config.average = 1, not <nil>"},
+		{same, "3", "has config = 3, not "},
+	} {
+		got, err := OtherSettings([]byte(strings.Replace(same, c.from, c.to, 1)), settings)
+		if err != nil || !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s for %s: %q, %v; want %q", c.to, c.from, got, err, c.want)
+		}
+	}
+	if _, err := OtherSettings([]byte("{"), settings); err == nil {
+		t.Error("half a config is compared")
 	}
 }
