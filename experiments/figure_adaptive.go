@@ -67,8 +67,8 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		"and the step sizes stay. The last columns are of the seed that pays most per record, "+
 		"for the sizes really run: θ the largest of a client, ε per client of the client that pays most, certified by "+
 		"%s for N = %d, δ = %s, %s adjacency, %s sampling; numbered seeds: a simulation, no release.",
-		float64(adaptMost), r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency,
-		r.Sampling)
+		float64(adaptMost), r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4),
+		r.Adjacency, r.Sampling)
 	columns := slices.Concat(lookColumns, paidColumns)
 	out.table = c.records(f, columns, func(i, seed int, r *grid.Timed) (rows [][]string) {
 		paid := paidRecord(c.paid(i, seed, fixed))
