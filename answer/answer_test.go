@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"proactivedp/dp"
+	"proactivedp/dp/gdp"
 	"proactivedp/plan"
 )
 
@@ -150,6 +152,16 @@ func TestOdds(t *testing.T) {
 	if loose["by"] != "closed-form" || tight["by"] != "pld" ||
 		!(tight["true_positive"].(float64) < loose["true_positive"].(float64)) {
 		t.Errorf("odds %v and certified %v", loose, tight)
+	}
+}
+
+// Certified curves are not made by an accountant that certifies nothing.
+func TestCurvesNeedAnUpperEnd(t *testing.T) {
+	rounds := plan.History{Events: []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2,
+		Rate: 0.01, Count: 100}}}
+	c := Comparison{History: rounds, Delta: 1e-5, Alphas: []float64{0, 0.5, 1}, Accountant: gdp.Accountant{}}
+	if _, err := c.Curves(t.Context()); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("curves by an approximation: %v", err)
 	}
 }
 

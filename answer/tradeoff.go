@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -147,6 +148,10 @@ func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
 	b, err := c.Accountant.Epsilon(ctx, c.History.Events, c.Delta)
 	if err != nil {
 		return nil, err
+	}
+	if math.IsInf(b.EpsilonUpper, 1) {
+		return nil, fmt.Errorf("answer: %s proves no upper end of ε at δ = %v: %w", b.Accountant, c.Delta,
+			dp.ErrNotCovered)
 	}
 	p := profile
 	p.Epsilons = cmp.Or(c.Epsilons, p.Epsilons)

@@ -17,6 +17,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 )
 
@@ -50,7 +51,7 @@ func (l Locator) download(ctx context.Context, f File, path string) error {
 	unreachable := map[string]bool{} // which hosts could not be connected to
 	for _, source := range f.Sources {
 		err := l.fromSource(limited, f, source, path, unreachable)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, memory.ErrTooLittle) {
 			return err
 		}
 		failures = append(failures, fmt.Errorf("\t%s: %w", source, err))

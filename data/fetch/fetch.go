@@ -18,10 +18,13 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"proactivedp/internal/memory"
 )
 
 // The ways in which a file is not found. They exclude each other; an error
-// that is none of them is a cancelled context or a malformed File.
+// that is none of them is a cancelled context, a malformed File, or a Check for
+// which there is too little memory: that says nothing of the file.
 var (
 	// ErrUnavailable: the file is not in the cache and could not be obtained
 	// (offline, no source gave it whole, or the cache cannot be written).
@@ -134,8 +137,11 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	var damage error
 	found, err := first(cache, places)
 	if err == nil {
-		if damage = f.verify(found); damage == nil {
+		switch damage = f.verify(found); {
+		case damage == nil:
 			return found, nil
+		case errors.Is(damage, memory.ErrTooLittle):
+			return "", fmt.Errorf("fetch: %w", damage)
 		}
 		l.say("fetch: %s is damaged (%v), fetching it anew", found, damage)
 	}
@@ -146,6 +152,8 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 		return path, nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("fetch: %s: %w", f.Rel, context.Cause(ctx))
+	case errors.Is(err, memory.ErrTooLittle):
+		return "", fmt.Errorf("fetch: %w", err)
 	case damage != nil:
 		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy "+
 			"there by hand", found, ErrDamaged, damage, err)
@@ -200,10 +208,14 @@ func (f File) in(folder string, places []string) (string, error) {
 		}
 		return "", fmt.Errorf("fetch: %s: %w%s: %w", f.Rel, ErrMissing, also, err)
 	}
-	if err := f.verify(path); err != nil {
+	switch err := f.verify(path); {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, memory.ErrTooLittle):
+		return "", fmt.Errorf("fetch: %w", err)
+	default:
 		return "", fmt.Errorf("fetch: %s: %w: %w", path, ErrDamaged, err)
 	}
-	return path, nil
 }
 
 // verify returns an error that says in what way the file at path is not f, or

@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"proactivedp/internal/memory"
 )
 
 const content = "1 1:1\n0 2:1\n"
@@ -439,6 +441,35 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 			t.Errorf("progress does not mention %q: %s", part, log.String())
 		}
 	}
+}
+
+// A file for which there is too little memory is not damaged: it is not fetched anew, no other
+// source is asked, and nobody is told to remove it.
+func TestTooLittleMemoryIsNoDamage(t *testing.T) {
+	url, requests := source(t, serve(content))
+	other, more := source(t, serve(content))
+	l, f := locator(t), toy(url, other)
+	f.Check = func(path string) error { return fmt.Errorf("toy: %s: %w", path, memory.ErrTooLittle) }
+	check := func(where string, err error) {
+		t.Helper()
+		if !errors.Is(err, memory.ErrTooLittle) {
+			t.Errorf("%s: error %v, want %v", where, err, memory.ErrTooLittle)
+		}
+		wantKind(t, err, memory.ErrTooLittle)
+	}
+	_, err := l.Locate(t.Context(), f)
+	check("download", err)
+	if requests.Load() != 1 || more.Load() != 0 {
+		t.Errorf("%d and %d requests, want 1 and none", requests.Load(), more.Load())
+	}
+	planted := plant(t, l.Cache, "set/toy", content)
+	_, err = l.Locate(t.Context(), f)
+	check("cache", err)
+	if got, err := os.ReadFile(planted); err != nil || string(got) != content || requests.Load() != 1 {
+		t.Errorf("the cache holds %q after %d requests, want what it had after 1: %v", got, requests.Load(), err)
+	}
+	_, err = Locator{Dir: l.Cache}.Locate(t.Context(), f)
+	check("folder", err)
 }
 
 func TestDamagedCacheCannotBeReplaced(t *testing.T) {

@@ -58,7 +58,7 @@ func original() database {
 // them and returns the training set followed by the test set. The locator says
 // where to look, and its errors can be told apart with errors.Is.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
-	// A file that does not fit is damaged; a database that does not is none.
+	// What does not fit is not fetched.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {
 		return nil, fmt.Errorf("mnist: %w", err)
 	}
