@@ -29,13 +29,19 @@ function endText(v) {
   return v >= 1e4 || v < 1e-3 ? v.toExponential(0).replace("+", "") : String(v);
 }
 
+// keys are the keyboard of a phone: that for decimals has a comma where people write one, and
+// no letter for 1e-5.
+function keys(whole) {
+  return whole ? "numeric" : "text";
+}
+
 function fieldView(name) {
   const f = fields[name],
     id = `field-${name}`;
   const text = el("input", {
     type: "text",
     id,
-    inputmode: "decimal",
+    inputmode: keys(f.whole),
     spellcheck: "false",
     value: state[name],
     "aria-describedby": `${id}-wrong`,
@@ -95,7 +101,7 @@ function plainField(name, label, hint) {
   const text = el("input", {
     type: "text",
     id,
-    inputmode: "decimal",
+    inputmode: keys(name === "clients"),
     value: state[name],
     "aria-describedby": `${id}-wrong`,
   });

@@ -326,6 +326,22 @@ test("everything is done by keyboard", { timeout: 120_000 }, async () => {
   await page.close();
 });
 
+test("a phone's keyboard has what is typed into a field", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=batch&n=10000&sample_size=31&epochs=5&epsilon=0.5&clients=2`);
+  await reached(page, "planned");
+  const keys = await page.$$eval("#question input[type=text]", (all) => all.map((e) => [e.id, e.inputMode]));
+  assert.deepEqual(Object.fromEntries(keys.map(([id, mode]) => [id.slice("field-".length), mode])), {
+    n: "numeric",
+    sample_size: "numeric",
+    epochs: "text",
+    epsilon: "text",
+    delta: "text",
+    clients: "numeric",
+    theta: "text",
+  });
+  await page.close();
+});
+
 test("a choice that changes another keeps the focus", { timeout: 60_000 }, async () => {
   const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5`);
   await reached(page, "planned");
