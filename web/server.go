@@ -253,15 +253,12 @@ func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 			http.StatusServiceUnavailable
 	}
 	found, err := s.proposed(ctx, question)
-	if err == nil {
-		var text []byte
-		if text, err = json.Marshal(found); err == nil {
-			return text, http.StatusOK
-		}
+	if err != nil {
+		found = answer.Answer{Error: answer.NewProblem(ctx, err)}
 	}
-	text, marshalErr := json.Marshal(answer.Answer{Error: answer.NewProblem(ctx, err)})
-	if marshalErr != nil {
-		return problem(answer.Fault, marshalErr.Error()), http.StatusOK
+	text, err := json.Marshal(found)
+	if err != nil {
+		return problem(answer.Fault, err.Error()), http.StatusOK
 	}
 	return text, http.StatusOK
 }

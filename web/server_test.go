@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -354,6 +355,8 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 			return nil, errors.New("propose: epsilon = 0, must be given")
 		case bytes.Contains(question, []byte("none")):
 			return nil, &answer.Problem{Kind: answer.Infeasible, Problems: []string{"too much"}}
+		case bytes.Contains(question, []byte("nan")):
+			return math.NaN(), nil
 		case bytes.Contains(question, []byte("panic")):
 			panic("planted")
 		case bytes.Contains(question, []byte("soon")):
@@ -383,6 +386,7 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 	for body, want := range map[string]string{"soon": `{"proposals":3}`,
 		"wrong": `{"error":{"kind":"wrong","problems":["epsilon = 0, must be given"]}}`,
 		"none":  `{"error":{"kind":"infeasible","problems":["too much"]}}`,
+		"nan":   `{"error":{"kind":"fault"`,
 		"panic": `{"error":{"kind":"fault","problems":["a fault of this program: planted"]}}`} {
 		if status, text := ask(t.Context(), body); status != 200 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s, want %s", body, status, text, want)
