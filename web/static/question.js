@@ -189,8 +189,9 @@ function stateOf(address) {
 function keptOf(address) {
   return new URLSearchParams(address)
     .getAll("keep")
-    .filter((k) => k.length < 400)
+    .filter((k) => k.length <= longestKept)
     .slice(0, mostKept);
 }
 
-const mostKept = 4;
+const mostKept = 4,
+  longestKept = 4000; // more than all fields at their longest
