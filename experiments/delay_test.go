@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"math"
 	"os"
@@ -168,13 +169,44 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	}
 	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", "on 20 rows (held-out training rows)",
 		"lost with probability 0.1",
-		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤"} {
+		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤",
+		"certified by pld for N = ", "add-or-remove adjacency, poisson sampling: per client"} {
 		if !strings.Contains(out.picture.Caption, want) {
 			t.Errorf("caption does not say %q:\n%s", want, out.picture.Caption)
 		}
 	}
 	if !strings.HasPrefix(out.picture.YLabel, "held-out accuracy") {
 		t.Errorf("axis of %s", out.picture.YLabel)
+	}
+}
+
+// A picture with times to a target says what the target is, and of two contests the second's.
+func TestCaptionsSayTheTarget(t *testing.T) {
+	spec := smallSpec()
+	run := timedRun(t, spec, 2)
+	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	plain := spec
+	plain.NoiseMultiplier = 0
+	one := func(spec train.Spec) *contest {
+		return newContest([]contender{{"synchronous", spec}}, [][]grid.Timed{{*run}})
+	}
+	drawings := []func() (*outcome, error){
+		func() (*outcome, error) { return timeOutcome(t.Context(), f, one(spec)) },
+		func() (*outcome, error) { return stalenessOutcome(t.Context(), f, one(spec)) },
+		func() (*outcome, error) { return idleOutcome(t.Context(), f, one(spec)) },
+		func() (*outcome, error) { return delayOutcome(t.Context(), f, one(spec), one(plain)) },
+	}
+	for i, draw := range drawings {
+		out, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := fmt.Sprintf("With no noise less %.4f.", one(plain).tolerance)
+		if !slices.Contains(out.picture.Rows[0], "to target") ||
+			!strings.Contains(out.picture.Caption, "Target, seed by seed: the accuracy that the synchronous run ends with") ||
+			strings.Contains(out.picture.Caption, second) != (i == len(drawings)-1) {
+			t.Errorf("picture %d: %q below %q", i, out.picture.Caption, out.picture.Rows[0])
+		}
 	}
 }
 

@@ -44,7 +44,10 @@ func delayOutcome(ctx context.Context, f *frame, contests ...*contest) (*outcome
 	}
 	accuracyAxis(&p)
 	var err error
-	p.Caption, err = contests[0].caption(ctx, f)
+	p.Caption, err = contests[0].targetCaption(ctx, f)
+	for _, c := range contests[1:] {
+		p.Caption += fmt.Sprintf(" With %s less %.4f.%s", c.noiseText(), c.tolerance, c.goalNotes())
+	}
 	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
 	if first.StepText() != last.StepText() {
 		p.Caption += fmt.Sprintf(" Without noise: step size %s.", last.StepText())
@@ -110,8 +113,7 @@ func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	}
 	accuracyAxis(&p)
 	var err error
-	p.Caption, err = c.caption(ctx, f)
-	p.Caption += "\n" + c.goalText()
+	p.Caption, err = c.targetCaption(ctx, f)
 	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
@@ -143,7 +145,7 @@ func stalenessOutcome(ctx context.Context, f *frame, c *contest) (*outcome, erro
 	p.Marks = append(p.Marks, columns)
 	p.Rows = c.rows()
 	var err error
-	p.Caption, err = c.caption(ctx, f)
+	p.Caption, err = c.targetCaption(ctx, f)
 	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
@@ -190,7 +192,7 @@ func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	}
 	p.Rows = c.rows()
 	var err error
-	p.Caption, err = c.caption(ctx, f)
+	p.Caption, err = c.targetCaption(ctx, f)
 	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 

@@ -19,10 +19,15 @@ import (
 
 // goalText says what "time to target" is the time to.
 func (c *contest) goalText() string {
-	text := fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
+	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
-		"Speed-up: of that time, over %s (in brackets the least of a seed).",
-		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name)
+		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
+		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name, c.goalNotes())
+}
+
+// goalNotes says where a target is none, or no achievement.
+func (c *contest) goalNotes() string {
+	text := ""
 	first := c.standings()[0]
 	if n := first.Diverged; n > 0 {
 		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
@@ -79,6 +84,13 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	return text + privacy + notes, err
 }
 
+// targetCaption is the caption of a picture with the rows of the contest, which have times to
+// a target.
+func (c *contest) targetCaption(ctx context.Context, f *frame) (string, error) {
+	text, err := c.caption(ctx, f)
+	return text + "\n" + c.goalText(), err
+}
+
 // privacyText states the ε of the runs, which does not depend on Υ or on time.
 func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	spec := c.all[0].spec
@@ -89,9 +101,9 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s: per client %s, per record %s; "+
-		"numbered seeds: a simulation, no release.",
-		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency,
+	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s adjacency, %s sampling: per client "+
+		"%s, per record %s; numbered seeds: a simulation, no release.",
+		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency, r.Sampling,
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
 
