@@ -225,8 +225,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source),
 			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
-		dir := filepath.Join(o.Out, picture.name)
-		if err := o.Drawing.Write(dir, asPicture(made.picture), made.table, m); err != nil {
+		if err := made.write(filepath.Join(o.Out, picture.name), m); err != nil {
 			return err
 		}
 	}

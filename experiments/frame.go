@@ -11,6 +11,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/folder"
+	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
 	"proactivedp/train"
@@ -21,6 +22,14 @@ type outcome struct {
 	picture plots.Picture
 	table   [][]string // the data in long form, the header first
 	config  any        // what the manifest says of the settings
+}
+
+// write writes the content to a figure's folder, drawn as the manifest says.
+func (out *outcome) write(dir string, m Manifest) (err error) {
+	if m.Table, err = manifest.Digest(out.table); err != nil {
+		return err
+	}
+	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
 // asPicture returns a picture as a folder's is written.

@@ -13,7 +13,6 @@ import (
 
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/report"
 )
 
@@ -25,11 +24,8 @@ type kept struct {
 	rows   [][]string
 }
 
-// Bounds of what is read.
-const (
-	maxTable = 64 << 20
-	maxKept  = 1 << 20 // rows
-)
+// maxKept bounds the rows that are read.
+const maxKept = 1 << 20
 
 // readKept reads what the folder of a figure has.
 func readKept(dir string) (*kept, error) {
@@ -45,7 +41,7 @@ func readKept(dir string) (*kept, error) {
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale)); err != nil {
 		return nil, fmt.Errorf("%s: %w", manifest.File, err)
 	}
-	table, err := bounded.File(filepath.Join(dir, manifest.TableFile), maxTable)
+	table, err := manifest.ReadTable(dir, k.Table)
 	if err != nil {
 		return nil, err
 	}

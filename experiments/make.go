@@ -77,8 +77,9 @@ type Manifest struct {
 	Data      manifest.Data `json:"data"`
 	manifest.Origin
 	Drawing folder.Drawing `json:"drawing,omitzero"`
-	Files   []string       `json:"files"`           // the first is a picture
-	SHA256  string         `json:"manifest_sha256"` // see manifest.Write
+	Files   []string       `json:"files"`                  // the first is a picture
+	Table   string         `json:"table_sha256,omitempty"` // see manifest.Digest; "" of an older version
+	SHA256  string         `json:"manifest_sha256"`        // see manifest.Write
 }
 
 // command returns what makes the figure again, if that can be said.
@@ -168,8 +169,8 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		if err := o.Drawing.Write(filepath.Join(o.Out, fig.Name), asPicture(out.picture), out.table,
-			figureManifest(fig, f, o, out.config, origin)); err != nil {
+		m := figureManifest(fig, f, o, out.config, origin)
+		if err := out.write(filepath.Join(o.Out, fig.Name), m); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 	}

@@ -170,6 +170,34 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	curves := figures[slices.IndexFunc(figures, func(f Figure) bool { return strings.HasSuffix(f.Name, "-epsilon") })]
 	table := curves.Name + "/" + manifest.TableFile
 	lines := strings.SplitAfter(files[table], "\n")
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(table, strings.Replace(files[table], ",0.1,", ",0.2,", 1))
+	if _, err := Redraw(t.Context(), []Figure{curves}, o); !errors.Is(err, manifest.ErrDamaged) {
+		t.Errorf("other data than the manifest's: error %v", err)
+	}
+	write(table, files[table])
+	k, err := readKept(filepath.Join(dir, curves.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resealed := func(change func(m *Manifest)) string {
+		m, text := k.Manifest, bytes.Buffer{}
+		m.SHA256 = ""
+		change(&m)
+		if err := manifest.Write(&text, m); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	// The manifest of an older version has no digest of the data.
+	files = maps.Clone(files)
+	files[curves.Name+"/"+manifest.File] = resealed(func(m *Manifest) { m.Table = "" })
+	write(curves.Name+"/"+manifest.File, files[curves.Name+"/"+manifest.File])
 	for name, c := range map[string]struct{ file, text, want string }{
 		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "rows of run"},
 		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have the"},
@@ -185,46 +213,30 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		if c.text == files[c.file] {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
-		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(c.file, c.text)
 		drawn, err := Redraw(t.Context(), []Figure{curves}, o)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), curves.Name) ||
 			len(drawn) > 0 {
 			t.Errorf("%s: drawn %q, error %v, want one with %q", name, drawn, err, c.want)
 		}
-		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(files[c.file]), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	k, err := readKept(filepath.Join(dir, curves.Name))
-	if err != nil {
-		t.Fatal(err)
+		write(c.file, files[c.file])
 	}
 	// No column of the table has the step size, which the caption states.
 	for from, want := range map[string]string{`"eta0": 0.1`: "has config.train[0].eta0 = 0.3, not 0.1",
 		`"points": 50`: "has config.points = 0.3, not 50", `"clients": 5,`: "lacks config.train[0].clients = 5"} {
-		changed := k.Manifest
 		to := from[:strings.Index(from, ":")+1] + " 0.3"
 		if strings.HasSuffix(from, ",") {
 			to = ""
 		}
 		config := json.RawMessage(strings.Replace(string(k.config), from, to, 1))
-		changed.Config, changed.SHA256 = config, ""
-		var text bytes.Buffer
-		if err := manifest.Write(&text, changed); err != nil || bytes.Equal(config, k.config) {
-			t.Fatalf("%s: %v", from, err)
+		if bytes.Equal(config, k.config) {
+			t.Fatalf("%s: nothing was changed", from)
 		}
-		path := filepath.Join(dir, curves.Name, manifest.File)
-		if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(curves.Name+"/"+manifest.File, resealed(func(m *Manifest) { m.Config = config }))
 		if _, err := Redraw(t.Context(), []Figure{curves}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", from, err, want)
 		}
-		if err := os.WriteFile(path, []byte(files[curves.Name+"/"+manifest.File]), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(curves.Name+"/"+manifest.File, files[curves.Name+"/"+manifest.File])
 	}
 	other := o
 	other.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(4), 800), nil }

@@ -3,7 +3,6 @@
 package folder
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +25,7 @@ type Manifest struct {
 	manifest.Origin
 	Drawing Drawing  `json:"drawing,omitzero"` // how the picture is drawn
 	Files   []string `json:"files"`            // the first is a picture
+	Table   string   `json:"table_sha256"`     // see manifest.Digest
 	SHA256  string   `json:"manifest_sha256"`  // see manifest.Write
 }
 
@@ -39,6 +39,10 @@ func Write(dir string, picture Picture, table [][]string, m Manifest, sources []
 	}
 	m.Origin = manifest.NewOrigin(0, 0, took, 0)
 	m.Files = m.Drawing.Files()
+	var err error
+	if m.Table, err = manifest.Digest(table); err != nil {
+		return err
+	}
 	return m.Drawing.Write(dir, picture, table, m)
 }
 
@@ -56,7 +60,7 @@ func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][
 		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: draw})
 	}
 	files = append(files, atomicfile.Output{Path: filepath.Join(dir, manifest.TableFile),
-		Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) }})
+		Write: func(w io.Writer) error { return manifest.WriteTable(w, table) }})
 	return atomicfile.WriteSet(files, atomicfile.Output{
 		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})

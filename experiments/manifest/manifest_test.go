@@ -83,6 +83,46 @@ func TestWriteNeedsOneDigest(t *testing.T) {
 	}
 }
 
+// One flipped bit in the data beside a manifest is seen, if that has their digest.
+func TestTablesHaveADigest(t *testing.T) {
+	table := [][]string{{"a", "b"}, {"1", "x, \"y\""}}
+	digest, err := Digest(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := WriteTable(&text, table); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	reads := func(text []byte, digest string) error {
+		if err := os.WriteFile(filepath.Join(dir, TableFile), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadTable(dir, digest)
+		if err == nil && !bytes.Equal(read, text) {
+			t.Errorf("%q is read as %q", text, read)
+		}
+		return err
+	}
+	if err := errors.Join(reads(text.Bytes(), digest), reads(text.Bytes(), "")); err != nil {
+		t.Error(err)
+	}
+	for bit := range 8 * text.Len() {
+		flipped := bytes.Clone(text.Bytes())
+		flipped[bit/8] ^= 1 << (bit % 8)
+		if err := reads(flipped, digest); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), TableFile) {
+			t.Fatalf("bit %d of %q: error %v", bit, flipped, err)
+		}
+		if err := reads(flipped, ""); err != nil {
+			t.Fatalf("of an older version: %v", err)
+		}
+	}
+	if _, err := ReadTable(t.TempDir(), ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no data: error %v", err)
+	}
+}
+
 // Settings that differ anywhere are told by their place; what they cost is not looked at.
 func TestOtherSettings(t *testing.T) {
 	type spec struct {

@@ -38,8 +38,8 @@ func seal(sum [sha256.Size]byte) string {
 	return `"manifest_sha256": "` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// ErrDamaged reports a manifest that is not as it was written.
-var ErrDamaged = errors.New("damaged: its SHA-256 is not that of its content")
+// ErrDamaged reports a manifest, or data beside it, that are not as they were written.
+var ErrDamaged = errors.New("damaged: its content is not of the SHA-256 that was written")
 
 // maxBytes bounds a manifest, in bytes.
 const maxBytes = 16 << 20

@@ -91,7 +91,6 @@ func Kinds() []string {
 // Bounds of what is read.
 const (
 	maxPicture = 32 << 20
-	maxTable   = 64 << 20
 	maxText    = 8 << 20
 	maxFolders = 1000
 )
@@ -205,6 +204,7 @@ func readFigure(dir, name string) (*figure, error) {
 	}
 	var listed struct { // of what is no figure they may be of another kind
 		Files []string `json:"files"`
+		Table string   `json:"table_sha256"`
 	}
 	if err := json.Unmarshal(text, &listed); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
@@ -215,7 +215,7 @@ func readFigure(dir, name string) (*figure, error) {
 	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title, listed.Files); err != nil {
 		return nil, err
 	}
-	return f, f.readTable(filepath.Join(dir, name, manifest.TableFile))
+	return f, f.readTable(filepath.Join(dir, name), listed.Table)
 }
 
 // statements returns the privacy statements in a manifest's config, each once.
@@ -310,15 +310,15 @@ func embedded(kind string, content []byte) template.URL {
 // shownRows is how many rows of a table are shown.
 const shownRows = 40
 
-// readTable reads the figure's data.
-func (f *figure) readTable(path string) error {
-	content, err := bounded.File(path, maxTable)
+// readTable reads the figure's data, of a digest.
+func (f *figure) readTable(dir, digest string) error {
+	content, err := manifest.ReadTable(dir, digest)
 	if err != nil {
 		return err
 	}
 	header, rows, err := report.ParseCSV(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, manifest.TableFile), err)
 	}
 	f.Table = sample{Header: header, Rows: rows[:min(len(rows), shownRows)], More: max(0, len(rows)-shownRows),
 		Whole: embedded("text/csv", content)}

@@ -5,23 +5,14 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-
-	"proactivedp/internal/bounded"
 )
 
-// maxCSV bounds a table that is read, in bytes.
-const maxCSV = 256 << 20
-
-// ReadCSV reads a table with a header: each row by the names of its columns, which are
+// ParseRows reads a table with a header: each row by the names of its columns, which are
 // different.
-func ReadCSV(path string) ([]map[string]string, error) {
-	text, err := bounded.File(path, maxCSV)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
+func ParseRows(text []byte) ([]map[string]string, error) {
 	header, records, err := ParseCSV(text)
 	if err != nil {
-		return nil, fmt.Errorf("report: %s: %w", path, err)
+		return nil, err
 	}
 	rows := make([]map[string]string, 0, len(records))
 	for _, record := range records {

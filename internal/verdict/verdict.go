@@ -120,6 +120,7 @@ func readTable(dir, figure string) (*table, error) {
 	m := struct {
 		Figure  string   `json:"figure"`
 		Command string   `json:"command"`
+		Table   string   `json:"table_sha256"`
 		Scale   *float64 `json:"scale"`
 		Seeds   int      `json:"seeds"`
 		Data    struct {
@@ -145,8 +146,11 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
-	if t.rows, err = report.ReadCSV(filepath.Join(dir, figure, manifest.TableFile)); err != nil {
-		return nil, err
+	if text, err = manifest.ReadTable(filepath.Join(dir, figure), m.Table); err != nil {
+		return nil, fmt.Errorf("verdict: %w", err)
+	}
+	if t.rows, err = report.ParseRows(text); err != nil {
+		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
 	}
 	if err := t.whole(); err != nil {
 		return nil, fmt.Errorf("verdict: %s: %w", figure, err)

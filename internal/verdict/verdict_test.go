@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/experiments/manifest"
 	"proactivedp/internal/paper"
 )
 
@@ -400,6 +403,22 @@ func TestTablesAreWhole(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.figure) ||
 			len(all) != 0 {
 			t.Errorf("%s: %d findings, error %v, want one with %q", c.figure, len(all), err, c.want)
+		}
+	}
+}
+
+// Data whose digest is another than the manifest's decide nothing.
+func TestDataAreTheManifests(t *testing.T) {
+	const rows = "clip,seed,sigma,fraction,fraction_sd\n0.025,1,0,1,0\n0.025,1,12,0.95,0.01\n"
+	for _, own := range []bool{true, false} {
+		sum := sha256.Sum256([]byte(rows))
+		if !own {
+			sum[3]++
+		}
+		all, err := Read(folder(t, t.TempDir(), "mnist-lenet-utility", fmt.Sprintf(`1, "table_sha256": "%x"`, sum),
+			strings.TrimSuffix(rows, "\n")))
+		if errors.Is(err, manifest.ErrDamaged) == own || len(all) == 1 != own {
+			t.Errorf("of its own digest %v: %d findings, error %v", own, len(all), err)
 		}
 	}
 }
