@@ -203,7 +203,7 @@ func TestCaptionsSayTheTarget(t *testing.T) {
 		}
 		second := fmt.Sprintf("With no noise less %.4f.", one(plain).tolerance)
 		if !slices.Contains(out.picture.Rows[0], "to target") ||
-			!strings.Contains(out.picture.Caption, "Target, seed by seed: the accuracy that the synchronous run ends with") ||
+			!strings.Contains(out.picture.Caption, "Target, seed by seed: the accuracy that the synchronous run") ||
 			strings.Contains(out.picture.Caption, second) != (i == len(drawings)-1) {
 			t.Errorf("picture %d: %q below %q", i, out.picture.Caption, out.picture.Rows[0])
 		}

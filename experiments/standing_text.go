@@ -101,8 +101,8 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s adjacency, %s sampling: per client "+
-		"%s, per record %s; numbered seeds: a simulation, no release.",
+	return fmt.Sprintf(" Whatever the delay, certified by %s for N = %d, δ = %s, %s adjacency, %s sampling: per "+
+		"client %s, per record %s; numbered seeds: a simulation, no release.",
 		r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4), r.Adjacency, r.Sampling,
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
