@@ -20,7 +20,7 @@ func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
 	c := libraries.Code{Format: Command, Library: "ProactiveDP", Tried: "these commands give what stands here",
 		Text: q.planCommand() + "\n"}
 	for _, e := range p.Events() {
-		c.Text += "\n" + accountCommand(e, p.Delta) + "\n"
+		c.Text += "\n" + q.accountCommand(e, p.Delta) + "\n"
 		c.Caveats = []string{
 			"The first line gives this plan, the second what its run costs by every accountant.",
 			"proactivedp train trains by the plan as --json writes it: proactivedp train --plan plan.json --data " +
@@ -48,11 +48,12 @@ func (q PlanQuestion) planCommand() string {
 		flags.words = append(flags.words, "--shared")
 	}
 	flags.text("root", q.Root)
+	flags.number("accuracy", q.Accuracy)
 	return flags.join("proactivedp plan")
 }
 
 // accountCommand is the command that accounts for rounds.
-func accountCommand(e dp.Event, delta float64) string {
+func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	var flags commandLine
 	flags.number("sigma", e.NoiseMultiplier)
 	flags.number("sample-rate", e.Rate)
@@ -63,6 +64,7 @@ func accountCommand(e dp.Event, delta float64) string {
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}
+	flags.number("accuracy", q.Accuracy)
 	return flags.join("proactivedp account")
 }
 

@@ -114,13 +114,14 @@ func TestSearchesSayWhyThereIsNoAnswer(t *testing.T) {
 
 // The commands that an answer names give that answer.
 func TestCommandsOfAnswersGiveThem(t *testing.T) {
-	for _, q := range []plan.Request{
+	for i, q := range []plan.Request{
 		{N: 10000, Epochs: 5, Sigma: 19.29962},
 		{N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
 		{N: 50000, SampleSize: 500, Epochs: 10, Epsilon: 2, Delta: 1e-6, Method: plan.PLD, Adjacency: "replace-one"},
 		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2},
 	} {
-		a, err := answer.Solve(t.Context(), answer.PlanQuestion{Request: q, Tight: true, Code: true})
+		question := answer.PlanQuestion{Request: q, Tight: true, Code: true, Accuracy: []float64{0, 0.2}[i%2]}
+		a, err := answer.Solve(t.Context(), question)
 		if err != nil {
 			t.Fatal(err)
 		}
