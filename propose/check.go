@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"proactivedp/dp"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
@@ -302,11 +303,12 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 		Title:  "Predicted against real test accuracy, before and after training",
 		XLabel: "test accuracy of one training", YLabel: "predicted by proxies",
 		YMin: 0.2, YMax: 1, Rows: r.rows(),
-		Caption: fmt.Sprintf("Every setting is within its ε, from %s to %s, certified. Proxies: %d matched seeds, "+
+		Caption: fmt.Sprintf("Every setting is within its ε, from %s to %s, of a record in one training, certified by "+
+			"pld, %s adjacency, %s sampling, δ = 1/N where it names none. Proxies: %d matched seeds, "+
 			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
 			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are "+
 			"medians of |predicted − real|, ranks Spearman's.", decimal.Exactly(low), decimal.Exactly(high),
-			seeds, report.Share(coverage), shortPart),
+			dp.AddOrRemove, dp.Poisson, seeds, report.Share(coverage), shortPart),
 	}
 	for _, s := range r.Scores[:len(r.Scores)-1] {
 		l := plots.Line{Name: s.Case, Scatter: true}

@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"proactivedp/dp"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
@@ -53,6 +54,7 @@ type GridReport struct {
 	Data      string  `json:"data"`
 	Model     string  `json:"model"`
 	Epsilon   float64 `json:"epsilon"` // target epsilon of a record
+	Delta     float64 `json:"delta"`
 	Grid      Grid    `json:"grid"`
 	Settings  int     `json:"settings"`   // of the grid
 	Seeds     int     `json:"seeds"`      // of each setting of the grid
@@ -114,7 +116,8 @@ func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float6
 	if _, err := s.frontier(ctx, r.Epsilon, found[0]); err != nil {
 		return nil, err
 	}
-	out := &GridReport{Data: r.Base.Data, Model: r.Base.Model, Epsilon: r.Epsilon, Grid: g, TestSeeds: testSeeds}
+	out := &GridReport{Data: r.Base.Data, Model: r.Base.Model, Epsilon: r.Epsilon, Delta: s.delta, Grid: g,
+		TestSeeds: testSeeds}
 	if err := s.whole(ctx, out, times); err != nil {
 		return nil, err
 	}
@@ -215,9 +218,16 @@ func (r *GridReport) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(&text, "\nregret %.4f, standard error %.4f: mean test accuracy of the grid's best less that of the "+
-		"proposal, over the same %d seeds\n", r.Regret, r.RegretSE, r.TestSeeds)
+		"proposal, over the same %d seeds\n%s\n", r.Regret, r.RegretSE, r.TestSeeds, r.privacy())
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// privacy says of what the ε is.
+func (r *GridReport) privacy() string {
+	return fmt.Sprintf("ε is that of a record in one training of a setting, certified by pld, δ = %s, %s adjacency, "+
+		"%s sampling; it covers neither search nor grid. Numbered seeds: a simulation, no release.",
+		decimal.Up(r.Delta, 5), dp.AddOrRemove, dp.Poisson)
 }
 
 // rows is the table of the two, the header first.
@@ -256,8 +266,8 @@ func (r *GridReport) picture() plots.Picture {
 		YMin: 1, Rows: r.rows(),
 		Caption: fmt.Sprintf("%d settings, whole trainings with %s each. Chosen by held-out training rows; test: mean "+
 			"and one standard deviation over %d seeds. Regret: %.4f, standard error %.4f. The search looks at the "+
-			"data as at a public benchmark.", r.Settings, decimal.Many(r.Seeds, "seed"), r.TestSeeds, r.Regret,
-			r.RegretSE),
+			"data as at a public benchmark. %s", r.Settings, decimal.Many(r.Seeds, "seed"), r.TestSeeds, r.Regret,
+			r.RegretSE, r.privacy()),
 	}
 	better := plots.Line{Name: "grid, better half", Scatter: true}
 	for _, c := range r.all[:(len(r.all)+1)/2] {

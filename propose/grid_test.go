@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"proactivedp/train"
 )
 
 // A grid is of all combinations, takes the times of the arithmetic that were asked for, and
@@ -75,5 +77,22 @@ func TestFreshChecks(t *testing.T) {
 	}
 	if settings < 40 {
 		t.Errorf("%d settings, must be at least 40", settings)
+	}
+}
+
+// Pictures with an ε say of what it is, by whom and for which neighbours.
+func TestCaptionsSayOfWhatTheirEpsilonIs(t *testing.T) {
+	setting := train.DefaultSpec()
+	checked := NewCheckReport([]Checked{{Case: "a", Setting: setting, Epsilon: 0.1, Real: 0.9}})
+	compared := GridReport{Delta: 0.000125, all: []*candidate{{spec: setting}}}
+	compared.Proposed.Setting, compared.Best.Setting = setting, setting
+	compared.Proposed.Test, compared.Best.Test = []float64{0.9, 0.8}, []float64{0.9, 0.8}
+	for want, caption := range map[string]string{
+		"by pld, add-or-remove adjacency, poisson sampling, δ = 1/N where": checked.picture(2).Caption,
+		"by pld, δ = 0.000125, add-or-remove adjacency, poisson sampling;": compared.picture().Caption,
+	} {
+		if !strings.Contains(caption, want) {
+			t.Errorf("caption %q, want one with %q", caption, want)
+		}
 	}
 }
