@@ -129,6 +129,7 @@ function selectField(name, label, options) {
     state[name] = select.value;
     changed(name);
   });
+  if (!Object.hasOwn(options, state[name])) select.selectedIndex = -1; // of a link: none is shown as chosen
   return el("div", { class: "field" }, el("div", { class: "head" }, el("label", { for: id }, label)), select);
 }
 
@@ -180,11 +181,8 @@ function buildForm() {
     const allowed = Object.fromEntries(Object.entries(methods).filter(([m]) => !q.methods || q.methods.includes(m)));
     parts.push(
       q.fields.map(fieldView),
-      selectField("adjacency", "Neighbouring data sets", {
-        "add-or-remove": "one record added or removed",
-        "replace-one": "one record replaced",
-      }),
-      selectField("method", "Plan by", allowed),
+      selectField("adjacency", choices.adjacency.label, adjacencies),
+      selectField("method", choices.method.label, allowed),
     );
     const several = state.clients.trim() !== "1" || state.theta.trim() !== "1";
     const shared = el("input", { type: "checkbox", id: "field-shared", checked: state.shared === "1" });
@@ -327,7 +325,8 @@ async function answer() {
   if (!lanes) return;
   lanes.slow.stop();
   if (Object.keys(wrong).length > 0) {
-    const problems = Object.entries(wrong).map(([name, text]) => `${fields[name]?.label ?? name} ${text}.`);
+    const labelled = (name) => (fields[name] ?? choices[name])?.label ?? name;
+    const problems = Object.entries(wrong).map(([name, text]) => `${labelled(name)} ${text}.`);
     return failed({ kind: "wrong", problems });
   }
   stale(true, ...cards);

@@ -57,6 +57,14 @@ const questions = {
 
 const methods = { "closed-form": "closed form (theorem)", pld: "certified (pld)", rdp: "Rényi (rdp)" };
 
+const adjacencies = { "add-or-remove": "one record added or removed", "replace-one": "one record replaced" };
+
+// choices are what has a fixed list, with what the page calls it.
+const choices = {
+  method: { label: "Plan by", options: methods },
+  adjacency: { label: "Neighbouring data sets", options: adjacencies },
+};
+
 const starting = {
   question: "budget",
   n: "60000",
@@ -137,6 +145,10 @@ function requestOf(state) {
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
   }
+  if (!questions[state.question].server) {
+    for (const [name, { options }] of Object.entries(choices))
+      if (!Object.hasOwn(options, state[name])) wrong[name] = `must be ${Object.keys(options).join(" or ")}`;
+  }
   if (request.clients === 1) delete request.clients;
   if (request.theta === 1) delete request.theta;
   if (state.shared === "1" && request.clients > 1) request.shared = true;
@@ -148,7 +160,8 @@ function requestOf(state) {
 // lawful makes methods, adjacency and question agree, and says what was changed.
 function lawful(state, changed) {
   const q = questions[state.question];
-  if (q.methods && !q.methods.includes(state.method)) state.method = q.methods[0];
+  if (q.methods && !q.methods.includes(state.method) && Object.hasOwn(methods, state.method))
+    state.method = q.methods[0];
   if (state.adjacency === "replace-one" && state.method === "closed-form") {
     if (changed === "method") state.adjacency = "add-or-remove";
     else state.method = "pld";
@@ -169,8 +182,8 @@ function addressOf(state) {
 // longest is how long what an address says of a field may be.
 const longest = 60;
 
-// stateOf reads an address. What it does not say is as at the start, and so is a choice that
-// there is not.
+// stateOf reads an address. What it does not say is as at the start, and so is a question that
+// there is not; any other choice that there is not stays, for requestOf to refuse.
 function stateOf(address) {
   const state = { ...starting },
     given = new URLSearchParams(address);
@@ -178,8 +191,6 @@ function stateOf(address) {
     if (Object.hasOwn(starting, name)) state[name] = value.length <= longest ? value : "too long";
   }
   if (!Object.hasOwn(questions, state.question)) state.question = starting.question;
-  if (!Object.hasOwn(methods, state.method)) state.method = starting.method;
-  if (!["add-or-remove", "replace-one"].includes(state.adjacency)) state.adjacency = starting.adjacency;
   if (state.shared !== "") state.shared = "1"; // the side of privacy: true, yes, whatever it says
   lawful(state, "");
   return state;

@@ -373,6 +373,24 @@ test("a choice that changes another keeps the focus", { timeout: 60_000 }, async
   await page.close();
 });
 
+// Another adjacency would be another claim, and a usual one in its place a smaller ε.
+test("a choice that there is not is refused, not guessed", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=batch&n=60000&sample_size=256&epochs=15&epsilon=1&method=pld`);
+  await reached(page, "planned");
+  await asks(page, "question=budget&adjacency=replace_one&method=PLD", "answered");
+  assert.match(await page.textContent("#answer-body"), /Neighbouring data sets must be add-or-remove or replace-one/);
+  assert.match(await page.textContent("#answer-body"), /Plan by must be closed-form or pld or rdp/);
+  const values = () => page.$$eval("#question select", (all) => all.map((e) => e.value));
+  assert.deepEqual(await values(), ["", ""]);
+  await page.selectOption("#field-method", "pld");
+  await page.selectOption("#field-adjacency", "replace-one");
+  await reached(page, "planned");
+  assert.deepEqual(await values(), ["replace-one", "pld"]);
+  assert.match(await page.textContent("#statement"), /replace-one/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("what is shown anew keeps the focus", { timeout: 60_000 }, async () => {
   const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5`);
   await reached(page, "answered");
