@@ -51,7 +51,8 @@ func (s setting) epsilonFigure() Figure {
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
 		members = append(members, member{
 			name: fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
-			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4),
+			// Of no less noise than there was: who copies it pays no more than stands before it.
+			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), decimal.Up(spec.NoiseMultiplier, 4),
 				b.Size),
 			spec:   spec,
 			stated: b.Epsilon.Value(),
