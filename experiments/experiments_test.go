@@ -84,7 +84,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 	// the ε figure is left to the real data. Two are of the real time that runs take.
 	figures = slices.DeleteFunc(figures, func(f Figure) bool {
 		return strings.HasSuffix(f.Name, "epsilon") || strings.HasSuffix(f.Name, "runners") ||
-			strings.HasSuffix(f.Name, "throughput")
+			strings.HasSuffix(f.Name, "throughput") || testing.Short() && !oneOfEachKind(f.Name)
 	})
 	dir := t.TempDir()
 	o := options(t, dir)
@@ -106,8 +106,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One of each kind is looked at.
-		if !strings.Contains(f.Name, "plain") && !strings.Contains(f.Name, "without-noise") {
+		if oneOfEachKind(f.Name) {
 			plotstest.Golden(t, f.Name, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
@@ -141,6 +140,11 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 			t.Errorf("%s: manifest %+v", f.Name, m)
 		}
 	}
+}
+
+// oneOfEachKind reports whether a figure is the one of its kind that is looked at.
+func oneOfEachKind(figure string) bool {
+	return !strings.Contains(figure, "plain") && !strings.Contains(figure, "without-noise")
 }
 
 // checkCertifiedColumns checks that the certified ε is the smaller where both are given.
