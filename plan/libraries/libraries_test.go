@@ -78,6 +78,34 @@ func TestCodeSaysWhatItRuns(t *testing.T) {
 	}
 }
 
+// A federation has the clients that the bound counts: five that hold one's records cost more
+// than a plan for three says.
+func TestFlowerRunsTheClientsOfThePlan(t *testing.T) {
+	shared := releases(t)["shared"]
+	shared.Holders = 3
+	for name, c := range map[string]struct {
+		r    Release
+		want []string
+	}{
+		"shared": {shared, []string{"\nCLIENTS = 3  # all of them hold the same records\n", "that 3 clients hold"}},
+		"one": {releases(t)["closed"],
+			[]string{"\nCLIENTS = 5  # ", "no record in common", "that ONE client holds"}},
+	} {
+		code, err := Write(Flower, c.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(code.Text, want) {
+				t.Errorf("%s has no %q", name, want)
+			}
+		}
+		if strings.Count(code.Text, "\nCLIENTS = ") != 1 {
+			t.Errorf("%s has not one number of clients", name)
+		}
+	}
+}
+
 // Python takes all code; where there is no python3 the test says so.
 func TestCodeCompiles(t *testing.T) {
 	python, err := exec.LookPath("python3")

@@ -72,9 +72,9 @@ var writers = map[Format]writer{
 		},
 	},
 	Flower: {
-		library: "Flower with Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
+		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
 		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.4.0 on Debian's " +
-			"PyTorch 1.13.1; the rest was read against Flower's public example for Opacus (09ed383) and not run",
+			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"Flower's own wrappers for differential privacy protect a whole CLIENT, and their ε counts clients: " +
@@ -84,7 +84,8 @@ var writers = map[Format]writer{
 				sums + "Opacus steps along the noised mean: a learning rate of η times the expected batch size " +
 					"takes the same steps, and FedAvg divides their sum by the number of clients.",
 				"Opacus' own ε is for add-or-remove adjacency, and of one client.",
-			}, shared(r)...)
+				"run_simulation needs flwr[simulation], and is deprecated there: flwr run takes the same two apps.",
+			}, federated(r))
 		},
 	},
 }
@@ -96,6 +97,16 @@ func shared(r Release) []string {
 	}
 	return []string{fmt.Sprintf("The code is one client's. The ε above is of a record that %d clients hold, for the "+
 		"rounds of all of them.", r.Holders)}
+}
+
+// federated says the same of code that runs all clients, and for which of them it holds.
+func federated(r Release) string {
+	if r.Holders <= 1 {
+		return "The ε above is of a record that ONE client holds. Where clients have records in common each of them " +
+			"spends it: plan with --clients and --shared."
+	}
+	return fmt.Sprintf("The ε above is of a record that %d clients hold, for the rounds of all of them: with more "+
+		"CLIENTS it is larger.", r.Holders)
 }
 
 func (w writer) write(f Format, r Release) (Code, error) {
@@ -113,6 +124,9 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	}
 	text.WriteString("\"\"\"\n\n")
 	r.constants(&text)
+	if f == Flower {
+		r.clients(&text)
+	}
 	for _, name := range w.files {
 		body, err := code.ReadFile("code/" + name)
 		if err != nil {
@@ -154,6 +168,16 @@ func (r Release) constants(w *strings.Builder) {
 	} {
 		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 	}
+}
+
+// clients writes how many clients run: all that hold a record, where it is held by several, as
+// the bound counts no others.
+func (r Release) clients(w *strings.Builder) {
+	if r.Holders > 1 {
+		fmt.Fprintf(w, "CLIENTS = %d  # all of them hold the same records\n", r.Holders)
+		return
+	}
+	fmt.Fprintln(w, "CLIENTS = 5  # as many as you have, with no record in common")
 }
 
 // escaped is text as it stands in a docstring, which it must not end: the names of roots, and

@@ -1,11 +1,11 @@
 from sample import DATASET_SIZE, sample_size
 
 NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
+CLIENTS = 5
 # ---
 import torch  # noqa: E402
 from opacus import PrivacyEngine  # noqa: E402
 
-CLIENTS = 5
 LEARNING_RATE = 0.5
 
 
