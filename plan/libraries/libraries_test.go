@@ -106,6 +106,29 @@ func TestFlowerRunsTheClientsOfThePlan(t *testing.T) {
 	}
 }
 
+// Noise is of more than the 32 bits that JAX takes of a seed, and a model of TensorFlow releases
+// nothing that no noise was added to.
+func TestCodeOfOneProcessKeepsItsSecrets(t *testing.T) {
+	r := releases(t)["closed"]
+	for f, want := range map[Format][]string{
+		JAXPrivacy: {"secrets.token_bytes(8)", `jax.random.wrap_key_data(words, impl="threefry2x32")`},
+		TFPrivacy:  {"model.non_trainable_variables", "raise ValueError(", "tf.random.set_seed must not be called"},
+	} {
+		c, err := Write(f, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(c.Text, w) {
+				t.Errorf("%s has no %q", f, w)
+			}
+		}
+		if strings.Contains(c.Text, "random.key(secrets") {
+			t.Errorf("%s makes a key of one number", f)
+		}
+	}
+}
+
 // Python takes all code; where there is no python3 the test says so.
 func TestCodeCompiles(t *testing.T) {
 	python, err := exec.LookPath("python3")

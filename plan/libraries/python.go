@@ -55,6 +55,9 @@ var writers = map[Format]writer{
 					"samples by itself and sums by GaussianSumQuery, record by record: right, and slow.",
 				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch, the " +
 					"learning rate is η times the sample size.",
+				"tf.random.set_seed must not be called: with one seed two runs share their noise.",
+				"A model that keeps averages of records beside its gradients, as batch normalization does, is refused.",
+				"TF Privacy 0.9.0 takes Python before 3.12 and TensorFlow up to 2.15.",
 				"The event that it prints is for dp_accounting, and proactivedp account --events reads it.",
 			}, shared(r)...)
 		},

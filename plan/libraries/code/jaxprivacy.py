@@ -7,6 +7,7 @@ import secrets  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax_privacy  # noqa: E402
+import numpy as np  # noqa: E402
 from jax_privacy import batch_selection  # noqa: E402
 
 
@@ -25,7 +26,9 @@ def train(params, features, labels, loss_of, step_size):
         loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
     )
     deviation = NOISE_MULTIPLIER * clipped_sum.l2_norm_bound
-    key = jax.random.key(secrets.randbits(63))  # from the operating system
+    # From the operating system. Of a number JAX takes 32 bits, which can all be tried.
+    words = jnp.asarray(np.frombuffer(secrets.token_bytes(8), dtype=np.uint32))
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
 
     def noise(leaf, leaf_key):
         return deviation * jax.random.normal(leaf_key, leaf.shape, leaf.dtype)

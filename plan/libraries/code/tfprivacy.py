@@ -29,6 +29,8 @@ def train(model, features, labels, loss_of, step_size):
     )
     state = query.initial_global_state()
     variables = model.trainable_variables
+    others = [v for v in model.non_trainable_variables if v.dtype.is_floating]
+    before = [v.numpy() for v in others]
     for _ in range(STEPS):
         params = query.derive_sample_params(state)
         total = query.initial_sample_state(variables)
@@ -36,6 +38,8 @@ def train(model, features, labels, loss_of, step_size):
             with tf.GradientTape() as tape:
                 loss = loss_of(labels[i : i + 1], model(features[i : i + 1], training=True))
             total = query.accumulate_record(params, total, tape.gradient(loss, variables))
+        if not all(np.array_equal(v.numpy(), was) for v, was in zip(others, before)):
+            raise ValueError("the model keeps averages of records without noise: batch norm?")
         noised, state, _ = query.get_noised_result(total, state)
         for variable, update in zip(variables, noised):
             variable.assign_sub(step_size * update)
