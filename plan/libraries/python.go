@@ -33,8 +33,9 @@ var writers = map[Format]writer{
 			"import beside it and one process does not use was stood in for",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate: it costs no " +
-					"more than planned.",
+				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate. Of numbers " +
+					"that are multiples of 2^-24: where s divides N the rate may be exceeded by so much, which " +
+					"proactivedp account --events counts.",
 				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
 					"of η times the expected batch size takes the same steps.",
 				"Each record of a batch has a gradient of its own in memory: where that is too little, at_once says " +

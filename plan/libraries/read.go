@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -59,8 +60,8 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	switch Recognise(text) {
 	case OpacusState:
 		h.Events, err = readOpacus(text)
-		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn: %s sampling is "+
-			"assumed", sampling))
+		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn and gradients "+
+			"clipped: %s sampling is assumed, and clipping that is not adaptive", sampling))
 	case DpEventText:
 		h.Events, err = readDpEvent(text)
 		h.AddNotes("read from an event of dp_accounting")
@@ -131,7 +132,16 @@ func opacusRounds(row json.RawMessage) (dp.Event, error) {
 	if numbers[1] == 0 {
 		err = errors.Join(errors.New("sample rate = 0, must be in (0, 1]"), err)
 	}
-	return dp.Event{NoiseMultiplier: numbers[0], Rate: numbers[1], Count: count}, err
+	return dp.Event{NoiseMultiplier: numbers[0], Rate: drawnRate(numbers[1]), Count: count}, err
+}
+
+// drawnRate is the probability with which Opacus draws a record at a rate: that of a number
+// of torch, one of the multiples of 2^-24 below one, being below the rate. What is no rate stays.
+func drawnRate(rate float64) float64 {
+	if !(rate > 0 && rate <= 1) {
+		return rate
+	}
+	return math.Ceil(rate*(1<<24)) / (1 << 24)
 }
 
 // wholeNumber returns v, a count that may have been written as 100.0.

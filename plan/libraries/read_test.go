@@ -21,9 +21,9 @@ func TestRecordsAreRead(t *testing.T) {
 	fixed := dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1.5, SampleSize: 10,
 		DatasetSize: 1000, Count: 6}
 	for text, want := range map[string][]dp.Event{
-		`{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`:           {poisson(1.1, 0.004, 10000)},
+		`{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`:           {poisson(1.1, 67109./(1<<24), 10000)},
 		`{"history": [[2, 0.5, 1], [1e0, 0.25, 3.0]], "mechanism": "prv"}`: {poisson(2, 0.5, 1), poisson(1, 0.25, 3)},
-		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 0.01, 20)},
+		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 167773./(1<<24), 20)},
 		"GaussianDpEvent(noise_multiplier=3.0)": {poisson(3, 1, 1)},
 		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
 			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1_000)": {poisson(1.1, 0.01, 1000)},
@@ -48,6 +48,20 @@ func TestRecordsAreRead(t *testing.T) {
 	if err != nil || h.Events[0].Sampling != dp.FixedSize || h.Events[0].Adjacency != dp.ReplaceOne ||
 		!strings.Contains(h.Notes[0], "fixed sampling is assumed") {
 		t.Errorf("read %+v, %v, want what was asked for", h, err)
+	}
+}
+
+// A record is drawn as often as torch's numbers are below the rate, which are multiples of
+// 2^-24: more often than the state says, where the rate is none.
+func TestRatesOfOpacusAreTheDrawnOnes(t *testing.T) {
+	for text, want := range map[string]float64{"1e-6": 17, "1e-12": 1, "0.02": 335545, "0.5": 1 << 23, "1": 1 << 24} {
+		h, err := Read([]byte("[[1, "+text+", 1]]"), dp.Poisson, "")
+		if err != nil || h.Events[0].Rate != want/(1<<24) {
+			t.Errorf("%s: read %+v, %v, want a rate of %v/2^24", text, h.Events, err, want)
+		}
+	}
+	if _, err := Read([]byte("[[1, 1.5, 1]]"), dp.Poisson, ""); err == nil || !strings.Contains(err.Error(), "1.5") {
+		t.Errorf("a rate above one: %v, want what was given", err)
 	}
 }
 
