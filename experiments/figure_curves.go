@@ -49,11 +49,11 @@ func (s setting) epsilonFigure() Figure {
 	for _, b := range s.paper.Budgets.Rows {
 		spec := s.Train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
+		// Of no less noise than there was: who copies it pays no more than stands beside it.
+		sigma := decimal.Up(spec.NoiseMultiplier, 4)
 		members = append(members, member{
-			name: fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), decimal.Down(spec.NoiseMultiplier, 4), b.Size),
-			// Of no less noise than there was: who copies it pays no more than stands before it.
-			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), decimal.Up(spec.NoiseMultiplier, 4),
-				b.Size),
+			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
+			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
 			spec:   spec,
 			stated: b.Epsilon.Value(),
 		})
