@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,11 +17,12 @@ const MaxEventsBytes = 16 << 20
 // of those of the event.
 type eventRow struct {
 	dp.Event
-	SampleSize  whole   `json:"sample_size"`
-	DatasetSize whole   `json:"dataset_size"`
-	Count       whole   `json:"count"`
-	Sigma       float64 `json:"sigma"`
-	Steps       whole   `json:"steps"`
+	SampleSize      whole    `json:"sample_size"`
+	DatasetSize     whole    `json:"dataset_size"`
+	NoiseMultiplier *float64 `json:"noise_multiplier"`
+	Sigma           *float64 `json:"sigma"`
+	Count           *whole   `json:"count"`
+	Steps           *whole   `json:"steps"`
 }
 
 // whole is a whole number that may be written as 1e4, too.
@@ -41,19 +43,19 @@ func (w *whole) UnmarshalJSON(text []byte) error {
 
 func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event, error) {
 	e := r.Event
-	e.SampleSize, e.DatasetSize, e.Count = int(r.SampleSize), int(r.DatasetSize), int(r.Count)
+	e.SampleSize, e.DatasetSize = int(r.SampleSize), int(r.DatasetSize)
 	var errs []error
-	switch {
-	case r.Sigma != 0 && e.NoiseMultiplier != 0:
+	if r.NoiseMultiplier != nil && r.Sigma != nil {
 		errs = append(errs, errors.New("noise_multiplier and sigma are the same, only one may be given"))
-	case r.Sigma != 0:
-		e.NoiseMultiplier = r.Sigma
 	}
-	switch {
-	case r.Steps != 0 && e.Count != 0:
+	if r.Count != nil && r.Steps != nil {
 		errs = append(errs, errors.New("count and steps are the same, only one may be given"))
-	case r.Steps != 0:
-		e.Count = int(r.Steps)
+	}
+	if sigma := cmp.Or(r.NoiseMultiplier, r.Sigma); sigma != nil {
+		e.NoiseMultiplier = *sigma
+	}
+	if count := cmp.Or(r.Count, r.Steps); count != nil {
+		e.Count = int(*count)
 	}
 	e = Complete(e, sampling, adjacency)
 	return e, errors.Join(append(errs, e.Validate())...)

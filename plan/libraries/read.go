@@ -61,7 +61,8 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	case OpacusState:
 		h.Events, err = readOpacus(text)
 		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn and gradients "+
-			"clipped: %s sampling is assumed, and clipping that is not adaptive", sampling))
+			"clipped: %s sampling is assumed, clipping that is not adaptive, and one batch a step: where a step has "+
+			"the gradients of several, a record may be in more than one, and ε is larger", sampling))
 	case DpEventText:
 		h.Events, err = readDpEvent(text)
 		h.AddNotes("read from an event of dp_accounting")

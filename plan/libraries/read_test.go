@@ -46,7 +46,8 @@ func TestRecordsAreRead(t *testing.T) {
 	}
 	h, err := Read([]byte(`[[1, 0.5, 2]]`), dp.FixedSize, dp.ReplaceOne)
 	if err != nil || h.Events[0].Sampling != dp.FixedSize || h.Events[0].Adjacency != dp.ReplaceOne ||
-		!strings.Contains(h.Notes[0], "fixed sampling is assumed") {
+		!strings.Contains(h.Notes[0], "fixed sampling is assumed") ||
+		!strings.Contains(h.Notes[0], "one batch a step") {
 		t.Errorf("read %+v, %v, want what was asked for", h, err)
 	}
 }
