@@ -87,7 +87,7 @@ func (l *legFlags) keepFilter(record []byte) error {
 	if slices.ContainsFunc(l.after.paths, func(path string) bool { return cli.SameFile(path, l.record) }) {
 		return nil
 	}
-	h, err := readHistory("record", l.record, dp.Poisson, dp.AddOrRemove)
+	h, err := readHistory("record", l.record, dp.Poisson, "")
 	if err != nil || h.Filter == nil {
 		return nil // no record of a filter, if it is there at all
 	}
@@ -133,7 +133,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run from "+
 			"its beginning", f.out.Format))
 	}
-	past, pastErr := f.legs.after.read(dp.Poisson, dp.AddOrRemove)
+	past, pastErr := f.legs.after.read(dp.Poisson, "")
 	r := plan.NextRequest{
 		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late,
