@@ -29,7 +29,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
 	case !interrupted:
 		return ""
-	case has("resume") && cli.AnyChanged(cmd, "out"):
+	case has("resume") && cli.AnyChanged(cmd, "out", "listen", "broker"):
 		return "the same command goes on from what is kept"
 	case has("resume"):
 		for _, flag := range []string{"checkpoint", "resume"} {

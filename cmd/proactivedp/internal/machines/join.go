@@ -49,7 +49,9 @@ simulation of clients, since everybody can have the whole set. --records names a
 its own records in the place of that, all of which it trains on.
 
 --max-epsilon is the most that a record of this client may cost, in all rounds of all
-clients that hold it, certified. A run that would cost more is not joined.
+clients that hold it, certified: at the run's δ, or at 1/N of the N records here where
+that is less, as a server could name a δ at which anything is cheap. A run that would
+cost more is not joined.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
 the time --give-up-after ends with status 1; the same command goes on.`,
@@ -147,15 +149,25 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 	if j.maxEpsilon == 0 {
 		return p, nil
 	}
+	return p, j.affordable(cmd, *p)
+}
+
+// affordable refuses a run that would cost a record more than --max-epsilon.
+func (j *joinFlags) affordable(cmd *cobra.Command, p train.Prepared) error {
+	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
+	s, err := dist.Planned(cmd.Context(), &p)
+	if err != nil {
+		return err
+	}
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil {
-		return nil, fmt.Errorf("--max-epsilon = %v: no ε can be certified for the run: %s", j.maxEpsilon, cost.Reason)
+		return fmt.Errorf("--max-epsilon = %v: no ε can be certified for the run: %s", j.maxEpsilon, cost.Reason)
 	}
 	if *cost.EpsilonUpper > j.maxEpsilon {
-		return nil, fmt.Errorf("--max-epsilon = %v: the run would cost a record ε ≤ %s here", j.maxEpsilon,
-			decimal.Up(*cost.EpsilonUpper, 5))
+		return fmt.Errorf("--max-epsilon = %v: the run would cost a record ε ≤ %s at δ = %s here", j.maxEpsilon,
+			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta))
 	}
-	return p, nil
+	return nil
 }
 
 // load loads the client's records. A server does not say which files are read here.
