@@ -255,8 +255,12 @@ func (v pyValue) text() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// plain returns a number.
+// plain returns a number, which NumPy from 2 on prints as np.float64(0.01). One of another
+// width is not the number that its digits say.
 func (v pyValue) plain(name string) (float64, error) {
+	if v.call && (v.name == "float64" || v.name == "int64") && len(v.list) == 1 && v.names[0] == "" {
+		v = v.list[0]
+	}
 	if v.name != "" || v.isList {
 		return 0, fmt.Errorf("%s = %s, must be a number", name, v.text())
 	}

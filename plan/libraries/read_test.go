@@ -29,6 +29,8 @@ func TestRecordsAreRead(t *testing.T) {
 			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1_000)": {poisson(1.1, 0.01, 1000)},
 		"dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(\n  1e-2, GaussianDpEvent(.5),\n), 7)": {
 			poisson(0.5, 0.01, 7)},
+		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=np.float64(0.01), " +
+			"event=GaussianDpEvent(noise_multiplier=numpy.float64(1.1))), count=np.int64(7))": {poisson(1.1, 0.01, 7)},
 		"ComposedDpEvent(events=[NoOpDpEvent(), SelfComposedDpEvent(count=2, " +
 			"event=ComposedDpEvent([GaussianDpEvent(2), " +
 			"SelfComposedDpEvent(PoissonSampledDpEvent(0.5, GaussianDpEvent(4)), 3)]))])": {
@@ -83,16 +85,19 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		`{"history": [[1, 0.1, 1]], "mechanism": "rdp", "seed": 1}`: "seed",
 		`{"history": []}`: "nothing was released",
 		`{"history": [[1, 0.1], [1, 2, 3], [1, 0, 1], [1, 0.1, 0.5], [1, "a", 1]]}`: "history[4]",
-		`[[-1, 0.1, 5]]`:                               "noise multiplier = -1",
-		"GaussianDpEvent(sigma=1)":                     `no argument "sigma"`,
-		"GaussianDpEvent(1, noise_multiplier=2)":       "twice",
-		"GaussianDpEvent()":                            "has no noise_multiplier",
-		"GaussianDpEvent(NoOpDpEvent())":               "must be a number",
-		"GaussianDpEvent(1e999)":                       "1e999",
-		"GaussianDpEvent(1":                            "must be a comma",
-		"GaussianDpEvent(1) GaussianDpEvent(1)":        "more after",
-		"SelfComposedDpEvent(GaussianDpEvent(1), 1.5)": "count = 1.5",
-		"SelfComposedDpEvent(GaussianDpEvent(1), -2)":  "count = -2",
+		`[[-1, 0.1, 5]]`:                                                           "noise multiplier = -1",
+		"GaussianDpEvent(sigma=1)":                                                 `no argument "sigma"`,
+		"GaussianDpEvent(1, noise_multiplier=2)":                                   "twice",
+		"GaussianDpEvent()":                                                        "has no noise_multiplier",
+		"GaussianDpEvent(NoOpDpEvent())":                                           "must be a number",
+		"GaussianDpEvent(np.float32(1.1))":                                         "must be a number",
+		"GaussianDpEvent(np.float64(np.float64(1.1)))":                             "must be a number",
+		"GaussianDpEvent(np.float64(1, 2))":                                        "must be a number",
+		"GaussianDpEvent(1e999)":                                                   "1e999",
+		"GaussianDpEvent(1":                                                        "must be a comma",
+		"GaussianDpEvent(1) GaussianDpEvent(1)":                                    "more after",
+		"SelfComposedDpEvent(GaussianDpEvent(1), 1.5)":                             "count = 1.5",
+		"SelfComposedDpEvent(GaussianDpEvent(1), -2)":                              "count = -2",
 		"SelfComposedDpEvent(SelfComposedDpEvent(GaussianDpEvent(1), 9e15), 9e15)": "2^53",
 		"ComposedDpEvent(GaussianDpEvent(1))":                                      "must be a list",
 		"ComposedDpEvent([])":                                                      "nothing was released",
