@@ -217,7 +217,8 @@ func (s Spec) CanKeep() error {
 	}
 	if s.SeedFromOS {
 		errs = append(errs, errors.New("train: a run whose randomness is the operating system's keeps no checkpoints: "+
-			"they would hold the secret of its noise, and without it rounds would be released twice; give a seed"))
+			"they would hold the secret of its noise, and without it rounds would be released twice; give a "+
+			"seed for a simulation; the loop of package auto comes through interrupts of a release"))
 	}
 	return errors.Join(errs...)
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/fetch"
+	"proactivedp/internal/shell"
 )
 
 // hint names the command or the flag that helps on after an error, or is "".
@@ -34,14 +37,40 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	case has("resume"):
 		for _, flag := range []string{"checkpoint", "resume"} {
 			if file := cmd.Flags().Lookup(flag).Value.String(); file != "" {
-				return "go on with proactivedp train --resume " + file
+				return "go on with proactivedp train --resume " + shell.Word(file) + unkept(cmd)
 			}
 		}
-		return "nothing is kept; with --checkpoint FILE a run can be gone on with after an interrupt"
+		if cmd.Flags().Lookup("seed-from-os").Value.String() == "true" {
+			return "nothing is kept, as that would be the secret of the noise; auto --seed-from-os --dir FOLDER " +
+				"comes through interrupts"
+		}
+		return "nothing is kept; with --checkpoint FILE a run of --runner virtual can be gone on with after an " +
+			"interrupt"
 	case has("delays") && !cli.AnyChanged(cmd, "out"):
 		return "with --out FOLDER finished runs are kept, and the same command goes on from them"
 	case has("out") && !has("accuracy"):
 		return "the same command goes on from what is kept"
 	}
 	return ""
+}
+
+// unkept states the flags of a training that were given and that no checkpoint holds: without
+// them a file of the user's is not read, and what was asked for beside the training is not done.
+func unkept(cmd *cobra.Command) string {
+	names := slices.Concat([]string{"data-dir"}, cli.OwnFlagNames,
+		[]string{"checkpoint-every", "checkpoint-key", "memory", "workers", "save", "json"})
+	if cli.AnyChanged(cmd, "resume") {
+		names = append(names, "data") // the checkpoint has another place, where they are no more
+	}
+	var text strings.Builder
+	for _, name := range names {
+		switch f := cmd.Flags().Lookup(name); {
+		case !f.Changed || f.Value.String() == "false":
+		case f.Value.Type() == "bool":
+			text.WriteString(" --" + name)
+		default:
+			text.WriteString(" --" + name + " " + shell.Word(f.Value.String()))
+		}
+	}
+	return text.String()
 }

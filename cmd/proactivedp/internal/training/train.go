@@ -66,9 +66,10 @@ trained under, for predict.
 --checkpoint keeps the run in a file: at the start, every --checkpoint-every server
 updates (else every half minute, or as much less often as writing takes more than a
 twentieth of the time) and when it is interrupted. --resume goes on from the file,
-which says all about the run but where its data are (--data-dir, --data), to the same
-bits as if it had never stopped, and goes on keeping it there. A finished run leaves
-a checkpoint that gives its report again. Only --runner virtual keeps checkpoints.
+which says all about the run but where its data are and how a file of yours is read
+(--data-dir, --data, --label-column and so on), to the same bits as if it had never
+stopped, and goes on keeping it there. A finished run leaves a checkpoint that gives
+its report again. Only --runner virtual keeps checkpoints.
 
 --listen HOST:PORT, or --broker URL, makes it the server of a training over several
 processes, which keeps its state in the folder --dir: clients take part by proactivedp

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// What an interrupted training tells to go on with is a command that can be run: it has the
+// flags that no checkpoint holds, by which a file is read and the model saved, and no others.
+func TestHintGoesOnAsItWasAsked(t *testing.T) {
+	const goOn = "go on with proactivedp train --resume "
+	for _, c := range []struct{ args, want string }{
+		{"--checkpoint run.ck --sigma 3 --clients 2", goOn + "run.ck"},
+		{"--checkpoint run.ck --data my.csv --label-column class --label-map no,yes --columns c.csv --save m --sigma 2",
+			goOn + "run.ck --label-column class --label-map no,yes --columns c.csv --save m"},
+		{"--resume run.ck --data there/my.csv --label-column class --label-map 0..9 --json",
+			goOn + "run.ck --label-column class --label-map 0..9 --json --data there/my.csv"},
+		{"--checkpoint a'b --data-dir /d --checkpoint-key k", goOn + `'a'\''b' --data-dir /d --checkpoint-key k`},
+		{"--sigma 3", "with --checkpoint FILE"},
+		// Where a checkpoint is refused it is not what helps.
+		{"--seed-from-os", "auto --seed-from-os --dir FOLDER"},
+		{"--clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
+	} {
+		cmd, rest, err := newRoot().Find(append([]string{"train"}, strings.Fields(c.args)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.ParseFlags(rest); err != nil {
+			t.Fatal(err)
+		}
+		got := hint(cmd, context.Canceled, true)
+		if !strings.Contains(got, c.want) || strings.HasPrefix(c.want, goOn) && got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.args, got, c.want)
+		}
+	}
+}
