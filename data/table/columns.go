@@ -166,6 +166,18 @@ func (c *Columns) is01(d *data.Dataset, j int) bool {
 	return c != nil && d.Columns != nil && c.named[d.Columns[j]]
 }
 
+// Numbers returns the names of the columns of d that are numbers as they stand in the file:
+// all but those that c, which may be nil, makes features of 1 or 0.
+func (c *Columns) Numbers(d *data.Dataset) []string {
+	var names []string
+	for j, name := range d.Columns {
+		if !c.is01(d, j) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // check reports the columns that a header does not have.
 func (c *Columns) check(header []string, label string) error {
 	if c == nil {

@@ -70,6 +70,7 @@ func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset,
 	d, err := f.LoadAs(cmd, spec, spec.Data)
 	if err == nil {
 		sayHolders(cmd, spec)
+		f.Own.sayUnscaled(cmd, spec.Data)
 	}
 	return d, err
 }

@@ -11,6 +11,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/data/numpy"
 	"proactivedp/data/table"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/shell"
 )
@@ -22,6 +23,8 @@ type OwnFlags struct {
 
 	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
 	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
+
+	unscaled []string // columns of what was read last whose numbers are taken as they stand
 }
 
 // OwnFlagNames lists the flags.
@@ -130,6 +133,9 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 			Memory: limit})
 	}
 	if err != nil || o.normalise == "" {
+		if err == nil && KindOf(path) == CSVFile {
+			o.unscaled = columns.Numbers(d)
+		}
 		return d, err
 	}
 	if d.Images != nil {
@@ -147,6 +153,18 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d.Note = normalisedNote
 	}
 	return d, err
+}
+
+// sayUnscaled says which columns were read without --normalise, before a budget is spent on
+// them: what they hold is not looked at, and one of large values can be all that is learned.
+func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
+	if len(o.unscaled) == 0 {
+		return
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the numbers of %s of %s are taken as they stand, such as %.40q: "+
+		"large ones outweigh all else in a gradient that is clipped; --normalise takes columns to [0, 1] by public "+
+		"bounds\n",
+		decimal.Many(len(o.unscaled), "column"), path, o.unscaled[0])
 }
 
 // normalisedNote says of data that --normalise was given.
