@@ -176,8 +176,16 @@ type Trainer interface {
 	// HeldOut returns, by client, the accuracy of the model on the client's own held-out
 	// records, which decide whether it is satisfied.
 	HeldOut(params []float32) ([]float64, error)
-	// Test returns, by client, the accuracy on test records, which decide nothing.
-	Test(params []float32) (accuracy []float64, rows []int, err error)
+	// Test judges the model, by client, on test records, which decide nothing.
+	Test(params []float32) ([]Tested, error)
+}
+
+// Tested is how a model does on the test records of a client, and what it has to be seen
+// beside, see train.Judgement.
+type Tested struct {
+	TestAccuracy  float64 `json:"test_accuracy"`
+	TestRows      int     `json:"test_rows"`
+	MajorityShare float64 `json:"majority_share"` // the accuracy of guessing the most frequent class of these records
 }
 
 // Point is what may be expected of a training: with clipping norm C and noise multiplier

@@ -79,9 +79,13 @@ func (f *fake) HeldOut([]float32) ([]float64, error) {
 	return out, nil
 }
 
-func (f *fake) Test([]float32) ([]float64, []int, error) {
-	out, err := f.HeldOut(nil)
-	return out, make([]int, f.clients), err
+func (f *fake) Test([]float32) ([]Tested, error) {
+	accuracy, err := f.HeldOut(nil)
+	out := make([]Tested, f.clients)
+	for i := range out {
+		out[i].TestAccuracy = accuracy[i]
+	}
+	return out, err
 }
 
 func optionsOf(dir string, t Task, records int, f *fake) Options {
@@ -148,7 +152,7 @@ func TestLedgersHoldInRandomCourses(t *testing.T) {
 			task.Spec.Eta0 = 0.01 + draw.Float64()
 		}
 	}
-	for _, want := range []string{"every client is satisfied", "no client that is not satisfied may take part",
+	for _, want := range []string{"every client is satisfied", "no client that is short of its target may go on",
 		"refused"} {
 		if ended[want] == 0 {
 			t.Errorf("no course ended so that %s: %v", want, ended)

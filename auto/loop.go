@@ -70,7 +70,7 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 		return nil, nil, err
 	}
 	if len(offers) == 0 {
-		e.End = "no client that is not satisfied may take part"
+		e.End = "no client that is short of its target may go on"
 		return nil, why, nil
 	}
 	s := l.stageOf(offers)

@@ -19,23 +19,22 @@ import (
 
 // Report is what a finished task says of itself.
 type Report struct {
-	Satisfied bool `json:"satisfied"` // whether every client has its target accuracy on its held-out records
-	// TestAccuracy is the worst client's, on test records, which decided nothing.
-	TestAccuracy float64        `json:"test_accuracy"`
-	Strategy     Strategy       `json:"strategy"`
-	End          string         `json:"end"`
-	Clients      []ClientReport `json:"clients"`
-	Stages       []StageReport  `json:"stages"` // of this task
-	Gradients    int            `json:"grad_computations"`
-	Rounds       int            `json:"rounds"` // messages of a client that takes part in every stage
-	Privacy      Privacy        `json:"privacy"`
-	Params       string         `json:"params_sha256"`
-	Model        string         `json:"model_file"` // in the folder; "" without one
-	Outlook      Outlook        `json:"outlook"`
-	DataSHA256   string         `json:"data_sha256"` // digest of the parsed content
-	Synthetic    bool           `json:"synthetic_data"`
-	DataNote     string         `json:"data_note,omitempty"` // what is to be known of the data beside it
-	Config       Task           `json:"config"`
+	Satisfied  bool           `json:"satisfied"` // whether every client has its target accuracy on its held-out records
+	Tested                    // the worst client's model on its test records, which decided nothing
+	Strategy   Strategy       `json:"strategy"`
+	End        string         `json:"end"`
+	Clients    []ClientReport `json:"clients"`
+	Stages     []StageReport  `json:"stages"` // of this task
+	Gradients  int            `json:"grad_computations"`
+	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage
+	Privacy    Privacy        `json:"privacy"`
+	Params     string         `json:"params_sha256"`
+	Model      string         `json:"model_file"` // in the folder; "" without one
+	Outlook    Outlook        `json:"outlook"`
+	DataSHA256 string         `json:"data_sha256"` // digest of the parsed content
+	Synthetic  bool           `json:"synthetic_data"`
+	DataNote   string         `json:"data_note,omitempty"` // what is to be known of the data beside it
+	Config     Task           `json:"config"`
 
 	params  []float32    // the last model
 	within  claim.Report // what the model's file says of Privacy
@@ -45,12 +44,11 @@ type Report struct {
 // ClientReport is what became of one client.
 type ClientReport struct {
 	Client
-	Satisfied    bool    `json:"satisfied"`
-	HeldOut      float64 `json:"held_out_accuracy"` // on its held-out records, which decided
-	HeldOutRows  int     `json:"held_out_rows"`
-	TestAccuracy float64 `json:"test_accuracy"`
-	TestRows     int     `json:"test_rows"`
-	Refused      string  `json:"refused,omitempty"` // why it takes part no more, if it is not satisfied
+	Satisfied   bool    `json:"satisfied"`
+	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records, which decided
+	HeldOutRows int     `json:"held_out_rows"`
+	Tested
+	Refused string `json:"refused,omitempty"` // why it takes part no more, if it is not satisfied
 }
 
 // StageReport is a stage as a report shows it.
@@ -99,13 +97,14 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	if e.End == "" {
 		return nil, fmt.Errorf("auto: the task has not ended")
 	}
-	test, rows, err := d.trainer.Test(d.params)
+	test, err := d.trainer.Test(d.params)
 	if err != nil {
 		return nil, err
 	}
 	stages := d.stagesOfTask()
 	last := stages[len(stages)-1]
-	r.TestAccuracy, r.Params, r.Model = slices.Min(test), last.Params, d.model(len(d.Stages)-1)
+	r.Params, r.Model = last.Params, d.model(len(d.Stages)-1)
+	r.Tested = slices.MinFunc(test, func(a, b Tested) int { return cmp.Compare(a.TestAccuracy, b.TestAccuracy) })
 	why, err := d.whyNot(ctx)
 	if err != nil {
 		return nil, err
@@ -114,8 +113,7 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		r.Satisfied = r.Satisfied && satisfied
 		c := ClientReport{
 			Client: e.Clients[i], Satisfied: satisfied, HeldOut: last.HeldOut[i],
-			HeldOutRows:  d.Journal.Public.HeldOut[i],
-			TestAccuracy: test[i], TestRows: rows[i],
+			HeldOutRows: d.Journal.Public.HeldOut[i], Tested: test[i],
 		}
 		if !satisfied {
 			c.Refused = why[i]
@@ -294,8 +292,15 @@ func (r *Report) WriteText(w io.Writer) error {
 		verdict = "NOT satisfied"
 	}
 	fmt.Fprintf(&b, "%-16s%s: %s\n", "loop", verdict, r.End)
-	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided nothing (the worst client's)\n", "test accuracy",
-		r.TestAccuracy)
+	whose := ""
+	if len(r.Clients) > 1 {
+		whose = " (the worst client's)"
+	}
+	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided nothing%s\n", "test accuracy", r.TestAccuracy, whose)
+	fmt.Fprintf(&b, "%-16s%.4f by guessing the majority class\n", "beside it", r.MajorityShare)
+	if r.TestAccuracy <= r.MajorityShare {
+		fmt.Fprintf(&b, "%-16s%s\n", "WARNING", train.MajorityWarning)
+	}
 	fmt.Fprintf(&b, "%-16s%s\n", "data", report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
 	fmt.Fprintf(&b, "%-16s%s: %d gradients of all clients, %d rounds\n", "strategy", r.Strategy, r.Gradients, r.Rounds)
 	if o := r.Outlook; o.Of != "" {

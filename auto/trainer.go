@@ -125,29 +125,33 @@ func (t *trainer) keep() train.Keep {
 }
 
 func (t *trainer) HeldOut(params []float32) ([]float64, error) {
-	accuracy, _, err := t.judge(params, true)
+	judged, err := t.judge(params, true)
+	accuracy := make([]float64, len(judged))
+	for i, j := range judged {
+		accuracy[i] = j.TestAccuracy
+	}
 	return accuracy, err
 }
 
-func (t *trainer) Test(params []float32) ([]float64, []int, error) { return t.judge(params, false) }
+func (t *trainer) Test(params []float32) ([]Tested, error) { return t.judge(params, false) }
 
-// judge returns, by client, the accuracy on its records of one kind, and how many there
-// are.
-func (t *trainer) judge(params []float32, heldOut bool) (accuracy []float64, rows []int, err error) {
+// judge judges, by client, on its records of one kind.
+func (t *trainer) judge(params []float32, heldOut bool) ([]Tested, error) {
 	p, err := t.source.Prepare(t.task.Spec)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_, by, err := judges(t.source, t.task.Spec, heldOut)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var judged []Tested
 	for i, own := range by {
 		if i > 0 && p.Config.Partition == data.Replicate {
-			accuracy, rows = append(accuracy, accuracy[0]), append(rows, rows[0])
+			judged = append(judged, judged[0])
 			continue
 		}
-		accuracy, rows = append(accuracy, p.JudgeOn(own)(params)), append(rows, own.Len())
+		judged = append(judged, Tested{p.JudgeOn(own)(params), own.Len(), own.MajorityShare()})
 	}
-	return accuracy, rows, nil
+	return judged, nil
 }

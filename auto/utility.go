@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/grid"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -60,6 +61,7 @@ func NewProbeOn(d *data.Dataset, t Task) (Probe, error) {
 // noise on a model that was trained without; else from trainings with noise, made cheaper.
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
+	p.say("utility graph: trainings on %s", p.Of)
 	var err error
 	if q.Task.Strategy == Paper {
 		o.Points, err = p.graph(ctx)
@@ -68,6 +70,13 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 		o.Points, err = p.ladder(ctx, q)
 	}
 	return o, err
+}
+
+// say tells how far the utility graph is: no bar can, as what comes next depends on what was found.
+func (p Probe) say(format string, args ...any) {
+	if p.Trials.Progress != nil {
+		fmt.Fprintf(p.Trials.Progress, format+"\n", args...)
+	}
 }
 
 // bearable is which part of its accuracy a model without noise must keep under noise of σ
@@ -173,6 +182,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 		}
 	}
 	points := []Point{best}
+	p.sayPoint(best)
 	if q.Task.Strategy == Default {
 		return points, nil
 	}
@@ -186,11 +196,18 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 			return nil, err
 		}
 		points, best = append(points, at), at
+		p.sayPoint(best)
 		if at.Accuracy < least {
 			break
 		}
 	}
 	return points, nil
+}
+
+// sayPoint tells of a point that was found.
+func (p Probe) sayPoint(at Point) {
+	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Exactly(at.Sigma), at.Clip,
+		at.Eta0)
 }
 
 // scaled returns the training of the probe at a point: a part of one of the question's s

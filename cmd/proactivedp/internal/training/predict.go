@@ -57,7 +57,7 @@ func newPredict() *cobra.Command {
 	var f predictFlags
 	cmd := &cobra.Command{
 		Use:   "predict MODEL",
-		Short: "Label records by a model that train --save wrote",
+		Short: "Label records by a model that train --save or auto --save wrote",
 		Long: `Label the rows of a file, or of a named data set, by a trained model. The model's file
 says what it takes, how columns are normalised and which labels there are: what does not
 fit is refused. Where the records have labels of their own, the accuracy is told.

@@ -1,0 +1,32 @@
+package auto
+
+import (
+	"strings"
+	"testing"
+
+	"proactivedp/train"
+)
+
+// An accuracy stands beside that of guessing, and is said to show nothing where it is no better;
+// it is called the worst client's only where there are several.
+func TestReportSaysWhatGuessingGives(t *testing.T) {
+	for _, c := range []struct {
+		accuracy  float64
+		clients   int
+		says, not string
+	}{
+		{0.9, 1, "0.9000 on test records, which decided nothing\nbeside it       0.5500 by guessing", "WARNING"},
+		{0.55, 1, "WARNING         " + train.MajorityWarning, "worst client"},
+		{0.9, 2, "0.9000 on test records, which decided nothing (the worst client's)\n", "WARNING"},
+	} {
+		r := Report{Tested: Tested{TestAccuracy: c.accuracy, MajorityShare: 0.55},
+			Clients: make([]ClientReport, c.clients)}
+		var text strings.Builder
+		if err := r.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); !strings.Contains(got, c.says) || strings.Contains(got, c.not) {
+			t.Errorf("%d clients at %v: %s\nmust have %q and not %q", c.clients, c.accuracy, got, c.says, c.not)
+		}
+	}
+}
