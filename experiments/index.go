@@ -145,6 +145,9 @@ func statedOf(dir string) (map[string]string, error) {
 			texts[f.Figure] += "<br>"
 		}
 		texts[f.Figure] += fmt.Sprintf("%s: %s, **%s**", f.Says, f.Ours, f.Verdict)
+		if f.Verdict == verdict.Undecided {
+			texts[f.Figure] += ", " + f.Why
+		}
 		if f.Epsilon != "" {
 			texts[f.Figure] += fmt.Sprintf(" (certified %s per record)", f.Epsilon)
 		}

@@ -234,7 +234,12 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 		unlike = base.unlike
 		loss, sd := plain.mean-of.mean, math.Hypot(plain.sd, of.sd)
-		f.Ours = fmt.Sprintf("%s less than %s", spread.Text(loss, sd, len(of.ends)), report.Fixed(plain.mean, 4))
+		side := "less"
+		if loss < 0 {
+			side = "more"
+		}
+		f.Ours = fmt.Sprintf("%s %s than %s", spread.Text(math.Abs(loss), sd, len(of.ends)), side,
+			report.Fixed(plain.mean, 4))
 		f.bound(c.Value.Value()-loss, sd)
 	case paper.Fails:
 		small, err := all.size(c.Size)
@@ -353,11 +358,12 @@ func (f *Finding) more(high, low series) {
 func (f *Finding) bound(margin, sd float64) {
 	switch {
 	case math.Abs(margin) < sd && f.Seeds > 1:
+		how := "missed"
 		f.Verdict = Undecided
-		f.Why = fmt.Sprintf("by %s, within the spread", report.Fixed(margin, 4))
 		if margin >= 0 {
-			f.Verdict = Reproduced
+			how, f.Verdict = "kept", Reproduced
 		}
+		f.Why = fmt.Sprintf("%s by %s, within the spread", how, report.Fixed(math.Abs(margin), 4))
 	case margin >= 0:
 		f.Verdict = Reproduced
 	default:

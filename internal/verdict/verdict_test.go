@@ -89,6 +89,20 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 	}
 }
 
+// A run that ends above the one without noise has lost nothing: it has more, not less by a number below 0.
+func TestVerdictSaysWhatIsGained(t *testing.T) {
+	dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "0.05", header,
+		"plain,1,26,0,0.55,,,", "ε,1,26,19,0.66,0.03,0.01,0.04945", "ε 0.1,1,55,13,0.65,0.07,0.02,0.1")
+	all, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := found(t, all, "ε = 0.04945 loses about 10 %, at most")
+	if want := "0.1100 more than 0.5500"; f.Ours != want {
+		t.Errorf("%s, want %s", f.Ours, want)
+	}
+}
+
 // What was run with a part of K is not decided, whatever it shows; sizes are held against
 // each other, and a loss against the run without noise of the other figure.
 func TestVerdictsOnSizesAndParts(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/experiments"
+	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/propose"
 	"proactivedp/sim"
@@ -139,7 +140,8 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := experiments.Make(cmd.Context(), figures, *o); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s\n", o.Out)
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s with what the paper states of "+
+		"them\n", o.Out, folder.PageFile)
 	return nil
 }
 
