@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 	"proactivedp/models"
 	"proactivedp/rng"
@@ -154,20 +155,20 @@ data            %s
 rounds          %d per client, %s in all
 computations    %s per client, %d left over
 arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
-expected time   %s (%d batches at a time, %.4g gradients per second each, measured)
+expected time   %s (batches at a time: %d, %.4g gradients per second each, measured)
 memory          %s at the most, estimated
 `,
 		report.Data(f.Spec.Data, f.Synthetic, f.DataNote),
 		f.Rounds, decimal.Many(f.Updates, "update"), decimal.Many(f.GradComps, "gradient"), f.Remainder,
 		f.TotalFLOPs, f.FLOPs, f.Parameters,
 		report.Duration(f.Seconds), f.Computing, f.Speed,
-		mebibytes(f.MemoryBytes))
+		memory.Text(f.MemoryBytes))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, part := range f.Memory {
 		if part.Bytes == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "  %s\t%d × %s\n", part.What, part.Count, mebibytes(part.Bytes))
+		fmt.Fprintf(t, "  %s\t%d × %s\n", part.What, part.Count, memory.Text(part.Bytes))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -177,5 +178,3 @@ memory          %s at the most, estimated
 	}
 	return f.Privacy.WriteText(w)
 }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20)) }

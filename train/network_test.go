@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/memory"
 	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -187,7 +188,7 @@ func TestAlexNetFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes := total(p.memory(sim.Perf{Workers: 2})); bytes > 3<<30 {
-			t.Errorf("%s: %s", s.Runner, mebibytes(bytes))
+			t.Errorf("%s: %s", s.Runner, memory.Text(bytes))
 		}
 	}
 }
