@@ -178,8 +178,9 @@ func (c *Columns) Numbers(d *data.Dataset) []string {
 	return names
 }
 
-// check reports the columns that a header does not have.
-func (c *Columns) check(header []string, label string) error {
+// check reports the columns that a header does not have. Where the features are known by their
+// names, one that is ignored may be missing.
+func (c *Columns) check(header []string, label string, known bool) error {
 	if c == nil {
 		return nil
 	}
@@ -188,6 +189,9 @@ func (c *Columns) check(header []string, label string) error {
 		errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be said to hold something else", label))
 	}
 	missing := without(slices.Sorted(maps.Keys(c.kinds)), header)
+	if known {
+		missing = slices.DeleteFunc(missing, func(name string) bool { return c.kinds[name].kind == ignored })
+	}
 	for _, name := range missing[:min(len(missing), mostNames)] {
 		hint := ""
 		if like := nearest.Name(name, header); like != "" {

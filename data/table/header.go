@@ -28,7 +28,7 @@ func (p *parser) names() error {
 		seen[name] = true
 	}
 	p.label = slices.Index(p.header, p.Label)
-	if err := p.Columns.check(p.header, p.Label); err != nil {
+	if err := p.Columns.check(p.header, p.Label, p.Named != nil); err != nil {
 		errs = append(errs, p.fault("%w", err))
 	}
 	named := len(errs) == 0

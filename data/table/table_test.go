@@ -155,6 +155,31 @@ func TestNamedColumns(t *testing.T) {
 	}
 }
 
+// Where the features are named, a column that is ignored may be missing, as in records that are to
+// be labelled; one that is a feature, or of a file that is trained on, may not.
+func TestIgnoredColumnsMayBeMissing(t *testing.T) {
+	c, err := ParseColumns("column,kind,values\nid,ignored,\nb,number,0|NA\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Label: "y", Labels: labels(t, "0,1"), Columns: c, Named: []string{"a", "b"}}
+	if _, err := ParseFile(written(t, "f.csv", "a,b,y\n1,NA,0\n"), o); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		text, want string
+		named      []string
+	}{
+		{"id,a,y\n7,1,0\n", `no column "b"`, o.Named},
+		{"a,b,y\n1,NA,0\n", `no column "id"`, nil},
+	} {
+		o.Named = c.named
+		if _, err := ParseFile(written(t, "f.csv", c.text), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, must say %s", c.text, err, c.want)
+		}
+	}
+}
+
 // Of thousands of columns an error has a few, and among them those that differ.
 func TestManyColumnsAreNotAllNamed(t *testing.T) {
 	var names []string
