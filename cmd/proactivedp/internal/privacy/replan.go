@@ -15,6 +15,7 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/lockfile"
 	"proactivedp/plan"
 )
@@ -88,6 +89,10 @@ func (l *legFlags) keepFilter(record []byte) error {
 		return nil
 	}
 	h, err := readHistory("record", l.record, dp.Poisson, "")
+	if err != nil && namesFilter(l.record) {
+		return fmt.Errorf("%w: --record must not be a record that cannot be read: it says what the records have paid "+
+			"for; mend it, or name another file", err)
+	}
 	if err != nil || h.Filter == nil {
 		return nil // no record of a filter, if it is there at all
 	}
@@ -97,6 +102,12 @@ func (l *legFlags) keepFilter(record []byte) error {
 	}
 	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
 		"name another file", l.record, h.Filter.Epsilon)
+}
+
+// namesFilter reports whether a file has the key of a filter, be it damaged elsewhere.
+func namesFilter(path string) bool {
+	text, err := bounded.File(path, plan.MaxEventsBytes)
+	return err == nil && bytes.Contains(text, []byte(`"filter"`))
 }
 
 // write writes the history that of returns, if a record is wanted.
