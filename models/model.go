@@ -8,7 +8,7 @@
 //	model, err := logreg.NewRidge(d.Features, 1/float64(n))
 //	model := models.NewNetwork("mlp", net)
 //
-// Package modeltest tests the contract, one call for a model of one's own.
+// Package models/modeltest tests the contract, one call for a model of one's own.
 package models
 
 import (

@@ -13,7 +13,7 @@
 //	run, err := sim.NewVirtual(cfg, sim.Perf{}, nil)
 //	...
 //	result, err := run.Run(ctx)
-//	privacy, err := claim.OfLedgers(ctx, accountant, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5)
+//	privacy, err := claim.OfLedgers(ctx, accountant, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5) // dp/claim
 //
 // Server and Client are pure state machines: a message in, messages out. They
 // start no goroutine, read no clock and no channel, and draw randomness only

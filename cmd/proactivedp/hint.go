@@ -46,6 +46,10 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		}
 		return "nothing is kept; with --checkpoint FILE a run of --runner virtual can be gone on with after an " +
 			"interrupt"
+	case has("clients-file") && !cli.AnyChanged(cmd, "dir"):
+		return "nothing is kept; with --dir FOLDER the same command goes on after an interrupt"
+	case has("clients-file"):
+		return "the same command goes on from what is kept"
 	case has("delays") && !cli.AnyChanged(cmd, "out"):
 		return "with --out FOLDER finished runs are kept, and the same command goes on from them"
 	case has("out") && !has("accuracy"):

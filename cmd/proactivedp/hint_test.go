@@ -11,18 +11,20 @@ import (
 func TestHintGoesOnAsItWasAsked(t *testing.T) {
 	const goOn = "go on with proactivedp train --resume "
 	for _, c := range []struct{ args, want string }{
-		{"--checkpoint run.ck --sigma 3 --clients 2", goOn + "run.ck"},
-		{"--checkpoint run.ck --data my.csv --label-column class --label-map no,yes --columns c.csv --save m --sigma 2",
+		{"train --checkpoint run.ck --sigma 3 --clients 2", goOn + "run.ck"},
+		{"train --checkpoint run.ck --data my.csv --label-column class --label-map no,yes --columns c.csv --save m",
 			goOn + "run.ck --label-column class --label-map no,yes --columns c.csv --save m"},
-		{"--resume run.ck --data there/my.csv --label-column class --label-map 0..9 --json",
+		{"train --resume run.ck --data there/my.csv --label-column class --label-map 0..9 --json",
 			goOn + "run.ck --label-column class --label-map 0..9 --json --data there/my.csv"},
-		{"--checkpoint a'b --data-dir /d --checkpoint-key k", goOn + `'a'\''b' --data-dir /d --checkpoint-key k`},
-		{"--sigma 3", "with --checkpoint FILE"},
+		{"train --checkpoint a'b --data-dir /d --checkpoint-key k", goOn + `'a'\''b' --data-dir /d --checkpoint-key k`},
+		{"train --sigma 3", "with --checkpoint FILE"},
 		// Where a checkpoint is refused it is not what helps.
-		{"--seed-from-os", "auto --seed-from-os --dir FOLDER"},
-		{"--clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
+		{"train --seed-from-os", "auto --seed-from-os --dir FOLDER"},
+		{"train --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
+		{"auto --epsilon 1 --dir run", "the same command goes on"},
+		{"auto --epsilon 1", "with --dir FOLDER the same command goes on"},
 	} {
-		cmd, rest, err := newRoot().Find(append([]string{"train"}, strings.Fields(c.args)...))
+		cmd, rest, err := newRoot().Find(strings.Fields(c.args))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -137,8 +138,8 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 		}
 	}
 	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "%d finished cells in %s are damaged, or of an older version of this "+
-			"program, and are computed again\n", damaged, g.store.dir)
+		fmt.Fprintf(g.progress, "damaged, or of an older version of this program, and computed again: %s in %s\n",
+			decimal.Many(damaged, "training"), g.store.dir)
 	}
 	took, err := g.compute(ctx, cells, keys, todo, results)
 	if err != nil {
@@ -232,7 +233,7 @@ func (b *batch) stopped(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("grid: stopped with %d of %d cells done, %s: %w", b.done, b.total, b.store.kept(), err)
+	return fmt.Errorf("grid: stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
 }
 
 // largest is the memory of the largest of the cells.
