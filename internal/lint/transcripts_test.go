@@ -138,35 +138,37 @@ func TestTranscriptsInMarkdownAreReal(t *testing.T) {
 	}
 	printed := map[string][]string{}
 	for _, c := range all {
-		args, err := words(c.command)
-		if err != nil || args[0] != "proactivedp" {
-			t.Errorf("%s: %q is no call of proactivedp: %v", c.where, c.command, err)
-			continue
+		t.Run(c.where, func(t *testing.T) { c.check(t, program, printed) })
+	}
+}
+
+// check runs the command of a transcript, unless it has printed before what is compared.
+func (c transcript) check(t *testing.T, program string, printed map[string][]string) {
+	args, err := words(c.command)
+	if err != nil || args[0] != "proactivedp" {
+		t.Fatalf("%q is no call of proactivedp: %v", c.command, err)
+	}
+	if len(c.output) == 0 {
+		if out, err := exec.Command(program, append(args[1:], "--help")...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", c.command, err, out)
 		}
-		if len(c.output) == 0 {
-			if out, err := exec.Command(program, append(args[1:], "--help")...).CombinedOutput(); err != nil {
-				t.Errorf("%s: %s: %v: %s", c.where, c.command, err, out)
-			}
-			continue
+		return
+	}
+	data := []string{"train", "delay", "utility", "search", "auto", "propose"}
+	if os.Getenv(dataEnv) == "" && slices.Contains(data, args[1]) {
+		t.Skipf("%s is not set", dataEnv)
+	}
+	if _, ok := printed[c.command]; !ok {
+		run := exec.Command(program, args[1:]...)
+		run.Dir = t.TempDir()
+		out, err := run.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", c.command, err)
 		}
-		data := []string{"train", "delay", "utility", "search", "auto", "propose"}
-		if os.Getenv(dataEnv) == "" && slices.Contains(data, args[1]) {
-			t.Logf("%s: %s is not set: not run", c.where, dataEnv)
-			continue
-		}
-		if _, ok := printed[c.command]; !ok {
-			run := exec.Command(program, args[1:]...)
-			run.Dir = t.TempDir()
-			out, err := run.Output()
-			if err != nil {
-				t.Errorf("%s: %s: %v", c.where, c.command, err)
-				continue
-			}
-			printed[c.command] = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-		}
-		if why := differs(c.output, printed[c.command]); why != "" {
-			t.Errorf("%s: %s: %s", c.where, c.command, why)
-		}
+		printed[c.command] = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	}
+	if why := differs(c.output, printed[c.command]); why != "" {
+		t.Errorf("%s: %s", c.command, why)
 	}
 }
 
