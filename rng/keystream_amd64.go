@@ -4,21 +4,40 @@
 
 package rng
 
-// keyStream writes units times 8 blocks of AES-128 under the round keys,
+// keyStreamVAES writes units times 8 blocks of AES-128 under the round keys,
 // of the counters from the given one on. low is the client and, above it, the round; high the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
-func keyStream(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+func keyStreamVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
-// keyHeads writes units times 8 blocks of AES-128 under the round keys,
+// keyHeadsVAES writes units times 8 blocks of AES-128 under the round keys,
 // of the rounds from the given one on. low is the client and, above it, the round; high the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
-func keyHeads(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+func keyHeadsVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+
+// keyStreamAES writes units times 8 blocks of AES-128 under the round keys,
+// of the counters from the given one on. low is the client and, above it, the round; high the
+// purpose, above it the chunk, and above that the counter.
+//
+//go:noescape
+func keyStreamAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+
+// keyHeadsAES writes units times 8 blocks of AES-128 under the round keys,
+// of the rounds from the given one on. low is the client and, above it, the round; high the
+// purpose, above it the chunk, and above that the counter.
+//
+//go:noescape
+func keyHeadsAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
 // expandKey makes the round keys of a key (FIPS 197, 5.2).
 //
 //go:noescape
 func expandKey(keys *[11][16]byte, key *[16]byte)
+
+// vectorFeatures returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.
+//
+//go:noescape
+func vectorFeatures() uint32

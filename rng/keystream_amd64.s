@@ -10,21 +10,9 @@ DATA swap<>+16(SB)/8, $0x0706050403020100
 DATA swap<>+24(SB)/8, $0x0c0d0e0f0b0a0908
 GLOBL swap<>(SB), RODATA|NOPTR, $32
 
-DATA keyStreamSecond<>+0(SB)/8, $0x0000000000000000
-DATA keyStreamSecond<>+8(SB)/8, $0x0000000000000000
-DATA keyStreamSecond<>+16(SB)/8, $0x0000000000000000
-DATA keyStreamSecond<>+24(SB)/8, $0x0000000100000000
-GLOBL keyStreamSecond<>(SB), RODATA|NOPTR, $32
-
-DATA keyStreamPair<>+0(SB)/8, $0x0000000000000000
-DATA keyStreamPair<>+8(SB)/8, $0x0000000200000000
-DATA keyStreamPair<>+16(SB)/8, $0x0000000000000000
-DATA keyStreamPair<>+24(SB)/8, $0x0000000200000000
-GLOBL keyStreamPair<>(SB), RODATA|NOPTR, $32
-
-// func keyStream(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+// func keyStreamVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 // Requires: AVX, AVX2, VAES
-TEXT ·keyStream(SB), NOSPLIT, $0-40
+TEXT ·keyStreamVAES(SB), NOSPLIT, $0-40
 	MOVQ           dst+0(FP), AX
 	MOVQ           units+8(FP), CX
 	MOVQ           keys+16(FP), DX
@@ -33,7 +21,7 @@ TEXT ·keyStream(SB), NOSPLIT, $0-40
 	MOVQ           high+32(FP), BX
 	VPINSRQ        $0x01, BX, X0, X0
 	VPERMQ         $0x44, Y0, Y0
-	VPADDD         keyStreamSecond<>+0(SB), Y0, Y0
+	VPADDD         keyStreamVAESSecond<>+0(SB), Y0, Y0
 	VBROADCASTI128 (DX), Y1
 	VBROADCASTI128 16(DX), Y2
 	VBROADCASTI128 32(DX), Y3
@@ -50,16 +38,16 @@ TEXT ·keyStream(SB), NOSPLIT, $0-40
 
 next:
 	VPSHUFB     swap<>+0(SB), Y0, Y12
-	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y12, Y12
 	VPSHUFB     swap<>+0(SB), Y0, Y13
-	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y13, Y13
 	VPSHUFB     swap<>+0(SB), Y0, Y14
-	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y14, Y14
 	VPSHUFB     swap<>+0(SB), Y0, Y15
-	VPADDD      keyStreamPair<>+0(SB), Y0, Y0
+	VPADDD      keyStreamVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y15, Y15
 	VAESENC     Y2, Y12, Y12
 	VAESENC     Y2, Y13, Y13
@@ -113,21 +101,21 @@ nextDone:
 	VZEROUPPER
 	RET
 
-DATA keyHeadsSecond<>+0(SB)/8, $0x0000000000000000
-DATA keyHeadsSecond<>+8(SB)/8, $0x0000000000000000
-DATA keyHeadsSecond<>+16(SB)/8, $0x0000000100000000
-DATA keyHeadsSecond<>+24(SB)/8, $0x0000000000000000
-GLOBL keyHeadsSecond<>(SB), RODATA|NOPTR, $32
+DATA keyStreamVAESSecond<>+0(SB)/8, $0x0000000000000000
+DATA keyStreamVAESSecond<>+8(SB)/8, $0x0000000000000000
+DATA keyStreamVAESSecond<>+16(SB)/8, $0x0000000000000000
+DATA keyStreamVAESSecond<>+24(SB)/8, $0x0000000100000000
+GLOBL keyStreamVAESSecond<>(SB), RODATA|NOPTR, $32
 
-DATA keyHeadsPair<>+0(SB)/8, $0x0000000200000000
-DATA keyHeadsPair<>+8(SB)/8, $0x0000000000000000
-DATA keyHeadsPair<>+16(SB)/8, $0x0000000200000000
-DATA keyHeadsPair<>+24(SB)/8, $0x0000000000000000
-GLOBL keyHeadsPair<>(SB), RODATA|NOPTR, $32
+DATA keyStreamVAESStep<>+0(SB)/8, $0x0000000000000000
+DATA keyStreamVAESStep<>+8(SB)/8, $0x0000000200000000
+DATA keyStreamVAESStep<>+16(SB)/8, $0x0000000000000000
+DATA keyStreamVAESStep<>+24(SB)/8, $0x0000000200000000
+GLOBL keyStreamVAESStep<>(SB), RODATA|NOPTR, $32
 
-// func keyHeads(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+// func keyHeadsVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 // Requires: AVX, AVX2, VAES
-TEXT ·keyHeads(SB), NOSPLIT, $0-40
+TEXT ·keyHeadsVAES(SB), NOSPLIT, $0-40
 	MOVQ           dst+0(FP), AX
 	MOVQ           units+8(FP), CX
 	MOVQ           keys+16(FP), DX
@@ -136,7 +124,7 @@ TEXT ·keyHeads(SB), NOSPLIT, $0-40
 	MOVQ           high+32(FP), BX
 	VPINSRQ        $0x01, BX, X0, X0
 	VPERMQ         $0x44, Y0, Y0
-	VPADDD         keyHeadsSecond<>+0(SB), Y0, Y0
+	VPADDD         keyHeadsVAESSecond<>+0(SB), Y0, Y0
 	VBROADCASTI128 (DX), Y1
 	VBROADCASTI128 16(DX), Y2
 	VBROADCASTI128 32(DX), Y3
@@ -153,16 +141,16 @@ TEXT ·keyHeads(SB), NOSPLIT, $0-40
 
 next:
 	VPSHUFB     swap<>+0(SB), Y0, Y12
-	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPADDD      keyHeadsVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y12, Y12
 	VPSHUFB     swap<>+0(SB), Y0, Y13
-	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPADDD      keyHeadsVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y13, Y13
 	VPSHUFB     swap<>+0(SB), Y0, Y14
-	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPADDD      keyHeadsVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y14, Y14
 	VPSHUFB     swap<>+0(SB), Y0, Y15
-	VPADDD      keyHeadsPair<>+0(SB), Y0, Y0
+	VPADDD      keyHeadsVAESStep<>+0(SB), Y0, Y0
 	VPXOR       Y1, Y15, Y15
 	VAESENC     Y2, Y12, Y12
 	VAESENC     Y2, Y13, Y13
@@ -215,6 +203,294 @@ next:
 nextDone:
 	VZEROUPPER
 	RET
+
+DATA keyHeadsVAESSecond<>+0(SB)/8, $0x0000000000000000
+DATA keyHeadsVAESSecond<>+8(SB)/8, $0x0000000000000000
+DATA keyHeadsVAESSecond<>+16(SB)/8, $0x0000000100000000
+DATA keyHeadsVAESSecond<>+24(SB)/8, $0x0000000000000000
+GLOBL keyHeadsVAESSecond<>(SB), RODATA|NOPTR, $32
+
+DATA keyHeadsVAESStep<>+0(SB)/8, $0x0000000200000000
+DATA keyHeadsVAESStep<>+8(SB)/8, $0x0000000000000000
+DATA keyHeadsVAESStep<>+16(SB)/8, $0x0000000200000000
+DATA keyHeadsVAESStep<>+24(SB)/8, $0x0000000000000000
+GLOBL keyHeadsVAESStep<>(SB), RODATA|NOPTR, $32
+
+// func keyStreamAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+// Requires: AES, AVX
+TEXT ·keyStreamAES(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    units+8(FP), CX
+	MOVQ    keys+16(FP), DX
+	MOVQ    low+24(FP), BX
+	VMOVQ   BX, X0
+	MOVQ    high+32(FP), BX
+	VPINSRQ $0x01, BX, X0, X0
+	TESTQ   CX, CX
+	JZ      nextDone
+
+next:
+	VPSHUFB     swap<>+0(SB), X0, X1
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X1, X1
+	VPSHUFB     swap<>+0(SB), X0, X2
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X2, X2
+	VPSHUFB     swap<>+0(SB), X0, X3
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X3, X3
+	VPSHUFB     swap<>+0(SB), X0, X4
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X4, X4
+	VPSHUFB     swap<>+0(SB), X0, X5
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X5, X5
+	VPSHUFB     swap<>+0(SB), X0, X6
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X6, X6
+	VPSHUFB     swap<>+0(SB), X0, X7
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X7, X7
+	VPSHUFB     swap<>+0(SB), X0, X8
+	VPADDD      keyStreamAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X8, X8
+	VAESENC     16(DX), X1, X1
+	VAESENC     16(DX), X2, X2
+	VAESENC     16(DX), X3, X3
+	VAESENC     16(DX), X4, X4
+	VAESENC     16(DX), X5, X5
+	VAESENC     16(DX), X6, X6
+	VAESENC     16(DX), X7, X7
+	VAESENC     16(DX), X8, X8
+	VAESENC     32(DX), X1, X1
+	VAESENC     32(DX), X2, X2
+	VAESENC     32(DX), X3, X3
+	VAESENC     32(DX), X4, X4
+	VAESENC     32(DX), X5, X5
+	VAESENC     32(DX), X6, X6
+	VAESENC     32(DX), X7, X7
+	VAESENC     32(DX), X8, X8
+	VAESENC     48(DX), X1, X1
+	VAESENC     48(DX), X2, X2
+	VAESENC     48(DX), X3, X3
+	VAESENC     48(DX), X4, X4
+	VAESENC     48(DX), X5, X5
+	VAESENC     48(DX), X6, X6
+	VAESENC     48(DX), X7, X7
+	VAESENC     48(DX), X8, X8
+	VAESENC     64(DX), X1, X1
+	VAESENC     64(DX), X2, X2
+	VAESENC     64(DX), X3, X3
+	VAESENC     64(DX), X4, X4
+	VAESENC     64(DX), X5, X5
+	VAESENC     64(DX), X6, X6
+	VAESENC     64(DX), X7, X7
+	VAESENC     64(DX), X8, X8
+	VAESENC     80(DX), X1, X1
+	VAESENC     80(DX), X2, X2
+	VAESENC     80(DX), X3, X3
+	VAESENC     80(DX), X4, X4
+	VAESENC     80(DX), X5, X5
+	VAESENC     80(DX), X6, X6
+	VAESENC     80(DX), X7, X7
+	VAESENC     80(DX), X8, X8
+	VAESENC     96(DX), X1, X1
+	VAESENC     96(DX), X2, X2
+	VAESENC     96(DX), X3, X3
+	VAESENC     96(DX), X4, X4
+	VAESENC     96(DX), X5, X5
+	VAESENC     96(DX), X6, X6
+	VAESENC     96(DX), X7, X7
+	VAESENC     96(DX), X8, X8
+	VAESENC     112(DX), X1, X1
+	VAESENC     112(DX), X2, X2
+	VAESENC     112(DX), X3, X3
+	VAESENC     112(DX), X4, X4
+	VAESENC     112(DX), X5, X5
+	VAESENC     112(DX), X6, X6
+	VAESENC     112(DX), X7, X7
+	VAESENC     112(DX), X8, X8
+	VAESENC     128(DX), X1, X1
+	VAESENC     128(DX), X2, X2
+	VAESENC     128(DX), X3, X3
+	VAESENC     128(DX), X4, X4
+	VAESENC     128(DX), X5, X5
+	VAESENC     128(DX), X6, X6
+	VAESENC     128(DX), X7, X7
+	VAESENC     128(DX), X8, X8
+	VAESENC     144(DX), X1, X1
+	VAESENC     144(DX), X2, X2
+	VAESENC     144(DX), X3, X3
+	VAESENC     144(DX), X4, X4
+	VAESENC     144(DX), X5, X5
+	VAESENC     144(DX), X6, X6
+	VAESENC     144(DX), X7, X7
+	VAESENC     144(DX), X8, X8
+	VAESENCLAST 160(DX), X1, X1
+	VMOVDQU     X1, (AX)
+	VAESENCLAST 160(DX), X2, X2
+	VMOVDQU     X2, 16(AX)
+	VAESENCLAST 160(DX), X3, X3
+	VMOVDQU     X3, 32(AX)
+	VAESENCLAST 160(DX), X4, X4
+	VMOVDQU     X4, 48(AX)
+	VAESENCLAST 160(DX), X5, X5
+	VMOVDQU     X5, 64(AX)
+	VAESENCLAST 160(DX), X6, X6
+	VMOVDQU     X6, 80(AX)
+	VAESENCLAST 160(DX), X7, X7
+	VMOVDQU     X7, 96(AX)
+	VAESENCLAST 160(DX), X8, X8
+	VMOVDQU     X8, 112(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        CX
+	JNZ         next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+DATA keyStreamAESStep<>+0(SB)/8, $0x0000000000000000
+DATA keyStreamAESStep<>+8(SB)/8, $0x0000000100000000
+GLOBL keyStreamAESStep<>(SB), RODATA|NOPTR, $16
+
+// func keyHeadsAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
+// Requires: AES, AVX
+TEXT ·keyHeadsAES(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    units+8(FP), CX
+	MOVQ    keys+16(FP), DX
+	MOVQ    low+24(FP), BX
+	VMOVQ   BX, X0
+	MOVQ    high+32(FP), BX
+	VPINSRQ $0x01, BX, X0, X0
+	TESTQ   CX, CX
+	JZ      nextDone
+
+next:
+	VPSHUFB     swap<>+0(SB), X0, X1
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X1, X1
+	VPSHUFB     swap<>+0(SB), X0, X2
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X2, X2
+	VPSHUFB     swap<>+0(SB), X0, X3
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X3, X3
+	VPSHUFB     swap<>+0(SB), X0, X4
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X4, X4
+	VPSHUFB     swap<>+0(SB), X0, X5
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X5, X5
+	VPSHUFB     swap<>+0(SB), X0, X6
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X6, X6
+	VPSHUFB     swap<>+0(SB), X0, X7
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X7, X7
+	VPSHUFB     swap<>+0(SB), X0, X8
+	VPADDD      keyHeadsAESStep<>+0(SB), X0, X0
+	VPXOR       (DX), X8, X8
+	VAESENC     16(DX), X1, X1
+	VAESENC     16(DX), X2, X2
+	VAESENC     16(DX), X3, X3
+	VAESENC     16(DX), X4, X4
+	VAESENC     16(DX), X5, X5
+	VAESENC     16(DX), X6, X6
+	VAESENC     16(DX), X7, X7
+	VAESENC     16(DX), X8, X8
+	VAESENC     32(DX), X1, X1
+	VAESENC     32(DX), X2, X2
+	VAESENC     32(DX), X3, X3
+	VAESENC     32(DX), X4, X4
+	VAESENC     32(DX), X5, X5
+	VAESENC     32(DX), X6, X6
+	VAESENC     32(DX), X7, X7
+	VAESENC     32(DX), X8, X8
+	VAESENC     48(DX), X1, X1
+	VAESENC     48(DX), X2, X2
+	VAESENC     48(DX), X3, X3
+	VAESENC     48(DX), X4, X4
+	VAESENC     48(DX), X5, X5
+	VAESENC     48(DX), X6, X6
+	VAESENC     48(DX), X7, X7
+	VAESENC     48(DX), X8, X8
+	VAESENC     64(DX), X1, X1
+	VAESENC     64(DX), X2, X2
+	VAESENC     64(DX), X3, X3
+	VAESENC     64(DX), X4, X4
+	VAESENC     64(DX), X5, X5
+	VAESENC     64(DX), X6, X6
+	VAESENC     64(DX), X7, X7
+	VAESENC     64(DX), X8, X8
+	VAESENC     80(DX), X1, X1
+	VAESENC     80(DX), X2, X2
+	VAESENC     80(DX), X3, X3
+	VAESENC     80(DX), X4, X4
+	VAESENC     80(DX), X5, X5
+	VAESENC     80(DX), X6, X6
+	VAESENC     80(DX), X7, X7
+	VAESENC     80(DX), X8, X8
+	VAESENC     96(DX), X1, X1
+	VAESENC     96(DX), X2, X2
+	VAESENC     96(DX), X3, X3
+	VAESENC     96(DX), X4, X4
+	VAESENC     96(DX), X5, X5
+	VAESENC     96(DX), X6, X6
+	VAESENC     96(DX), X7, X7
+	VAESENC     96(DX), X8, X8
+	VAESENC     112(DX), X1, X1
+	VAESENC     112(DX), X2, X2
+	VAESENC     112(DX), X3, X3
+	VAESENC     112(DX), X4, X4
+	VAESENC     112(DX), X5, X5
+	VAESENC     112(DX), X6, X6
+	VAESENC     112(DX), X7, X7
+	VAESENC     112(DX), X8, X8
+	VAESENC     128(DX), X1, X1
+	VAESENC     128(DX), X2, X2
+	VAESENC     128(DX), X3, X3
+	VAESENC     128(DX), X4, X4
+	VAESENC     128(DX), X5, X5
+	VAESENC     128(DX), X6, X6
+	VAESENC     128(DX), X7, X7
+	VAESENC     128(DX), X8, X8
+	VAESENC     144(DX), X1, X1
+	VAESENC     144(DX), X2, X2
+	VAESENC     144(DX), X3, X3
+	VAESENC     144(DX), X4, X4
+	VAESENC     144(DX), X5, X5
+	VAESENC     144(DX), X6, X6
+	VAESENC     144(DX), X7, X7
+	VAESENC     144(DX), X8, X8
+	VAESENCLAST 160(DX), X1, X1
+	VMOVDQU     X1, (AX)
+	VAESENCLAST 160(DX), X2, X2
+	VMOVDQU     X2, 16(AX)
+	VAESENCLAST 160(DX), X3, X3
+	VMOVDQU     X3, 32(AX)
+	VAESENCLAST 160(DX), X4, X4
+	VMOVDQU     X4, 48(AX)
+	VAESENCLAST 160(DX), X5, X5
+	VMOVDQU     X5, 64(AX)
+	VAESENCLAST 160(DX), X6, X6
+	VMOVDQU     X6, 80(AX)
+	VAESENCLAST 160(DX), X7, X7
+	VMOVDQU     X7, 96(AX)
+	VAESENCLAST 160(DX), X8, X8
+	VMOVDQU     X8, 112(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        CX
+	JNZ         next
+
+nextDone:
+	VZEROUPPER
+	RET
+
+DATA keyHeadsAESStep<>+0(SB)/8, $0x0000000100000000
+DATA keyHeadsAESStep<>+8(SB)/8, $0x0000000000000000
+GLOBL keyHeadsAESStep<>(SB), RODATA|NOPTR, $16
 
 // func expandKey(keys *[11][16]byte, key *[16]byte)
 // Requires: AES, SSE2
@@ -333,4 +609,13 @@ TEXT ·expandKey(SB), NOSPLIT, $0-16
 	PXOR            X2, X0
 	PXOR            X1, X0
 	MOVOU           X0, 160(AX)
+	RET
+
+// func vectorFeatures() uint32
+// Requires: CPUID
+TEXT ·vectorFeatures(SB), NOSPLIT, $0-4
+	MOVL $0x00000007, AX
+	XORL CX, CX
+	CPUID
+	MOVL CX, ret+0(FP)
 	RET

@@ -8,10 +8,16 @@ import (
 const (
 	roundKeys     = 11 // of AES-128
 	aesBlockBytes = 16
-	// unitPairs is how many pairs of blocks are made at a time: with the round keys
-	// and the counter they fill the 16 registers.
-	unitPairs = 4
+	// unitBlocks is how many blocks are made at a time: two to a register they fill the 16
+	// registers with the round keys and the counter.
+	unitBlocks = 8
 )
+
+// aes is a class of machines that encrypts as many blocks in a register.
+type aes struct {
+	simd
+	blocks int
+}
 
 // keystream makes the key stream of package rng.
 func keystream(k *kernels) {
@@ -20,54 +26,60 @@ func keystream(k *kernels) {
 	const keep, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
 	swap := readOnly(k, "swap", []U64{keep, reverseLast, keep, reverseLast})
 	const counter, round = 1 << 32, 1 << 32 // in the upper half of a block, and in the lower
-	k.keyStream(swap, "keyStream", 0, counter, "of the counters from the given one on")
-	k.keyStream(swap, "keyHeads", round, 0, "of the rounds from the given one on")
+	for _, a := range []aes{{simd{k, "VAES", ymmBytes}, 2}, {simd{k, "AES", aesBlockBytes}, 1}} {
+		a.keyStream(swap, "keyStream", 0, counter, "of the counters from the given one on")
+		a.keyStream(swap, "keyHeads", round, 0, "of the rounds from the given one on")
+	}
 	k.expandKey()
+	k.vectorFeatures()
 }
 
-// keyStream holds two blocks in a register. From block to block low is added to the lower
-// half and high to the upper one.
-func (k *kernels) keyStream(swap Mem, name string, low, high U64, which string) {
-	// What makes a pair of blocks out of one twice, and the next pair out of a pair.
-	second := readOnly(k, name+"Second", []U64{0, 0, low, high})
-	pair := readOnly(k, name+"Pair", []U64{2 * low, 2 * high, 2 * low, 2 * high})
-
-	k.kernel(name, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
+// keyStream adds, from block to block, low to the lower half and high to the upper one.
+func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
+	a.kernel(name+a.class, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
 		"writes units times 8 blocks of AES-128 under the round keys,\n"+which+
 			`. low is the client and, above it, the round; high the
 purpose, above it the chunk, and above that the counter.`)
-	s := simd{kernels: k, bytes: ymmBytes}
-	dst, units, keys := s.argument("dst"), s.argument("units"), s.argument("keys")
-	counter := s.reg()
-	s.VMOVQ(s.argument("low"), counter.AsX())
-	s.VPINSRQ(Imm(1), s.argument("high"), counter.AsX(), counter.AsX())
-	s.VPERMQ(Imm(lowerTwice), counter, counter)
-	s.VPADDD(second, counter, counter)
-	var key [roundKeys]reg.VecVirtual
-	for i := range key {
-		key[i] = s.reg()
-		s.VBROADCASTI128(Mem{Base: keys, Disp: i * aesBlockBytes}, key[i])
-	}
-	s.loop("next", units, func() {
-		var state [unitPairs]reg.VecVirtual
-		for i := range state {
-			state[i] = s.reg()
-			s.VPSHUFB(swap, counter, state[i])
-			s.VPADDD(pair, counter, counter)
-			s.VPXOR(key[0], state[i], state[i])
+	dst, units, keys := a.argument("dst"), a.argument("units"), a.argument("keys")
+	counter := a.reg()
+	a.VMOVQ(a.argument("low"), counter.AsX())
+	a.VPINSRQ(Imm(1), a.argument("high"), counter.AsX(), counter.AsX())
+	// What a register's blocks go on by, and its key of a round: of two blocks in it, the second
+	// is one ahead, and the key stands twice.
+	next := []U64{low, high}
+	key := func(i int) Op { return Mem{Base: keys, Disp: i * aesBlockBytes} }
+	if a.blocks == 2 {
+		next = []U64{2 * low, 2 * high, 2 * low, 2 * high}
+		a.VPERMQ(Imm(lowerTwice), counter, counter)
+		a.VPADDD(readOnly(a.kernels, name+a.class+"Second", []U64{0, 0, low, high}), counter, counter)
+		var twice [roundKeys]reg.VecVirtual
+		for i := range twice {
+			twice[i] = a.reg()
+			a.VBROADCASTI128(key(i), twice[i])
 		}
-		for _, round := range key[1 : roundKeys-1] {
+		key = func(i int) Op { return twice[i] }
+	}
+	step := readOnly(a.kernels, name+a.class+"Step", next)
+	a.loop("next", units, func() {
+		state := make([]reg.VecVirtual, unitBlocks/a.blocks)
+		for i := range state {
+			state[i] = a.reg()
+			a.VPSHUFB(swap, counter, state[i])
+			a.VPADDD(step, counter, counter)
+			a.VPXOR(key(0), state[i], state[i])
+		}
+		for round := 1; round < roundKeys-1; round++ {
 			for _, x := range state {
-				s.VAESENC(round, x, x)
+				a.VAESENC(key(round), x, x)
 			}
 		}
 		for i, x := range state {
-			s.VAESENCLAST(key[roundKeys-1], x, x)
-			s.VMOVDQU(x, s.at(dst, i))
+			a.VAESENCLAST(key(roundKeys-1), x, x)
+			a.VMOVDQU(x, a.at(dst, i))
 		}
-		s.ADDQ(U32(unitPairs*ymmBytes), dst)
+		a.ADDQ(U32(unitBlocks*aesBlockBytes), dst)
 	})
-	s.end()
+	a.end()
 }
 
 // lowerTwice makes VPERMQ fill a register with its lower 16 bytes.
@@ -94,5 +106,16 @@ func (k *kernels) expandKey() {
 		k.MOVOU(words, Mem{Base: keys, Disp: i * aesBlockBytes})
 		constant = constant<<1 ^ constant>>7*0x1b // times x in GF(2^8)
 	}
+	k.RET()
+}
+
+// vectorFeatures asks the processor itself: x/sys/cpu looks for VAES only where there is AVX-512.
+func (k *kernels) vectorFeatures() {
+	k.kernel("vectorFeatures", "func() uint32", "returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.")
+	const leaf = 7
+	k.MOVL(U32(leaf), reg.EAX)
+	k.XORL(reg.ECX, reg.ECX)
+	k.CPUID()
+	k.Store(reg.ECX, k.ReturnIndex(0))
 	k.RET()
 }

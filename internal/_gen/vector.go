@@ -71,10 +71,13 @@ func (s simd) lengths() string {
 func (s simd) wide() bool { return s.bytes == 64 }
 
 func (s simd) reg() reg.VecVirtual {
-	if s.wide() {
+	switch s.bytes {
+	case 64:
 		return s.ZMM()
+	case ymmBytes:
+		return s.YMM()
 	}
-	return s.YMM()
+	return s.XMM()
 }
 
 // parts returns as many registers as hold a vector of 16 floats.
