@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -57,12 +58,12 @@ type sealed struct {
 // journalVersion is raised with every change of what a journal means.
 const journalVersion = 1
 
-// readJournal reads the journal of a folder; nil if there is none.
+// readJournal reads the journal of a folder; nil if there is none, and nothing was run there.
 func readJournal(dir string) (*Journal, error) {
 	path := filepath.Join(dir, journalFile)
 	text, err := bounded.File(path, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, checkNew(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auto: journal: %w", err)
@@ -72,6 +73,17 @@ func readJournal(dir string) (*Journal, error) {
 		return nil, fmt.Errorf("auto: journal %s: %w", path, err)
 	}
 	return j, nil
+}
+
+// checkNew refuses a folder that has a model and no journal, which is written before the first
+// stage: what the model has cost would not be counted, and it would be written over.
+func checkNew(dir string) error {
+	models, err := fs.Glob(os.DirFS(dir), fmt.Sprintf(modelFile, "*"))
+	if err != nil || len(models) == 0 {
+		return err
+	}
+	return fmt.Errorf("auto: %s is missing, which says what the records have paid for %s: bring it back, or name "+
+		"another folder", filepath.Join(dir, journalFile), models[0])
 }
 
 // parseJournal reads a journal, and refuses one that is damaged, or that contradicts

@@ -323,8 +323,11 @@ func (d *driver) model(stage int) string {
 	if d.Dir == "" {
 		return ""
 	}
-	return filepath.Join(d.Dir, fmt.Sprintf("model-%d.f32", stage))
+	return filepath.Join(d.Dir, fmt.Sprintf(modelFile, stage))
 }
+
+// modelFile is the name of a model in its folder, by its stage.
+const modelFile = "model-%v.f32"
 
 // writeModel writes a model's parameters, each as four bytes, little-endian.
 func writeModel(path string, params []float32) error {
