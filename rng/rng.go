@@ -15,8 +15,9 @@
 // a key derived from the seed by SHA-256, at a counter block made of the place.
 // It is taken from the standard library's AES-GCM, encrypting zeros under the
 // nonce (purpose, client, round, chunk), because that is the one vectorised
-// counter mode there that can be moved to a new place without allocation; on an
-// amd64 with AES and AVX2 a kernel of our own makes the same bits with less ado.
+// counter mode there that can be moved to a new place without allocation; where
+// an amd64 has AES and AVX2, and an arm64 AES, kernels of our own make the same bits
+// with less ado.
 package rng
 
 import (

@@ -11,6 +11,13 @@ const (
 	// unitBlocks is how many blocks are made at a time: two to a register they fill the 16
 	// registers with the round keys and the counter.
 	unitBlocks = 8
+	// The counter, the last word of a block, is held in the machine's order; bytes taken in the
+	// order of these bring it into network order.
+	keepBytes, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
+	// What a kernel's comment says before and after which blocks it makes.
+	keyStreamDoc   = "writes units times 8 blocks of AES-128 under the round keys,\n"
+	keyStreamPlace = ". low is the client and, above it, the round; high the\n" +
+		"purpose, above it the chunk, and above that the counter."
 )
 
 // aes is a class of machines that encrypts as many blocks in a register.
@@ -21,10 +28,7 @@ type aes struct {
 
 // keystream makes the key stream of package rng.
 func keystream(k *kernels) {
-	// The counter, the last word of a block, is held in the machine's order; swap
-	// brings it into network order.
-	const keep, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
-	swap := readOnly(k, "swap", []U64{keep, reverseLast, keep, reverseLast})
+	swap := readOnly(k, "swap", []U64{keepBytes, reverseLast, keepBytes, reverseLast})
 	const counter, round = 1 << 32, 1 << 32 // in the upper half of a block, and in the lower
 	for _, a := range []aes{{simd{k, "VAES", ymmBytes}, 2}, {simd{k, "AES", aesBlockBytes}, 1}} {
 		a.keyStream(swap, "keyStream", 0, counter, "of the counters from the given one on")
@@ -37,9 +41,7 @@ func keystream(k *kernels) {
 // keyStream adds, from block to block, low to the lower half and high to the upper one.
 func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 	a.kernel(name+a.class, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
-		"writes units times 8 blocks of AES-128 under the round keys,\n"+which+
-			`. low is the client and, above it, the round; high the
-purpose, above it the chunk, and above that the counter.`)
+		keyStreamDoc+which+keyStreamPlace)
 	dst, units, keys := a.argument("dst"), a.argument("units"), a.argument("keys")
 	counter := a.reg()
 	a.VMOVQ(a.argument("low"), counter.AsX())

@@ -40,7 +40,7 @@ var generators = map[string]struct {
 }{
 	"contract":  {"internal/f32", contract, neonContract},
 	"gauss":     {"internal/f32", gauss, neonGauss},
-	"keystream": {"rng", keystream, nil},
+	"keystream": {"rng", keystream, neonKeystream},
 	"rows":      {"internal/f32", rows, neonRows},
 	"split":     {"internal/f32", split, nil},
 	"state":     {"internal/cpu", state, nil},

@@ -62,6 +62,9 @@ var instructions = map[string]instruction{
 	"bsl.16b":   {0x6e601c00, "16b 16b 16b"}, // the first source where the result had 1, else the second
 	"dup.4s":    {0x4e040400, "4s s[0]"},
 	"dup.2d":    {0x4e080400, "2d d[0]"},
+	"tbl.16b":   {0x4e000000, "16b 16b 16b"}, // bytes of the first source, by their places in the second
+	"aese.16b":  {0x4e284800, "16b 16b"},     // adds the source and substitutes, in the result
+	"aesmc.16b": {0x4e286800, "16b 16b"},
 	"trn1.4s":   {0x4e802800, "4s 4s 4s"},
 	"trn2.4s":   {0x4e806800, "4s 4s 4s"},
 	"trn1.2d":   {0x4ec02800, "2d 2d 2d"},

@@ -1,0 +1,29 @@
+//go:build !noasm
+
+package rng
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"golang.org/x/sys/cpu"
+)
+
+// hasKeyStream says whether keyStream can run.
+var hasKeyStream = cpu.ARM64.HasAES
+
+// expandKey makes the round keys of a key (FIPS 197, 5.2): each of running sums of the words of
+// the last, from the substituted and rotated last word and the round's constant on.
+func expandKey(keys *[11][16]byte, key *[16]byte) {
+	keys[0] = *key
+	constant := byte(1)
+	for i := 1; i < len(keys); i++ {
+		last := binary.LittleEndian.Uint32(keys[i-1][12:])
+		sum := bits.RotateLeft32(subWord(last), -8) ^ uint32(constant)
+		for at := 0; at < blockBytes; at += 4 {
+			sum ^= binary.LittleEndian.Uint32(keys[i-1][at:])
+			binary.LittleEndian.PutUint32(keys[i][at:], sum)
+		}
+		constant = constant<<1 ^ constant>>7*0x1b // times x in GF(2^8)
+	}
+}
