@@ -206,7 +206,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 
 // sayPoint tells of a point that was found.
 func (p Probe) sayPoint(at Point) {
-	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Exactly(at.Sigma), at.Clip,
+	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Up(at.Sigma, 5), at.Clip,
 		at.Eta0)
 }
 

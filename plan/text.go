@@ -267,7 +267,8 @@ func (s *Setting) String() string {
 // WriteText writes the calibrated release and the paragraph that its ε stands
 // for.
 func (c *Calibration) WriteText(w io.Writer) error {
-	t := newPage("Calibration: " + c.SolvedFor + " for ε ≤ " + decimal.Exactly(c.TargetEpsilon))
+	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
+		decimal.Exactly(c.TargetEpsilon))
 	t.row("σ", "%s", up(c.Sigma, digits))
 	t.row("q", "%s", down(c.SampleRate, digits))
 	t.row("T", "%d", c.Steps)

@@ -140,8 +140,11 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := experiments.Make(cmd.Context(), figures, *o); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s with what the paper states of "+
-		"them\n", o.Out, folder.PageFile)
+	stated := ""
+	if !isOwn {
+		stated = " with what the paper states of them"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s%s\n", o.Out, folder.PageFile, stated)
 	return nil
 }
 
