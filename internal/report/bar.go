@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -123,15 +124,34 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is the work, of some ten seconds, from which a run shows its progress.
+// LongRun is the work of some ten seconds of large networks, from which one of many batches of runs
+// shows its progress.
 const LongRun = 1e12
 
-// LongBar returns a function that shows which part of a long run is done, and one
-// that ends the showing. The first is nil if the run is not long or w is nil.
+// patience is how long a run goes on without a word. Its work does not say how long it will take:
+// that of small models takes a hundred times as long as as much of large networks.
+const patience, mayBeLong = 3 * time.Second, LongRun / 100
+
+// LongBar returns a function that shows which part of a run is done, from when it has lasted a while,
+// and one that ends the showing. The first is nil if the run cannot be long or w is nil.
 func LongBar(w io.Writer, what string, work float64) (show func(part float64), finish func()) {
-	if w == nil || work < LongRun {
+	if w == nil || work < mayBeLong {
 		return nil, func() {}
 	}
 	bar := NewBar(w, what, int64(work))
-	return func(part float64) { bar.Set(int64(part * work)) }, bar.Close
+	if bar.bar != nil {
+		bar.bar.StartWithoutRender() // its clock begins with the run, not where it is shown
+	}
+	var shown atomic.Bool
+	show = func(part float64) {
+		if shown.Load() || time.Since(bar.start) >= patience {
+			shown.Store(true)
+			bar.Set(int64(part * work))
+		}
+	}
+	return show, func() {
+		if shown.Load() {
+			bar.Close()
+		}
+	}
 }

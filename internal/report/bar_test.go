@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A log gets a line for each tenth, with what is done, and nothing else; work that
@@ -72,5 +74,28 @@ func TestBarOnATerminal(t *testing.T) {
 		if strings.Contains(screen.String(), "after") {
 			t.Errorf("there are lines of a log on the terminal: %q", &screen)
 		}
+	}
+}
+
+// A run says how far it is from when it has lasted a while, however little work it is: a small model
+// took a minute without a word. One that is over before says nothing.
+func TestLongRunsAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		show, finish := LongBar(&log, "training", LongRun/10)
+		time.Sleep(patience / 3)
+		show(0.3)
+		if log.Len() > 0 {
+			t.Errorf("said at once: %s", &log)
+		}
+		time.Sleep(patience)
+		show(0.4)
+		finish()
+		if want := "training: 40 % after 4s, about 6s left\n"; log.String() != want {
+			t.Errorf("said %q, want %q", &log, want)
+		}
+	})
+	if show, _ := LongBar(&strings.Builder{}, "training", mayBeLong/2); show != nil {
+		t.Error("a run that cannot last is watched")
 	}
 }
