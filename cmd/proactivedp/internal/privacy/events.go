@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -105,6 +106,10 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 	text, err := bounded.File(path, plan.MaxEventsBytes)
 	if err != nil {
 		return plan.History{}, cli.Usage(fmt.Errorf("--%s: %w", flag, err))
+	}
+	if !utf8.Valid(text) {
+		return plan.History{}, cli.Usage(fmt.Errorf("%s: must be text in UTF-8; a state of Opacus is written by "+
+			"json.dump, not by torch.save", path))
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	if isRound(text) {
