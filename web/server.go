@@ -24,9 +24,9 @@ const (
 	idleTime      = 60 * time.Second
 	answerTime    = 60 * time.Second // of one question
 	proposalTime  = 30 * time.Minute
-	shutdownTime  = 3 * time.Second
-	atOnce        = 4   // questions that are computed at the same time
-	mostWaiting   = 256 // questions that wait for that
+	shutdownTime  = time.Second / 2 // of what is under way, whose context is done; below what an interrupt leaves
+	atOnce        = 4               // questions that are computed at the same time
+	mostWaiting   = 256             // questions that wait for that
 	mostConnected = 512
 )
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -78,8 +79,20 @@ func TestServe(t *testing.T) {
 			t.Errorf("proposals %.300s: %v", text, err)
 		}
 	}
-	if code := stop(); code != exitOK {
-		t.Errorf("exit status %d, want %d", code, exitOK)
+	// A browser opens connections ahead, of which nothing may come.
+	silent, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(address, "http:"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if reply, err := client.Get(address); err != nil { // so that the server has accepted both
+		t.Error(err)
+	} else {
+		reply.Body.Close()
+	}
+	interrupted := time.Now()
+	if code := stop(); code != exitOK || time.Since(interrupted) > graceTime {
+		t.Errorf("exit status %d after %v, want %d within %v", code, time.Since(interrupted), exitOK, graceTime)
 	}
 }
 
