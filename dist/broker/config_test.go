@@ -5,8 +5,10 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,5 +167,49 @@ func TestCredentialsAreOfOneRole(t *testing.T) {
 				t.Errorf("credentials of %q where %q are needed: %v", has, needed, err)
 			}
 		}
+	}
+}
+
+// Somebody who has subscribed and takes nothing, as a machine that is asleep, does not hold the
+// broker's end up.
+func TestABrokerLeavesWhoTakesNothing(t *testing.T) {
+	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asleep, err := net.Dial("tcp", strings.TrimPrefix(b.URL(), "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asleep.Close()
+	if _, err := asleep.Write([]byte("CONNECT {\"verbose\":false}\r\nSUB news 1\r\nPING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	for text := ""; !strings.Contains(text, "PONG"); { // the broker knows of it
+		some := make([]byte, 1000)
+		n, err := asleep.Read(some)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(some[:n])
+	}
+	c, err := b.Connect(t.Context(), broker.Peer{Name: "server", Inbox: "_INBOX_server"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	news := make([]byte, 1<<19)
+	for range 64 { // more than what lies between two sockets
+		if err := c.Publish("news", news); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	start := time.Now()
+	b.Close()
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("the broker's end took %v", took)
 	}
 }
