@@ -24,6 +24,7 @@ type joinFlags struct {
 	where         cli.DataFlags
 	data, records string
 	maxEpsilon    float64
+	exact         bool
 	giveUpAfter   string
 	options       dist.JoinOptions
 	json          bool
@@ -51,7 +52,8 @@ its own records in the place of that, all of which it trains on.
 --max-epsilon is the most that a record of this client may cost, in all rounds of all
 clients that hold it, certified: at the run's δ, or at 1/N of the N records here where
 that is less, as a server could name a δ at which anything is cheap. A run that would
-cost more is not joined.
+cost more is not joined. Nor is one, with --exact, whose server does not train with it:
+its noise has low bits, of which some can tell the records.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
 the time --give-up-after ends with status 1; the same command goes on.`,
@@ -88,6 +90,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 		"(default: its part of the run's data set)")
 	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record of this client more than this "+
 		"ε, over all clients that hold it; in [1e-8, 1e4] (default: any)")
+	f.BoolVar(&j.exact, "exact", false, "join no run but one of train --exact, whose samples and noise are drawn by "+
+		"whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")
 	cli.JSONVar(f, &j.json)
@@ -131,7 +135,7 @@ func (j *joinFlags) patience() error {
 	return nil
 }
 
-// prepare prepares this client's part of what was announced, unless it costs too much.
+// prepare prepares this client's part of what was announced, unless the client refuses such a run.
 func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
 	p, err := j.load(cmd, a)
 	if err != nil {
@@ -145,6 +149,10 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 		filepath.Base(a.Spec.Data))
 	if err := s.WriteText(cmd.ErrOrStderr()); err != nil {
 		return nil, err
+	}
+	if j.exact && !p.Config.Mechanism.Exact {
+		return nil, errors.New("--exact: the samples and the noise of this run are not drawn exactly, its server " +
+			"must train with --exact")
 	}
 	if j.maxEpsilon == 0 {
 		return p, nil
