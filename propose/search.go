@@ -38,6 +38,7 @@ type searcher struct {
 	trials   map[train.Spec]grid.Trial // what was found, by the proxy's spec
 	computed int                       // of these, those that had to be run
 	work     float64                   // of all of these, as train.Prepared.Work counts it
+	told     *report.Count             // how many there are
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
@@ -45,7 +46,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 		return nil, err
 	}
 	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]grid.Trial{},
-		params: map[string]int{}}
+		params: map[string]int{}, told: report.NewCount(o.Trials.Progress, "proxies")}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
 	p, err := o.Data.Prepare(s.base)
@@ -331,6 +332,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		return nil, err
 	}
 	s.computed += spent.Computed
+	s.told.Done(s.computed)
 	for i, t := range found {
 		if _, known := s.trials[missing[i]]; !known {
 			p, err := s.Probe.Prepare(missing[i])
