@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -440,9 +441,7 @@ func TestABrokerMayLoseAll(t *testing.T) {
 		f.join(nil)
 		f.until(30)
 		if !all {
-			if err := os.CopyFS(old, os.DirFS(store)); err != nil {
-				t.Fatal(err)
-			}
+			f.copyAlive(old, store)
 			f.until(60)
 		}
 		f.kill("broker")
@@ -461,6 +460,21 @@ func TestABrokerMayLoseAll(t *testing.T) {
 		go func() { again <- f.once("broker", b) }()
 		f.waitFor(filepath.Join(f.serverDir(), reportFile))
 		f.finishBut("broker", again)
+	}
+}
+
+// copyAlive copies the files of a broker that works on, and once more where it removed one of
+// them meanwhile.
+func (f *fleet) copyAlive(to, from string) {
+	f.t.Helper()
+	err := os.CopyFS(to, os.DirFS(from))
+	for errors.Is(err, fs.ErrNotExist) && f.ctx.Err() == nil {
+		if err = os.RemoveAll(to); err == nil {
+			err = os.CopyFS(to, os.DirFS(from))
+		}
+	}
+	if err != nil {
+		f.t.Fatal(err)
 	}
 }
 
