@@ -125,18 +125,18 @@ func (t *trainer) keep() train.Keep {
 }
 
 func (t *trainer) HeldOut(params []float32) ([]float64, error) {
-	judged, err := t.judge(params, true)
-	accuracy := make([]float64, len(judged))
-	for i, j := range judged {
-		accuracy[i] = j.TestAccuracy
-	}
-	return accuracy, err
+	return judge(t, true, func(p *train.Prepared, own data.Subset) float64 { return p.JudgeOn(own)(params) })
 }
 
-func (t *trainer) Test(params []float32) ([]Tested, error) { return t.judge(params, false) }
+func (t *trainer) Test(params []float32) ([]Tested, error) {
+	return judge(t, false, func(p *train.Prepared, own data.Subset) Tested {
+		return Tested{TestAccuracy: p.JudgeOn(own)(params), TestRows: own.Len(), MajorityShare: own.MajorityShare()}
+	})
+}
 
-// judge judges, by client, on its records of one kind.
-func (t *trainer) judge(params []float32, heldOut bool) ([]Tested, error) {
+// judge returns, by client, what is found of its records of one kind: once, where all clients
+// have the same.
+func judge[T any](t *trainer, heldOut bool, find func(*train.Prepared, data.Subset) T) ([]T, error) {
 	p, err := t.source.Prepare(t.task.Spec)
 	if err != nil {
 		return nil, err
@@ -145,13 +145,13 @@ func (t *trainer) judge(params []float32, heldOut bool) ([]Tested, error) {
 	if err != nil {
 		return nil, err
 	}
-	var judged []Tested
+	found := make([]T, len(by))
 	for i, own := range by {
 		if i > 0 && p.Config.Partition == data.Replicate {
-			judged = append(judged, judged[0])
+			found[i] = found[0]
 			continue
 		}
-		judged = append(judged, Tested{p.JudgeOn(own)(params), own.Len(), own.MajorityShare()})
+		found[i] = find(p, own)
 	}
-	return judged, nil
+	return found, nil
 }

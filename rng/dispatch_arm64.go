@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasKeyStream says whether keyStream can run.
+// hasKeyStream says whether keyStream can run: it needs AES, an extension.
 var hasKeyStream = cpu.ARM64.HasAES
 
 // expandKey makes the round keys of a key (FIPS 197, 5.2): each of running sums of the words of

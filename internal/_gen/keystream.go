@@ -14,6 +14,8 @@ const (
 	// The counter, the last word of a block, is held in the machine's order; bytes taken in the
 	// order of these bring it into network order.
 	keepBytes, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
+	// The next counter is one more in the upper half of a block, and the next round in the lower.
+	oneMore = 1 << 32
 	// What a kernel's comment says before and after which blocks it makes.
 	keyStreamDoc   = "writes units times 8 blocks of AES-128 under the round keys,\n"
 	keyStreamPlace = ". low is the client and, above it, the round; high the\n" +
@@ -29,10 +31,9 @@ type aes struct {
 // keystream makes the key stream of package rng.
 func keystream(k *kernels) {
 	swap := readOnly(k, "swap", []U64{keepBytes, reverseLast, keepBytes, reverseLast})
-	const counter, round = 1 << 32, 1 << 32 // in the upper half of a block, and in the lower
 	for _, a := range []aes{{simd{k, "VAES", ymmBytes}, 2}, {simd{k, "AES", aesBlockBytes}, 1}} {
-		a.keyStream(swap, "keyStream", 0, counter, "of the counters from the given one on")
-		a.keyStream(swap, "keyHeads", round, 0, "of the rounds from the given one on")
+		a.keyStream(swap, "keyStream", 0, oneMore, "of the counters from the given one on")
+		a.keyStream(swap, "keyHeads", oneMore, 0, "of the rounds from the given one on")
 	}
 	k.expandKey()
 	k.vectorFeatures()

@@ -4,8 +4,8 @@ import "fmt"
 
 // neonKeystream makes the key stream of package rng on arm64.
 func neonKeystream(n *neon) {
-	n.keyStream("keyStream", 0, 1<<32, "of the counters from the given one on")
-	n.keyStream("keyHeads", 1<<32, 0, "of the rounds from the given one on")
+	n.keyStream("keyStream", 0, oneMore, "of the counters from the given one on")
+	n.keyStream("keyHeads", oneMore, 0, "of the rounds from the given one on")
 	n.subWord()
 }
 

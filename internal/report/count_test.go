@@ -3,20 +3,21 @@ package report
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestCountIsToldFromTimeToTime(t *testing.T) {
-	var b strings.Builder
-	c := NewCount(&b, "proxies")
-	c.Done(1)
-	c.start, c.told = c.start.Add(-time.Minute), c.told.Add(-everySoOften)
-	c.Done(2)
-	c.Done(3)
-	if got, want := b.String(), "proxies: 2 done after 1m0s\n"; got != want {
-		t.Errorf("told %q, want %q", got, want)
-	}
-	silent := NewCount(nil, "proxies")
-	silent.told = time.Time{}
-	silent.Done(1)
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c, silent := NewCount(&log, "proxies"), NewCount(nil, "proxies")
+		for n := range 12 {
+			c.Done(n)
+			silent.Done(n)
+			time.Sleep(everySoOften / 5)
+		}
+		if got, want := log.String(), "proxies: 5 done after 5s\nproxies: 10 done after 10s\n"; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	})
 }

@@ -132,11 +132,14 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
 			Memory: limit})
 	}
-	if err != nil || o.normalise == "" {
-		if err == nil && KindOf(path) == CSVFile {
+	if err != nil {
+		return nil, err
+	}
+	if o.normalise == "" {
+		if KindOf(path) == CSVFile {
 			o.unscaled = columns.Numbers(d)
 		}
-		return d, err
+		return d, nil
 	}
 	if d.Images != nil {
 		return d, o.normalisePixels(d)
