@@ -13,8 +13,8 @@ import (
 )
 
 // Bar shows how far an amount of work has come: on a terminal as a bar with the
-// time left, elsewhere, as in a log, as a line for each tenth. It may be used by
-// several goroutines at a time.
+// time left, elsewhere, as in a log, as a line for each tenth, of the first second
+// only for the whole. It may be used by several goroutines at a time.
 type Bar struct {
 	bar *progressbar.ProgressBar // on a terminal, else nil
 
@@ -90,8 +90,11 @@ func (b *Bar) set(done int64) {
 	if tenths <= b.tenths {
 		return
 	}
-	b.tenths = tenths
 	took := time.Since(b.start)
+	if took < time.Second && tenths < 10 {
+		return
+	}
+	b.tenths = tenths
 	left := time.Duration(float64(took) * (float64(b.work)/float64(done) - 1))
 	fmt.Fprintf(b.w, "%s: %d %% after %v", b.what, 10*tenths, took.Round(time.Second))
 	if left > 0 {

@@ -11,8 +11,13 @@ import (
 // A log gets a line for each tenth, with what is done, and nothing else; work that
 // is taken back and done again gets none.
 func TestLogGetsALineForEachTenth(t *testing.T) {
+	synctest.Test(t, logGetsALineForEachTenth)
+}
+
+func logGetsALineForEachTenth(t *testing.T) {
 	var log strings.Builder
 	bar := NewBar(&log, "training 0/2", 1000)
+	time.Sleep(time.Second)
 	for range 55 {
 		bar.Add(10)
 	}
@@ -40,10 +45,33 @@ func TestLogGetsALineForEachTenth(t *testing.T) {
 	}
 }
 
+// What is done at once has one line, of the whole.
+func TestLogOfAShortWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		bar := NewBar(&log, "training", 10)
+		for range 9 {
+			bar.Add(1)
+		}
+		if log.Len() > 0 {
+			t.Errorf("said at once: %s", &log)
+		}
+		bar.Add(1)
+		if want := "training: 100 % after 0s\n"; log.String() != want {
+			t.Errorf("said %q, want %q", &log, want)
+		}
+	})
+}
+
 // A tenth that is stepped over has no line, and bytes of an unknown number none.
 func TestLogOfLongSteps(t *testing.T) {
+	synctest.Test(t, logOfLongSteps)
+}
+
+func logOfLongSteps(t *testing.T) {
 	var log strings.Builder
 	bar := NewBar(&log, "accounting", 3)
+	time.Sleep(time.Second)
 	bar.Add(1)
 	bar.Add(2)
 	if got := strings.Count(log.String(), "\n"); got != 2 || !strings.Contains(log.String(), "accounting: 30 %") ||
