@@ -42,25 +42,17 @@ func DefaultDelaySpec(model, dataset string) DelaySpec {
 // of the paper's plan for phishing then takes some milliseconds, which timers tell apart.
 const UsualTimeScale = 20
 
-// maxDelays bounds the delays of a comparison.
-const maxDelays = 50
-
 // Validate reports every problem that shows without the data, some of them more
 // than once.
 func (s DelaySpec) Validate() error {
-	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate()}
-	if n := len(s.Delays); n < 1 || n > maxDelays {
-		errs = append(errs, fmt.Errorf("experiments: delays: %d given, must be 1 to %d", n, maxDelays))
+	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
+	if n := len(s.Delays); n < 1 || n > maxSweep {
+		errs = append(errs, fmt.Errorf("experiments: delays: %d given, must be 1 to %d", n, maxSweep))
 	}
-	seen := map[string]bool{}
 	for _, delay := range s.Delays {
 		t := s.Train
 		t.Delay = delay
 		errs = append(errs, t.Validate())
-		if seen[delay] {
-			errs = append(errs, fmt.Errorf("experiments: delay = %q is listed twice", delay))
-		}
-		seen[delay] = true
 	}
 	if s.Train.Runner == train.DistributedRunner {
 		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q: delays are compared in one process",

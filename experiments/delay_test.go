@@ -327,9 +327,9 @@ func TestCompareDelays(t *testing.T) {
 func TestDelaySpecHasDelays(t *testing.T) {
 	s := smallDelays()
 	s.Delays = nil
-	for n := 0; n <= maxDelays+1; n++ {
+	for n := 0; n <= maxSweep+1; n++ {
 		err := s.Validate()
-		if good := n >= 1 && n <= maxDelays; (err == nil) != good {
+		if good := n >= 1 && n <= maxSweep; (err == nil) != good {
 			t.Errorf("%d delays: %v", n, err)
 		}
 		s.Delays = append(s.Delays, strconv.Itoa(n))

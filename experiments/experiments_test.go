@@ -88,7 +88,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 	})
 	dir := t.TempDir()
 	o := options(t, dir)
-	o.Command = func(figure string, _ bool) string { return "made " + figure }
+	o.Command = func(figure Figure, _ bool) string { return "made " + figure.Name }
 	if err := Make(context.Background(), figures, o); err != nil {
 		t.Fatal(err)
 	}

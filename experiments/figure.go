@@ -24,6 +24,9 @@ type Figure struct {
 	// Fixed says that the figure says itself which runners it has, so that it is made with no
 	// other.
 	Fixed bool
+	// Sizes says that the figure compares sample sizes, in the place of which others can be
+	// asked for, see [MakeOptions].
+	Sizes bool
 
 	first  bool // whether it is of the first seed alone, however many are asked for
 	cells  func(ctx context.Context, f *frame) ([]grid.Cell, error)

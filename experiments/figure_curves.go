@@ -30,15 +30,27 @@ type member struct {
 // sampleSizeFigure returns the paper's figure (b): test accuracy on the way, for
 // several constant sample sizes at one noise multiplier.
 func (s setting) sampleSizeFigure() Figure {
+	fig := s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.Train.NoiseMultiplier),
+		s.sizeMembers)
+	fig.Sizes = true
+	return fig
+}
+
+// sizeMembers returns a line for each sample size: the frame's, or else the setting's.
+func (s setting) sizeMembers(f *frame) []member {
+	sizes := s.sizes
+	if len(f.sizes) > 0 {
+		sizes = f.sizes
+	}
 	var members []member
-	for _, size := range s.sizes {
+	for _, size := range sizes {
 		spec := s.Train
 		spec.SampleSize = strconv.Itoa(size)
 		name := fmt.Sprintf("s = %d", size)
 		members = append(members, member{name: name, legend: name, spec: spec,
 			stated: s.paper.Basic.Epsilon.Value()})
 	}
-	return s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.Train.NoiseMultiplier), members)
+	return members
 }
 
 // epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
@@ -58,16 +70,17 @@ func (s setting) epsilonFigure() Figure {
 			stated: b.Epsilon.Value(),
 		})
 	}
-	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N), members)
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
+		func(*frame) []member { return members })
 }
 
 // curves is what a figure of training curves shows.
 type curves struct {
 	setting
-	members []member // but for what the frame says of their specs
+	members func(f *frame) []member // but for what the frame says of their specs
 }
 
-func (s setting) curveFigure(kind, title string, members []member) Figure {
+func (s setting) curveFigure(kind, title string, members func(f *frame) []member) Figure {
 	c := curves{s, members}
 	fig := Figure{
 		Name:   s.name() + "-" + kind,
@@ -77,12 +90,12 @@ func (s setting) curveFigure(kind, title string, members []member) Figure {
 		cells:  c.cells,
 		finish: c.finish,
 	}
-	return fig.redrawn(func(f *frame) int { return len(members) * f.seeds }, keptCurves)
+	return fig.redrawn(func(f *frame) int { return len(members(f)) * f.seeds }, keptCurves)
 }
 
 // within returns the members as the frame runs them.
 func (c curves) within(f *frame) []member {
-	out := slices.Clone(c.members)
+	out := slices.Clone(c.members(f))
 	for i := range out {
 		out[i].spec = f.by(out[i].spec)
 		out[i].spec.GradComps = f.gradComps(c.paper.GradComps)

@@ -44,6 +44,7 @@ type frame struct {
 	set    string // the name by which the settings ask for the data
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
+	sizes  []int   // of sample-size sweeps; nil: the setting's
 	// runner is that of the trainings, "" being the virtual one, and timeScale that of runs on
 	// a real clock.
 	runner    string
@@ -115,23 +116,4 @@ func (f *frame) byClock(spec train.Spec) train.Spec {
 		spec.TimeScale = f.timeScale
 	}
 	return spec
-}
-
-// maxSeeds bounds the seeds of a figure.
-const maxSeeds = 10_000
-
-// CheckSeeds reports a number of seeds outside its range.
-func CheckSeeds(n int) error {
-	if n < 1 || n > maxSeeds {
-		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
-	}
-	return nil
-}
-
-// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
-func CheckPart(name string, part float64) error {
-	if !(part > 0 && part <= 1) {
-		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
-	}
-	return nil
 }

@@ -30,6 +30,7 @@ type MakeOptions struct {
 	Out     string  // folder for the figures, one folder each
 	Seeds   int     // how many seeds, from 1 on; in [1, maxSeeds]
 	Scale   float64 // which part of K is run, in (0, 1]
+	Sizes   []int   // sample sizes that sweeps of them compare; nil: the paper's, or what is usual for one's own data
 	Workers int     // how many cells are computed at the same time, if the memory allows
 	// Runner is what trains: "" or train.VirtualRunner, or train.HogwildRunner, whose results
 	// are kept but not repeatable. Delays are then compared on a real clock, of which a second
@@ -40,7 +41,7 @@ type MakeOptions struct {
 	Progress  io.Writer
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
-	Command func(figure string, synthetic bool) string
+	Command func(figure Figure, synthetic bool) string
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
@@ -68,8 +69,9 @@ type Manifest struct {
 	Title   string  `json:"title"`
 	Command string  `json:"command"`
 	Config  any     `json:"config"`
-	Seeds   int     `json:"seeds"` // seeds 1 to this one were run
-	Scale   float64 `json:"scale"` // which part of K was run
+	Seeds   int     `json:"seeds"`           // seeds 1 to this one were run
+	Scale   float64 `json:"scale"`           // which part of K was run
+	Sizes   []int   `json:"sizes,omitempty"` // those of MakeOptions, of figures that compare sample sizes
 	// Runner and TimeScale are those of MakeOptions; "" and 0: the virtual runner, or what the
 	// figure says itself. What hogwild has made no other run repeats.
 	Runner    string        `json:"runner,omitempty"`
@@ -83,7 +85,7 @@ type Manifest struct {
 }
 
 // command returns what makes the figure again, if that can be said.
-func (o MakeOptions) command(figure string, synthetic bool) string {
+func (o MakeOptions) command(figure Figure, synthetic bool) string {
 	if o.Command == nil {
 		return ""
 	}
@@ -107,7 +109,8 @@ func (o MakeOptions) Validate() error {
 		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
 			train.HogwildRunner))
 	}
-	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale))...)
+	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale),
+		checkSizes(o.Sizes))...)
 }
 
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
@@ -140,7 +143,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 				return err
 			}
 			f = &frame{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
-				loop: o.Loop}
+				sizes: o.Sizes, loop: o.Loop}
 			if o.hogwild() {
 				f.runner, f.timeScale = o.Runner, o.TimeScale
 			}
@@ -182,10 +185,14 @@ func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin mani
 	if fig.first {
 		seeds = 1
 	}
-	return Manifest{
-		Figure: fig.Name, Title: fig.Title, Command: o.command(fig.Name, f.data().Synthetic), Config: config,
+	m := Manifest{
+		Figure: fig.Name, Title: fig.Title, Command: o.command(fig, f.data().Synthetic), Config: config,
 		Seeds: seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
 		Data: folder.DataOf(f.source), Origin: origin,
 		Drawing: o.Drawing, Files: o.Drawing.Files(),
 	}
+	if fig.Sizes {
+		m.Sizes = f.sizes
+	}
+	return m
 }

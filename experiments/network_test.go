@@ -88,7 +88,7 @@ func TestFigureOfANetwork(t *testing.T) {
 	o := MakeOptions{
 		Out: dir, Seeds: 1, Scale: 0.0011, Workers: 2,
 		Load:    func(context.Context, string) (*data.Dataset, error) { return d, nil },
-		Command: func(figure string, synthetic bool) string { return fmt.Sprint(figure, synthetic) },
+		Command: func(figure Figure, synthetic bool) string { return fmt.Sprint(figure.Name, synthetic) },
 	}
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)

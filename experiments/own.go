@@ -38,17 +38,20 @@ func OwnSteps(p *train.Prepared) float64 {
 	return ownWalk / (s.Clip * s.NoiseMultiplier * math.Sqrt(rounds*d/3))
 }
 
-// ownEpsilons are the certified ε, per record, of a sweep on one's own data.
-var ownEpsilons = []float64{0.25, 0.5, 1, 2, 4}
+// OwnEpsilons are the certified ε, per record, of a sweep on one's own data.
+var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
 // OwnFigures returns the figures of one's own data, each under a name that begins as given, after
 // "own-" where a figure of the registry begins so, of which the paper states something: the
 // utility graph, sample sizes, an ε sweep and permissible delays, of trainings like the
-// spec, of which a client holds n records. σ is calibrated on the source for each ε, which none
-// of so many seeds, from 1 on, is to cost more than.
-func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, name string) (
-	[]Figure, error,
-) {
+// spec, of which a client holds n records. σ is calibrated on the source for each of the epsilons
+// of the sweep ([OwnEpsilons] are the usual ones), which none of so many seeds, from 1 on, is to
+// cost more than.
+func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
+	name string) ([]Figure, error) {
+	if err := CheckEpsilons(epsilons); err != nil {
+		return nil, err
+	}
 	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
 		name = "own-" + name
 	}
@@ -69,7 +72,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		}
 	}
 	members := []member{{name: "no noise", spec: s.WithoutNoise(), reference: true}}
-	for _, epsilon := range ownEpsilons {
+	for _, epsilon := range epsilons {
 		one, err := source.CalibrateSeeds(ctx, spec, seeds, epsilon)
 		if err != nil {
 			return nil, err
@@ -78,6 +81,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}
-	return []Figure{s.utilityFigure(), s.sampleSizeFigure(), s.curveFigure("epsilon", "Privacy budgets", members),
+	return []Figure{s.utilityFigure(), s.sampleSizeFigure(),
+		s.curveFigure("epsilon", "Privacy budgets", func(*frame) []member { return members }),
 		s.laboratory().delayFigure()}, nil
 }

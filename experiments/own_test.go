@@ -13,7 +13,7 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 	for _, model := range []string{train.Ridge, "mlp:4"} {
 		spec := OwnSpec(model, "own.csv", 320)
 		spec.NoiseMultiplier = 1
-		figures, err := OwnFigures(t.Context(), source, spec, 320, 2, "own-"+model)
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 2, OwnEpsilons, "own-"+model)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestOwnFiguresAreNotThePapers(t *testing.T) {
 		{"phishing-logreg", "own-phishing-logreg-utility"}, {"mnist-lenet", "own-mnist-lenet-utility"},
 		{"phishing-mlp", "phishing-mlp-utility"}, {"my-logreg", "my-logreg-utility"},
 	} {
-		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, c.name)
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, OwnEpsilons, c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestOwnSizesAreEachOnce(t *testing.T) {
 	for size, want := range map[string]int{"1": 3, "2": 4, "100": 4, "80": 5} { // of 320 records
 		spec := OwnSpec(train.Ridge, "own.csv", 320)
 		spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = size, 1600, 1
-		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, "my-logreg")
+		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, OwnEpsilons, "my-logreg")
 		if err != nil {
 			t.Fatal(err)
 		}

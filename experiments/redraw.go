@@ -26,7 +26,7 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
 // Redraw draws figures of o.Out anew, in the style of o.Drawing, from the data and the
 // manifest in their folders: nothing is trained, and data, origin and settings stay as they
-// are to the byte. Seeds, scale and runner are the manifest's; of o, Out, Drawing and Load
+// are to the byte. Seeds, scale, sizes and runner are the manifest's; of o, Out, Drawing and Load
 // are used. It returns the names of those that were drawn. A figure whose data this program
 // would write differently, of other settings or another data set, or damaged, is an error, and
 // is left as it was; so is one that was never made.
@@ -107,12 +107,13 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…",
 			fig.Data, got, k.Data.SHA256)
 	}
-	f := &frame{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, runner: k.Runner, timeScale: k.TimeScale}
+	f := &frame{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
+		timeScale: k.TimeScale}
 	out, err := fig.redraw(ctx, f, k)
 	if err != nil {
 		return err
 	}
-	if other := k.differs(out.table); other != "" {
+	if other := k.table.Differs(out.table); other != "" {
 		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", manifest.TableFile, other)
 	}
 	other, err := manifest.OtherSettings(k.config, out.config)

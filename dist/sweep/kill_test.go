@@ -69,7 +69,8 @@ func makeFigures(ctx context.Context, out string, elsewhere grid.Elsewhere) erro
 		return err
 	}
 	spec.NoiseMultiplier = one.Spec.NoiseMultiplier
-	figures, err := experiments.OwnFigures(ctx, source, spec, one.Config.Mechanism.DatasetSize, 2, "drawn")
+	figures, err := experiments.OwnFigures(ctx, source, spec, one.Config.Mechanism.DatasetSize, 2,
+		experiments.OwnEpsilons, "drawn")
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/report"
 )
 
 // WriteTable writes a table, the header first, as the data of a figure.
@@ -38,4 +44,128 @@ func ReadTable(dir, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("data %s: %w", path, ErrDamaged)
 	}
 	return text, nil
+}
+
+// Table is the data of a figure, or of one training in it.
+type Table struct {
+	Header []string
+	Rows   [][]string
+}
+
+// maxRows bounds the rows that are read.
+const maxRows = 1 << 20
+
+// ParseTable reads the text of a figure's data.
+func ParseTable(text []byte) (Table, error) {
+	header, rows, err := report.ParseCSV(text)
+	if err != nil {
+		return Table{}, fmt.Errorf("%s: %w", TableFile, err)
+	}
+	if len(rows) > maxRows {
+		return Table{}, fmt.Errorf("%s has %d rows, must be at most %d", TableFile, len(rows), maxRows)
+	}
+	return Table{header, rows}, nil
+}
+
+// Differs says where another table, which begins with its header, has something else; "" if it
+// is nowhere.
+func (t Table) Differs(table [][]string) string {
+	if !slices.Equal(table[0], t.Header) {
+		return "has other columns"
+	}
+	if len(table) != len(t.Rows)+1 {
+		return fmt.Sprintf("has %d rows, not %d", len(t.Rows), len(table)-1)
+	}
+	for i, row := range t.Rows {
+		for j, cell := range row {
+			if want := table[i+1][j]; !sameCell(cell, want) {
+				return fmt.Sprintf("has %s = %s in line %d, not %s", t.Header[j], cell, i+2, want)
+			}
+		}
+	}
+	return ""
+}
+
+// sameCell reports whether cells are the same text; or the same number, of which one was
+// written with the six digits that earlier versions gave to all; or the same name, in which
+// they rounded a number of four digits another way.
+func sameCell(a, b string) bool {
+	if a == b {
+		return true
+	}
+	within := 1e-3 // one of the fourth digit
+	if number.FindString(a) == a {
+		within = 5e-6
+	}
+	as, bs := number.FindAllString(a, -1), number.FindAllString(b, -1)
+	return number.ReplaceAllString(a, "0") == number.ReplaceAllString(b, "0") &&
+		slices.EqualFunc(as, bs, func(a, b string) bool {
+			x, err := strconv.ParseFloat(a, 64)
+			y, failed := strconv.ParseFloat(b, 64)
+			return err == nil && failed == nil && math.Abs(x-y) <= within*math.Abs(x)
+		})
+}
+
+// number is a number in a cell.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
+
+// Runs returns the rows of each training: those that follow each other with the same texts in
+// the columns names. There must be n of them, with as many rows each.
+func (t Table) Runs(n int, names ...string) ([]Table, error) {
+	var key []int
+	for _, name := range names {
+		i := slices.Index(t.Header, name)
+		if i < 0 {
+			return nil, fmt.Errorf("%s has no column %s", TableFile, name)
+		}
+		key = append(key, i)
+	}
+	var all []Table
+	for _, row := range t.Rows {
+		same := len(all) > 0 && !slices.ContainsFunc(key,
+			func(i int) bool { return all[len(all)-1].Rows[0][i] != row[i] })
+		if !same {
+			all = append(all, Table{Header: t.Header})
+		}
+		last := &all[len(all)-1]
+		last.Rows = append(last.Rows, row)
+	}
+	if len(all) != n {
+		return nil, fmt.Errorf("%s has %d runs, must have the %d of the manifest's settings", TableFile, len(all), n)
+	}
+	for i, one := range all {
+		if len(one.Rows) != len(all[0].Rows) {
+			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d", TableFile, len(one.Rows), i+1,
+				len(all[0].Rows))
+		}
+	}
+	return all, nil
+}
+
+// Columns reads columns of numbers by their names into what they are wanted for.
+func (t Table) Columns(to map[string]*[]float64) error {
+	var errs []error
+	for name, values := range to {
+		var err error
+		*values, err = t.column(name)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// column returns the numbers of a column.
+func (t Table) column(name string) ([]float64, error) {
+	i := slices.Index(t.Header, name)
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no column %s", TableFile, name)
+	}
+	var all []float64
+	for _, row := range t.Rows {
+		x, err := strconv.ParseFloat(row[i], 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s = %q, must be a number", TableFile, name, row[i])
+		}
+		all = append(all, x)
+	}
+	return all, nil
 }

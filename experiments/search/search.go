@@ -99,8 +99,8 @@ func (s Spec) Validate() error {
 		}
 		runs = min(runs*n, maxRuns+1)
 	}
-	errs = append(errs, repeats("models", s.Models), repeats("eta0", s.Eta0), repeats("beta", s.Beta),
-		repeats("sigmas", s.Sigmas))
+	errs = append(errs, experiments.CheckOnce("models", s.Models), experiments.CheckOnce("eta0", s.Eta0),
+		experiments.CheckOnce("beta", s.Beta), experiments.CheckOnce("sigmas", s.Sigmas))
 	with("models", len(s.Models), func(t *train.Spec, i int) { t.Model = s.Models[i] })
 	with("eta0", len(s.Eta0), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
@@ -109,18 +109,6 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("search: the search has more than %d runs, which is the most", maxRuns))
 	}
 	return errors.Join(errs...)
-}
-
-// repeats reports a value that a list has twice: its runs would be the same.
-func repeats[T comparable](name string, list []T) error {
-	seen := map[T]bool{}
-	for _, v := range list {
-		if seen[v] {
-			return fmt.Errorf("search: %s: %v is listed twice", name, v)
-		}
-		seen[v] = true
-	}
-	return nil
 }
 
 // whole returns the training with as many gradients as the search's scale says.

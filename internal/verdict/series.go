@@ -118,7 +118,7 @@ func (t *table) ends() (seriesList, error) {
 func (l seriesList) pick(what string, is func(series) bool) (series, error) {
 	i := slices.IndexFunc(l, is)
 	if i < 0 {
-		return series{}, fmt.Errorf("no series %s", what)
+		return series{}, fmt.Errorf("%w %s", errNoSeries, what)
 	}
 	return l[i], nil
 }
@@ -157,9 +157,9 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 	}
 	switch {
 	case len(low.ends) == 0:
-		err = fmt.Errorf("no series of sizes from %d on", size)
+		err = fmt.Errorf("%w of sizes from %d on", errNoSeries, size)
 	case len(high.ends) == 0:
-		err = fmt.Errorf("no series of sizes below %d", size)
+		err = fmt.Errorf("%w of sizes below %d", errNoSeries, size)
 	}
 	return low, high, err
 }

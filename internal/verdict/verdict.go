@@ -10,6 +10,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"proactivedp/experiments/manifest"
@@ -88,7 +89,7 @@ func Read(dir string, but ...string) ([]Finding, error) {
 			continue
 		}
 		f, err := t.find(claim, read)
-		if errors.Is(err, errNoBase) {
+		if errors.Is(err, errNoBase) || len(t.sizes) > 0 && errors.Is(err, errNoSeries) {
 			continue
 		}
 		if err != nil {
@@ -104,6 +105,10 @@ func Read(dir string, but ...string) ([]Finding, error) {
 // against.
 var errNoBase = errors.New("no run without noise")
 
+// errNoSeries says that a figure lacks a series that a statement is about: damage, but for a
+// sweep of other sample sizes than the paper's, of which its manifest tells.
+var errNoSeries = errors.New("no series")
+
 // table is the data of a figure with the parts of its manifest that verdicts need.
 type table struct {
 	figure    string
@@ -111,6 +116,7 @@ type table struct {
 	command   string
 	scale     float64
 	seeds     int    // 0: an older manifest, which does not say
+	sizes     []int  // sample sizes that were asked for in the place of the paper's
 	data      string // digest of the data set
 	synthetic bool
 }
@@ -123,6 +129,7 @@ func readTable(dir, figure string) (*table, error) {
 		Table   string   `json:"table_sha256"`
 		Scale   *float64 `json:"scale"`
 		Seeds   int      `json:"seeds"`
+		Sizes   []int    `json:"sizes"`
 		Data    struct {
 			SHA256    string `json:"sha256"`
 			Synthetic bool   `json:"synthetic"`
@@ -141,8 +148,8 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Figure != "" && m.Figure != figure {
 		return nil, fmt.Errorf("verdict: %s: its manifest is that of %s", figure, m.Figure)
 	}
-	t := &table{figure: figure, command: m.Command, scale: 1, seeds: m.Seeds, data: m.Data.SHA256,
-		synthetic: m.Data.Synthetic}
+	t := &table{figure: figure, command: m.Command, scale: 1, seeds: m.Seeds, sizes: m.Sizes,
+		data: m.Data.SHA256, synthetic: m.Data.Synthetic}
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
@@ -159,7 +166,7 @@ func readTable(dir, figure string) (*table, error) {
 }
 
 // whole reports a table that lacks rows, by which a run would end before its end: each run has
-// as many as the first, and each setting the seeds of the manifest.
+// as many as the first, and each setting the seeds of the manifest, which has all its sizes.
 func (t *table) whole() error {
 	type run struct{ setting, seed string }
 	rows, seeds := map[run]int{}, map[string]int{}
@@ -175,6 +182,12 @@ func (t *table) whole() error {
 		if rows[r]++; rows[r] == 1 {
 			order = append(order, r)
 			seeds[setting]++
+		}
+	}
+	for _, size := range t.sizes {
+		of := func(row map[string]string) bool { return row["sample_size"] == strconv.Itoa(size) }
+		if !slices.ContainsFunc(t.rows, of) {
+			return fmt.Errorf("no rows of s = %d, which its manifest has: its data are not whole", size)
 		}
 	}
 	for _, r := range order {
@@ -248,7 +261,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 		large := all.largest()
 		if large.size <= c.Size {
-			return f, fmt.Errorf("no series of sizes above %d", c.Size)
+			return f, fmt.Errorf("%w of sizes above %d", errNoSeries, c.Size)
 		}
 		if err := f.of(small, large); err != nil {
 			return f, err

@@ -271,6 +271,34 @@ func TestVerdictsNeedTheirSizes(t *testing.T) {
 	}
 }
 
+// A sweep of sample sizes that were asked for has verdicts on what it has, and none on the
+// paper's other sizes; it has all the sizes of its manifest.
+func TestVerdictsOfOtherSizes(t *testing.T) {
+	const small, large = "a,1,50,6,0.2,0.1,0.05,", "b,1,300,6,0.4,0.1,0.05,"
+	for _, c := range []struct {
+		sizes string
+		rows  []string
+		says  int
+		want  string
+	}{
+		{"[50, 300]", []string{small, large}, 2, ""},
+		{"[300]", []string{large}, 0, ""},
+		{"[50, 300]", []string{large}, 0, "no rows of s = 50"},
+	} {
+		all, err := Read(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", `1, "sizes": `+c.sizes,
+			append([]string{header}, c.rows...)...))
+		wrong := (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want)
+		if wrong || len(all) != c.says {
+			t.Errorf("%s: %d findings, error %v; want %d, %q", c.sizes, len(all), err, c.says, c.want)
+		}
+		for _, f := range all {
+			if f.Verdict != Reproduced {
+				t.Errorf("%s: %s: %s, %s", c.sizes, f.Says, f.Ours, f.Verdict)
+			}
+		}
+	}
+}
+
 // Of a σ beside the line nothing is known.
 func TestFractionsAreNotExtended(t *testing.T) {
 	l := fractions{{sigma: 2, mean: 1, seeds: 1}, {sigma: 4, mean: 0.8, seeds: 1}}

@@ -1,0 +1,71 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/plan"
+)
+
+// maxSeeds bounds the seeds of a figure.
+const maxSeeds = 10_000
+
+// CheckSeeds reports a number of seeds outside its range.
+func CheckSeeds(n int) error {
+	if n < 1 || n > maxSeeds {
+		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
+	}
+	return nil
+}
+
+// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
+func CheckPart(name string, part float64) error {
+	if !(part > 0 && part <= 1) {
+		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
+	}
+	return nil
+}
+
+// maxSweep bounds the members of a sweep.
+const maxSweep = 50
+
+// CheckOnce reports a value that a list, by its name, has twice: its runs would be the same.
+func CheckOnce[T comparable](name string, list []T) error {
+	seen := map[T]bool{}
+	for _, v := range list {
+		if seen[v] {
+			return fmt.Errorf("experiments: %s: %v is listed twice", name, v)
+		}
+		seen[v] = true
+	}
+	return nil
+}
+
+// checkSweep reports values of a sweep that are too many, or listed twice, or that one reports.
+func checkSweep[T comparable](name string, list []T, one func(T) error) error {
+	errs := []error{CheckOnce(name, list)}
+	if len(list) > maxSweep {
+		errs = append(errs, fmt.Errorf("experiments: %s: %d given, must be at most %d", name, len(list), maxSweep))
+	}
+	for _, v := range list {
+		if err := one(v); err != nil {
+			errs = append(errs, fmt.Errorf("experiments: %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkSizes reports sample sizes that no sweep can be of, whatever the data.
+func checkSizes(sizes []int) error {
+	return checkSweep("sizes", sizes, func(size int) error {
+		if size < 1 {
+			return fmt.Errorf("sample size = %d, must be at least 1", size)
+		}
+		return nil
+	})
+}
+
+// CheckEpsilons reports target epsilons that no sweep can be of.
+func CheckEpsilons(epsilons []float64) error {
+	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
+}
