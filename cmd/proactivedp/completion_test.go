@@ -75,7 +75,7 @@ func TestValuesAreOffered(t *testing.T) {
 // shell offers for a new flag is decided.
 func TestEveryTextHasItsCompletion(t *testing.T) {
 	known := completions()
-	numbers := []string{"count", "float64", "numbers", "uint64", "bool"}
+	numbers := []string{"count", "counts", "float64", "numbers", "uint64", "bool"}
 	seen := map[string]bool{}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

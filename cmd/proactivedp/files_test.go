@@ -143,7 +143,7 @@ func TestAFlagHasOneValue(t *testing.T) {
 	for _, c := range commands(newRoot()) {
 		args, want := strings.Fields(c.CommandPath())[1:], ""
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains([]string{"numbers", "stringArray", "stringSlice"}, f.Value.Type()) {
+			if !slices.Contains([]string{"numbers", "counts", "stringArray", "stringSlice"}, f.Value.Type()) {
 				tried++
 				args = append(args, "--"+f.Name+"=1", "--"+f.Name+"=1", "--"+f.Name+"=2")
 				want += "--" + f.Name + " is given twice: 1 and 2\n"

@@ -35,7 +35,7 @@ var ranges = regexp.MustCompile(`in \[|in \(|at least|above`)
 func TestHelpTellsRanges(t *testing.T) {
 	for _, c := range commands(newRoot()) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			number := slices.Contains([]string{"count", "float64", "numbers", "uint64"}, f.Value.Type())
+			number := slices.Contains([]string{"count", "counts", "float64", "numbers", "uint64"}, f.Value.Type())
 			if number && !ranges.MatchString(f.Usage) {
 				t.Errorf("%s --%s: %q tells no range", c.CommandPath(), f.Name, f.Usage)
 			}

@@ -92,7 +92,7 @@ var around = map[string]string{
 var called = map[string]string{
 	"sigma": "noise multiplier", "clip": "clipping norm", "n": "size N", "steps": "count of rounds",
 	"max-epsilon": "epsilon", "epochs": "epochs k", "against-grid": "times of a grid",
-	"orders": "order",
+	"orders": "order", "epsilons": "epsilon",
 }
 
 // A number that the help of its flag excludes is refused by every command, before anything
@@ -114,7 +114,7 @@ func TestFlagsRefuseWhatTheirHelpExcludes(t *testing.T) {
 		first, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
 		example := strings.TrimPrefix(strings.ReplaceAll(first, "'", ""), c.CommandPath())
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains([]string{"count", "float64", "numbers", "uint64"}, f.Value.Type()) {
+			if !slices.Contains([]string{"count", "counts", "float64", "numbers", "uint64"}, f.Value.Type()) {
 				return
 			}
 			beside := cmp.Or(around[c.Name()+" "+f.Name], around[c.Name()], example)

@@ -9,7 +9,7 @@ import (
 )
 
 // lists are the types of flags that may be given several times: each adds to a list.
-var lists = []string{(*numbers)(nil).Type(), "stringArray", "stringSlice"}
+var lists = []string{"numbers", "counts", "stringArray", "stringSlice"}
 
 // CheckTwice reports the flags that arguments of the program give two values, of which only
 // the last would count. What else is wrong with the arguments is for root to say.

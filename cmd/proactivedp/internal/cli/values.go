@@ -69,47 +69,74 @@ func valueError(bad *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s = %q, %w%s", bad.GetFlag().Name, bad.GetValue(), cause, allowed)
 }
 
-// numbers is the value of a flag that lists numbers, separated by commas. The
-// first that is given takes the place of the default, the next are added.
-type numbers struct {
-	to    *[]float64
+// list is the value of a flag that lists numbers, separated by commas. The first
+// that is given takes the place of the default, the next are added.
+type list[T int | float64] struct {
+	to    *[]T
+	parse func(text string) (T, error)
+	show  func(T) string
+	word  string // for the value in the help
 	given bool
 }
 
 // NumbersVar gives f a flag for numbers.
 func NumbersVar(f *pflag.FlagSet, p *[]float64, name string, value []float64, usage string) {
 	*p = value
-	f.Var(&numbers{to: p}, name, usage)
+	f.Var(&list[float64]{to: p, parse: parseNumber, show: decimal.Exactly, word: "numbers"}, name, usage)
+}
+
+// parseNumber reads one of several numbers.
+func parseNumber(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, errors.New("must be numbers, separated by commas")
+	}
+	return v, nil
+}
+
+// CountsVar gives f a flag for whole numbers.
+func CountsVar(f *pflag.FlagSet, p *[]int, name string, value []int, usage string) {
+	*p = value
+	f.Var(&list[int]{to: p, parse: parseCount, show: strconv.Itoa, word: "counts"}, name, usage)
+}
+
+// parseCount reads one of several whole numbers.
+func parseCount(text string) (int, error) {
+	n, err := decimal.Count(text)
+	if err != nil {
+		return 0, errors.New("must be whole numbers, such as 10000 or 1e4, separated by commas")
+	}
+	return n, nil
 }
 
 // Set reads what was given.
-func (n *numbers) Set(text string) error {
-	var list []float64
+func (l *list[T]) Set(text string) error {
+	var all []T
 	for field := range strings.SplitSeq(text, ",") {
-		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		v, err := l.parse(strings.TrimSpace(field))
 		if err != nil {
-			return errors.New("must be numbers, separated by commas")
+			return err
 		}
-		list = append(list, v)
+		all = append(all, v)
 	}
-	if n.given {
-		list = append(*n.to, list...)
+	if l.given {
+		all = append(*l.to, all...)
 	}
-	*n.to, n.given = list, true
+	*l.to, l.given = all, true
 	return nil
 }
 
 // String returns the list as it may be given.
-func (n *numbers) String() string {
-	if n.to == nil {
+func (l *list[T]) String() string {
+	if l.to == nil {
 		return ""
 	}
-	texts := make([]string, len(*n.to))
-	for i, v := range *n.to {
-		texts[i] = decimal.Exactly(v)
+	texts := make([]string, len(*l.to))
+	for i, v := range *l.to {
+		texts[i] = l.show(v)
 	}
 	return strings.Join(texts, ",")
 }
 
 // Type is the word for the value in the help.
-func (*numbers) Type() string { return "numbers" }
+func (l *list[T]) Type() string { return l.word }

@@ -3,7 +3,6 @@ package training
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
@@ -20,10 +19,13 @@ import (
 // are is not among what they say.
 
 // figureCommand makes a figure again.
-func figureCommand(figure string, synthetic bool, o experiments.MakeOptions) string {
-	text := strings.TrimSuffix("proactivedp figures "+figure, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
+func figureCommand(figure experiments.Figure, synthetic bool, o experiments.MakeOptions) string {
+	text := strings.TrimSuffix("proactivedp figures "+figure.Name, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
 	if o.Scale < 1 {
 		text += fmt.Sprintf(" --scale %g", o.Scale)
+	}
+	if figure.Sizes && len(o.Sizes) > 0 {
+		text += " --sizes " + listText(o.Sizes)
 	}
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
@@ -87,7 +89,7 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
 	}
 	if !slices.Equal(r.Rounds, usual.Rounds) {
-		text += " --rounds " + strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Rounds), " ", ","), "[]")
+		text += " --rounds " + listText(r.Rounds)
 	}
 	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
 	if probe != "" {
@@ -100,10 +102,10 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 }
 
 // listText writes numbers as a flag lists them.
-func listText(x []float64) string {
+func listText[T int | float64](x []T) string {
 	texts := make([]string, len(x))
 	for i, v := range x {
-		texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		texts[i] = fmt.Sprint(v)
 	}
 	return strings.Join(texts, ",")
 }

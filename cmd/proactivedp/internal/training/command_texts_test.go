@@ -18,16 +18,20 @@ import (
 
 // The command of a figure says what of its size and its data is not the usual.
 func TestFigureCommand(t *testing.T) {
+	const usual = "proactivedp figures phishing-logreg-sample-size --seeds 5"
 	for _, c := range []struct {
 		scale     float64
+		sizes     []int
 		synthetic bool
 		want      string
 	}{
-		{1, false, "proactivedp figures phishing-logreg-delay --seeds 5"},
-		{0.0011, true, "proactivedp figures phishing-logreg-delay --seeds 5 --scale 0.0011 --allow-stand-in"},
+		{1, nil, false, usual},
+		{0.0011, nil, true, usual + " --scale 0.0011 --allow-stand-in"},
+		{1, []int{7, 10000}, false, usual + " --sizes 7,10000"},
 	} {
-		o := experiments.MakeOptions{Seeds: 5, Scale: c.scale}
-		if got := figureCommand("phishing-logreg-delay", c.synthetic, o); got != c.want {
+		o := experiments.MakeOptions{Seeds: 5, Scale: c.scale, Sizes: c.sizes}
+		sweep := experiments.Figure{Name: "phishing-logreg-sample-size", Sizes: true}
+		if got := figureCommand(sweep, c.synthetic, o); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -70,6 +70,7 @@ utility graphs and budgets in another style, from the data beside their pictures
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
   proactivedp figures --out out --seeds 5
+  proactivedp figures phishing-logreg-sample-size --sizes 8,16,32,64
   proactivedp figures --data my.csv --label-column class --label-map no,yes --clients 1
   proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif
   proactivedp figures --out results --redraw --format pdf --font serif`,
@@ -92,6 +93,8 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 		"another result)")
 	fs.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock "+
 		"takes on which delays are compared, in (0, 1e6]")
+	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sweep of them compares, each in [1, N] (default: "+
+		"the paper's, or of --data up to four times --sample-size)")
 	f.drawing.add(fs)
 	f.own.add(cmd, &f.where)
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
@@ -152,7 +155,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 // and those that do not take long are made.
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
-		if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "runner", "time-scale",
+		if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "sizes", "runner", "time-scale",
 			"allow-stand-in", "workers"); err != nil {
 			return nil, err
 		}
@@ -160,7 +163,12 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 	if len(args) == 0 && (f.list || f.redraw && !isOwn) {
 		args = []string{"*"}
 	}
-	return experiments.Select(args)
+	figures, err := experiments.Select(args)
+	if err == nil && len(f.options.Sizes) > 0 && !isOwn &&
+		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Sizes }) {
+		err = errors.New("--sizes is for sweeps of sample sizes, of which none is named: see --list for *-sample-size")
+	}
+	return figures, err
 }
 
 func listFigures(w io.Writer, figures []experiments.Figure) error {
@@ -192,7 +200,9 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 		return choose(ctx, source, w, *o)
 	}
 	o.Loop = runLoop
-	o.Command = func(figure string, synthetic bool) string { return figureCommand(figure, synthetic, *o) }
+	o.Command = func(figure experiments.Figure, synthetic bool) string {
+		return figureCommand(figure, synthetic, *o)
+	}
 	o.Load = func(_ context.Context, name string) (*data.Dataset, error) { return f.load(cmd, name) }
 	return nil
 }
@@ -219,7 +229,10 @@ func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, err
 	}
 	o := &f.options
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
-	o.Command = func(string, bool) string { return figureCommand("", false, *o) + f.own.text(&f.where) }
+	o.Command = func(experiments.Figure, bool) string {
+		all := experiments.Figure{Sizes: true} // one command makes the four
+		return figureCommand(all, false, *o) + f.own.text(&f.where)
+	}
 	return figures, nil
 }
 

@@ -3,6 +3,7 @@ package training
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,9 @@ import (
 
 // ownFigures are the figures of a file of the user's own.
 type ownFigures struct {
-	flags cli.TrainFlags
-	spec  train.Spec // of which they are
+	flags    cli.TrainFlags
+	spec     train.Spec // of which they are
+	epsilons []float64  // of the ε sweep
 }
 
 // ownFigureFlags are the flags of the trainings, by name.
@@ -29,6 +31,8 @@ var ownFigureFlags = []string{"data", "model", "clients", "partition", "features
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	o.flags.Spec = train.DefaultSpec()
 	o.flags.AddNamed(cmd, ownFigureFlags...)
+	cli.NumbersVar(cmd.Flags(), &o.epsilons, "epsilons", experiments.OwnEpsilons, "with --data: target epsilons of a "+
+		"record, certified, that the ε sweep compares, each in [1e-8, 1e4]")
 	where.Own.Add(cmd)
 	for _, name := range []string{"data", "grad-computations", "sample-size"} {
 		cmd.Flags().Lookup(name).DefValue = ""
@@ -40,7 +44,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 
 // asked reports whether the figures are of the user's own data, and what contradicts that.
 func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
-	given := append([]string{}, ownFigureFlags...)
+	given := append([]string{"epsilons"}, ownFigureFlags...)
 	if !cmd.Flags().Changed("data") {
 		var errs []error
 		for _, name := range append(given, cli.OwnFlagNames...) {
@@ -50,7 +54,8 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 		}
 		return false, errors.Join(errs...)
 	}
-	errs := []error{cli.RefuseWith(cmd, "data", "allow-stand-in", "list"), cli.CheckData(o.flags.Spec.Data)}
+	errs := []error{cli.RefuseWith(cmd, "data", "allow-stand-in", "list"), cli.CheckData(o.flags.Spec.Data),
+		experiments.CheckEpsilons(o.epsilons)}
 	if len(args) > 0 {
 		errs = append(errs, errors.New("names of figures are not for --data, must be left out: all four are made"))
 	}
@@ -111,7 +116,7 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 			return nil, nil, err
 		}
 	}
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.name())
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name())
 	return figures, d, err
 }
 
@@ -129,6 +134,10 @@ func (o *ownFigures) name() string {
 
 // text states the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
-	return " --data " + shell.Word(o.spec.Data) + " --model " + o.spec.Model +
+	text := " --data " + shell.Word(o.spec.Data) + " --model " + o.spec.Model +
 		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "sigma") + where.Own.Text()
+	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
+		text += " --epsilons " + listText(o.epsilons)
+	}
+	return text
 }

@@ -104,8 +104,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
-	fs.IntSliceVar(&r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at least "+
-		"the number of clients (default of networks: up to 4000)")
+	cli.CountsVar(fs, &r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at "+
+		"least the number of clients (default of networks: up to 4000)")
 	cli.CountVar(fs, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
 		"of --check: 5)")
 	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
