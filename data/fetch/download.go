@@ -131,10 +131,7 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		return 0, err
 	}
 
-	limit := f.MaxBytes
-	if limit == 0 {
-		limit = DefaultMaxBytes
-	}
+	limit := f.most()
 	if n := response.ContentLength; n > limit {
 		return 0, backoff.Permanent(fmt.Errorf("%d bytes, more than the limit of %d", n, limit))
 	}

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/memory"
 )
 
@@ -36,7 +37,7 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// DefaultMaxBytes bounds a download whose File sets no bound: room for the
+// DefaultMaxBytes bounds what is downloaded, or found, of a File that sets no bound: room for the
 // largest data set in use, CIFAR-10's 170 MB.
 const DefaultMaxBytes = 256 << 20
 
@@ -53,7 +54,7 @@ type File struct {
 	Sources []string
 	// SHA256 of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
-	// MaxBytes bounds a download; 0 means DefaultMaxBytes.
+	// MaxBytes bounds the file; 0 means DefaultMaxBytes.
 	MaxBytes int64
 	// Check verifies the content of the file at path; nil checks nothing more
 	// than SHA256. The file may not be at its final place yet.
@@ -218,11 +219,14 @@ func (f File) in(folder string, places []string) (string, error) {
 	}
 }
 
+// most is how many bytes the file may have.
+func (f File) most() int64 { return cmp.Or(f.MaxBytes, DefaultMaxBytes) }
+
 // verify returns an error that says in what way the file at path is not f, or
 // nil.
 func (f File) verify(path string) error {
 	if f.SHA256 != "" {
-		sum, err := hashFile(path)
+		sum, err := hashFile(path, f.most())
 		if err != nil {
 			return err
 		}
@@ -236,15 +240,16 @@ func (f File) verify(path string) error {
 	return nil
 }
 
-func hashFile(path string) ([]byte, error) {
+// hashFile returns the SHA-256 of a file, which may have so many bytes.
+func hashFile(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return nil, err
+	if _, err := io.Copy(h, bounded.Reader(file, most)); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return h.Sum(nil), nil
 }

@@ -524,6 +524,32 @@ func TestExplicitFolder(t *testing.T) {
 	}
 }
 
+// A file that is larger than it may be, or has no end, is damaged.
+func TestFilesAreReadToTheirBound(t *testing.T) {
+	l := locator(t)
+	l.Dir = t.TempDir()
+	path := plant(t, l.Dir, "set/toy", content)
+	small := toy()
+	small.MaxBytes = int64(len(content)) - 1
+	_, err := l.Locate(t.Context(), small)
+	wantKind(t, err, ErrDamaged, path)
+	small.MaxBytes++
+	if _, err := l.Locate(t.Context(), small); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", path); err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip(err)
+	}
+	_, err = l.Locate(t.Context(), small)
+	wantKind(t, err, ErrDamaged, path)
+}
+
 func TestOtherPlaces(t *testing.T) {
 	url, requests := source(t, serve(content))
 	f := toy(url)
