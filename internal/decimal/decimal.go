@@ -56,7 +56,7 @@ func rounded(v float64, digits int, side float64) string {
 // onSide reports whether a text reads back as v, or as a number on that side of it.
 func onSide(text string, v, side float64) bool {
 	back, _ := strconv.ParseFloat(text, 64) // out of range it is infinite
-	return (v-back)*side <= 0
+	return !((v-back)*side > 0)             // of an infinity, and of what is no number, there is only its name
 }
 
 // oneFurther moves the last digit of a number by one to a side, downwards of one that is

@@ -36,6 +36,17 @@ func TestRoundingErrsOnItsSide(t *testing.T) {
 	}
 }
 
+// What is no number, and an infinity, has its name on every side.
+func TestRoundingOfNoNumber(t *testing.T) {
+	for v, want := range map[float64]string{math.NaN(): "NaN", math.Inf(1): "+Inf", math.Inf(-1): "-Inf"} {
+		for _, got := range []string{Up(v, 4), Down(v, 4), FixedUp(v, 2), FixedDown(v, 2)} {
+			if got != want {
+				t.Errorf("%v is %q, want %q", v, got, want)
+			}
+		}
+	}
+}
+
 // checkRounded checks what is written of v.
 func checkRounded(t *testing.T, v float64, digits int) {
 	t.Helper()
