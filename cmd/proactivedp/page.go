@@ -56,8 +56,8 @@ from where it is copied.`,
 			if err := atomicfile.Write(out, write); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes, %s\n", out, len(page), from)
-			return err
+			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s: %d bytes, %s\n", out, len(page), from)
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`file` that the page is written to")
