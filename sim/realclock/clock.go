@@ -10,8 +10,14 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// now returns the time of the run's clock.
-func (r *run) now() sim.Time { return sim.Time(float64(time.Since(r.begun)) / r.Scale) }
+// now returns the time of the run's clock, which stands still where it can show no more.
+func (r *run) now() sim.Time {
+	t := float64(time.Since(r.begun)) / r.Scale
+	if !(t < float64(clock.Beyond)) {
+		return sim.Time(clock.Beyond)
+	}
+	return sim.Time(t)
+}
 
 // real returns how long a stretch of the clock really is, or, beyond what a timer holds, a
 // very long time.
