@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
@@ -134,11 +135,9 @@ func (b *Budget) Remaining(size int) (int, error) {
 	if q > b.maxRate() {
 		return 0, nil
 	}
-	rounds := int(max(0, min((b.total()-b.spent)/cost(q, 1), MaxN)))
-	for rounds > 0 && !b.fits(cost(q, rounds)) {
-		rounds--
-	}
-	return rounds, nil
+	most := int(max(0, min((b.total()-b.spent)/cost(q, 1), MaxN)))
+	// By halves, as the last digit of what is spent may be worth any number of small rounds.
+	return sort.Search(most, func(i int) bool { return !b.fits(cost(q, i+1)) }), nil
 }
 
 func (b *Budget) fits(cost float64) bool { return sumUp(b.spent, cost) <= b.total() }

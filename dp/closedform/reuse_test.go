@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"proactivedp/dp"
 	"proactivedp/rng"
@@ -270,5 +271,42 @@ func TestRefusedCostIsShownToBeMore(t *testing.T) {
 	if _, bad := fmt.Sscanf(fmt.Sprint(err), `closedform: task "a": cost = %g, must be at most %g`, &cost,
 		&most); bad != nil || !(cost > most) {
 		t.Errorf("%v: %v", err, bad)
+	}
+}
+
+// How many rounds are left is told at once, also of the smallest rounds of a budget that is
+// spent but for its last digits, which a step at a time would take years to find.
+func TestRemainingOfLastDigits(t *testing.T) {
+	const n = 1 << 50
+	b, err := NewBudget(n, 0.5, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1 << 40, 1 << 30, 1 << 25} { // the last one leaves less than 2^-50
+		rounds, err := b.Remaining(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rounds == 0 {
+			continue
+		}
+		if err := b.Spend("task", []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
+			NoiseMultiplier: b.Sigma(), SampleSize: size, DatasetSize: n, Count: rounds}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan int, 1)
+	go func() {
+		rounds, _ := b.Remaining(1 << 3)
+		done <- rounds
+	}()
+	select {
+	case rounds := <-done:
+		q := float64(1<<3) / n
+		if !b.fits(cost(q, rounds)) || b.fits(cost(q, rounds+rounds/1000+1)) {
+			t.Errorf("%d rounds are not the most that fit", rounds)
+		}
+	case <-time.After(2 * time.Second):
+		t.Error("no answer in two seconds")
 	}
 }
