@@ -47,3 +47,34 @@ func TestRoundsOfAllClientsBeyondAnInt(t *testing.T) {
 		t.Errorf("of one client each: %v", err)
 	}
 }
+
+// That nobody takes part is no number of clients, and said.
+func TestClientsBelowOne(t *testing.T) {
+	for _, clients := range []int{0, -1, math.MinInt} {
+		for _, shared := range []bool{true, false} {
+			_, err := OfClients(t.Context(), rdp.Accountant{}, []dp.Event{event(1, 10, 5, 100)}, clients, shared, 1e-5)
+			if err == nil || !strings.Contains(err.Error(), "must be at least 1") {
+				t.Errorf("%d clients, shared %v: error %v", clients, shared, err)
+			}
+		}
+	}
+}
+
+// What a record pays for is not less where an int does not count the rounds of all clients: 2^62
+// rounds of each of four are not none, and none of a list is negative.
+func TestReleasedBeyondAnInt(t *testing.T) {
+	ledgers := make([]dp.Ledger, 5)
+	for i := range ledgers {
+		ledgers[i].Record(event(1, 10, 1<<62, 100))
+	}
+	total := 0.0
+	for _, e := range Released(ledgers, true) {
+		if e.Count < 1 {
+			t.Errorf("%+v", e)
+		}
+		total += float64(e.Count)
+	}
+	if total != 5*0x1p62 {
+		t.Errorf("%v rounds, want 5·2^62", total)
+	}
+}

@@ -39,6 +39,9 @@ type history struct {
 func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
+	if clients < 1 {
+		return Privacy{}, fmt.Errorf("claim: clients = %d, must be at least 1", clients)
+	}
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
 

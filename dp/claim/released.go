@@ -1,6 +1,8 @@
 package claim
 
 import (
+	"math"
+
 	"proactivedp/dp"
 	"proactivedp/rng"
 )
@@ -22,8 +24,7 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 		if kinds := distinct(histories(groups[i])); shared {
 			for _, r := range kinds {
 				for _, e := range r.events {
-					e.Count *= r.clients
-					events = append(events, e)
+					events = append(events, ofAll(e, r.clients)...)
 				}
 			}
 			events = sorted(events)
@@ -36,6 +37,18 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 			}
 			all = append(all, e)
 		}
+	}
+	return all
+}
+
+// ofAll returns the rounds of so many clients that each released e: as one event, or as more
+// where no int is their number.
+func ofAll(e dp.Event, clients int) []dp.Event {
+	var all []dp.Event
+	for most := math.MaxInt / max(e.Count, 1); clients > 0; clients -= most {
+		part := e
+		part.Count *= min(clients, most)
+		all = append(all, part)
 	}
 	return all
 }
