@@ -85,11 +85,14 @@ func complete(events []dp.Event) ([]dp.Event, error) {
 	return all, errors.Join(errs...)
 }
 
-// AccountBy puts the question about the rounds to every accountant. If none covers them
-// that is the error, which wraps dp.ErrNotCovered.
+// AccountBy puts the question about the rounds to every accountant, of which there is at least
+// one. If none covers them that is the error, which wraps dp.ErrNotCovered.
 func AccountBy(
 	ctx context.Context, accs []dp.Accountant, rounds plan.History, put func(dp.Accountant) (dp.Bound, error),
 ) ([]Accounting, error) {
+	if len(accs) == 0 {
+		return nil, errors.New("answer: accountants are missing, must be at least one")
+	}
 	all := make([]Accounting, len(accs))
 	var uncovered []error
 	for i, acc := range accs {
@@ -119,7 +122,10 @@ func newAccounting(acc dp.Accountant, rounds plan.History, b dp.Bound, err error
 		none := math.NaN()
 		a.Reason, b = oneLine(err), dp.Bound{
 			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
-			Accountant: acc.Name(), Adjacency: rounds.Events[0].Adjacency, Sampling: rounds.Events[0].Sampling,
+			Accountant: acc.Name(),
+		}
+		if len(rounds.Events) > 0 {
+			b.Adjacency, b.Sampling = rounds.Events[0].Adjacency, rounds.Events[0].Sampling
 		}
 	}
 	a.Bound, a.BoundJSON = b, b.JSON()
