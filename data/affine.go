@@ -35,6 +35,10 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if len(m.Shift) != d.Features || len(m.Scale) != d.Features {
 		return nil, fmt.Errorf("data: constants of %d columns, must be of all %d", len(m.Scale), d.Features)
 	}
+	if low, high := len(m.Low), len(m.High); (m.Low != nil || m.High != nil) && (low != d.Features || high != low) {
+		return nil, fmt.Errorf("data: bounds of %d columns from below and of %d from above, must be of all %d", low,
+			high, d.Features)
+	}
 	var errs []error
 	for j := range m.Scale {
 		if m.Low != nil && m.Shift[j] == 0 && !(m.Low[j] <= 0 && m.High[j] >= 0) {
