@@ -152,3 +152,17 @@ func TestOtherSettings(t *testing.T) {
 		t.Error("half a config is compared")
 	}
 }
+
+// Whole numbers are compared to their last digit, as seeds are beyond what a float64 tells apart;
+// what a setting cost is no setting, be it there or not.
+func TestOtherSettingsOfLargeNumbers(t *testing.T) {
+	settings := map[string]any{"seed": uint64(1<<63 + 1), "privacy": 0.5}
+	for config, same := range map[string]bool{
+		`{"seed": 9223372036854775809, "privacy": 0.5}`: true, `{"seed": 9223372036854775808, "privacy": 0.5}`: false,
+		`{"seed": 9223372036854775809}`: true,
+	} {
+		if other, err := OtherSettings([]byte(config), settings); err != nil || (other == "") != same {
+			t.Errorf("%s: %q, %v", config, other, err)
+		}
+	}
+}

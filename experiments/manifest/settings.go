@@ -1,10 +1,13 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // OtherSettings says where the settings of a manifest, its config, are not those given; "" if
@@ -14,14 +17,41 @@ func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("manifest: settings: %w", err)
 	}
-	var is, was any
-	if err := json.Unmarshal(text, &is); err != nil {
+	is, err := values(text)
+	if err != nil {
 		return "", fmt.Errorf("manifest: settings: %w", err)
 	}
-	if err := json.Unmarshal(config, &was); err != nil {
+	was, err := values(config)
+	if err != nil {
 		return "", fmt.Errorf("manifest: config: %w", err)
 	}
 	return difference("config", was, is), nil
+}
+
+// values returns what a text of JSON has, its numbers as they stand there: of large ones, such
+// as seeds, several are one float64.
+func values(text []byte) (any, error) {
+	if !json.Valid(text) {
+		return nil, errors.New("it is no JSON")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+// sameNumber reports whether two numbers are one, in whatever way they are written; whole ones
+// are to their last digit.
+func sameNumber(a, b json.Number) bool {
+	x, err := strconv.ParseUint(a.String(), 10, 64)
+	y, failed := strconv.ParseUint(b.String(), 10, 64)
+	if err == nil && failed == nil {
+		return x == y
+	}
+	v, err := a.Float64()
+	w, failed := b.Float64()
+	return err == nil && failed == nil && v == w
 }
 
 // costs is the key of what settings cost.
@@ -41,7 +71,7 @@ func difference(at string, was, is any) string {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(is)) {
-			if _, has := was[key]; !has {
+			if _, has := was[key]; !has && key != costs {
 				return fmt.Sprintf("lacks %s.%s = %v", at, key, is[key])
 			}
 		}
@@ -55,7 +85,11 @@ func difference(at string, was, is any) string {
 			}
 			return ""
 		}
-	case nil, bool, float64, string:
+	case json.Number:
+		if is, same := is.(json.Number); same && sameNumber(was, is) {
+			return ""
+		}
+	case nil, bool, string:
 		if was == is {
 			return ""
 		}
