@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 
@@ -130,5 +131,29 @@ func TestLegsAreChecked(t *testing.T) {
 		if _, err := source.PrepareLeg(spec, leg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, must say %q", err, c.want)
 		}
+	}
+}
+
+// The file of a leg with noise from a secret has no digest of its records, also where it lists
+// no releases, as of two noises on records of which nobody knows who holds them.
+func TestSavedLegHasNoDigestOfRecords(t *testing.T) {
+	secret, err := rng.NewFromOS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := legSpec()
+	spec.Partition = string(data.Shard)
+	p := prepareLeg(t, NewSource(drawn()), spec, Leg{Root: secret, Parts: []Part{
+		{Client: 0, NoiseMultiplier: 4, Run: 1}, {Client: 1, NoiseMultiplier: 2, Run: 2}}})
+	r, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model")
+	if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := OpenModel(path); err != nil || m.DataSHA256 != "" {
+		t.Errorf("the file has the records' digest %q (%v), and %d releases", m.DataSHA256, err, len(r.Releases))
 	}
 }

@@ -118,11 +118,13 @@ func (r *Report) Save(path string, in Inputs) error {
 }
 
 // Write writes the file of a model with these parameters, whole or not at all. It fills in
-// what follows from them and from the rest. Where noise is not that of a numbered seed, which
-// protects nothing, the file has no digest of the records: who knows all of them but one could
-// try out the last, which (ε, δ) does not cover.
+// what follows from them and from the rest. Where noise is not known to be that of a numbered
+// seed, which protects nothing, the file has no digest of the records: who knows all of them but
+// one could try out the last, which (ε, δ) does not cover.
 func (s Saved) Write(path string, params []float32) error {
-	if slices.ContainsFunc(s.Releases, func(r dp.Release) bool { return !r.Noise.Simulated() }) {
+	// Where no releases are listed nobody knows whose noise it is.
+	other := func(r dp.Release) bool { return !r.Noise.Simulated() }
+	if len(s.Releases) == 0 || slices.ContainsFunc(s.Releases, other) {
 		s.DataSHA256 = ""
 	}
 	s.Params, s.ParamsSHA256 = len(params), (&sim.Result{Params: params}).ParamsSHA256()
