@@ -135,6 +135,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	if rank != 0 {
 		return nil, fmt.Errorf("train: rank = %d is of a proposal, and there are none", rank)
 	}
+	whole := maps.Clone(keys)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[plan.Plan]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		delete(keys, name)
@@ -150,8 +151,18 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	if err := json.Unmarshal(text, &s.planned); err != nil {
 		return nil, fmt.Errorf("train: %w", strictjson.Plain(err, text))
 	}
+	if run, ok := whole["run"]; ok {
+		if err := strictjson.Decode(run, &s.planned.Run); err != nil {
+			return nil, fmt.Errorf("train: run of the plan: %w", err)
+		}
+	}
 	if err := s.planned.check(); err != nil {
 		return nil, err
+	}
+	for _, key := range []string{"sigma", "delta"} { // that are missing are not 0
+		if value, ok := whole[key]; !ok || string(value) == "null" {
+			return nil, fmt.Errorf("train: the plan has no %s, which says what is run and must be there", key)
+		}
 	}
 	s.allowed = s.planned.claimed.allowed(s.planned.Target)
 	return &s, nil

@@ -169,3 +169,39 @@ func TestSettingCostsNoMoreThanItsFileSays(t *testing.T) {
 		}
 	}
 }
+
+// A plan that lacks what decides its privacy, or whose run has a key that is unknown, is not
+// trained: without σ it would be a training without noise.
+func TestSettingLacksNothing(t *testing.T) {
+	planned, err := plan.Solve(t.Context(), plan.Request{N: 400, Rounds: 40, SampleSize: 10, Epsilon: 2, Delta: 1e-5,
+		Method: plan.PLD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(planned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSetting(text, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ key, value, want string }{
+		{"sigma", "", "no sigma"}, {"sigma", "null", "no sigma"}, {"delta", "", "no delta"},
+		{"run", `{"sample_size": 10, "sizes": "list:1,400"}`, `unknown field "sizes"`},
+	} {
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(text, &keys); err != nil {
+			t.Fatal(err)
+		}
+		if delete(keys, c.key); c.value != "" {
+			keys[c.key] = json.RawMessage(c.value)
+		}
+		file, err := json.Marshal(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSetting(file, 0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s = %q: error %v", c.key, c.value, err)
+		}
+	}
+}
