@@ -167,6 +167,29 @@ type Public struct {
 	Classes  int    `json:"classes"`
 }
 
+// check reports what of p cannot be of the task's data.
+func (p Public) check(t Task) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("auto: public: "+format, args...)) }
+	if p.Records < 1 {
+		fail("records = %d, must be at least 1", p.Records)
+	}
+	if len(p.HeldOut) != len(t.Clients) {
+		fail("held-out records of %d clients, must be of all %d", len(p.HeldOut), len(t.Clients))
+	}
+	for i, n := range p.HeldOut {
+		if n < 0 {
+			fail("held-out records = %d of client %d, must be at least 0", n, i)
+		}
+	}
+	for i, c := range t.Clients {
+		if p.Records >= 1 && c.Records > p.Records {
+			fail("client %d: records = %d, must be at most the %d that it is dealt", i, c.Records, p.Records)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Trainer runs stages and judges models. What it returns is a function of what it is
 // given, and of the data: a stage that is run again gives the same bits.
 type Trainer interface {

@@ -72,6 +72,12 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
+	if err := o.Public.check(t); err != nil {
+		return nil, err
+	}
+	if o.Utility == nil || o.Open == nil {
+		return nil, errors.New("auto: options: a utility graph and what opens the trainer are missing, must be given")
+	}
 	if o.Dir == "" {
 		if t.Spec.SeedFromOS {
 			return nil, ErrNoLedger

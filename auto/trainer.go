@@ -18,6 +18,9 @@ import (
 // PublicOf returns what is public of the data for the task: how many records each client
 // is dealt, to train on and to judge by, and the data's shape.
 func PublicOf(source *train.Source, t Task) (Public, error) {
+	if len(t.Clients) != t.Spec.Clients {
+		return Public{}, fmt.Errorf("auto: wishes of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
+	}
 	d := source.Data()
 	rows, held, err := judges(source, t.Spec, true)
 	if err != nil {
