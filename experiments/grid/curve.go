@@ -52,7 +52,7 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 			}
 			return nil
 		},
-	}
+	}.watched("points", points)
 }
 
 // watch trains and evaluates broadcasts at evenly spaced points from 0 to the

@@ -78,7 +78,7 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
 }
 
-// maxViews bounds how often a training is looked at elsewhere.
+// maxViews bounds how often a training is looked at.
 const maxViews = 1 << 20
 
 // checkViews refuses a training that is looked at less than once, or endlessly.
@@ -87,11 +87,34 @@ func (c anyCell) checkViews() error {
 		kind, name string
 		n          int
 	}{{"curve", "points", c.Points}, {"timed", "looks", c.Looks}, {"window", "rounds", c.Rounds}} {
-		if c.Kind == of.kind && (of.n < 1 || of.n > maxViews) {
-			return fmt.Errorf("grid: job: %s = %d, must be in [1, %d]", of.name, of.n, maxViews)
+		if c.Kind != of.kind {
+			continue
+		}
+		if err := checkViews(of.name, of.n); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkViews refuses a number of views of a training, by the name that it goes by.
+func checkViews(name string, n int) error {
+	if n < 1 || n > maxViews {
+		return fmt.Errorf("grid: %s = %d, must be in [1, %d]", name, n, maxViews)
+	}
+	return nil
+}
+
+// watched is the cell of a training that is looked at n times, an error where that is no number
+// of times to look.
+func (c Cell) watched(name string, n int) Cell {
+	err := checkViews(name, n)
+	if err == nil {
+		return c
+	}
+	c.Cost = func(int) (train.Cost, error) { return train.Cost{}, err }
+	c.Run = func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return nil, err }
+	return c
 }
 
 // checkTraces refuses a training whose clock is a file: who asks does not say which files are

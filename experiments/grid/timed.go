@@ -75,7 +75,7 @@ func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 			}
 			return err
 		},
-	}
+	}.watched("looks", looks)
 }
 
 // runTimed trains on the virtual clock and looks at the model on the way.
@@ -143,9 +143,9 @@ func (t *Timed) diverge(looks int, now sim.Time) {
 }
 
 // Waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
-// last round in which it was neither in a round nor away.
+// last round in which it was neither in a round nor away; 0 of a run that diverged.
 func (t *Timed) Waiting(client int) float64 {
-	if t.Done[client] == 0 {
+	if t.Diverged || t.Done[client] == 0 {
 		return 0
 	}
 	took := t.Busy[client]

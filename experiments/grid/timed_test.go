@@ -2,7 +2,9 @@ package grid
 
 import (
 	"context"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,5 +122,28 @@ func TestWindowOfClientsThatReturn(t *testing.T) {
 	}
 	if len(w.Away) == 0 || len(w.Broadcasts) == 0 {
 		t.Errorf("%d absences, %d broadcasts", len(w.Away), len(w.Broadcasts))
+	}
+}
+
+// Of a run that diverged nobody knows how long its clients waited.
+func TestWaitingOfARunThatDiverged(t *testing.T) {
+	run := &Timed{Busy: []sim.Time{1}, Done: []sim.Time{2}}
+	run.diverge(1, 5)
+	if w := run.Waiting(0); w != 0 {
+		t.Errorf("a client of a run that diverged waited %v of its time, want 0", w)
+	}
+}
+
+// A training that is looked at less than once is an error that says so, and no division by zero.
+func TestCellsAreLookedAt(t *testing.T) {
+	source, spec := train.NewSource(drawn()), smallSpec()
+	for _, n := range []int{0, -1, math.MinInt, maxViews + 1} {
+		for want, c := range map[string]Cell{"points": OfCurve(spec, n, source), "looks": OfTimed(spec, n, source),
+			"rounds": OfWindow(spec, n, source)} {
+			_, err := c.Run(t.Context(), sim.Perf{}, func(float64) {}, train.Keep{})
+			if _, failed := c.Cost(1); err == nil || failed == nil || !strings.Contains(err.Error(), want+" = ") {
+				t.Errorf("%d: errors %v and %v, want one of %s", n, err, failed, want)
+			}
+		}
 	}
 }

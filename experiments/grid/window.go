@@ -47,7 +47,7 @@ func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 			}
 			return err
 		},
-	}
+	}.watched("rounds", rounds)
 }
 
 // runWindow runs the first rounds and keeps when what happened.
