@@ -97,8 +97,11 @@ func CheckFinite(params []float32) error {
 }
 
 // Accuracy returns the fraction of the batch that the model labels rightly;
-// labels is working memory of at least the batch's length, or nil.
+// 0 of an empty one. labels is working memory of at least the batch's length, or nil.
 func Accuracy(m Model, params []float32, b data.Batch, scratch Scratch, labels []int32) float64 {
+	if b.Len() == 0 {
+		return 0
+	}
 	if labels == nil {
 		labels = make([]int32, b.Len())
 	}

@@ -113,3 +113,18 @@ func TestAccuracyWithoutMemory(t *testing.T) {
 		t.Errorf("labels %v, must be %v", labels, want)
 	}
 }
+
+// No examples have no accuracy, which is 0 as of those that are all labelled wrongly, and no NaN.
+func TestAccuracyOfNothing(t *testing.T) {
+	m, err := logreg.NewPlain(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := data.FromRows("drawn", [][]float32{{1}, {2}}, []int32{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := models.Accuracy(m, []float32{1, 0}, data.Batch{Data: d}, m.NewScratch(), nil); a != 0 {
+		t.Errorf("accuracy %v, want 0", a)
+	}
+}
