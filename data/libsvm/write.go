@@ -13,8 +13,8 @@ import (
 // Write writes d as Parse reads it, classes 0 and 1 as labels, so that parsing
 // gives the same Hash, provided that both classes occur and no stored entry is
 // zero. If no entry is in the last column, the first row gets an explicit zero
-// there, to keep the width. It fails if d is not valid, has not two classes or
-// is of images.
+// there, to keep the width. It fails if d is not valid, has not two classes, is
+// of images, or was published in two parts, which are two files (see Options.Test).
 func Write(w io.Writer, d *data.Dataset) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
@@ -24,6 +24,10 @@ func Write(w io.Writer, d *data.Dataset) error {
 	}
 	if d.Classes != 2 {
 		return fmt.Errorf("libsvm: write %s: classes = %d, must be 2", d.Name, d.Classes)
+	}
+	if d.Train != 0 {
+		return fmt.Errorf("libsvm: write %s: training rows = %d, must be 0: a file has one part, and its test rows "+
+			"would be trained on", d.Name, d.Train)
 	}
 	width := 0
 	for _, c := range d.Index {
