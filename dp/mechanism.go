@@ -269,11 +269,11 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round like the last, if that was of the given size, and reports
-// whether it was: for the ledger of one mechanism.
+// Repeat records one more round like the last, if that was of the given size and an int counts
+// one more, and reports whether it was: for the ledger of one mechanism.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
-	if n == 0 || l.events[n-1].SampleSize != size {
+	if n == 0 || l.events[n-1].SampleSize != size || l.events[n-1].Count == math.MaxInt {
 		return false
 	}
 	l.events[n-1].Count++
