@@ -140,6 +140,9 @@ func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	if err := p.Spec.CanKeep(); err != nil {
 		return nil, 0, err
 	}
+	if k.Every < 0 {
+		return nil, 0, fmt.Errorf("train: updates from one checkpoint to the next = %d, must be at least 0", k.Every)
+	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
 		return nil, 0, err

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,4 +40,22 @@ func panicOf(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()
 	return nil
+}
+
+// A saved model that is not from a file has no parameters to predict by, and checkpoints are not
+// written every minus one update.
+func TestModelWithoutParametersAndNegativeEvery(t *testing.T) {
+	s := Saved{Inputs: NewInputs(drawn(), "", nil)}
+	if _, err := s.Predict(drawn()); err == nil || !strings.Contains(err.Error(), "OpenModel") {
+		t.Errorf("prediction by nothing: error %v", err)
+	}
+	p, err := NewSource(drawn()).Prepare(smallSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	_, _, err = p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, Every: -1})
+	if err == nil || !strings.Contains(err.Error(), "= -1") {
+		t.Errorf("every -1 updates: error %v", err)
+	}
 }

@@ -289,8 +289,12 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	return d.Mapped(*s.Inputs.Mapped)
 }
 
-// Predict returns the class that the model finds for each record of a normalised data set.
+// Predict returns the class that the model, of OpenModel, finds for each record of a normalised
+// data set.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
+	if s.model == nil {
+		return nil, errors.New("train: predict: the model has no parameters, must be of OpenModel")
+	}
 	if err := s.Fits(d); err != nil {
 		return nil, err
 	}
