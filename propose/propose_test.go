@@ -272,7 +272,7 @@ func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
 		}
 		largest = max(largest, size)
 	}
-	if largest <= n-n/heldOut {
+	if largest <= n-n/train.HoldoutPart {
 		t.Errorf("the largest s is %d of N = %d: a proxy has as many", largest, n)
 	}
 }

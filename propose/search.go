@@ -18,10 +18,6 @@ import (
 	"proactivedp/train"
 )
 
-// heldOut says that a proxy holds out one in so many training rows of the probed data.
-// Each of the matched seeds holds out others.
-const heldOut = 6
-
 // searcher is a request made concrete.
 type searcher struct {
 	Request
@@ -79,13 +75,14 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	return s, nil
 }
 
-// folds returns how many parts of the training rows there are, each of which a proxy can
-// hold out.
+// folds returns how many parts the training rows of the probed data have, of which a proxy holds
+// out one: a sixth of the rows, or less where there are so many matched seeds that each of them
+// could not hold out another part.
 func (s *searcher) folds() int {
 	if s.Probing == Private {
-		return heldOut // the trials of a selection share the rows that judge
+		return train.HoldoutPart // the trials of a selection share the rows that judge
 	}
-	return max(heldOut, s.Seeds+1)
+	return max(train.HoldoutPart, s.Seeds+1)
 }
 
 // checkBase reports what a proposal cannot take as given.
