@@ -35,12 +35,13 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 	return quantile * math.Sqrt(variance)
 }
 
-// judged returns how many rows judged the proxies of m seeds.
+// judged returns how many rows judged the proxies of m seeds. Where there are more seeds than
+// parts of the rows, as where seeds are doubled, parts judge again, and no row counts twice.
 func (s *searcher) judged(m float64) float64 {
 	if s.published() {
 		return float64(s.holdout)
 	}
-	return m * float64(s.holdout)
+	return min(m, float64(s.folds())) * float64(s.holdout)
 }
 
 // binomial is the variance of an accuracy on n rows drawn at random, if p is that on all.
