@@ -35,7 +35,7 @@ GENERATOR    = internal/_gen
 .PHONY: help build run quick test test-page test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/proactivedp, stamped with the revision it is built from.
 	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
