@@ -15,12 +15,12 @@ import (
 
 // series is the runs of one setting of a figure.
 type series struct {
-	stated               string // the ε that the paper states for it
-	sigma                float64
-	size                 int
-	ends                 []float64 // accuracy at the end, by seed
-	mean, sd             float64
-	perRecord, perClient string // certified ε, the largest of the runs; "" without noise
+	stated   string // the ε that the paper states for it
+	sigma    float64
+	size     int
+	ends     []float64 // accuracy at the end, by seed
+	mean, sd float64
+	epsilon  string // certified, per record, the largest of the runs; "" without noise
 }
 
 type seriesList []series
@@ -52,12 +52,9 @@ func (s *series) enter(row map[string]string, first bool) error {
 	if first {
 		*s = of
 	}
-	for column, most := range map[string]*string{
-		"certified_epsilon_per_record": &s.perRecord, "certified_epsilon_per_client": &s.perClient,
-	} {
-		if *most, err = larger(*most, row[column], first); err != nil {
-			return fmt.Errorf("series %s: %s: %w", row["series"], column, err)
-		}
+	const column = "certified_epsilon_per_record"
+	if s.epsilon, err = larger(s.epsilon, row[column], first); err != nil {
+		return fmt.Errorf("series %s: %s: %w", row["series"], column, err)
 	}
 	return nil
 }

@@ -43,10 +43,8 @@ type Finding struct {
 	// Synthetic says that the data are a stand-in, of which the paper states nothing.
 	Synthetic bool
 	Epsilon   string // certified, per record, the largest of the runs; "" where there is none
-	Client    string // likewise per client
 	Verdict   Verdict
 	Why       string // why it does not hold, or is not decided, as far as it is known
-	Command   string // that makes the figure
 }
 
 // rounding is how far a number of whole per cent may be from what it stands for.
@@ -113,7 +111,6 @@ var errNoSeries = errors.New("no series")
 type table struct {
 	figure    string
 	rows      []map[string]string
-	command   string
 	scale     float64
 	seeds     int    // 0: an older manifest, which does not say
 	sizes     []int  // sample sizes that were asked for in the place of the paper's
@@ -124,13 +121,12 @@ type table struct {
 // readTable reads a figure of the folder; nil if there is none.
 func readTable(dir, figure string) (*table, error) {
 	m := struct {
-		Figure  string   `json:"figure"`
-		Command string   `json:"command"`
-		Table   string   `json:"table_sha256"`
-		Scale   *float64 `json:"scale"`
-		Seeds   int      `json:"seeds"`
-		Sizes   []int    `json:"sizes"`
-		Data    struct {
+		Figure string   `json:"figure"`
+		Table  string   `json:"table_sha256"`
+		Scale  *float64 `json:"scale"`
+		Seeds  int      `json:"seeds"`
+		Sizes  []int    `json:"sizes"`
+		Data   struct {
 			SHA256    string `json:"sha256"`
 			Synthetic bool   `json:"synthetic"`
 		} `json:"data"`
@@ -148,8 +144,8 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Figure != "" && m.Figure != figure {
 		return nil, fmt.Errorf("verdict: %s: its manifest is that of %s", figure, m.Figure)
 	}
-	t := &table{figure: figure, command: m.Command, scale: 1, seeds: m.Seeds, sizes: m.Sizes,
-		data: m.Data.SHA256, synthetic: m.Data.Synthetic}
+	t := &table{figure: figure, scale: 1, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
+		synthetic: m.Data.Synthetic}
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
@@ -205,7 +201,7 @@ func (t *table) whole() error {
 
 // find holds a statement against the table of its figure.
 func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (Finding, error) {
-	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic, Command: t.command}
+	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic}
 	if c.Quantity == paper.Kept {
 		return t.kept(f, other)
 	}
@@ -333,8 +329,7 @@ func (t *table) unlike(other *table) string {
 // of enters the seeds and the ε of the runs that the finding is of: of several the fewest, and
 // the largest.
 func (f *Finding) of(runs ...series) error {
-	var perRecord, perClient string
-	first := true
+	most, first := "", true
 	for i, s := range runs {
 		if n := len(s.ends); i == 0 || n < f.Seeds {
 			f.Seeds = n
@@ -342,19 +337,14 @@ func (f *Finding) of(runs ...series) error {
 		if s.sigma == 0 {
 			continue // without noise there is nothing to claim
 		}
-		var err, failed error
-		perRecord, err = larger(perRecord, s.perRecord, first)
-		perClient, failed = larger(perClient, s.perClient, first)
-		if err := errors.Join(err, failed); err != nil {
+		var err error
+		if most, err = larger(most, s.epsilon, first); err != nil {
 			return err
 		}
 		first = false
 	}
-	if perRecord != "" {
-		f.Epsilon = "ε ≤ " + perRecord
-	}
-	if perClient != "" {
-		f.Client = "ε ≤ " + perClient
+	if most != "" {
+		f.Epsilon = "ε ≤ " + most
 	}
 	return nil
 }

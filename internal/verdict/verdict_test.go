@@ -22,7 +22,7 @@ func folder(t *testing.T, dir, figure, scale string, rows ...string) string {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"data.csv": strings.Join(rows, "\n") + "\n",
-		"manifest.json": fmt.Sprintf(`{"command": "made %s", "scale": %s}`, figure, scale)} {
+		"manifest.json": fmt.Sprintf(`{"scale": %s}`, scale)} {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -70,16 +70,15 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 			"0.2700 ± 0.0200 less than 0.9800", NotReproduced},
 	} {
 		f := found(t, all, c.says)
-		if f.Ours != c.ours || f.Seeds != 2 || f.Command != "made phishing-logreg-epsilon" ||
-			f.Verdict != c.verdict {
+		if f.Ours != c.ours || f.Seeds != 2 || f.Verdict != c.verdict {
 			t.Errorf("%s: %s, %s of %d seeds; want %s, %s", c.says, f.Ours, f.Verdict, f.Seeds, c.ours, c.verdict)
 		}
 		if f.Verdict == NotReproduced && f.Why == "" {
 			t.Errorf("%s: no reason, nor that it is unknown", c.says)
 		}
 	}
-	if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.03" || f.Client != "ε ≤ 0.01" {
-		t.Errorf("certified %q per record, %q per client", f.Epsilon, f.Client)
+	if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.03" {
+		t.Errorf("certified %q", f.Epsilon)
 	}
 	if f := found(t, all, "93 % without noise"); f.Epsilon != "" {
 		t.Errorf("without noise: %q", f.Epsilon)
@@ -242,7 +241,7 @@ func TestCommittedResults(t *testing.T) {
 	count := map[Verdict]int{}
 	for _, f := range all {
 		count[f.Verdict]++
-		if f.Verdict == NotReproduced && f.Why == "" || f.Command == "" || f.Ours == "" || f.Seeds < 1 {
+		if f.Verdict == NotReproduced && f.Why == "" || f.Ours == "" || f.Seeds < 1 {
 			t.Errorf("%s: %+v", f.Says, f)
 		}
 	}
@@ -329,8 +328,8 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.1" || f.Client != "ε ≤ 0.01" {
-			t.Errorf("%q: %q per record, %q per client", rows, f.Epsilon, f.Client)
+		if f := found(t, all, "86 % at ε = 0.04945"); f.Epsilon != "ε ≤ 0.1" {
+			t.Errorf("%q: %q", rows, f.Epsilon)
 		}
 	}
 	for row, want := range map[string]string{
@@ -402,9 +401,8 @@ func TestComparisonsOfSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := found(t, all, "s = 10 does worse")
-		if f.Verdict != c.want || f.Epsilon != "ε ≤ 0.1" || f.Client != "ε ≤ 0.05" || f.Seeds != 1 {
-			t.Errorf("%s beside 0.5: %s, %s per record, %s per client, %d seeds; want %s", c.small, f.Verdict,
-				f.Epsilon, f.Client, f.Seeds, c.want)
+		if f.Verdict != c.want || f.Epsilon != "ε ≤ 0.1" || f.Seeds != 1 {
+			t.Errorf("%s beside 0.5: %s, %s, %d seeds; want %s", c.small, f.Verdict, f.Epsilon, f.Seeds, c.want)
 		}
 		if f.Verdict == NotReproduced && f.Why == "" {
 			t.Errorf("%s beside 0.5: no reason", c.small)
