@@ -13,7 +13,6 @@ import (
 
 // backwards makes parts by Do, the last first.
 type backwards struct {
-	t       *testing.T
 	courses []Course
 	made    int
 }
@@ -54,7 +53,7 @@ func TestAnAuditElsewhereIsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &backwards{t: t, courses: o.Courses}
+	e := &backwards{courses: o.Courses}
 	away := o
 	away.Elsewhere = e
 	there, err := Run(t.Context(), away)

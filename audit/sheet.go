@@ -89,7 +89,7 @@ func (h *sheet) releases() int { return h.clients * h.rounds }
 
 // watch is a setting whose releases are held against what they should be.
 type watch struct {
-	name, about string
+	name string
 	setting
 	share int // the watch makes Options.Runs/share runs, and at least
 	least int // so many, both even

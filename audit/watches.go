@@ -12,48 +12,42 @@ func watches() ([]watch, error) {
 		return nil, err
 	}
 	return []watch{
-		{
+		{ // three clients hold the same 256 records, 64 of them in a round on average; 1281 coordinates
 			name:    "crowd",
-			about:   "three clients hold the same 256 records, 64 of them in a round on average; 1281 coordinates",
 			setting: crowd(256, 1024, setting{clients: 3, rounds: 4, size: 64, sigma: 0.25}),
 			share:   100, least: 40,
 		},
-		{
+		{ // two clients hold the same 256 records, all of them in every round
 			name:    "full",
-			about:   "two clients hold the same 256 records, all of them in every round",
 			setting: crowd(256, 0, setting{clients: 2, rounds: 4, size: 256, sigma: 1}),
 			share:   50, least: 40,
 		},
-		{
+		{ // two clients, two of 32 records in a round on average: one sample in eight is empty
 			name:    "thin",
-			about:   "two clients, two of 32 records in a round on average: one sample in eight is empty",
 			setting: crowd(32, 224, setting{clients: 2, rounds: 6, size: 2, sigma: 0.5}),
 			share:   50, least: 40,
 		},
-		{
+		{ // three clients, exactly eight of 32 records in a round, replace-one adjacency
 			name:    "fixed",
-			about:   "three clients, exactly eight of 32 records in a round, replace-one adjacency",
 			setting: crowd(32, 224, setting{clients: 3, rounds: 4, size: 8, sigma: 1, sampling: dp.FixedSize}),
 			share:   50, least: 40,
 		},
-		{
+		{ // three clients of unequal speed adapt their sample sizes, 16 of 64 records at first
 			name:    "adapted",
-			about:   "three clients of unequal speed adapt their sample sizes, 16 of 64 records at first",
 			setting: crowd(64, 192, setting{clients: 3, rounds: 5, size: 16, sigma: 1, adapts: true}),
 			share:   50, least: 40,
 		},
-		{
+		{ // three clients that leave and return; messages are lost, sent again and come twice
 			name:    "storm",
-			about:   "three clients that leave and return; messages are lost, sent again and come twice",
 			setting: crowd(32, 224, setting{clients: 3, rounds: 6, size: 8, sigma: 1, storm: true}),
 			share:   50, least: 40,
 		},
-		{
-			name: "logreg", about: "logistic regression, all three records in every round",
-			setting: logistic.setting, share: 5, least: 400,
+		{ // logistic regression, all three records in every round
+			name: "logreg", setting: logistic.setting, share: 5, least: 400,
 		},
-		{name: "lenet", about: "LeNet-5, three random images in every round", setting: network(), share: 1000,
-			least: 20},
+		{ // LeNet-5, three random images in every round
+			name: "lenet", setting: network(), share: 1000, least: 20,
+		},
 	}, nil
 }
 

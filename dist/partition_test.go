@@ -18,7 +18,6 @@ import (
 // never arrive, and nobody is told.
 type wall struct {
 	l   net.Listener
-	to  string
 	cut atomic.Bool
 	all sync.WaitGroup
 }
@@ -29,7 +28,7 @@ func newWall(t *testing.T, to string) *wall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wall{l: l, to: to}
+	w := &wall{l: l}
 	w.all.Go(func() {
 		for {
 			in, err := l.Accept()

@@ -92,7 +92,7 @@ func writeNeural(w io.Writer, runs int) error {
 	if err != nil {
 		return err
 	}
-	n := neural{w: w, kernels: kernels}
+	n := neural{w: w}
 	best := f32.Kernels().String()
 	peak := n.get(kernels, "PeakFMA/class="+best, "GFLOP/s")
 	n.row("peak FMA, "+best, "arithmetic", peak, 0, " GFLOP/s", noTarget, 0)
@@ -174,9 +174,8 @@ type step struct {
 
 // neural writes rows; the first thing missing stays as err.
 type neural struct {
-	w       io.Writer
-	kernels measured
-	err     error
+	w   io.Writer
+	err error
 }
 
 func (n *neural) get(m measured, name, unit string) float64 {

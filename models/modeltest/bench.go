@@ -46,7 +46,6 @@ func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
 
 // stepper trains a model on one batch over and over.
 type stepper struct {
-	m         models.Model
 	mech      dp.Mechanism
 	root      *rng.Root
 	params, u []float32
@@ -59,7 +58,7 @@ type stepper struct {
 
 func newStepper(m models.Model, d *data.Dataset, size int) *stepper {
 	s := &stepper{
-		m: m, root: rng.New(1), sums: models.NewSums(m), scratch: m.NewScratch(), noise: new(rng.Stream),
+		root: rng.New(1), sums: models.NewSums(m), scratch: m.NewScratch(), noise: new(rng.Stream),
 		mech: dp.Mechanism{Sampling: dp.Poisson, ClipNorm: 0.025, NoiseMultiplier: 12, DatasetSize: d.Len(),
 			Sizes: dp.ConstantSizes(size)},
 		params: make([]float32, m.NumParams()), u: make([]float32, m.NumParams()),
