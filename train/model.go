@@ -31,7 +31,7 @@ const (
 	MLP       = mlp.Tanh       // a multi-layer perceptron, which the paper does not have, see mlp.Parse
 	MLPReLU   = mlp.ReLU       // the same with ReLU in the place of tanh
 
-	AlexNetDropout = "alexnet-dropout" // the same with dropout behind its first two dense layers
+	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout behind its first two dense layers
 )
 
 // modelKind is what a model's name stands for.

@@ -15,8 +15,8 @@ import (
 // helpWidth is the width, in columns, that the help of flags is wrapped at.
 const helpWidth = 88
 
-// commandGroups are the groups in which the commands are listed, by their titles,
-// and commandsOf the group of each.
+// commandGroups are the groups in which the commands are listed, by their titles;
+// groupCommands says which command is in which.
 var commandGroups = []*cobra.Group{
 	{ID: "privacy", Title: "What privacy costs:"},
 	{ID: "training", Title: "What training keeps:"},

@@ -147,7 +147,7 @@ func (r *release) saddleAt(lambda float64) saddle {
 	}
 }
 
-// lambdaRange is where saddles are looked for.
+// Saddles are looked for from minLambda to maxLambda.
 const (
 	minLambda = 1e-9
 	maxLambda = 1e15

@@ -79,7 +79,7 @@ type attacker struct {
 	killed      *atomic.Int64 // how many programs were killed under way, by all attackers
 }
 
-// kinds lists the attacks. Where one cannot be made here, start returns errSkipped.
+// kinds lists the attacks. Where one cannot be made here, start returns a skipped.
 var kinds = []kind{
 	{"kills", 3, startKills},
 	{"flipped bits", 3, startFlips},

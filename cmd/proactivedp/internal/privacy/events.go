@@ -24,7 +24,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// eventsHelp describes the files that readEvents reads.
+// eventsHelp describes the files that historyFlags reads.
 const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 or one of these alone, with "sample_size" and "dataset_size" in the place of
