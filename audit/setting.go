@@ -59,10 +59,7 @@ func (s setting) holders() int {
 // rows returns the rows that each client holds: with replicate all hold the same
 // first rows, with shard each holds the next ones.
 func (s setting) rows() []data.Subset {
-	rows := make([]int32, s.data.Len())
-	for i := range rows {
-		rows[i] = int32(i)
-	}
+	rows := s.data.All().Rows
 	held := make([]data.Subset, s.clients)
 	for c := range held {
 		from := 0

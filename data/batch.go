@@ -28,6 +28,9 @@ type Subset struct {
 	Rows []int32 // which rows of Data are held, each at most once
 }
 
+// All returns all rows of d, in order.
+func (d *Dataset) All() Subset { return Subset{d, sequence(d.Len())} }
+
 // Len returns the number of rows held.
 func (s Subset) Len() int { return len(s.Rows) }
 

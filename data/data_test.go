@@ -295,3 +295,14 @@ func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
 		}
 	}
 }
+
+// All rows of a data set are held once, in order.
+func TestAllRowsAreHeld(t *testing.T) {
+	d := &Dataset{Label: make([]int32, 3)}
+	if all := d.All(); all.Data != d || !slices.Equal(all.Rows, []int32{0, 1, 2}) {
+		t.Errorf("%v", all.Rows)
+	}
+	if all := (&Dataset{}).All(); all.Len() != 0 {
+		t.Errorf("of no rows: %v", all.Rows)
+	}
+}

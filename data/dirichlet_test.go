@@ -30,7 +30,7 @@ func TestDirichletSkewsLabels(t *testing.T) {
 	for i := range rows {
 		d.Label = append(d.Label, int32(i%classes))
 	}
-	all := Subset{d, sequence(rows)}
+	all := d.All()
 	before := math.Inf(1)
 	for _, alpha := range []float64{MinAlpha, 0.1, 1, 100, MaxAlpha} {
 		p, err := ParsePartition(string(Dirichlet(alpha)))

@@ -24,9 +24,8 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("data: split: %w", err)
 	}
-	n := d.Len()
+	n, rows := d.Len(), d.All().Rows
 	if cut := d.Train; cut > 0 {
-		rows := sequence(n)
 		return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 	}
 	if n < 5 {
@@ -35,7 +34,6 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := root.Check(); err != nil {
 		return train, test, fmt.Errorf("data: split: %w", err)
 	}
-	rows := sequence(n)
 	rng.Shuffle(root.Stream(rng.Split, 0, 0), rows)
 	cut := int(TrainFraction * float64(n))
 	slices.Sort(rows[:cut])

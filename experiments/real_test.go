@@ -92,7 +92,7 @@ func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	}
 }
 
-// LeNet on MNIST learns, with the paper's noise less: at a twentieth of its K. The
+// LeNet on MNIST learns in a twentieth of the paper's K, and less with the paper's noise. The
 // bounds are well below what a run of it gave, 0.90 and 0.75.
 func TestMNISTIsLearned(t *testing.T) {
 	dir := os.Getenv("PROACTIVEDP_DATA")

@@ -85,13 +85,7 @@ func TestNoAUC(t *testing.T) {
 }
 
 // all is the whole of a data set.
-func all(d *data.Dataset) data.Batch {
-	b := data.Batch{Data: d}
-	for i := range d.Len() {
-		b.Rows = append(b.Rows, int32(i))
-	}
-	return b
-}
+func all(d *data.Dataset) data.Batch { return d.All().All() }
 
 // Working memory of one's own is used, and nobody needs any.
 func TestAccuracyWithoutMemory(t *testing.T) {

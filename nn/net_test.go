@@ -245,11 +245,7 @@ func TestPredictTakesTheFirstOfEquals(t *testing.T) {
 	params := make([]float32, net.NumParams())
 	_, biases := nn.Learner(net, 4, params)
 	biases[1], biases[3] = 1, 1
-	b := data.Batch{Data: d}
-	for i := range labels {
-		b.Rows = append(b.Rows, int32(i))
-	}
-	net.Predict(labels, params, b, net.NewScratch())
+	net.Predict(labels, params, d.All().All(), net.NewScratch())
 	for i, l := range labels {
 		if l != 1 {
 			t.Errorf("example %d: class %d, want 1", i, l)
@@ -304,12 +300,8 @@ func TestRowsAreImages(t *testing.T) {
 	scratch := net.NewScratch()
 	var sums [2][]float64
 	for k, d := range []*data.Dataset{images, rows} {
-		batch := data.Batch{Data: d}
-		for i := range d.Len() {
-			batch.Rows = append(batch.Rows, int32(i))
-		}
 		sums[k] = make([]float64, len(params))
-		if err := net.GradSum(sums[k], params, batch,
+		if err := net.GradSum(sums[k], params, d.All().All(),
 			func(norm float64) (float64, bool) { return 1 / (1 + norm), true }, nil, scratch); err != nil {
 			t.Fatal(err)
 		}

@@ -45,10 +45,7 @@ func heavyConfig(m heavy, rounds int) *Config {
 	cfg := handDriven(5, 1, AtMost(1))
 	d := cfg.Rows[0].Data
 	d.Label, d.Start = make([]int32, 60_000), make([]int, 60_001)
-	all := data.Subset{Data: d}
-	for i := range d.Len() {
-		all.Rows = append(all.Rows, int32(i))
-	}
+	all := d.All()
 	cfg.Model, cfg.Rows = m, slices.Repeat([]data.Subset{all}, 5)
 	cfg.Mechanism = dp.Mechanism{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 0.025, NoiseMultiplier: 12.10881,

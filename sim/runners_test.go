@@ -541,10 +541,7 @@ func benchConfig(b *testing.B, clients, rounds, size int) *Config {
 		d.Start = append(d.Start, len(d.Index))
 		d.Label = append(d.Label, int32(s.IntN(2)))
 	}
-	all := data.Subset{Data: d}
-	for i := range d.Len() {
-		all.Rows = append(all.Rows, int32(i))
-	}
+	all := d.All()
 	model, err := logreg.NewRidge(68, 1.0/8844)
 	if err != nil {
 		b.Fatal(err)

@@ -45,10 +45,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := data.Subset{Data: set, Rows: make([]int32, set.Len())}
-	for i := range rows.Rows {
-		rows.Rows[i] = int32(i)
-	}
+	rows := set.All()
 	config := spec.config(in)
 	config.Model, config.Mechanism = model, spec.mechanism(in, rows.Len())
 	config.Rows = make([]data.Subset, spec.Clients)

@@ -302,10 +302,7 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]int32, d.Len())
-	for i := range rows {
-		rows[i] = int32(i)
-	}
+	rows := shown.All().Rows
 	labels := make([]int32, d.Len())
 	scratch := s.model.NewScratch()
 	for from := 0; from < len(rows); from += predictedAtOnce {

@@ -23,10 +23,7 @@ func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ..
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
-	all := data.Batch{Data: d, Rows: make([]int32, d.Len())}
-	for i := range all.Rows {
-		all.Rows[i] = int32(i)
-	}
+	all := d.All().All()
 	for _, class := range f32.Classes() {
 		if class == cpu.Portable {
 			continue

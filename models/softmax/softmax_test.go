@@ -77,13 +77,7 @@ func sumOf(t testing.TB, m *softmax.Model, w []float32, b data.Batch, clip float
 	return sum
 }
 
-func all(d *data.Dataset) data.Batch {
-	b := data.Batch{Data: d}
-	for i := range d.Len() {
-		b.Rows = append(b.Rows, int32(i))
-	}
-	return b
-}
+func all(d *data.Dataset) data.Batch { return d.All().All() }
 
 func drawn(n int, scale float64) []float32 {
 	s, w := rng.New(2).Stream(rng.Init, 0, 0), make([]float32, n)
