@@ -53,6 +53,23 @@ func TestCaptionsSayTheirDelta(t *testing.T) {
 	}
 }
 
+// A caption says in words which delay the runs had, a number of rounds or not.
+func TestCaptionsSayTheirDelay(t *testing.T) {
+	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	for delay, want := range map[string]string{
+		"1": ", at most 1 round behind, ", "0": ", at most 0 rounds behind, ", "16": ", at most 16 rounds behind, ",
+		"unlimited": ", permissible delay unlimited, ", "sqrt": ", permissible delay √(t/ln t), ",
+		"clients:0,4": ", permissible delay clients:0,4, ",
+	} {
+		spec := s.Train
+		spec.Delay = delay
+		if got := s.curveCaption(f, []member{{spec: spec}}, []claim.Report{{}}); !strings.Contains(got, want) {
+			t.Errorf("delay %s: %s, want %s", delay, got, want)
+		}
+	}
+}
+
 // Of data that the paper does not have nothing is said of the paper's K.
 func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 	for name, of := range map[string]string{"synth-phishing": "the paper's K", "mnist": "the paper's K",

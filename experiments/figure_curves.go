@@ -244,9 +244,9 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 		delta = decimal.Up(last.Delta, 4)
 	}
 	step += s.foundBy()
-	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, at most %s behind, partition %s; "+
+	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, %s, partition %s; "+
 		"%s%s.\n",
-		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, roundsText(last.Delay), last.Partition,
+		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, behindText(last.Delay), last.Partition,
 		spreadText(f.seeds), f.note()) +
 		fmt.Sprintf("ε for the N = %d of each client here, δ = %s, %s adjacency, %s sampling: per client, its T "+
 			"rounds, and per record, which %s. "+
@@ -300,11 +300,15 @@ func (s setting) foundBy() string {
 	return ""
 }
 
-func roundsText(delay string) string {
-	if delay == "1" {
-		return "1 round"
+// behindText says how far behind a round may be, by a permissible delay.
+func behindText(delay string) string {
+	if _, err := strconv.Atoi(delay); err != nil {
+		return "permissible delay " + delayName(delay)
 	}
-	return delay + " rounds"
+	if delay == "1" {
+		return "at most 1 round behind"
+	}
+	return "at most " + delay + " rounds behind"
 }
 
 func statedText(e float64) string {

@@ -175,8 +175,8 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 		p.Lines, p.Rows = append(p.Lines, line), append(p.Rows, row)
 	}
 	p.Caption = fmt.Sprintf("Training alone, of about as many updates for each number of clients, which share the "+
-		"records: s = %s, at most %s behind; %s. virtual: the event loop, which computes networks' rounds on all "+
+		"records: s = %s, %s; %s. virtual: the event loop, which computes networks' rounds on all "+
 		"cores; hogwild: a goroutine for each client, which waits for nothing. On %s. No other run has the same.",
-		config[0].SampleSize, roundsText(config[0].Delay), spreadText(f.seeds), cpu.Describe())
+		config[0].SampleSize, behindText(config[0].Delay), spreadText(f.seeds), cpu.Describe())
 	return &outcome{picture: p, table: table, config: config}, nil
 }
