@@ -37,7 +37,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 		var ledger dp.Ledger
 		if one.Expelled {
 			r.Expelled = append(r.Expelled, c)
-			ledger = s.planned(c)
+			ledger = s.planned()
 		} else {
 			var err error
 			if ledger, err = one.Ledger.ledger(c, s.mech, s.about.Rounds); err != nil {
@@ -66,7 +66,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 }
 
 // planned is the most that a client that was expelled can have released.
-func (s *server) planned(client int) dp.Ledger {
+func (s *server) planned() dp.Ledger {
 	var l dp.Ledger
 	for _, e := range s.mech.Events(s.about.Rounds) {
 		l.Record(e)

@@ -49,10 +49,7 @@ func newData() *cobra.Command {
 		Example:           "  proactivedp data verify --data-dir DIR\n  proactivedp data verify synth-mnist:7000",
 		ValidArgsFunction: cli.Arguments(cli.AllDataNames),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			l, err := where.Locator(cmd)
-			if err != nil {
-				return err
-			}
+			l := where.Locator(cmd)
 			l.Offline = true
 			return each(cmd, names, l)
 		},

@@ -39,32 +39,26 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 }
 
 // Locator returns where to look. Messages and progress go to stderr.
-func (f *DataFlags) Locator(cmd *cobra.Command) (fetch.Locator, error) {
+func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
-	if cmd.Flags().Changed("data-dir") {
-		return l, nil
+	if !cmd.Flags().Changed("data-dir") {
+		l.Dir = os.Getenv(DataEnv)
 	}
-	l.Dir = os.Getenv(DataEnv)
-	return l, nil
+	return l
 }
 
 // Obtainable reports whether data sets come from the cache or a download, not
 // from a folder that the user names.
 func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
-	l, err := f.Locator(cmd)
-	return err == nil && l.Dir == ""
+	return f.Locator(cmd).Dir == ""
 }
 
 // Load returns the data set of a name or path, from where the flag says.
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
-	l, err := f.Locator(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return Obtain(cmd.Context(), name, 0, &f.Own, l)
+	return Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 }
 
-// LoadFor is load for a training by the spec. What that takes from the records beyond
+// LoadFor is Load for a training by the spec. What that takes from the records beyond
 // what (ε, δ) covers is said of the data.
 func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
 	d, err := f.LoadAs(cmd, spec, spec.Data)
@@ -91,14 +85,10 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 // LoadAs is LoadFor where the data that the spec names are found under another name now.
 // What is said of them is what was said of those: the content of both is compared.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
-	l, err := f.Locator(cmd)
-	if err != nil {
-		return nil, err
-	}
 	if err := f.Own.check(cmd, name); err != nil {
 		return nil, Usage(err)
 	}
-	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, l)
+	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, f.Locator(cmd))
 	if err == nil {
 		err = checkSplit(cmd, d, name)
 	}

@@ -40,7 +40,7 @@ func (b *brokerFlags) addLog(cmd *cobra.Command) {
 }
 
 // read reads the files that the flags name.
-func (b *brokerFlags) read(cmd *cobra.Command) error {
+func (b *brokerFlags) read() error {
 	var errs []error
 	if b.credsFile != "" {
 		var err error

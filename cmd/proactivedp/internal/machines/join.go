@@ -63,7 +63,7 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 		Args: cli.OneArg("the URL of a broker"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			j.options.URL = args[0]
-			if err := errors.Join(j.check(cmd), j.read(cmd)); err != nil {
+			if err := errors.Join(j.check(cmd), j.read()); err != nil {
 				return err
 			}
 			o := j.options

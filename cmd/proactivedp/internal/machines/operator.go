@@ -16,7 +16,7 @@ import (
 
 // operate asks a server something as an operator.
 func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *dist.Operator) error) error {
-	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read(cmd)); err != nil {
+	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), operatorPatience,

@@ -66,7 +66,7 @@ func (s *ServeFlags) Check(cmd *cobra.Command) error {
 		errs = append(errs, cli.RefuseWith(cmd, "listen", "creds"))
 	}
 	_, err := s.engine()
-	return cli.Usage(errors.Join(append(errs, err, s.read(cmd))...))
+	return cli.Usage(errors.Join(append(errs, err, s.read())...))
 }
 
 // engine returns the broker that the flags ask for.

@@ -49,7 +49,7 @@ func (s *SweepFlags) Check(cmd *cobra.Command) error {
 		return cli.Usage(errors.Join(errs...))
 	}
 	_, err := s.engine()
-	return cli.Usage(errors.Join(err, s.read(cmd)))
+	return cli.Usage(errors.Join(err, s.read()))
 }
 
 func (s *SweepFlags) engine() (broker.Engine, error) {

@@ -42,7 +42,7 @@ disk.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.URL = args[0]
 			if err := errors.Join(cli.Usage(errors.Join(broker.CheckURL(o.URL), cli.CheckWorkers(o.Workers))),
-				flags.read(cmd)); err != nil {
+				flags.read()); err != nil {
 				return err
 			}
 			if o.Dir, err = os.MkdirTemp("", "proactivedp-worker-"); err != nil {

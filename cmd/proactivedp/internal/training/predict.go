@@ -67,7 +67,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd, args[0]); err != nil {
+			if err := f.check(args[0]); err != nil {
 				return cli.Usage(err)
 			}
 			m, err := train.OpenModel(args[0])
@@ -98,7 +98,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 	return cmd
 }
 
-func (f *predictFlags) check(cmd *cobra.Command, model string) error {
+func (f *predictFlags) check(model string) error {
 	var errs []error
 	if f.out != "" && cli.SameFile(f.out, model) {
 		errs = append(errs, fmt.Errorf("--out = %s, must not be the file of the model", f.out))
