@@ -116,91 +116,123 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 			return 0, fmt.Errorf("build: %w: %s", err, text)
 		}
 	}
-	first := &attacker{ctx: ctx, program: o.program, dir: temp, killed: new(atomic.Int64)}
-	alone, err := first.letAlone()
-	if err != nil {
+	all := attacker{ctx: ctx, program: o.program, dir: temp, killed: new(atomic.Int64)}
+	if all.undisturbed, err = all.letAlone(); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.time)
+	var cancel context.CancelFunc
+	all.ctx, cancel = context.WithTimeout(ctx, o.time)
 	defer cancel()
-	root := rng.New(o.seed)
-	tallies := make([]tally, len(kinds))
-	var mu sync.Mutex
-	// next takes the kind that lags most behind its share.
-	next := func(mine []func(*rng.Stream) error) (i, number int) {
-		mu.Lock()
-		defer mu.Unlock()
-		i = -1
-		for j := range kinds {
-			if mine[j] != nil && (i < 0 || tallies[j].tries*kinds[i].share < tallies[i].tries*kinds[j].share) {
-				i = j
-			}
-		}
-		if i >= 0 {
-			number = tallies[i].tries
-			tallies[i].tries++
-		}
-		return i, number
-	}
+	s := &siege{all: all, seed: o.seed, out: out, end: cancel, tallies: make([]tally, len(kinds))}
 	var wg sync.WaitGroup
-	var broken error
-	for w := range max(o.workers, 1) {
-		wg.Go(func() {
-			tries := make([]func(*rng.Stream) error, len(kinds))
-			for i, k := range kinds {
-				dir := filepath.Join(temp, fmt.Sprintf("%d-%d", w, i))
-				err := os.Mkdir(dir, 0o777)
-				if err == nil {
-					tries[i], err = k.start(&attacker{ctx, o.program, dir, alone, first.killed})
-				}
-				mu.Lock()
-				if _, ok := err.(skipped); ok {
-					tallies[i].skipped = err
-				} else if err != nil && ctx.Err() == nil {
-					broken = fmt.Errorf("%s: %w", k.name, err)
-					cancel()
-				}
-				mu.Unlock()
-			}
-			for ctx.Err() == nil {
-				i, number := next(tries)
-				if i < 0 {
-					return
-				}
-				err := tries[i](root.Stream(rng.Sampling, uint32(i), number))
-				mu.Lock()
-				switch {
-				case ctx.Err() != nil: // the last try was cut short
-					tallies[i].tries--
-				case err != nil:
-					if tallies[i].failures++; tallies[i].failures <= maxShown {
-						fmt.Fprintf(out, "FAILED %s, seed %d, try %d: %v\n", kinds[i].name, o.seed, number, err)
-					}
-				}
-				mu.Unlock()
-			}
-		})
+	for worker := range max(o.workers, 1) {
+		wg.Go(func() { s.work(worker) })
 	}
 	wg.Wait()
-	if broken != nil {
-		return 0, broken
+	if s.broken != nil {
+		return 0, s.broken
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "attack\ttries\tfailures")
-	all := tally{}
+	return s.report()
+}
+
+// siege is attacks by several workers, and what has come of them.
+type siege struct {
+	all  attacker // what those of all workers share; its folder has theirs
+	seed uint64
+	out  io.Writer
+	end  context.CancelFunc // ends all attacks
+
+	mu      sync.Mutex
+	tallies []tally // by kind
+	broken  error   // why an attack could not begin
+}
+
+// work makes tries of all kinds, one after the other, until the time is over.
+func (s *siege) work(worker int) {
+	tries, root := s.start(worker), rng.New(s.seed)
+	for s.all.ctx.Err() == nil {
+		i, number := s.next(tries)
+		if i < 0 {
+			return
+		}
+		s.enter(i, number, tries[i](root.Stream(rng.Sampling, uint32(i), number)))
+	}
+}
+
+// start makes what a worker needs, and returns what tries, by kind; nil where an attack
+// cannot be made here.
+func (s *siege) start(worker int) []func(*rng.Stream) error {
+	tries := make([]func(*rng.Stream) error, len(kinds))
 	for i, k := range kinds {
-		t := tallies[i]
+		a := s.all
+		a.dir = filepath.Join(s.all.dir, fmt.Sprintf("%d-%d", worker, i))
+		err := os.Mkdir(a.dir, 0o777)
+		if err == nil {
+			tries[i], err = k.start(&a)
+		}
+		s.mu.Lock()
+		if _, ok := err.(skipped); ok {
+			s.tallies[i].skipped = err
+		} else if err != nil && a.ctx.Err() == nil {
+			s.broken = fmt.Errorf("%s: %w", k.name, err)
+			s.end()
+		}
+		s.mu.Unlock()
+	}
+	return tries
+}
+
+// next takes the kind that lags most behind its share, of those that a worker can try, and
+// the number of the try; -1 if it can try none.
+func (s *siege) next(mine []func(*rng.Stream) error) (i, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i = -1
+	for j := range kinds {
+		if mine[j] != nil && (i < 0 || s.tallies[j].tries*kinds[i].share < s.tallies[i].tries*kinds[j].share) {
+			i = j
+		}
+	}
+	if i >= 0 {
+		number = s.tallies[i].tries
+		s.tallies[i].tries++
+	}
+	return i, number
+}
+
+// enter counts what came of a try, and says what failed.
+func (s *siege) enter(i, number int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &s.tallies[i]
+	switch {
+	case s.all.ctx.Err() != nil: // it was cut short
+		t.tries--
+	case err != nil:
+		if t.failures++; t.failures <= maxShown {
+			fmt.Fprintf(s.out, "FAILED %s, seed %d, try %d: %v\n", kinds[i].name, s.seed, number, err)
+		}
+	}
+}
+
+// report writes tries and failures by kind, and returns how many failures there were.
+func (s *siege) report() (failures int, err error) {
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "attack\ttries\tfailures")
+	sum := tally{}
+	for i, k := range kinds {
+		t := s.tallies[i]
 		if t.skipped != nil {
 			fmt.Fprintf(table, "%s\t%v\t\n", k.name, t.skipped)
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%d\t%d\n", k.name, t.tries, t.failures)
-		all.tries += t.tries
-		all.failures += t.failures
+		sum.tries += t.tries
+		sum.failures += t.failures
 	}
-	fmt.Fprintf(table, "all\t%d\t%d\n", all.tries, all.failures)
-	fmt.Fprintf(table, "killed under way\t%d\t\n", first.killed.Load())
-	return all.failures, table.Flush()
+	fmt.Fprintf(table, "all\t%d\t%d\n", sum.tries, sum.failures)
+	fmt.Fprintf(table, "killed under way\t%d\t\n", s.all.killed.Load())
+	return sum.failures, table.Flush()
 }
 
 // pick returns one of a list.
