@@ -142,7 +142,10 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	}
 	last := r.Stages[len(r.Stages)-1]
 	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,
-		DataNote: r.DataNote, Averaged: r.Config.Spec.Average, Privacy: r.within, Statement: r.Privacy.Statement}
+		DataNote: r.DataNote, Privacy: r.within, Statement: r.Privacy.Statement}
+	if spec := r.Config.Spec; spec.Averages() {
+		s.Averaged = spec.Average
+	}
 	s.Spec.NoiseMultiplier, s.Notes = r.within.NoiseMultiplier, s.Spec.Notes()
 	if s.Spec.Model == train.Ridge && s.Spec.Lambda == 0 {
 		s.Spec.Lambda = 1 / float64(r.records) // however few of them a client trains on
@@ -327,8 +330,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%-16snoise is of a numbered seed: a simulation, nothing is protected\n", "")
 	}
 	averaged := ""
-	if a := r.Config.Spec.Average; a != "" {
-		averaged = ", averaged (" + a + ")"
+	if spec := r.Config.Spec; spec.Averages() {
+		averaged = ", averaged (" + spec.Average + ")"
 	}
 	model := cmp.Or(r.Model, "kept in no folder, nor is the ledger (--dir keeps both)")
 	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", model, averaged, r.Params, p.Statement)

@@ -58,7 +58,7 @@ func (o ServeOptions) Validate() error {
 		if o.Prepared.Spec.SeedFromOS {
 			fail("a seed from the system: every client has a secret of its own, and the seed is for what all agree on")
 		}
-		if o.Prepared.Spec.Average != "" {
+		if o.Prepared.Spec.Averages() {
 			fail("average = %q, must be none", o.Prepared.Spec.Average)
 		}
 		errs = append(errs, o.Prepared.Config.CheckFreeRunning(), checkClock(o.Prepared.Spec))

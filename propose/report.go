@@ -221,7 +221,7 @@ func (r *Report) stepsText() string {
 		if text := explained[sim.Decay(p.Setting.Schedule)]; !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
-		if p.Setting.Average != "" && !slices.Contains(texts, tailText) {
+		if p.Setting.Averages() && !slices.Contains(texts, tailText) {
 			texts = append(texts, tailText)
 		}
 	}

@@ -97,7 +97,7 @@ func (v variant) others(base train.Spec) []variant {
 		all = append(all, other)
 	}
 	add(func(o *variant) { o.schedule = sim.CosineDecay })
-	if base.Average == "" {
+	if !base.Averages() {
 		for _, average := range triedAverages {
 			add(func(o *variant) { o.average = average })
 		}

@@ -38,6 +38,9 @@ func parseAverage(text string) (average, error) {
 		text, noAverage)
 }
 
+// Averages reports whether the spec asks for an average beside the last model.
+func (s Spec) Averages() bool { return s.Average != "" && s.Average != noAverage }
+
 // averager is an average as it is made.
 type averager struct {
 	average

@@ -18,7 +18,7 @@ func (s Spec) Notes() []string {
 		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; "+
 			"T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
 	}
-	if s.Average != "" && s.Average != noAverage {
+	if s.Averages() {
 		notes = append(notes, "the averaged model is computed from what is broadcast, and costs no privacy; which of "+
 			"the two is better is seen on rows that (ε, δ) does not cover")
 	}

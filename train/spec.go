@@ -105,8 +105,8 @@ type Spec struct {
 
 	// Momentum is M in [0, 1) of the server's heavy ball, see sim.Config.
 	Momentum float64 `json:"momentum,omitempty"`
-	// Average is which mean of the broadcasts is reported beside the last model: "" for
-	// none, "ema:D" or "tail:F", see Outcome.
+	// Average is which mean of the broadcasts is reported beside the last model: "" or
+	// "none" for none, "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]; 0: 1/N, as in the paper.
 	Lambda float64 `json:"lambda,omitempty"`

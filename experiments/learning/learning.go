@@ -69,7 +69,7 @@ func Check(spec train.Spec, seeds int) error {
 		errs = append(errs, errors.New("learning: learning curves are of numbered seeds, must not be of the operating "+
 			"system's randomness"))
 	}
-	if spec.Average != "" {
+	if spec.Averages() {
 		errs = append(errs, fmt.Errorf("learning: average = %q, must be none: a learning curve is of what is broadcast",
 			spec.Average))
 	}

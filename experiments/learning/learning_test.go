@@ -119,6 +119,16 @@ func TestCheckSaysAll(t *testing.T) {
 	}
 }
 
+// No average has two names, and a curve can be of both.
+func TestCheckTakesNoAverage(t *testing.T) {
+	spec := train.DefaultSpec()
+	for _, spec.Average = range []string{"", "none"} {
+		if err := Check(spec, 1); err != nil {
+			t.Errorf("average %q: %v", spec.Average, err)
+		}
+	}
+}
+
 // A picture of a training without noise speaks of no ε, and one with noise says of what it is.
 func TestCaptionsClaimWhatThereIs(t *testing.T) {
 	epsilon := 0.1
