@@ -34,7 +34,7 @@ func Example() {
 	report, err := auto.Run(context.Background(), task, auto.Options{
 		Dir: dir, Public: public, Utility: probe.Utility,
 		Open: func(context.Context) (auto.Trainer, error) {
-			return auto.NewTrainer(source, task, dir, sim.Perf{}, nil), nil
+			return auto.NewTrainer(source, task, dir, sim.Perf{}, 0, nil), nil
 		},
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/internal/memory"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -20,7 +21,7 @@ func TestWithoutAFolder(t *testing.T) {
 	opened := false
 	o.Open = func(context.Context) (Trainer, error) {
 		opened = true
-		return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil
+		return NewTrainer(source, task, o.Dir, sim.Perf{}, 0, nil), nil
 	}
 	if _, err := Run(t.Context(), task, o); !errors.Is(err, ErrNoLedger) || opened {
 		t.Errorf("a release without a ledger: %v, read: %v, want %v and nothing read", err, opened, ErrNoLedger)
@@ -52,7 +53,7 @@ func TestWithoutAFolder(t *testing.T) {
 func TestSavedModelOfALoop(t *testing.T) {
 	task, source, o := secretTask(t)
 	o.Open = func(context.Context) (Trainer, error) {
-		return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil
+		return NewTrainer(source, task, o.Dir, sim.Perf{}, 0, nil), nil
 	}
 	r, err := Run(t.Context(), task, o)
 	if err != nil {
@@ -117,7 +118,7 @@ func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
 	task, source, o := secretTask(t)
 	task.Spec.SeedFromOS, task.Spec.Model, task.Clients[0].Records = false, train.Ridge, 300
 	o.Dir = ""
-	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, "", sim.Perf{}, nil), nil }
+	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, "", sim.Perf{}, 0, nil), nil }
 	r, err := Run(t.Context(), task, o)
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +126,16 @@ func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
 	s := savedAt(t, filepath.Join(t.TempDir(), "loop.model"), r, source)
 	if n := s.Privacy.PerRecord.DatasetSize; n != 300 || s.Lambda != 1/float64(o.Public.Records) {
 		t.Errorf("λ = %v with N = %d, want 1/%d with 300", s.Lambda, n, o.Public.Records)
+	}
+}
+
+// A stage is trained within the memory that is given.
+func TestStageWithinMemory(t *testing.T) {
+	task, source, o := secretTask(t)
+	task.Spec.SeedFromOS, o.Dir = false, ""
+	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, "", sim.Perf{}, 1, nil), nil }
+	if _, err := Run(t.Context(), task, o); !errors.Is(err, memory.ErrTooLittle) {
+		t.Errorf("within a byte: %v", err)
 	}
 }
 

@@ -34,7 +34,9 @@ func secretTask(t *testing.T) (Task, *train.Source, Options) {
 		out.Same = false // nothing is refused for its target
 		return out, err
 	}
-	o.Open = func(context.Context) (Trainer, error) { return NewTrainer(source, task, o.Dir, sim.Perf{}, nil), nil }
+	o.Open = func(context.Context) (Trainer, error) {
+		return NewTrainer(source, task, o.Dir, sim.Perf{}, 0, nil), nil
+	}
 	return task, source, o
 }
 
@@ -99,7 +101,7 @@ func TestSecretOfAStage(t *testing.T) {
 		again := o
 		again.Dir = dir
 		again.Open = func(context.Context) (Trainer, error) {
-			return NewTrainer(source, task, dir, sim.Perf{}, nil), nil
+			return NewTrainer(source, task, dir, sim.Perf{}, 0, nil), nil
 		}
 		r, err := Run(t.Context(), task, again)
 		if err != nil || len(r.Stages) < 3 {

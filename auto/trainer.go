@@ -54,16 +54,18 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 }
 
 // NewTrainer returns the trainer of the task on a data set, by package train. It keeps a
-// stage under way in dir, to go on from, unless that is "", and tells progress of long ones
-// to a writer that is not nil.
-func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, progress io.Writer) Trainer {
-	return &trainer{source: source, task: t, dir: dir, perf: perf, progress: progress}
+// stage under way in dir, to go on from, unless that is "", refuses one that takes more than
+// so many bytes of memory, 0 standing for as much as the process may have, and tells progress
+// of long ones to a writer that is not nil.
+func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
+	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }
 
 type trainer struct {
 	source   *train.Source
 	dir      string
 	perf     sim.Perf
+	memory   int64
 	progress io.Writer
 	task     Task
 }
@@ -84,7 +86,7 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Fits(t.perf, 0); err != nil {
+	if err := p.Fits(t.perf, t.memory); err != nil {
 		return nil, err
 	}
 	keep := t.keep()

@@ -25,7 +25,6 @@ var errNotSatisfied = errors.New("not every client has its target accuracy")
 // autoFlags are the flags of auto.
 type autoFlags struct {
 	where                    cli.DataFlags
-	most                     cli.MemoryFlag
 	train                    cli.TrainFlags
 	perf                     sim.Perf
 	save                     saveFlag
@@ -37,10 +36,9 @@ type autoFlags struct {
 
 func (f *autoFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	f.where.Add(cmd)
+	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	f.most.Add(cmd)
 	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
 		"1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
@@ -205,14 +203,14 @@ func (f *autoFlags) loop(
 		return nil, err
 	}
 	probe.Graph = graph
-	probe.Trials = grid.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.most)}
+	probe.Trials = grid.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
 	if f.dir != "" {
 		probe.Trials.Folder = filepath.Join(f.dir, grid.Folder)
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{
 		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
 		Open: func(context.Context) (auto.Trainer, error) {
-			return auto.NewTrainer(source, task, f.dir, f.perf, cmd.ErrOrStderr()), nil
+			return auto.NewTrainer(source, task, f.dir, f.perf, int64(f.where.Memory), cmd.ErrOrStderr()), nil
 		},
 	})
 }

@@ -40,7 +40,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	report, err := auto.Run(ctx, task, auto.Options{
 		Public: public, Utility: probe.Utility,
 		Open: func(context.Context) (auto.Trainer, error) {
-			return auto.NewTrainer(source, task, "", perf, nil), nil
+			return auto.NewTrainer(source, task, "", perf, 0, nil), nil
 		},
 	})
 	if err != nil {

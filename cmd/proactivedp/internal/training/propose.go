@@ -33,7 +33,6 @@ const (
 // proposeFlags are the flags of propose.
 type proposeFlags struct {
 	where   cli.DataFlags
-	most    cli.MemoryFlag
 	train   cli.TrainFlags
 	request propose.Request
 	probe   string
@@ -93,11 +92,10 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 }
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
-	f.where.Add(cmd)
+	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
 		"split", "momentum", "delta", "seed")
-	f.most.Add(cmd)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
 		" (default: the least that --target-accuracy needs)")
@@ -181,7 +179,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 
 // trials says how proxies and trainings are run, and where finished ones are kept.
 func (f *proposeFlags) trials(cmd *cobra.Command) grid.Options {
-	o := grid.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.most)}
+	o := grid.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
 	if f.out != "" {
 		o.Folder = filepath.Join(f.out, grid.Folder)
 	}
