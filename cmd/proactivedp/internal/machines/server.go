@@ -66,7 +66,21 @@ func (s *ServeFlags) Check(cmd *cobra.Command) error {
 		errs = append(errs, cli.RefuseWith(cmd, "listen", "creds"))
 	}
 	_, err := s.engine()
-	return cli.Usage(errors.Join(append(errs, err, s.read())...))
+	_, silence := s.silence()
+	return cli.Usage(errors.Join(append(errs, err, silence, s.read())...))
+}
+
+// silence returns how long a client may be silent; 0: for ever.
+func (s *ServeFlags) silence() (time.Duration, error) {
+	if s.expelAfter == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s.expelAfter)
+	if err != nil || d < dist.LeastSilence {
+		return 0, fmt.Errorf("--expel-after = %q, must be a time of at least %v, such as 10m", s.expelAfter,
+			dist.LeastSilence)
+	}
+	return d, nil
 }
 
 // engine returns the broker that the flags ask for.
@@ -96,10 +110,8 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	o := dist.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: log}
-	if s.expelAfter != "" {
-		if o.ExpelAfter, err = time.ParseDuration(s.expelAfter); err != nil || o.ExpelAfter == 0 {
-			return cli.Usage(fmt.Errorf("--expel-after = %q, must be a time such as 10m", s.expelAfter))
-		}
+	if o.ExpelAfter, err = s.silence(); err != nil {
+		return cli.Usage(err)
 	}
 	if err := o.Validate(); err != nil {
 		return cli.Usage(err)
