@@ -91,11 +91,14 @@ of a grid of whole trainings that takes so many times the arithmetic.`,
 	return cmd
 }
 
+// givenFlags are the flags of a training of what proposals take as given, by name.
+var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
+	"split", "momentum", "delta", "seed"}
+
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
-	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-		"split", "momentum", "delta", "seed")
+	f.train.AddNamed(cmd, givenFlags...)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
 		" (default: the least that --target-accuracy needs)")

@@ -2,6 +2,7 @@ package training
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,9 +19,8 @@ const checkSeeds = 5
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
-	if err := cli.RefuseWith(cmd, "check", "model", "data", "clients", "delay", "partition", "features", "input-scale",
-		"lambda", "split", "delta", "seed", "epsilon", "target-accuracy", "probe", "rounds", "count",
-		"against-grid"); err != nil {
+	others := []string{"epsilon", "target-accuracy", "probe", "rounds", "count", "against-grid"}
+	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
 		return cli.Usage(err)
 	}
 	if err := f.drawing.check(cmd, f.out); err != nil {
