@@ -99,6 +99,10 @@ func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float6
 	if testSeeds < 2 || testSeeds > maxCount {
 		errs = append(errs, fmt.Errorf("propose: %d test seeds, must be in [2, %d]", testSeeds, maxCount))
 	}
+	if r.TargetAccuracy != 0 {
+		errs = append(errs, fmt.Errorf("propose: target accuracy = %v, must be 0: a grid is for a target epsilon",
+			r.TargetAccuracy))
+	}
 	if o.Probing != Own || r.Epsilon == 0 {
 		errs = append(errs, errors.New("propose: a grid is for a target epsilon, of data that may be looked at itself"))
 	}

@@ -135,7 +135,8 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
 	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
-		wrong = errors.Join(wrong, propose.CheckTimes(f.against))
+		wrong = errors.Join(wrong, propose.CheckTimes(f.against),
+			cli.RefuseWith(cmd, "against-grid", "target-accuracy"))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
 	o.Probing = probing
