@@ -16,12 +16,13 @@ import (
 type declared struct {
 	packages map[string]map[string]bool // by a package's name, "Name" and "Type.Member" of all packages of that name
 	members  map[string]bool            // "Type.Member" of every package
+	single   map[string]bool            // "Name" and "Member" of every package
 }
 
 // declarations parses the sources, given by their path.
 func declarations(t *testing.T, sources map[string]string) declared {
 	t.Helper()
-	d := declared{map[string]map[string]bool{}, map[string]bool{}}
+	d := declared{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for name, source := range sources {
 		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/_gen/") {
 			continue
@@ -35,6 +36,7 @@ func declarations(t *testing.T, sources map[string]string) declared {
 		}
 		add := func(parts ...string) {
 			d.packages[f.Name.Name][strings.Join(parts, ".")] = true
+			d.single[parts[len(parts)-1]] = true
 			if len(parts) == 2 {
 				d.members[strings.Join(parts, ".")] = true
 			}
@@ -101,6 +103,7 @@ func receiver(e ast.Expr) string {
 var (
 	inCode     = regexp.MustCompile("`([^`\n]+)`")
 	qualified  = regexp.MustCompile(`^\w+(\.[A-Za-z]\w*){1,2}$`)
+	unexported = regexp.MustCompile(`^[a-z]+[A-Z]\w*$`)
 	sourceFile = regexp.MustCompile(`(?:\b[\w-]+\.[a-z]+/)?\b[a-z][\w-]*(?:/[\w-]+)*/[\w-]+\.go\b`)
 	// extensions are those of files that pages name; no declaration is called so.
 	extensions = []string{"md", "go", "mod", "json", "csv", "png", "txt", "bin", "gz", "dev", "libsvm", "checkpoint",
@@ -108,8 +111,8 @@ var (
 )
 
 // unknownNames lists what a page names in `code` and the module does not have:
-// files of Go, and declarations as package.Name, package.Type.Member or
-// Type.Member.
+// files of Go, and declarations as package.Name, package.Type.Member,
+// Type.Member or, alone, nameOfTwoWords.
 func unknownNames(name, text string, d declared, exists func(path string) bool) []string {
 	prose, _ := split(text)
 	var unknown []string
@@ -123,6 +126,9 @@ func unknownNames(name, text string, d declared, exists func(path string) bool) 
 			}
 		}
 		for _, m := range inCode.FindAllStringSubmatch(line, -1) {
+			if unexported.MatchString(m[1]) && !d.single[m[1]] {
+				unknown = append(unknown, fmt.Sprintf("%s:%d: nothing is called %s", name, i+1, m[1]))
+			}
 			if !qualified.MatchString(m[1]) || slices.Contains(extensions, strings.TrimPrefix(path.Ext(m[1]), ".")) {
 				continue
 			}
@@ -151,17 +157,17 @@ func TestNamesInMarkdownExist(t *testing.T) {
 
 func TestUnknownNamesAreFound(t *testing.T) {
 	d := declarations(t, map[string]string{
-		"a/a.go": "package a\n\ntype T struct{ F int }\n\nfunc (t *T) M() {}\n\nconst C = 1\n\ntype I " +
+		"a/a.go": "package a\n\ntype T struct{ F, aField int }\n\nfunc (t *T) M() {}\n\nconst C = 1\n\ntype I " +
 			"interface{ N() }\n",
 		"a/a_test.go": "package a\n\nfunc Tested() {}\n",
 	})
-	const page = "`a.C` `a.T.F` `T.M` `a.I.N` `a/a.go` `figure.png` `--x=1.5` `x.y z` a/b.go\n" +
-		"`a.D` `a.T.G` `T.N` `a.Tested` `b.C` a/c.go\n"
+	const page = "`a.C` `a.T.F` `T.M` `a.I.N` `a/a.go` `figure.png` `--x=1.5` `x.y z` `aField` `field` a/b.go\n" +
+		"`a.D` `a.T.G` `T.N` `a.Tested` `b.C` `noField` a/c.go\n"
 	exists := func(path string) bool { return path == "a/a.go" }
 	want := []string{
 		"p.md:1: there is no a/b.go", "p.md:2: there is no a/c.go", "p.md:2: nothing is called a.D",
 		"p.md:2: nothing is called a.T.G", "p.md:2: nothing is called T.N", "p.md:2: nothing is called a.Tested",
-		"p.md:2: nothing is called b.C",
+		"p.md:2: nothing is called b.C", "p.md:2: nothing is called noField",
 	}
 	if got := unknownNames("p.md", page, d, exists); !slices.Equal(got, want) {
 		t.Errorf("found\n%q, want\n%q", got, want)
