@@ -152,25 +152,14 @@ func (s *searcher) whole(ctx context.Context, r *GridReport, times float64) erro
 	if err != nil {
 		return err
 	}
+	r.all = s.combined(laid, r.Grid)
 	work := 0.0
-	for _, l := range laid {
-		for _, clip := range r.Grid.Clips {
-			for _, walk := range r.Grid.Walks {
-				for _, schedule := range r.Grid.Schedules {
-					for _, average := range r.Grid.Averages {
-						v := variant{s.base.FeatureMap, s.base.InputScale, sim.Decay(schedule), average}
-						c := s.candidate(l, stride{clip, walk}, v)
-						c.fraction = 1
-						p, err := s.Probe.Prepare(s.probeOf(c.spec, 0))
-						if err != nil {
-							return err
-						}
-						work += p.Work()
-						r.all = append(r.all, c)
-					}
-				}
-			}
+	for _, c := range r.all {
+		p, err := s.Probe.Prepare(s.probeOf(c.spec, 0))
+		if err != nil {
+			return err
 		}
+		work += p.Work()
 	}
 	r.Settings, r.Seeds = len(r.all), max(1, int(math.Ceil(times*s.work/work)))
 	r.Times = float64(r.Seeds) * work / s.work
@@ -189,6 +178,29 @@ func (s *searcher) whole(ctx context.Context, r *GridReport, times float64) erro
 	}
 	slices.SortStableFunc(r.all, byAccuracy)
 	return nil
+}
+
+// combined returns the settings of all combinations of the grid.
+func (s *searcher) combined(laid []outlay, g Grid) []*candidate {
+	var variants []variant
+	for _, schedule := range g.Schedules {
+		for _, average := range g.Averages {
+			variants = append(variants, variant{s.base.FeatureMap, s.base.InputScale, sim.Decay(schedule), average})
+		}
+	}
+	var all []*candidate
+	for _, l := range laid {
+		for _, clip := range g.Clips {
+			for _, walk := range g.Walks {
+				for _, v := range variants {
+					c := s.candidate(l, stride{clip, walk}, v)
+					c.fraction = 1
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // winner trains a setting as a whole with so many seeds, which no proxy had, on all training
