@@ -130,7 +130,7 @@ func Read(dir string) (*Page, error) {
 			p.figures = append(p.figures, *found)
 			continue
 		}
-		errs = append(errs, p.addTexts(dir, e.Name()))
+		errs = append(errs, p.addReadme(dir, e.Name()))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("overview: %w", err)

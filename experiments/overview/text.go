@@ -23,9 +23,8 @@ import (
 // markdown turns pages into HTML. What a page has of HTML of its own is left out.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-// addTexts adds the page of a folder that is no figure, if there is one, and those beside
-// it.
-func (p *Page) addTexts(dir, name string) error {
+// addReadme adds the page of a folder that is no figure, if there is one.
+func (p *Page) addReadme(dir, name string) error {
 	if _, err := os.Stat(filepath.Join(dir, name, "README.md")); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
