@@ -59,11 +59,11 @@ func completions() map[string]cobra.CompletionFunc {
 		"fault":          oneOf(privacy.FaultNames()...),
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
-		"probe":          oneOf(append([]string{"own", "synthetic", "private"}, cli.AllDataNames()...)...),
+		"probe":          probes,
 		"clients-file":   files("json"),
 		"dir":            folders,
 		"data-dir":       folders,
-		"out":            folders,
+		"out":            outputs,
 		"events":         files("json", "csv"),
 		"event-log":      files("jsonl", "log"),
 		"after":          files("json", "csv"),
@@ -178,6 +178,24 @@ func files(extensions ...string) cobra.CompletionFunc {
 // folders offers folders.
 func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// outputs offers folders, or files where a command writes one.
+func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what == "file" {
+		return files()(cmd, args, typed)
+	}
+	return folders(cmd, args, typed)
+}
+
+// probes offers what may be looked at in the place of the data, or by private selection,
+// which propose alone has.
+func probes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names := []string{"own", "synthetic"}
+	if cmd.Name() == "propose" {
+		names = append(names, "private")
+	}
+	return oneOf(append(names, cli.AllDataNames()...)...)(cmd, args, typed)
 }
 
 // scheduleNames lists the schedules of the step size.
