@@ -30,11 +30,46 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 			"that has them" + stand
 	case errors.Is(err, fetch.ErrDamaged) && has("data-dir"):
 		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
-	case !interrupted:
-		return ""
-	case has("resume") && cli.AnyChanged(cmd, "out", "listen", "broker"):
-		return "the same command goes on from what is kept"
-	case has("resume"):
+	case interrupted:
+		return goOn(cmd)
+	}
+	return ""
+}
+
+// goOn says what an interrupted command has kept, and how it goes on from that, or how it would;
+// "" of commands that never keep anything, or say so themselves.
+func goOn(cmd *cobra.Command) string {
+	const (
+		kept     = "the same command goes on from what is kept"
+		withOut  = "with --out FOLDER finished runs are kept, and the same command goes on from them"
+		withFile = "nothing is kept; with --checkpoint FILE a run of --runner virtual can be gone on with after an " +
+			"interrupt"
+	)
+	given := func(flags ...string) bool { return cli.AnyChanged(cmd, flags...) }
+	switch cmd.Name() {
+	case "figures", "search":
+		return kept
+	case "auto":
+		if !given("dir") {
+			return "nothing is kept; with --dir FOLDER the same command goes on after an interrupt"
+		}
+		return kept
+	case "audit":
+		if given("out") {
+			return kept
+		}
+	case "delay", "propose":
+		if !given("out") {
+			return withOut
+		}
+		return kept
+	case "train":
+		switch {
+		case given("out", "listen", "broker"):
+			return kept
+		case given("seeds"):
+			return withOut
+		}
 		for _, flag := range []string{"checkpoint", "resume"} {
 			if file := cmd.Flags().Lookup(flag).Value.String(); file != "" {
 				return "go on with proactivedp train --resume " + shell.Word(file) + unkept(cmd)
@@ -44,16 +79,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 			return "nothing is kept, as that would be the secret of the noise; auto --seed-from-os --dir FOLDER " +
 				"comes through interrupts"
 		}
-		return "nothing is kept; with --checkpoint FILE a run of --runner virtual can be gone on with after an " +
-			"interrupt"
-	case has("clients-file") && !cli.AnyChanged(cmd, "dir"):
-		return "nothing is kept; with --dir FOLDER the same command goes on after an interrupt"
-	case has("clients-file"):
-		return "the same command goes on from what is kept"
-	case has("delays") && !cli.AnyChanged(cmd, "out"):
-		return "with --out FOLDER finished runs are kept, and the same command goes on from them"
-	case has("out") && !has("accuracy"):
-		return "the same command goes on from what is kept"
+		return withFile
 	}
 	return ""
 }
