@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/internal/nearest"
 )
 
@@ -19,6 +21,7 @@ type accountantFlags struct {
 	name     string
 	accuracy float64  // relative width of pld's intervals
 	choices  []string // the names that --accountant may have
+	flags    *pflag.FlagSet
 }
 
 // add gives cmd the flags --accountant, with the names in extra allowed too,
@@ -31,7 +34,8 @@ func (a *accountantFlags) add(cmd *cobra.Command, extra ...string) {
 
 // addAccuracy gives cmd the flag --accuracy; where says for what.
 func (a *accountantFlags) addAccuracy(cmd *cobra.Command, where string) {
-	cmd.Flags().Float64Var(&a.accuracy, "accuracy", a.accuracy,
+	a.flags = cmd.Flags()
+	a.flags.Float64Var(&a.accuracy, "accuracy", a.accuracy,
 		"relative width of the intervals of pld"+where+", in [1e-6, 0.5]")
 }
 
@@ -55,6 +59,9 @@ func (a *accountantFlags) one() (dp.Accountant, error) {
 	if i < 0 {
 		return nil, errors.Join(a.checkAccuracy(), fmt.Errorf("--accountant = %q, must be one of %s%s",
 			a.name, strings.Join(a.choices, ", "), cli.Meant(nearest.Name(a.name, a.choices))))
+	}
+	if a.flags.Changed("accuracy") && a.name != (pld.Accountant{}).Name() {
+		return nil, fmt.Errorf("--accuracy is of pld alone, must not be given with --accountant %s", a.name)
 	}
 	return a.all()[i], a.checkAccuracy()
 }

@@ -93,7 +93,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers,
 		"runs at the same time, at least 1; never changes the result of virtual")
-	fs.StringVar(&f.out, "out", "", "make a survey of all faults, into this folder")
+	fs.StringVar(&f.out, "out", "", "make a survey of all faults, into this `folder`")
 	cli.CountVar(fs, &f.audits, "audits", f.audits, "audits of each cell of a survey, at least 1")
 	cli.JSONVar(fs, &f.asJSON)
 }

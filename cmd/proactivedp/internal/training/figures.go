@@ -156,7 +156,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
 		if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "sizes", "runner", "time-scale",
-			"allow-stand-in", "workers"); err != nil {
+			"allow-stand-in", "workers", "workers-at", "listen"); err != nil {
 			return nil, err
 		}
 	}
