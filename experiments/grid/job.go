@@ -78,9 +78,6 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
 }
 
-// maxViews bounds how often a training is looked at.
-const maxViews = 1 << 20
-
 // checkViews refuses a training that is looked at less than once, or endlessly.
 func (c anyCell) checkViews() error {
 	for _, of := range []struct {
@@ -95,26 +92,6 @@ func (c anyCell) checkViews() error {
 		}
 	}
 	return nil
-}
-
-// checkViews refuses a number of views of a training, by the name that it goes by.
-func checkViews(name string, n int) error {
-	if n < 1 || n > maxViews {
-		return fmt.Errorf("grid: %s = %d, must be in [1, %d]", name, n, maxViews)
-	}
-	return nil
-}
-
-// watched is the cell of a training that is looked at n times, an error where that is no number
-// of times to look.
-func (c Cell) watched(name string, n int) Cell {
-	err := checkViews(name, n)
-	if err == nil {
-		return c
-	}
-	c.Cost = func(int) (train.Cost, error) { return train.Cost{}, err }
-	c.Run = func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return nil, err }
-	return c
 }
 
 // checkTraces refuses a training whose clock is a file: who asks does not say which files are
