@@ -34,7 +34,7 @@ func TestSizesAreAsAsked(t *testing.T) {
 		sizes  []int
 		want   []string
 	}{
-		{"phishing-logreg-sample-size", []int{7, 2}, []string{"s = 7", "s = 2"}},
+		{"phishing-logreg-sample-size", []int{7, 2}, []string{"7", "2"}},
 		{"phishing-logreg-delay", nil, nil},
 	} {
 		k, err := readKept(filepath.Join(dir, c.figure))
@@ -44,14 +44,14 @@ func TestSizesAreAsAsked(t *testing.T) {
 		if !slices.Equal(k.Sizes, c.sizes) {
 			t.Errorf("%s: sizes %v in the manifest, want %v", c.figure, k.Sizes, c.sizes)
 		}
-		var series []string
-		if i := slices.Index(k.table.Header, "series"); c.want != nil {
+		var sizes []string
+		if i := slices.Index(k.table.Header, "sample_size"); i >= 0 {
 			for _, row := range k.table.Rows {
-				series = append(series, row[i])
+				sizes = append(sizes, row[i])
 			}
 		}
-		if got := slices.Compact(series); !slices.Equal(got, c.want) {
-			t.Errorf("%s: series %q, want %q", c.figure, got, c.want)
+		if got := slices.Compact(sizes); !slices.Equal(got, c.want) {
+			t.Errorf("%s: sample sizes %q, want %q", c.figure, got, c.want)
 		}
 	}
 	sweep := figures[:1]

@@ -145,14 +145,7 @@ func TestSavedLegHasNoDigestOfRecords(t *testing.T) {
 	spec.Partition = string(data.Shard)
 	p := prepareLeg(t, NewSource(drawn()), spec, Leg{Root: secret, Parts: []Part{
 		{Client: 0, NoiseMultiplier: 4, Run: 1}, {Client: 1, NoiseMultiplier: 2, Run: 2}}})
-	r, err := p.Train(t.Context(), sim.Perf{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "model")
-	if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
-		t.Fatal(err)
-	}
+	path, r := saveTrained(t, p)
 	if m, err := OpenModel(path); err != nil || m.DataSHA256 != "" {
 		t.Errorf("the file has the records' digest %q (%v), and %d releases", m.DataSHA256, err, len(r.Releases))
 	}

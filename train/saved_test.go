@@ -29,6 +29,13 @@ func savedModel(t testing.TB, change func(*Spec)) (string, *Report, *Prepared) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	path, r := saveTrained(t, p)
+	return path, r, p
+}
+
+// saveTrained trains and returns the file of the model and the report.
+func saveTrained(t testing.TB, p *Prepared) (string, *Report) {
+	t.Helper()
 	r, err := p.Train(t.Context(), sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +44,7 @@ func savedModel(t testing.TB, change func(*Spec)) (string, *Report, *Prepared) {
 	if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
 		t.Fatal(err)
 	}
-	return path, r, p
+	return path, r
 }
 
 // What is saved is the model that the training is for, with all that is said of it, and
@@ -103,14 +110,7 @@ func TestSavedReleaseHasNoDigestOfRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Notes = []string{"found at a price"}
-		r, err := p.Train(t.Context(), sim.Perf{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "model")
-		if err := r.Save(path, NewInputs(p.Read(), "", nil)); err != nil {
-			t.Fatal(err)
-		}
+		path, r := saveTrained(t, p)
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

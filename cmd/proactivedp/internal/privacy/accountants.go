@@ -19,9 +19,9 @@ import (
 // accountantFlags chooses accountants.
 type accountantFlags struct {
 	name     string
-	accuracy float64  // relative width of pld's intervals
-	choices  []string // the names that --accountant may have
-	flags    *pflag.FlagSet
+	accuracy float64        // relative width of pld's intervals
+	choices  []string       // the names that --accountant may have
+	flags    *pflag.FlagSet // which have --accuracy
 }
 
 // add gives cmd the flags --accountant, with the names in extra allowed too,
