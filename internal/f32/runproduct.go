@@ -73,6 +73,10 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 	t.B = p.B[j/Lanes*p.BlockB:]
 	terms := s.ladder(1, Lanes, p.Ends[len(p.Ends)-1])
+	if p.Out != nil && !p.Accumulate && len(p.Ends) == 1 && width%Lanes == 0 {
+		p.single(t, &terms, m, rows, j)
+		return
+	}
 	for r := m; r < m+rows; r += TileRows {
 		t.Rows, t.A = min(TileRows, m+rows-r), p.A[r*p.RowA:]
 		at := r*p.RowC + j
@@ -103,6 +107,20 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 		for i := range t.Rows {
 			copy(p.C[at+i*p.RowC:][:width], s.wide[i*tileFloats:])
 		}
+	}
+}
+
+// single is column of one run that is all there is: what is added to is float32, and a sum
+// of two of them, rounded once, is the same in float64 and in float32.
+func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
+	t.RowC = p.RowOut
+	for c := range t.Cols {
+		t.ColC[c] = c * Lanes
+	}
+	for r := m; r < m+rows; r += TileRows {
+		t.Rows, t.A, t.C = min(TileRows, m+rows-r), p.A[r*p.RowA:], p.Out[r*p.RowOut+j:]
+		prefetch(t.C, p.RowOut, t.Rows, t.Cols*Lanes)
+		t.MulRuns(terms, len(terms.list))
 	}
 }
 
