@@ -7,6 +7,10 @@ import (
 	"proactivedp/sim"
 )
 
+// Secret reports whether nobody is to know the run's noise: it is a release then, and no
+// simulation.
+func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
+
 // Notes says what a reader of the run's results must know of its setting.
 func (s Spec) Notes() []string {
 	var notes []string

@@ -142,8 +142,8 @@ var specFlags = []specFlag{
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
 		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
-		"draw samples and noise exactly, by whole numbers, so that low bits of a release tell nothing: for a " +
-			"release; takes longer"},
+		"draw samples and noise exactly, by whole numbers, so that low bits of a release tell nothing; takes longer " +
+			"(default: where the noise is nobody's to know, and not of a seed)"},
 	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
 		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two " +
 			"that are composed need two numbers"},
@@ -226,6 +226,14 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 		t.Spec.Split = train.RecordSplit
 	}
 	return nil
+}
+
+// DrawExactly makes a release one of exact samples and noise, unless --exact says otherwise:
+// what the low bits of floating-point noise tell, no ε counts.
+func (t *TrainFlags) DrawExactly(cmd *cobra.Command) {
+	if !cmd.Flags().Changed("exact") {
+		t.Spec.Exact = t.Spec.Secret()
+	}
 }
 
 // Contradict reports the flags that were given with another value than a

@@ -52,7 +52,7 @@ its own records in the place of that, all of which it trains on.
 --max-epsilon is the most that a record of this client may cost, in all rounds of all
 clients that hold it, certified: at the run's δ, or at 1/N of the N records here where
 that is less, as a server could name a δ at which anything is cheap. A run that would
-cost more is not joined. Nor is one, with --exact, whose server does not train with it:
+cost more is not joined. Nor is one, with --exact, whose server trains with --exact=false:
 its noise has low bits, of which some can tell the records.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
@@ -90,8 +90,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 		"(default: its part of the run's data set)")
 	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record of this client more than this "+
 		"ε, over all clients that hold it; in [1e-8, 1e4] (default: any)")
-	f.BoolVar(&j.exact, "exact", false, "join no run but one of train --exact, whose samples and noise are drawn by "+
-		"whole numbers")
+	f.BoolVar(&j.exact, "exact", false, "join no run of train --exact=false, but only those whose samples and "+
+		"noise are drawn by whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")
 	cli.JSONVar(f, &j.json)
@@ -152,7 +152,7 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 	}
 	if j.exact && !p.Config.Mechanism.Exact {
 		return nil, errors.New("--exact: the samples and the noise of this run are not drawn exactly, its server " +
-			"must train with --exact")
+			"must not train with --exact=false")
 	}
 	if j.maxEpsilon == 0 {
 		return p, nil

@@ -234,6 +234,7 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	if err := f.train.Fill(cmd, presets.Train); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
+	f.train.DrawExactly(cmd)
 	spec := f.train.Spec
 	n := 1
 	if cmd.Flags().Changed("clients") {

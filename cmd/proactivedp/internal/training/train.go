@@ -152,6 +152,7 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 	if f.serve.Asked() {
 		spec.Runner = train.DistributedRunner
 	}
+	f.train.DrawExactly(cmd)
 	if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), f.keep.fits(*spec), checkTarget(cmd, *spec),
 		f.curve.fits(*spec)), f.perf.Workers); err != nil {
 		return err
