@@ -26,6 +26,9 @@ type Target struct {
 	SampleRate float64 `json:"sample_rate,omitempty"` // q in [1e-9, 1]
 	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], the rounds of all clients that hold the record
 
+	SampleSize  int `json:"sample_size,omitempty"`  // s in [1, N], and
+	DatasetSize int `json:"dataset_size,omitempty"` // N, in the place of SampleRate
+
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`  // if not given, Poisson
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, the one natural to the sampling
 }
@@ -35,6 +38,16 @@ func (t Target) Validate() error {
 	errs := rangeErrors{}
 	errs.within("epsilon", t.Epsilon, minEpsilon, maxEpsilon, "")
 	errs.within("delta", t.Delta, closedform.MinDelta, math.Nextafter(1, 0), "")
+	switch {
+	case t.SampleSize == 0 && t.DatasetSize == 0:
+	case t.SampleRate != 0:
+		errs.fail("sample rate = %v and sample size = %d of N = %d, only one may be given", t.SampleRate, t.SampleSize,
+			t.DatasetSize)
+	case t.SampleSize < 1 || t.SampleSize > t.DatasetSize:
+		errs.fail("sample size = %d, must be in [1, N = %d]", t.SampleSize, t.DatasetSize)
+	default:
+		t = t.ofSizes()
+	}
 	unknown := 0
 	for _, q := range []struct {
 		name      string
@@ -64,11 +77,22 @@ func (t Target) Validate() error {
 	return errs.join()
 }
 
+// ofSizes returns t with the sample rate that its sizes are, where it has any.
+func (t Target) ofSizes() Target {
+	if t.DatasetSize != 0 {
+		t.SampleRate = float64(t.SampleSize) / float64(t.DatasetSize)
+	}
+	return t
+}
+
 // Calibration is a release of equal rounds that meets a target.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if it is solved for
 	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for
 	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if it is solved for
+
+	SampleSize  int `json:"sample_size,omitempty"`  // s, and
+	DatasetSize int `json:"dataset_size,omitempty"` // N, if q was given by them
 
 	// The three ε are what the accountant says of it. EpsilonUpper is at most
 	// TargetEpsilon.
@@ -105,6 +129,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	if t.Adjacency == "" {
 		t.Adjacency = dp.NaturalAdjacency(t.Sampling)
 	}
+	t = t.ofSizes()
 	q := t.unknown()
 	d := t.dial(ctx, q, acc, tolerance)
 	if coarse != nil {
@@ -122,6 +147,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	t = t.with(q, s.value)
 	return &Calibration{
 		Sigma: t.Sigma, SampleRate: t.SampleRate, Steps: t.Steps,
+		SampleSize: t.SampleSize, DatasetSize: t.DatasetSize,
 		EpsilonLower: s.bound.EpsilonLower, Epsilon: s.bound.Epsilon, EpsilonUpper: s.bound.EpsilonUpper,
 		TargetEpsilon: t.Epsilon, Delta: t.Delta,
 		Adjacency: t.Adjacency, Sampling: t.Sampling, Accountant: acc.Name(), Kind: s.bound.Kind, SolvedFor: string(q),
@@ -130,8 +156,12 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 
 // Event returns what the calibrated release releases.
 func (c *Calibration) Event() dp.Event {
-	return dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate,
+	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate,
 		Count: c.Steps}
+	if c.DatasetSize != 0 {
+		e.Rate, e.SampleSize, e.DatasetSize = 0, c.SampleSize, c.DatasetSize
+	}
+	return e
 }
 
 // Bound returns what the accountant says of the calibrated release.

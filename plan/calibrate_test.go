@@ -174,6 +174,33 @@ func TestCalibrateCoarse(t *testing.T) {
 	}
 }
 
+// Sizes in the place of a rate change nothing but that they are kept, and are told.
+func TestCalibrateBySizes(t *testing.T) {
+	bySizes := Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 10, DatasetSize: 1000}
+	c := calibrate(t, bySizes, pld.Accountant{}, nil)
+	byRate := calibrate(t, Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleRate: 0.01}, pld.Accountant{}, nil)
+	if e := c.Event(); e.SampleSize != 10 || e.DatasetSize != 1000 || e.Validate() != nil {
+		t.Errorf("sizes are lost: %+v", e)
+	}
+	if !strings.Contains(c.Statement(), "not below 1/N") || strings.Contains(byRate.Statement(), "not below 1/N") {
+		t.Errorf("δ = 1/N:\n%s\nand of an unknown N:\n%s", c.Statement(), byRate.Statement())
+	}
+	c.SampleSize, c.DatasetSize = 0, 0
+	if *c != *byRate {
+		t.Errorf("%+v by sizes, %+v by their rate", c, byRate)
+	}
+	for _, wrong := range []Target{
+		{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 10},
+		{Epsilon: 1, Delta: 1e-3, Steps: 1000, DatasetSize: 10},
+		{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 11, DatasetSize: 10},
+		{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 1, DatasetSize: 10, SampleRate: 0.1},
+	} {
+		if wrong.Validate() == nil {
+			t.Errorf("%+v is allowed", wrong)
+		}
+	}
+}
+
 func TestCalibrationJSON(t *testing.T) {
 	c := calibrate(t, Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, pld.Accountant{}, nil)
 	text, err := json.Marshal(c)

@@ -270,7 +270,11 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
 		decimal.Exactly(c.TargetEpsilon))
 	t.row("σ", "%s", up(c.Sigma, digits))
-	t.row("q", "%s", down(c.SampleRate, digits))
+	sizes := ""
+	if c.DatasetSize != 0 {
+		sizes = fmt.Sprintf(", s = %d of N = %d", c.SampleSize, c.DatasetSize)
+	}
+	t.row("q", "%s%s", down(c.SampleRate, digits), sizes)
 	t.row("T", "%d", c.Steps)
 	b := c.Bound()
 	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))

@@ -50,7 +50,8 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
 			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
 			if err == nil {
-				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.SampleRate(), e.Count
+				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.Rate, e.Count
+				target.SampleSize, target.DatasetSize = e.SampleSize, e.DatasetSize
 				switch unknown {
 				case "sigma":
 					target.Sigma = 0
