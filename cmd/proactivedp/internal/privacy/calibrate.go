@@ -47,6 +47,14 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 			if unknown != "sigma" {
 				err = errors.Join(err, cli.RefuseZeros(cmd, "sigma"))
 			}
+			for _, b := range []struct {
+				flag  string
+				value *float64
+			}{{"epsilon", &target.Epsilon}, {"delta", &target.Delta}} {
+				if !cli.AnyChanged(cmd, b.flag) {
+					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // the rest is checked
+				}
+			}
 			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
 			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
 			if err == nil {

@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,6 +57,21 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 
 // rateFlags are the flags that say how many records a round uses.
 var rateFlags = []string{"sample-rate", "sample-size", "n"}
+
+// pairs reports a sample size without a number of records, or the other way round, and a
+// sample rate beside them.
+func pairs(cmd *cobra.Command) error {
+	size, n := cli.AnyChanged(cmd, "sample-size"), cli.AnyChanged(cmd, "n")
+	switch {
+	case cli.AnyChanged(cmd, "sample-rate"):
+		return cli.RefuseWith(cmd, "sample-rate", "sample-size", "n")
+	case size && !n:
+		return errors.New("--n is missing: --sample-size is of so many records")
+	case n && !size:
+		return errors.New("--sample-size is missing, of the records of --n")
+	}
+	return nil
+}
 
 // stepsFlags are the flags that say how many rounds there are.
 var stepsFlags = []string{"steps", "epochs"}
@@ -118,6 +134,10 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 	if err := cli.RefuseZeros(cmd, rateFlags...); err != nil {
 		errs = append(errs, err)
 		e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
+	}
+	if err := pairs(cmd); err != nil && free != "sample-rate" {
+		errs = append(errs, err)
+		e.Rate, e.SampleSize, e.DatasetSize = cmp.Or(e.Rate, 1), 0, 0
 	}
 	if cmd.Flags().Changed("epochs") && free != "steps" {
 		e.Count, err = r.rounds(cmd, e, free)

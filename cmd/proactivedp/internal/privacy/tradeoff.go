@@ -46,7 +46,9 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			history, err := release.history(cmd, rounds)
 			errs := []error{err, by.checkAccuracy(), out.Check()}
-			if !(delta > 0 && delta < 1) {
+			if !cli.AnyChanged(cmd, "delta") {
+				errs = append(errs, errors.New("--delta is missing"))
+			} else if !(delta > 0 && delta < 1) {
 				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
 			}
 			if cmd.Flags().Changed("epsilon") && !(epsilon > 0 && epsilon < 0.5) {
