@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"proactivedp/dp"
@@ -130,15 +129,4 @@ func newAccounting(acc dp.Accountant, rounds plan.History, b dp.Bound, err error
 	}
 	a.Bound, a.BoundJSON = b, b.JSON()
 	return a
-}
-
-// Statements returns the statements of all answers that are some.
-func Statements(answers []Accounting) string {
-	var all []string
-	for _, a := range answers {
-		if a.Reason == "" {
-			all = append(all, a.Statement)
-		}
-	}
-	return strings.Join(all, "\n\n")
 }

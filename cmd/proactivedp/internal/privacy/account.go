@@ -41,7 +41,8 @@ accountant that covers them:
                        exact where every round uses all records
 
 Covered are Poisson sampling under add-or-remove adjacency, by pld and rdp also
-under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
+under replace-one, and fixed sampling under replace-one by pld, rdp and gdp. The
+statement is of the least guarantee; JSON has that of each.
 
 ` + eventsHelp,
 		Example: `  proactivedp account --sigma 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
@@ -66,7 +67,7 @@ under replace-one, and fixed sampling under replace-one by pld, rdp and gdp.
 				return out.PrintCode(cmd, release, err)
 			}
 			table := func(w io.Writer) error { return printAnswers(w, answers, ask) }
-			return out.Print(cmd, answer.Statements(answers), answers, table)
+			return out.Print(cmd, sharpest(answers, ask).Statement, answers, table)
 		},
 	}
 	release.add(cmd)
