@@ -112,9 +112,20 @@ func ParseLabels(text string) (*Labels, error) {
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		quoted[i] = quote(name)
 	}
 	return ParseLabels(strings.Join(quoted, ","))
+}
+
+func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
+
+// InList returns a label as it stands among others: in double quotes, as ParseLabels takes
+// it, where it has a comma or an equals sign.
+func InList(label string) string {
+	if strings.ContainsAny(label, ",=") {
+		return quote(label)
+	}
+	return label
 }
 
 // labelPart is one of the parts of a label map.
@@ -186,7 +197,11 @@ func (l *Labels) Names() []string { return slices.Clone(l.names) }
 // String says in words which labels there are.
 func (l *Labels) String() string {
 	if len(l.names) > 8 {
-		return fmt.Sprintf("%s, %s, … (%d classes)", l.names[0], l.names[1], len(l.names))
+		return fmt.Sprintf("%s, %s, … (%d classes)", InList(l.names[0]), InList(l.names[1]), len(l.names))
 	}
-	return strings.Join(l.names, ", ")
+	names := make([]string, len(l.names))
+	for i, name := range l.names {
+		names[i] = InList(name)
+	}
+	return strings.Join(names, ", ")
 }
