@@ -62,12 +62,13 @@ Without options it is the paper's setting on LIBSVM data; with any but --json,
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
 record, of all clients, the first leg first. --epsilon is then for all rounds together;
 adjacency, sampling and, unless --n is given, N are those of FILE. Without --sigma, σ is
-that of --epsilon by (treq4). Legs, and when to stop, may be chosen by what was released:
-all rounds go through a Rényi filter, whose ε, δ and orders must be fixed before the
-first release. --record writes them with the plan into a file for --after; where FILE
-has none, --epsilon and --delta are assumed to have been fixed then. If all was fixed
-beforehand say so with --fixed-beforehand, and plain composition, a little tighter, is
-used. What --method says of such rounds stands beside the filter otherwise.
+that of --epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
+stop, may be chosen by what was released: all rounds go through a Rényi filter, whose ε,
+δ and orders must be fixed before the first release. --record writes them with the plan
+into a file for --after; where FILE has none, --epsilon and --delta are assumed to have
+been fixed then. If all was fixed beforehand say so with --fixed-beforehand, and plain
+composition, a little tighter, is used. What --method says of such rounds stands beside
+the filter otherwise.
 ` + eventsHelp,
 		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
   proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
