@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,48 +55,67 @@ func FlagError(cmd *cobra.Command, err error) error {
 // elsewhere has names that other libraries and papers give to what is a flag here, in the
 // order in which they are looked for among the flags of a command.
 var elsewhere = map[string][]string{
-	"batch-size":          {"sample-size"},
-	"expected-batch-size": {"sample-size"},
-	"sampling-rate":       {"sample-rate"},
-	"batch":               {"sample-size"},
-	"noise-multiplier":    {"sigma"},
-	"noise-scale":         {"sigma"},
-	"noise":               {"sigma"},
-	"eps":                 {"epsilon"},
-	"privacy-budget":      {"epsilon"},
-	"target-epsilon":      {"epsilon"},
-	"target-delta":        {"delta"},
-	"max-grad-norm":       {"clip"},
-	"clipping-norm":       {"clip"},
-	"l2-norm-clip":        {"clip"},
-	"learning-rate":       {"eta0"},
-	"lr":                  {"eta0"},
-	"dataset":             {"data"},
-	"file":                {"data"},
-	"csv":                 {"data"},
-	"data":                {"n"}, // of a command that needs no data
-	"dataset-size":        {"n"},
-	"num-examples":        {"n"},
-	"records":             {"n"},
-	"label":               {"label-column"},
-	"labels":              {"label-map"},
-	"classes":             {"label-map"},
-	"accuracy":            {"target-accuracy"},
-	"num-clients":         {"clients"},
-	"steps":               {"rounds", "grad-computations"},
-	"rounds":              {"steps", "grad-computations"},
-	"epochs":              {"steps", "grad-computations"},
+	"batch-size":           {"sample-size"},
+	"expected-batch-size":  {"sample-size"},
+	"sampling-rate":        {"sample-rate"},
+	"sampling-probability": {"sample-rate"},
+	"batch":                {"sample-size"},
+	"noise-multiplier":     {"sigma"},
+	"noise-scale":          {"sigma"},
+	"noise":                {"sigma"},
+	"eps":                  {"epsilon"},
+	"privacy-budget":       {"epsilon"},
+	"target-epsilon":       {"epsilon"},
+	"target-delta":         {"delta"},
+	"max-grad-norm":        {"clip"},
+	"clipping-norm":        {"clip"},
+	"l2-norm-clip":         {"clip"},
+	"learning-rate":        {"eta0"},
+	"lr":                   {"eta0"},
+	"dataset":              {"data"},
+	"file":                 {"data"},
+	"csv":                  {"data"},
+	"data":                 {"n"}, // of a command that needs no data
+	"dataset-size":         {"n"},
+	"num-examples":         {"n"},
+	"records":              {"n"},
+	"label":                {"label-column"},
+	"labels":               {"label-map"},
+	"classes":              {"label-map"},
+	"accuracy":             {"target-accuracy"},
+	"num-clients":          {"clients"},
+	"steps":                {"rounds", "grad-computations"},
+	"rounds":               {"steps", "grad-computations"},
+	"epochs":               {"steps", "grad-computations"},
+	"num-epochs":           {"epochs", "grad-computations"},
+	"num-steps":            {"steps", "rounds", "grad-computations"},
 }
 
 // likeFlag returns the name among those of a command that is meant by a word: what other
-// libraries call so, or what is written most like it; "" if there is none.
+// libraries call so, what is written most like it, or what other libraries call almost so;
+// "" if there is none. Less than two thirds of one of their names say too little.
 func likeFlag(word string, names []string) string {
-	for _, name := range elsewhere[strings.ReplaceAll(strings.ToLower(word), "_", "-")] {
+	word = strings.ReplaceAll(strings.ToLower(word), "_", "-")
+	if name := abroad(word, names); name != "" {
+		return name
+	}
+	if name := nearest.Name(word, names); name != "" {
+		return name
+	}
+	if like := nearest.Name(word, slices.Sorted(maps.Keys(elsewhere))); 3*len(word) >= 2*len(like) {
+		return abroad(like, names)
+	}
+	return ""
+}
+
+// abroad returns the first of the names that other libraries have a word for; "" if there is none.
+func abroad(word string, names []string) string {
+	for _, name := range elsewhere[word] {
 		if slices.Contains(names, name) {
 			return name
 		}
 	}
-	return nearest.Name(word, names)
+	return ""
 }
 
 // unknownFlag names the flag that there is not, and the one that is meant or written most
