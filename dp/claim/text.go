@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"proactivedp/dp"
@@ -227,13 +228,17 @@ func (r Report) weakDeltaText() string {
 // atLeastInverse reports whether δ is 1/n, to rounding, or more.
 func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
 
-// deltaSentence says of a statement at δ that this is weak for one of the events; δ
-// that was solved for is what it is.
+// WeakDelta reports whether a bound at δ is weak for one of the events, as δ is 1/N or
+// more; δ that was solved for is what it is.
+func WeakDelta(b dp.Bound, events ...dp.Event) bool {
+	return slices.ContainsFunc(events, func(e dp.Event) bool {
+		return b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize)
+	})
+}
+
 func deltaSentence(b dp.Bound, events []dp.Event) string {
-	for _, e := range events {
-		if b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize) {
-			return " The " + weakDelta + "."
-		}
+	if WeakDelta(b, events...) {
+		return " The " + weakDelta + "."
 	}
 	return ""
 }

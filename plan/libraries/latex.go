@@ -31,6 +31,10 @@ func writeLaTeX(r Release) Code {
 		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
 		"looking at the data are not covered.\n")
+	if claim.WeakDelta(b, e) {
+		text.WriteString("The $\\delta$ is not below $1/N$, which is weak: so is it of a mechanism that\n" +
+			"publishes one of the $N$ records as it is.\n")
+	}
 	if e.Noise.Simulated() {
 		text.WriteString("The noise is that of a numbered seed: this is a simulation, and who knows the seed can\n" +
 			"take the noise off.\n")
