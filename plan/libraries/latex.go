@@ -42,8 +42,8 @@ func writeLaTeX(r Release) Code {
 	text.WriteString("\n")
 	text.WriteString("\\begin{tabular}{lll}\n\\hline\n")
 	rows := [][3]string{
-		{"target epsilon", "$\\varepsilon$", relation(b.Kind) + " " + mathNumber(decimal.Up(b.EpsilonUpper, 5))},
-		{"", "$\\delta$", mathNumber(decimal.Up(b.DeltaUpper, 5))},
+		{"epsilon", "$\\varepsilon$", relation(b.Kind) + " " + mathNumber(decimal.Up(b.EpsilonUpper, 5))},
+		{"delta", "$\\delta$", mathNumber(decimal.Up(b.DeltaUpper, 5))},
 		{"noise multiplier", "$\\sigma$", mathNumber(decimal.Exactly(e.NoiseMultiplier))},
 		{"sample rate", "$q$", mathNumber(claim.Rate(e))},
 		{"rounds", "$T$", fmt.Sprint(e.Count)},

@@ -293,7 +293,7 @@ func TestLaTeXHasWhatWasAccounted(t *testing.T) {
 	}
 	text := writeLaTeX(r).Text
 	for _, want := range []string{"$\\sigma = 1.23456789$", "$q = 0.0123456001$", "$\\sigma$ & $1.23456789$",
-		"$q$ & $0.0123456001$"} {
+		"$q$ & $0.0123456001$", "\nepsilon & $\\varepsilon$ & $\\le 1$", "\ndelta & $\\delta$ & $10^{-5}$"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
