@@ -22,7 +22,13 @@ func (p *parser) names() error {
 	seen := map[string]bool{}
 	var errs []error
 	for i, name := range p.header {
-		if name == "" || seen[name] {
+		switch {
+		case name == "" && i == 0:
+			errs = append(errs, p.fault("column 1 has no name, must have one of its own (an index of pandas, which "+
+				"to_csv(…, index=False) leaves out?)"))
+		case name == "":
+			errs = append(errs, p.fault("column %d has no name, must have one of its own", i+1))
+		case seen[name]:
 			errs = append(errs, p.fault("column %d is named %q, must have a name of its own", i+1, name))
 		}
 		seen[name] = true
