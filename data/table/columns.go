@@ -12,7 +12,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/nearest"
 )
 
 // Columns say what columns of a table hold that are no numbers as they stand. Like labels and
@@ -193,12 +192,8 @@ func (c *Columns) check(header []string, label string, known bool) error {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return c.kinds[name].kind == ignored })
 	}
 	for _, name := range missing[:min(len(missing), mostNames)] {
-		hint := ""
-		if like := nearest.Name(name, header); like != "" {
-			hint = fmt.Sprintf(": did you mean %q?", like)
-		}
 		errs = append(errs, fmt.Errorf("no column %.40q, of which is said what it holds, among %s%s", name, few(header),
-			hint))
+			meant(name, header)))
 	}
 	if more := len(missing) - mostNames; more > 0 {
 		errs = append(errs, fmt.Errorf("nor %d more", more))

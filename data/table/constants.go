@@ -117,7 +117,12 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		b, errB := strconv.ParseFloat(row[2], 64)
 		switch {
 		case j < 0:
-			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d", line, row[0], d.Features))
+			named := ""
+			if _, err := strconv.Atoi(row[0]); err == nil && places != nil {
+				named = ", which have names"
+			}
+			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d%s%s", line, row[0], d.Features, named,
+				meant(row[0], d.Columns)))
 		case m.known[j]:
 			errs = append(errs, fmt.Errorf("line %d: column %q stands there twice", line, row[0]))
 		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):

@@ -42,11 +42,8 @@ func (p *parser) names() error {
 		errs = append(errs, p.nameFeatures())
 	}
 	if p.label < 0 && !p.Unlabelled {
-		hint := ""
-		if like := nearest.Name(p.Label, p.header); like != "" {
-			hint = fmt.Sprintf(": did you mean %q?", like)
-		}
-		errs = append(errs, p.fault("no column %q of labels among %s%s", p.Label, few(p.header), hint))
+		errs = append(errs, p.fault("no column %q of labels among %s%s", p.Label, few(p.header),
+			meant(p.Label, p.header)))
 	}
 	if p.set.Features = len(p.set.Columns); named && p.set.Features == 0 {
 		errs = append(errs, p.fault("no column but that of the labels"))
@@ -137,4 +134,12 @@ func (p *parser) nameFeatures() error {
 		return p.fault("%d features, must be at most %d", n, MaxColumns)
 	}
 	return nil
+}
+
+// meant returns the question whether the column that is written most like name was meant, or "".
+func meant(name string, columns []string) string {
+	if like := nearest.Name(name, columns); like != "" {
+		return fmt.Sprintf(": did you mean %q?", like)
+	}
+	return ""
 }

@@ -39,8 +39,8 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"or = stands in double quotes (default for a LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
 	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
 		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
-		"the header column,low,high or column,mean,deviation each by its own (column: its name, or number from 1; of "+
-		"images the second, by channel, of p/255 of pixels p)")
+		"the header column,low,high or column,mean,deviation each by its own (column: its name or, where columns "+
+		"have none, number from 1; of images the second, by channel, of p/255 of pixels p)")
 	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold that are no numbers, in a CSV `file` with "+
 		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA "+
 		"(75 where the field is empty or NA); public, and not found in the data")
