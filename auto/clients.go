@@ -73,6 +73,9 @@ func Wishes(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 		switch have := len(list.values); {
 		case have == 0 && list.name != "delta":
 			errs = append(errs, fmt.Errorf("auto: %s is missing, must be given", list.name))
+			for i := range all {
+				list.set(&all[i], 1) // allowed, so that what is missing is told once
+			}
 		case have > 1 && have != n:
 			errs = append(errs, fmt.Errorf("auto: %s has %d values, must have one, or one for each of %d clients",
 				list.name, have, n))
