@@ -241,7 +241,7 @@ func (p *prediction) WriteText(w io.Writer) error {
 		if i > 0 {
 			text += ","
 		}
-		text += fmt.Sprintf(" %d %s", c.Count, data.InList(c.Label))
+		text += fmt.Sprintf(" %d × %s", c.Count, data.InList(c.Label))
 	}
 	text += "\n"
 	if p.Accuracy != nil {
