@@ -200,6 +200,9 @@ func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 		return nil
 	}
 	text := fmt.Sprintf("take method %q, by which that costs ε = %s", RDP, up(b.EpsilonUpper, 5))
+	if a.unknown == "sigma" { // of the largest σ that is 0, and nobody asks for it
+		text = fmt.Sprintf("take method %q, which has a σ for that", RDP)
+	}
 	e := c.p.event(a.sigma, a.s, c.p.copies()*a.rounds)
 	if c.p.Delta >= pld.MinDelta && e.SampleRate() >= pld.MinRate && float64(e.Count) <= pld.MaxRounds {
 		text += fmt.Sprintf(", or %q", PLD)
