@@ -267,7 +267,7 @@ func TestReasonsNameRemedies(t *testing.T) {
 		{Request{N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
 			[]string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
 		{Request{N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
-			[]string{"even σ = 1e+06 has no ε: closedform: no epsilon: (treq3)"}},
+			[]string{"even σ = 1e+06 has no ε: no epsilon: (treq3)"}},
 		{Request{N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
 		{Request{N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},

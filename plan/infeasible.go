@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"proactivedp/internal/message"
 )
 
 // Infeasible is the error of a budget that no value of what is solved for
@@ -64,7 +66,7 @@ func (rs *Remedies) add(change string, to float64, method Method, text string) {
 // cost says what the safest setting, described by what, costs.
 func (s stop) cost(what string, target float64) string {
 	if s.err != nil {
-		return fmt.Sprintf("%s has no ε: %v", what, s.err)
+		return fmt.Sprintf("%s has no ε: %s", what, message.Of(s.err))
 	}
 	if math.IsInf(s.bound.EpsilonUpper, 1) {
 		return what + " has no ε that is certain"
