@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,17 +52,18 @@ func (p *parser) names() error {
 	if named && p.Features != 0 && p.set.Features != p.Features {
 		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
 	}
-	if errors.Join(errs...) == nil && p.Named != nil {
-		return p.checkNamed()
+	if err := errors.Join(errs...); err != nil || p.Named == nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return p.arrange()
 }
 
 // ErrOtherColumns reports a header with other columns than those that there must be.
 var ErrOtherColumns = errors.New("other columns than there must be")
 
-// checkNamed reports features that are not those that there must be.
-func (p *parser) checkNamed() error {
+// arrange takes the columns in the order in which the features must be, and reports features
+// that are not those that there must be.
+func (p *parser) arrange() error {
 	var wrong []string
 	if more := without(p.set.Columns, p.Named); len(more) > 0 {
 		wrong = append(wrong, few(more)+" too many")
@@ -72,9 +74,24 @@ func (p *parser) checkNamed() error {
 	if len(wrong) > 0 {
 		return p.fault("%w: %s", ErrOtherColumns, strings.Join(wrong, ", "))
 	}
-	if !slices.Equal(p.set.Columns, p.Named) {
+	at := make(map[string]int, len(p.Named))
+	for i, name := range p.Named {
+		at[name] = i
+	}
+	first := make([]int, len(p.header)) // where the features of each column begin; 0 where it has none
+	for i := range first {
+		if features := p.featuresOf(i); len(features) > 0 {
+			first[i] = at[features[0]]
+		}
+	}
+	slices.SortStableFunc(p.order, func(i, j int) int { return cmp.Compare(first[i], first[j]) })
+	p.set.Columns = p.set.Columns[:0]
+	for _, i := range p.order {
+		p.set.Columns = append(p.set.Columns, p.featuresOf(i)...)
+	}
+	if !slices.Equal(p.set.Columns, p.Named) { // values of a column stand in another order, or apart
 		from, is, must := differing(p.set.Columns, p.Named)
-		return p.fault("the columns%s are %s, must be %s in this order", from, is, must)
+		return p.fault("the features%s are %s, must be %s in this order", from, is, must)
 	}
 	return nil
 }
@@ -115,14 +132,10 @@ func without(names, others []string) []string {
 // nameFeatures names the features that the columns of the header become.
 func (p *parser) nameFeatures() error {
 	seen := map[string]bool{}
-	p.holds, p.set.Columns, p.faulty = nil, nil, make([]bool, len(p.header))
+	p.holds, p.order, p.set.Columns, p.faulty = nil, nil, nil, make([]bool, len(p.header))
 	for i, name := range p.header {
-		k := p.Columns.of(name)
-		p.holds = append(p.holds, k)
-		if i == p.label {
-			continue
-		}
-		for _, feature := range k.features(name) {
+		p.holds, p.order = append(p.holds, p.Columns.of(name)), append(p.order, i)
+		for _, feature := range p.featuresOf(i) {
 			if seen[feature] {
 				return p.fault("two columns give the feature %.80q", feature)
 			}
@@ -134,6 +147,14 @@ func (p *parser) nameFeatures() error {
 		return p.fault("%d features, must be at most %d", n, MaxColumns)
 	}
 	return nil
+}
+
+// featuresOf returns the names of the features that column i becomes.
+func (p *parser) featuresOf(i int) []string {
+	if i == p.label {
+		return nil
+	}
+	return p.holds[i].features(p.header[i])
 }
 
 // meant returns the question whether the column that is written most like name was meant, or "".

@@ -13,10 +13,11 @@ func (p *parser) row() error {
 		return p.fault("%d fields, must be the %d of the header", len(p.fields), len(p.header))
 	}
 	class, whole := int32(0), len(p.value)
-	for i, field := range p.fields {
+	for _, i := range p.order {
 		if p.faulty[i] {
 			continue
 		}
+		field := p.fields[i]
 		var err error
 		if i == p.label {
 			class, err = p.class(field)

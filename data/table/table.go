@@ -4,7 +4,7 @@
 //
 // The first line names the columns, each by a name of its own. One of them has the labels,
 // the others finite decimal numbers, rounded once to the nearest float32, or what [Columns]
-// say; they are the features in the order of the file. Fields are divided by commas, or by semicolons or tabs
+// say; they are the features, in the order of the file. Fields are divided by commas, or by semicolons or tabs
 // where the first line has these and no comma, and in a file named .tsv by tabs; may be in
 // double quotes, and end with their line; blanks around them are left out. Lines end in \n or
 // \r\n; empty lines are skipped. The text is UTF-8. A field that is empty, as of a value that
@@ -43,7 +43,8 @@ type Options struct {
 	Columns *Columns
 	// Features is the number of features that there must be; 0: any.
 	Features int
-	// Named are the names of the features that there must be, in this order; nil: any.
+	// Named are the names of the features that there must be. They are in this order in the data
+	// set, whatever the order of the columns; nil: any, in the order of the columns.
 	Named []string
 	// Test is the path of a second file with the same header, whose rows are the test set; "":
 	// there is none, and the set counts as published as one.
@@ -107,6 +108,7 @@ type parser struct {
 	header []string // of the first file
 	label  int      // the column of the labels; -1: there is none
 	holds  []column // what each column holds
+	order  []int    // the columns, in the order in which they are taken
 	faults []error  // the first of each column
 	faulty []bool   // the columns that have one
 	unkept int      // rows that were read for faults alone
