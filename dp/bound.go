@@ -63,6 +63,28 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
+// UnmarshalJSON reads what MarshalJSON writes. A number that is null, or missing, promises
+// nothing: it is 0 if it is a lower end, and +Inf else.
+func (b *Bound) UnmarshalJSON(text []byte) error {
+	var j BoundJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	or := func(x *float64, none float64) float64 {
+		if x == nil {
+			return none
+		}
+		return *x
+	}
+	most := math.Inf(1)
+	*b = Bound{
+		EpsilonLower: or(j.EpsilonLower, 0), Epsilon: or(j.Epsilon, most), EpsilonUpper: or(j.EpsilonUpper, most),
+		DeltaLower: or(j.DeltaLower, 0), Delta: or(j.Delta, most), DeltaUpper: or(j.DeltaUpper, most),
+		Kind: j.Kind, Accountant: j.Accountant, Adjacency: j.Adjacency, Sampling: j.Sampling,
+	}
+	return nil
+}
+
 func finite(x float64) *float64 {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil
