@@ -13,7 +13,7 @@ import (
 )
 
 // MaxPoints is the most sizes that a frontier may have.
-const MaxPoints = 1000
+const MaxPoints = plan.MaxPoints
 
 // PlanQuestion asks for a plan, and for what goes with it.
 type PlanQuestion struct {

@@ -369,6 +369,15 @@ func TestPaperHasNoRemedies(t *testing.T) {
 	}
 }
 
+// Where the paper's iteration leaves the range of its γ, its method has no plan: that is no
+// fault of the request.
+func TestPaperDoesNotCoverAll(t *testing.T) {
+	r := Request{N: 1000, Epochs: 0.1, Epsilon: 10, Delta: 1e-5, Method: Paper}
+	if _, err := Solve(t.Context(), r); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("error %v, want ErrNotCovered", err)
+	}
+}
+
 // Sizes that grow evenly from 0 to twice their mean, θ = 2, cost RDP no more
 // than the plan's events, and more than rounds of the mean size.
 func TestEventsBoundUnevenSizes(t *testing.T) {

@@ -42,11 +42,17 @@ type Row struct {
 // sample size: below it is the range where many rounds buy hardly less noise.
 const smallest = 32
 
-// Frontier returns the rows for about the given number of sizes, in a geometric
-// grid up to N or K, whatever is less, and from a thirty-second of the plan's
+// MaxPoints is how many sizes a Frontier may be asked for.
+const MaxPoints = 1000
+
+// Frontier returns the rows for about the given number of sizes, in [1, MaxPoints], in a
+// geometric grid up to N or K, whatever is less, and from a thirty-second of the plan's
 // own size, which is among them; from 1 if the plan has no run. acc gives the
 // columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
+	if points < 1 || points > MaxPoints {
+		return nil, fmt.Errorf("plan: points = %d, must be in [1, %d]", points, MaxPoints)
+	}
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
 		Accountant: acc.Name()}
 	k := count(p.Epochs * float64(p.N))

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"encoding/csv"
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +95,18 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc,
 		12); err == nil {
 		t.Error("a frontier of no computations")
+	}
+}
+
+// A number of sizes is one that can be worked off.
+func TestFrontierPoints(t *testing.T) {
+	p := solve(t, Request{N: 1000, Epochs: 5, Epsilon: 1})
+	for _, points := range []int{0, -1, MaxPoints + 1, math.MaxInt} {
+		_, err := p.Frontier(t.Context(), rdp.Accountant{}, points)
+		if want := fmt.Sprintf("points = %d, must be in [1, 1000]", points); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

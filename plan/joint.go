@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/root"
 )
@@ -90,7 +91,7 @@ func (p *Plan) asRun(l *closedform.Limits, k float64) error {
 	const start, stop = 2, 1e-4
 	gamma, err := closedform.RHS(closedform.Printed, p.Sigma, p.Epsilon/(start*k))
 	if err != nil {
-		return fmt.Errorf("the paper's iteration fails: %w", err)
+		return fmt.Errorf("the paper's iteration fails: %w: %w", err, dp.ErrNotCovered)
 	}
 	if gamma-start <= stop*start {
 		gamma = start

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +25,7 @@ func LeastNoise(
 	errs.add(CheckEpsilon(epsilon))
 	errs.within("delta", delta, closedform.MinDelta, math.Nextafter(1, 0), "")
 	if len(events) == 0 {
-		errs.add(errors.New("plan: no rounds"))
+		errs.fail("no events, must be at least one")
 	}
 	with := func(sigma float64) []dp.Event {
 		noisy := slices.Clone(events)
@@ -36,8 +35,8 @@ func LeastNoise(
 		return noisy
 	}
 	squares, adjacency := 0.0, dp.Adjacency("")
-	for _, e := range with(1) {
-		errs.add(e.Validate())
+	errs.add(checkEvents(with(1)))
+	for _, e := range events {
 		squares += float64(e.Count) * e.SampleRate() * e.SampleRate()
 		adjacency = e.Adjacency
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/dp"
@@ -84,5 +85,10 @@ func TestNoNoiseIsEnough(t *testing.T) {
 			nil); err == nil {
 			t.Errorf("%+v: σ = %v, want an error", bad, sigma)
 		}
+	}
+	e.Adjacency = dp.AddOrRemove
+	_, _, err = LeastNoise(t.Context(), []dp.Event{e, {}}, 1, 1e-5, pld.Accountant{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "event 1: ") || strings.Contains(err.Error(), "event 0: ") {
+		t.Errorf("error %v, want that of event 1", err)
 	}
 }
