@@ -71,8 +71,11 @@ func (s Selection) first() float64 {
 }
 
 // Draw returns a K. The stream must be a secret one's: who knows K may learn more than
-// is covered.
+// is covered. It panics if s is not valid.
 func (s Selection) Draw(stream *rng.Stream) int {
+	if err := s.Validate(); err != nil {
+		panic(err)
+	}
 	u := float64(stream.Uint64()>>11) / (1 << 53)
 	p := s.first()
 	k := 1

@@ -229,4 +229,14 @@ func TestSelectionsThatCannotBeDrawn(t *testing.T) {
 			t.Errorf("%+v: P[K = 1] = %v, %v", c.s, c.s.first(), err)
 		}
 	}
+	for _, s := range []Selection{{}, {Shape: 1}, {1, -1}, {math.NaN(), 0.5}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v is drawn", s)
+				}
+			}()
+			s.Draw(rng.New(1).Stream(rng.Perturbation, 0, 0))
+		}()
+	}
 }
