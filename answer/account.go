@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -38,6 +39,15 @@ type Accounting struct {
 	Notes     []string `json:"notes,omitempty"` // see plan.History
 	Statement string   `json:"statement,omitempty"`
 	Odds      *Odds    `json:"odds,omitempty"`
+}
+
+// UnmarshalJSON reads the bound as well, which is written with the keys beside it.
+func (a *Accounting) UnmarshalJSON(text []byte) error {
+	type plain Accounting
+	if err := json.Unmarshal(text, (*plain)(a)); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &a.Bound)
 }
 
 // Account answers an AccountQuestion: one answer of every accountant.

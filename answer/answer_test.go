@@ -37,6 +37,22 @@ func put(t *testing.T, ctx context.Context, question string) reply {
 	return r
 }
 
+// An answer that is read back has its bound, and where it has none a bound that promises nothing.
+func TestAnswersReadBack(t *testing.T) {
+	text := JSON(t.Context(), []byte(`{"account": {"delta": 1e-5,
+		"events": [{"noise_multiplier": 1, "sample_rate": 0.01, "count": 100}]}}`))
+	var got Answer
+	if err := json.Unmarshal(text, &got); err != nil || len(got.Account) != len(AccountantNames()) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, a := range got.Account {
+		if covered := a.Reason == ""; covered != (a.Bound.Kind != "") || covered && !(a.Bound.Epsilon > 0) ||
+			!(a.Bound.EpsilonUpper >= a.Bound.Epsilon) {
+			t.Errorf("%+v", a.Bound)
+		}
+	}
+}
+
 // Every question has its answer under its own name, and nothing else.
 func TestQuestionsHaveAnswers(t *testing.T) {
 	r := put(t, t.Context(),
