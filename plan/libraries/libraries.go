@@ -94,10 +94,13 @@ func (r Release) check() error {
 	if r.Event.NoiseMultiplier == 0 {
 		errs = append(errs, fmt.Errorf("libraries: noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
 	}
-	if r.Bound.Kind == dp.Approximation {
+	switch {
+	case r.Bound.Kind == "":
+		errs = append(errs, errors.New("libraries: bound is missing, must be an accountant's of the rounds"))
+	case r.Bound.Kind == dp.Approximation:
 		errs = append(errs, fmt.Errorf("libraries: by %s there is no guarantee, only an approximation: %w",
 			r.Bound.Accountant, dp.ErrNotCovered))
-	} else if math.IsInf(r.Bound.EpsilonUpper, 1) {
+	case math.IsInf(r.Bound.EpsilonUpper, 1):
 		errs = append(errs, fmt.Errorf("libraries: %s proves no upper end of ε: %w", r.Bound.Accountant,
 			dp.ErrNotCovered))
 	}

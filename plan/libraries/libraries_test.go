@@ -195,8 +195,7 @@ func TestOwnCodeIsReadBack(t *testing.T) {
 // What no library runs as it was planned is refused by name.
 func TestReleasesWithoutCode(t *testing.T) {
 	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
-		SampleSize:  1,
-		DatasetSize: 10, Count: 1}}
+		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp"}}
 	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
 		if _, err := Write(f, fixed); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), `"fixed"`) {
 			t.Errorf("%s: %v, want that fixed sampling is not covered", f, err)
@@ -214,6 +213,11 @@ func TestReleasesWithoutCode(t *testing.T) {
 	}
 	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("an approximation: %v", err)
+	}
+	for _, none := range []dp.Bound{{}, {Epsilon: math.NaN(), EpsilonUpper: math.NaN(), Accountant: "pld"}} {
+		if r, err := OfEvents([]dp.Event{e}, none); err == nil || !strings.Contains(err.Error(), "bound is missing") {
+			t.Errorf("without an answer of an accountant: %+v, %v", r, err)
+		}
 	}
 	open := dp.Bound{Kind: dp.Interval, EpsilonLower: 1, EpsilonUpper: math.Inf(1), Accountant: "pld"}
 	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
