@@ -114,6 +114,10 @@ const shortPart, utilityDraws = 8, 5
 func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o grid.Options) (
 	[]Checked, error,
 ) {
+	if err := checkLists("case "+c.Name, list{"epsilon", len(c.Epsilon)}, list{"noise", len(c.Noise)},
+		list{"walks", len(c.Walks)}); err != nil {
+		return nil, err
+	}
 	r := DefaultRequest(c.Base, c.Epsilon[0])
 	r.Rounds, r.Seeds = []int{c.Rounds}, seeds
 	if err := r.Validate(); err != nil {
@@ -243,8 +247,11 @@ func score(name string, all []Checked) Score {
 	return s
 }
 
-// median returns the median of at least one number.
+// median returns the median, 0 of no numbers.
 func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
 	sorted := slices.Sorted(slices.Values(x))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

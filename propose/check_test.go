@@ -61,6 +61,21 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Nothing to check is an error, and nothing that was checked has a report.
+func TestNothingToCheck(t *testing.T) {
+	c := Case{Name: "empty", Base: request().Base, Walks: []float64{6}, Rounds: 60, Clip: 1}
+	_, err := c.Check(t.Context(), nil, 3, grid.Options{})
+	for _, want := range []string{"case empty: epsilon: none", "noise: none"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	var text strings.Builder
+	if err := NewCheckReport(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "all") {
+		t.Errorf("%q, %v", text.String(), err)
+	}
+}
+
 // Of one setting, or of a predictor that says the same of all, there is no rank, and the report is
 // JSON all the same.
 func TestScoresWithoutARank(t *testing.T) {

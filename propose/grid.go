@@ -49,6 +49,29 @@ func DefaultGrid(r Request) Grid {
 	return g
 }
 
+// check reports a grid without a setting.
+func (g Grid) check() error {
+	return checkLists("grid", list{"rounds", len(g.Rounds)}, list{"noise", len(g.Noise)}, list{"clips", len(g.Clips)},
+		list{"walks", len(g.Walks)}, list{"schedules", len(g.Schedules)}, list{"averages", len(g.Averages)})
+}
+
+// list is the name and the length of a list of what is combined.
+type list struct {
+	name   string
+	length int
+}
+
+// checkLists reports lists that are empty, of which there would be no combination.
+func checkLists(of string, lists ...list) error {
+	var errs []error
+	for _, l := range lists {
+		if l.length == 0 {
+			errs = append(errs, fmt.Errorf("propose: %s: %s: none, must be at least one", of, l.name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // GridReport is a proposal beside the best of a grid.
 type GridReport struct {
 	Data      string  `json:"data"`
@@ -95,7 +118,7 @@ func CheckTimes(times float64) error {
 // Both are chosen by held-out rows, and judged by the test set after that, with testSeeds
 // trainings of seeds of their own.
 func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float64, testSeeds int) (*GridReport, error) {
-	errs := []error{CheckTimes(times)}
+	errs := []error{CheckTimes(times), g.check()}
 	if testSeeds < 2 || testSeeds > maxCount {
 		errs = append(errs, fmt.Errorf("propose: %d test seeds, must be in [2, %d]", testSeeds, maxCount))
 	}

@@ -49,6 +49,11 @@ func TestAgainstGridSaysAll(t *testing.T) {
 	r, o := request(), options(1)
 	r.Epsilon, r.TargetAccuracy, o.Probing, r.Seeds = 0, 0.9, Other, 1
 	_, err := AgainstGrid(t.Context(), r, o, DefaultGrid(r), 0.5, 1)
+	_, empty := AgainstGrid(t.Context(), request(), options(1), Grid{Clips: []float64{1}}, 1, 2)
+	if empty == nil || !strings.Contains(empty.Error(), "grid: walks: none") ||
+		strings.Contains(empty.Error(), "clips") {
+		t.Errorf("a grid of nothing: %v", empty)
+	}
 	for _, want := range []string{"times of a grid = 0.5", "1 test seeds", "may be looked at itself", "seeds = 1",
 		"target accuracy = 0.9, must be 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,9 +23,12 @@ const (
 	Private Probing = "private"
 )
 
-// checkProbing reports a probing that is none of those given, or is not what the sources are: what
-// is said of the records that were looked at rests on it.
+// checkProbing reports sources that are missing, and a probing that is none of those given, or is
+// not what the sources are: what is said of the records that were looked at rests on it.
 func (o Options) checkProbing(allowed ...Probing) error {
+	if o.Data == nil || o.Probe == nil {
+		return errors.New("propose: data and probe, the sources that are trained on and probed, must both be given")
+	}
 	if !slices.Contains(allowed, o.Probing) {
 		names := make([]string, len(allowed))
 		for i, p := range allowed {

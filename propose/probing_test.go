@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp"
+	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -39,6 +40,25 @@ func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 		if err := c.ask(r, o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, must say %q", c.probing, err, c.want)
 		}
+	}
+}
+
+// Sources that are missing are said to be.
+func TestSourcesMustBeGiven(t *testing.T) {
+	r, all := request(), options(1)
+	r.Base.SampleSize, r.Base.GradComps = "10", 600
+	for _, o := range []Options{{Probing: Own}, {Probing: Own, Data: all.Data}, {Probing: Other, Probe: all.Probe}} {
+		_, proposed := Propose(t.Context(), r, o)
+		_, stepped := Steps(t.Context(), r, o)
+		for _, err := range []error{proposed, stepped} {
+			if err == nil || !strings.Contains(err.Error(), "must both be given") {
+				t.Errorf("%+v: %v", o, err)
+			}
+		}
+	}
+	_, err := Checks()[0].Check(t.Context(), nil, 3, grid.Options{})
+	if err == nil || !strings.Contains(err.Error(), "must both be given") {
+		t.Errorf("a case without a source: %v", err)
 	}
 }
 
