@@ -159,6 +159,9 @@ func newClient(o JoinOptions) (*client, error) {
 	if o.Dir == "" {
 		errs = append(errs, errors.New(`dist: dir = "", must name a folder`))
 	}
+	if o.Prepare == nil {
+		errs = append(errs, errors.New("dist: prepare = nil, must be given: what the client trains on"))
+	}
 	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
 		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
 			o.Client))

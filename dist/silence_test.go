@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +96,21 @@ func (r *testRun) checkEndedAgain(joined []*JoinReport) {
 	}
 	if _, err := again(1, "0123456789abcdef"); !errors.Is(err, errAsked) {
 		r.t.Errorf("another run in its folder: %v", err)
+	}
+}
+
+// A client without a function that prepares its part is told so before it asks anybody.
+func TestAClientNeedsItsPart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "client")
+	o := JoinOptions{Dir: dir}
+	o.connect = func(context.Context, broker.Peer) (*nats.Conn, error) {
+		return nil, errors.New("the broker was asked")
+	}
+	if _, err := Join(t.Context(), o); err == nil || !strings.Contains(err.Error(), "prepare = nil") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("its folder was made")
 	}
 }
 

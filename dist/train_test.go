@@ -12,6 +12,7 @@ import (
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dp/claim"
+	"proactivedp/train"
 )
 
 // A training to its end: each update once, T rounds in every ledger, and the result is
@@ -79,7 +80,8 @@ func TestAFolderIsOfOneClient(t *testing.T) {
 	for _, run := range []string{"", about.Run, "fedcba9876543210"} {
 		for client, want := range []string{"dist: client = 0, must be 1: the folder " + dir, errAsked.Error(),
 			"dist: client = 2, must be 1: the folder " + dir} {
-			o := JoinOptions{Run: run, Client: client, Dir: dir}
+			o := JoinOptions{Run: run, Client: client, Dir: dir,
+				Prepare: func(*Announcement) (*train.Prepared, error) { return nil, errAsked }}
 			o.connect = func(context.Context, broker.Peer) (*nats.Conn, error) { return nil, errAsked }
 			if _, err := Join(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("client %d of run %q: %v, want %q", client, run, err, want)
