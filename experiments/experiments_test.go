@@ -227,6 +227,27 @@ func TestUtility(t *testing.T) {
 	}
 }
 
+// What figures are made of must be given, and they must be figures.
+func TestFiguresNeedWhatTheyAreMadeOf(t *testing.T) {
+	figures, err := Select([]string{"phishing-logreg-utility"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, t.TempDir())
+	_, none := Redraw(t.Context(), figures, MakeOptions{Out: o.Out})
+	without := o
+	without.Load = nil
+	for want, err := range map[string]error{
+		"load = nil, must be given":          none,
+		"experiments: load = nil":            Make(t.Context(), figures, without),
+		`figure = "own", must be one of Fig`: Make(t.Context(), []Figure{{Name: "own"}}, o),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // Numbers that would never end are refused at once.
 func TestHugeNumbersAreRefused(t *testing.T) {
 	if (grid.UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {

@@ -113,11 +113,19 @@ func (o MakeOptions) Validate() error {
 		checkSizes(o.Sizes))...)
 }
 
+// checkLoad reports that there is nothing to load data sets by.
+func (o MakeOptions) checkLoad() error {
+	if o.Load == nil {
+		return errors.New("experiments: load = nil, must be given")
+	}
+	return nil
+}
+
 // Make computes and writes the figures. Finished cells are kept in Out/.cells,
 // so an interrupted call goes on where it was; a figure's files appear whole. One
 // call at a time writes to Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
-	if err := o.Validate(); err != nil {
+	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return err
 	}
 	if err := checkIndex(o.Out, figures); err != nil {
@@ -132,6 +140,9 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	var cells []grid.Cell
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
+		if fig.cells == nil {
+			return fmt.Errorf("experiments: figure = %q, must be one of Figures or OwnFigures", fig.Name)
+		}
 		if fig.Fixed && o.hogwild() {
 			return fmt.Errorf("experiments: figure = %q with runner %s, must be without: it says itself which "+
 				"runners it has", fig.Name, o.Runner)

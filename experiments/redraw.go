@@ -31,7 +31,7 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 // would write differently, of other settings or another data set, or damaged, is an error, and
 // is left as it was; so is one that was never made.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
-	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out)); err != nil {
+	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err
 	}
 	var drawn []string
