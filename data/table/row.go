@@ -62,7 +62,8 @@ func (p *parser) class(label string) (int32, error) {
 
 // wrongPoint says of a field with a comma in the place of the point what is wrong with it.
 func wrongPoint(field string) string {
-	if _, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 32); err == nil {
+	whole, part, comma := strings.Cut(field, ",")
+	if _, err := strconv.ParseFloat(whole+"."+part, 32); comma && err == nil {
 		return ", with a point and no comma"
 	}
 	return ""

@@ -117,6 +117,10 @@ func TestFaultsAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "f.csv") {
 			t.Errorf("%.40q: %v, must say %q of f.csv", text, err, want)
 		}
+		const hint = "no comma"
+		if err != nil && strings.Contains(want, hint) != strings.Contains(err.Error(), hint) {
+			t.Errorf("%.40q: %v, of a comma where there is one alone", text, err)
+		}
 	}
 	path := written(t, "f.csv", "x,y\n1,0\n")
 	if _, err := ParseFile(path, Options{Label: "y"}); err == nil ||
