@@ -205,6 +205,10 @@ func TestUtility(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r, err := Graph(t.Context(), s, train.NewSource(d), nil, sim.Perf{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "clips: none given") {
+		t.Errorf("a graph without lines: %+v, %v", r, err)
+	}
 	if len(r.Lines) != 2 || r.Lines[0].Clip != 0.1 || r.Lines[1].Clip != 0.2 || r.TestRows != 80 || !r.Synthetic ||
 		r.DataNote != d.Note {
 		t.Errorf("report %+v", r)

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -49,8 +50,12 @@ var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 // cost more than.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
-	if err := CheckEpsilons(epsilons); err != nil {
+	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {
 		return nil, err
+	}
+	size, err := strconv.Atoi(spec.SampleSize)
+	if err != nil || size < 1 || size > n {
+		return nil, fmt.Errorf("experiments: sample size = %q, must be constant, in [1, n = %d]", spec.SampleSize, n)
 	}
 	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
 		name = "own-" + name
@@ -61,10 +66,6 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
 	s.paper.Basic.Epsilon = "0" // nothing is stated
 	s.WStar, s.sizes = spec.GradComps*spec.Clients, nil
-	size, err := strconv.Atoi(spec.SampleSize)
-	if err != nil {
-		return nil, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
-	}
 	for _, part := range []float64{0.25, 0.5, 1, 2, 4} {
 		one := int(math.Round(part * float64(size)))
 		if one >= 1 && one <= n && !slices.Contains(s.sizes, one) {

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"strings"
 	"testing"
 
 	"proactivedp/train"
@@ -63,6 +64,26 @@ func TestOwnFiguresAreNotThePapers(t *testing.T) {
 			if registered(f) {
 				t.Errorf("%s is a figure of the registry", f.Name)
 			}
+		}
+	}
+}
+
+// Figures of one's own data are of a sample size that the records allow, and of seeds.
+func TestOwnFiguresNeedRecordsAndSeeds(t *testing.T) {
+	source := train.NewSource(drawn())
+	for _, c := range []struct {
+		n, seeds int
+		size     string
+		want     string
+	}{
+		{0, 1, "1", "must be constant, in [1, n = 0]"}, {320, 1, "0", "in [1, n = 320]"},
+		{320, 1, "321", `sample size = "321"`}, {320, 0, "1", "seeds = 0, must be in [1, "},
+	} {
+		spec := OwnSpec(train.Ridge, "own.csv", 320)
+		spec.SampleSize = c.size
+		_, err := OwnFigures(t.Context(), source, spec, c.n, c.seeds, nil, "my")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -30,10 +31,13 @@ type UtilityReport struct {
 	Spec       grid.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
 }
 
-// Graph runs the spec of a utility graph with each clipping norm. A long run shows its
+// Graph runs the spec of a utility graph with each clipping norm, of which there is one at least. A long run shows its
 // progress; nil: none.
 func Graph(ctx context.Context, s grid.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
+	if len(clips) == 0 {
+		return nil, errors.New("experiments: clips: none given, must be at least one")
+	}
 	p, err := source.Prepare(s.Train)
 	if err != nil {
 		return nil, err
