@@ -86,7 +86,7 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 // What is no question says why, and of what kind the error is.
 func TestWrongQuestionsAreTold(t *testing.T) {
 	for question, want := range map[string][2]string{
-		``:   {Wrong, "EOF"},
+		``:   {Wrong, "it is empty, must be a JSON value"},
 		`{}`: {Wrong, "0 questions"},
 		`{"plan": {"n": 10, "epochs": 1, "epsilon": 1}, "account": {"events": []}}`: {Wrong,
 			"2 questions"},

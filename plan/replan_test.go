@@ -357,7 +357,7 @@ func TestReadEvents(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":               "plan: events: EOF",
+		"":               "plan: events: it is empty, must be a JSON value",
 		"[]":             "plan: events: none",
 		`{}`:             "plan: events: none",
 		`{"rounds": []}`: `unknown field "rounds"`,

@@ -45,6 +45,9 @@ func Plain(err error, text []byte) error {
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("line %d is no JSON: %w", line(broken.Offset), err)
 	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("it is empty, must be a JSON value")
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON ends in the middle of a value")
 	}
