@@ -2,6 +2,7 @@ package answer
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"proactivedp/dp"
@@ -18,5 +19,8 @@ func TestAccountByOfNoRounds(t *testing.T) {
 	}
 	if all, err := AccountBy(t.Context(), nil, plan.History{}, ask); all != nil || err == nil {
 		t.Errorf("of no accountant: %v, %v", all, err)
+	}
+	if c, err := (Comparison{}).Curves(t.Context()); err == nil || !strings.Contains(err.Error(), "must be given") {
+		t.Errorf("curves of no accountant: %+v, %v", c, err)
 	}
 }

@@ -145,6 +145,9 @@ func CheckTarget(epsilon float64) error {
 // Curves computes the curves. The error wraps dp.ErrNotCovered if the accountant does not
 // cover the rounds; what another curve does not cover is left out, with the reason.
 func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
+	if c.Accountant == nil {
+		return nil, errors.New("answer: accountant is missing, must be given")
+	}
 	b, err := c.Accountant.Epsilon(ctx, c.History.Events, c.Delta)
 	if err != nil {
 		return nil, err
