@@ -38,8 +38,11 @@ func (o Options) checkProbing(allowed ...Probing) error {
 		return fmt.Errorf("propose: probing = %q, must be %s or %s", o.Probing, strings.Join(names[:last], ", "),
 			names[last])
 	}
-	if o.Probing == Other && o.Probe == o.Data {
+	switch same := o.Probe == o.Data; {
+	case same && o.Probing == Other:
 		return fmt.Errorf("propose: probing = %q, and the data that are probed are the data itself", o.Probing)
+	case !same && o.Probing != Other:
+		return fmt.Errorf("propose: probing = %q, and the data that are probed are others", o.Probing)
 	}
 	return nil
 }

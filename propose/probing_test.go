@@ -41,6 +41,13 @@ func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 			t.Errorf("%q: %v, must say %q", c.probing, err, c.want)
 		}
 	}
+	for _, probing := range []Probing{Own, Private} {
+		o := options(1)
+		o.Probing, o.Probe = probing, train.NewSource(synth.OneHot(rng.New(4), 200))
+		if err := proposed(request(), o); err == nil || !strings.Contains(err.Error(), "that are probed are others") {
+			t.Errorf("%q of other data: %v", probing, err)
+		}
+	}
 }
 
 // Sources that are missing are said to be.
