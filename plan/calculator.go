@@ -161,10 +161,12 @@ func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if failing := c.failing(a); len(failing) > 0 {
 		e.Cost += ", by (" + strings.Join(failing, "), (") + ")"
 	}
-	if a.unknown != "epsilon" {
-		e.Remedies = c.remedies(ctx, r, a)
+	if a.s <= c.largestMean() { // else θ is too large, whatever else is changed
+		if a.unknown != "epsilon" {
+			e.Remedies = c.remedies(ctx, r, a)
+		}
+		e.Remedies = append(e.Remedies, c.sharper(ctx, a)...)
 	}
-	e.Remedies = append(e.Remedies, c.sharper(ctx, a)...)
 	c.p.Reason, c.p.Remedies, c.p.Epsilon = e.Reason(), e.Remedies, c.target
 	return nil
 }
@@ -192,7 +194,7 @@ func (c calculator) failing(a answer) (names []string) {
 // sharper is another method where the closed form has no answer, or none within
 // the target, for a release of which RDP has one.
 func (c calculator) sharper(ctx context.Context, a answer) Remedies {
-	if !c.p.Method.isClosedForm() || a.s > c.largestMean() {
+	if !c.p.Method.isClosedForm() {
 		return nil
 	}
 	b, err := c.p.priceBy(ctx, rdp.Accountant{}, c.p.copies())(a.sigma, a.s, a.rounds)

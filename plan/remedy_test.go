@@ -106,6 +106,20 @@ func TestNoRemedyByAMethodThatDoesNotCover(t *testing.T) {
 	}
 }
 
+// Where θ leaves no room for a sample of one record no other change would do.
+func TestNoRemedyForTooLargeATheta(t *testing.T) {
+	for _, m := range []Method{ClosedForm, RDP} {
+		for _, r := range []Request{
+			{N: 4, Rounds: 5_000_000, Sigma: 1.6, Epsilon: 3, Delta: 1e-5, Theta: 77, Method: m},
+			{N: 4, Epochs: 1000, Epsilon: 3, Delta: 1e-5, Theta: 77, Method: m},
+		} {
+			if p := solve(t, r); p.Feasible || len(p.Remedies) > 0 {
+				t.Errorf("%+v: %q, remedies %+v", r, p.Reason, p.Remedies)
+			}
+		}
+	}
+}
+
 // The remedies of a calibration name the field of its target and hold to a relative 4e-3,
 // how roughly they are found.
 func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
