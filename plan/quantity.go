@@ -77,14 +77,14 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	return d.turn(ctx, c.target)
 }
 
-// sizeFor returns the size up to which every s, in T = ⌊K/s⌋ rounds, is within
-// the budget.
+// sizeFor returns a size that is within the budget, in T = ⌊K/s⌋ rounds, while the
+// next is not.
 //
 // Between K/(T+1) and K/T the rounds are the same and the cost grows with s;
 // past K/T it drops with the computations that are left over, so that it is
 // only nearly monotone, and some larger sizes may do. At the ends ⌊K/T⌋ it is
-// monotone: the last end that is within the budget is found first, then the
-// last size before the next end.
+// monotone but for few rounds: the last end that is within the budget is found
+// first, then the last size before the next end.
 func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
 	most := min(c.largestMean(), k)
 	if most < 1 {

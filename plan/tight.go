@@ -22,9 +22,11 @@ type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's own run, of all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample keeps σ and k of the plan: every sample size up to this
-	// one, in T = ⌊K/s⌋ rounds, is within the budget. Larger ones may be, where
-	// T leaves much of K out.
+	// LargestSample keeps σ and k of the plan: this sample size, in T = ⌊K/s⌋
+	// rounds, is within the budget, and so are smaller ones where rounds are many.
+	// Of few rounds that sample a good part of all records more may cost more than
+	// fewer larger ones. Larger sizes may be within it, too, where T leaves much of
+	// K out.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise keeps s and T of the plan's run.
 	LeastNoise *Setting `json:"least_noise,omitempty"`

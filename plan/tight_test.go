@@ -151,6 +151,20 @@ func TestLargestSampleIsTheFirstCrossing(t *testing.T) {
 	}
 }
 
+// Of few rounds a smaller size may cost more, so that nothing is promised of the sizes below the
+// largest.
+func TestASmallerSampleMayCostMore(t *testing.T) {
+	r := Request{N: 65, Epochs: 1.7262911, Sigma: 2.3570257, Epsilon: 2.3166, Delta: 1e-5, Method: RDP}
+	p := solve(t, r)
+	if !p.Feasible || p.Run.SampleSize != 65 || p.Run.Rounds != 1 {
+		t.Fatalf("%+v, %+v", p, p.Run)
+	}
+	r.Epsilon, r.SampleSize = 0, 53
+	if smaller := solve(t, r); smaller.Run.Rounds != 2 || smaller.Epsilon <= p.TargetEpsilon {
+		t.Errorf("%+v, %+v", smaller, smaller.Run)
+	}
+}
+
 // clt stands for an accountant with an upper bound, in closed form: the central
 // limit of Poisson sampling.
 type clt struct{ dp.Accountant }
