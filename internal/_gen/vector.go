@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -143,14 +146,57 @@ func (s simd) loop(label string, n reg.GPVirtual, body func()) {
 // registers loops over the registers that the slice fills, advancing the
 // pointers to slices of as many floats.
 func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
-	n := s.length(slice)
-	s.SHRQ(Imm(uint64(map[int]int{32: 3, 64: 4}[s.bytes])), n)
-	s.loop("next", n, func() {
+	s.loop("next", s.count(slice), func() {
 		body()
 		for _, p := range pointers {
 			s.ADDQ(Imm(uint64(s.bytes)), p)
 		}
 	})
+}
+
+// count returns how many registers the slice fills.
+func (s simd) count(slice string) reg.GPVirtual {
+	n := s.length(slice)
+	s.SHRQ(Imm(uint64(map[int]int{32: 3, 64: 4}[s.bytes])), n)
+	return n
+}
+
+// registersTogether is registers, some at a time and the rest one by one. The body does
+// register i behind the pointers.
+func (s simd) registersTogether(slice string, pointers []reg.GPVirtual, some int, body func(i int)) {
+	n := s.count(slice)
+	for _, count := range []int{some, 1} {
+		next, done := fmt.Sprint("next", count), fmt.Sprint("done", count)
+		s.CMPQ(n, Imm(uint64(count)))
+		s.JLT(LabelRef(done))
+		s.Label(next)
+		s.together(count, body)
+		for _, p := range pointers {
+			s.ADDQ(U32(count*s.bytes), p)
+		}
+		s.SUBQ(Imm(uint64(count)), n)
+		s.CMPQ(n, Imm(uint64(count)))
+		s.JGE(LabelRef(next))
+		s.Label(done)
+	}
+}
+
+// together writes the body for 0, 1, … n-1, the first instruction of each, then the second,
+// and so on. Where a body is one long chain, of which every instruction waits for the
+// one before, a processor otherwise holds too few of the others to fill the time.
+func (k *kernels) together(n int, body func(i int)) {
+	file, _ := k.Result()
+	functions := file.Functions()
+	f := functions[len(functions)-1]
+	start := len(f.Nodes)
+	for i := range n {
+		body(i)
+	}
+	bodies := slices.Clone(f.Nodes[start:])
+	length := len(bodies) / n
+	for i := range bodies {
+		f.Nodes[start+i] = bodies[i%n*length+i/n]
+	}
 }
 
 // vectors is registers for whole vectors of 16 floats.
@@ -257,9 +303,13 @@ func (s simd) reluBack() {
 func (s simd) tanh() {
 	s.start("tanh", "func(x []float32)", "")
 	x, c := s.base("x"), s.table(goTable("expTable"), 15)
-	s.registers("x", []reg.GPVirtual{x}, func() {
+	some := 2
+	if s.wide() {
+		some = 4
+	}
+	s.registersTogether("x", []reg.GPVirtual{x}, some, func(i int) {
 		v := s.reg()
-		s.clamp(s.at(x, 0), c(0), c(1), v)
+		s.clamp(s.at(x, i), c(0), c(1), v)
 		s.VADDPS(v, v, v)
 		r, k := s.expm1(v, c)
 		s.timesPowerOf2(r, k, c)
@@ -267,7 +317,7 @@ func (s simd) tanh() {
 		s.VADDPS(k, r, r)
 		s.VADDPS(c(14), r, k)
 		s.VDIVPS(k, r, r)
-		s.VMOVUPS(r, s.at(x, 0))
+		s.VMOVUPS(r, s.at(x, i))
 	})
 	s.end()
 }
