@@ -18,15 +18,17 @@ func (ReLU) add(n *Net, in *value) (*value, error) {
 	if last := len(n.learners) - 1; last >= 0 {
 		n.learners[last].parameters().rectified = true
 	}
-	return in, n.activate(rectifier(in))
+	return in, n.activate(newActivation(in, ReLU{}))
 }
 
-func rectifier(in *value) *activation {
-	return &activation{in: in, layer: ReLU{}, apply: f32.Relu, derive: f32.ReluBack}
-}
+func (l Tanh) add(n *Net, in *value) (*value, error) { return in, n.activate(newActivation(in, l)) }
 
-func (l Tanh) add(n *Net, in *value) (*value, error) {
-	return in, n.activate(&activation{in: in, layer: l, apply: f32.Tanh, derive: f32.TanhBack})
+// newActivation returns a stage that applies a ReLU or a Tanh.
+func newActivation(in *value, l Layer) *activation {
+	if l == (ReLU{}) {
+		return &activation{in: in, layer: l, apply: f32.Relu, derive: f32.ReluBack}
+	}
+	return &activation{in: in, layer: l, apply: f32.Tanh, derive: f32.TanhBack}
 }
 
 func (n *Net) activate(a *activation) error {

@@ -261,7 +261,9 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
 		delta := s.float(c.out.delta, b)
 		for o := range c.affine.out {
-			f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), delta[o*c.out.plane():(o+1)*c.out.plane()])
+			s.laneSums = [f32.LaneSums]float32{}
+			f32.LaneSum(&s.laneSums, delta[o*c.out.plane():(o+1)*c.out.plane()])
+			f32.LaneTotal((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), &s.laneSums)
 		}
 		f32.LaneAxpyWide(&s.factor[b], bias, s.wide(g.bias64))
 		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)

@@ -12,6 +12,7 @@ type laneGradients struct {
 	strips []*f32.Terms // the products over the positions of some rows
 	rows   []part       // some filters each
 	taps   []patch5
+	biases int // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
 }
 
 // patch5 is up to LaneTileCols taps: where each reads the input, relative to a
@@ -28,7 +29,8 @@ const cacheBytes = 32 << 10
 func newLaneGradients(n *Net, c *conv) *laneGradients {
 	floats := c.size() * f32.Lanes
 	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group),
-		sum: n.newWides(c.size() * f32.WideLanes)}
+		sum:    n.newWides(c.size() * f32.WideLanes),
+		biases: n.newFloats(c.affine.out*f32.LaneSums, 1)}
 	g.rows = split(c.affine.out, f32.LaneTileRows)
 	g.strips = g.positions()
 	var read, write []int
@@ -74,7 +76,8 @@ func (g *laneGradients) start(s *Scratch) { clear(s.wide(g.sum)) }
 func (g *laneGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
 		g.weights(s.float(g.grad, b), s.float(g.c.in.act, b), s.float(g.c.out.delta, b), false)
-		g.close(s, b, g.c.out)
+		g.bias(s, s.float(g.c.out.delta, b), true)
+		g.close(s, b)
 	}
 }
 
@@ -95,13 +98,24 @@ func (g *laneGradients) weights(grad, x, d []float32, add bool) {
 	}
 }
 
-// close adds to the weights' gradient of block b that of the biases, the sum of
-// the derivative by a value, and takes the norms.
-func (g *laneGradients) close(s *Scratch, b int, by *value) {
-	grad, d, plane := s.float(g.grad, b), s.float(by.delta, b), by.plane()
+// bias sums the derivative d of a block for the biases' gradient, from 0 on or behind
+// what it has.
+func (g *laneGradients) bias(s *Scratch, d []float32, begins bool) {
+	sums, plane := s.float(g.biases, 0), len(d)/g.c.affine.out
+	if begins {
+		clear(sums)
+	}
+	for o := range g.c.affine.out {
+		f32.LaneSum((*[f32.LaneSums]float32)(sums[o*f32.LaneSums:]), d[o*plane:(o+1)*plane])
+	}
+}
+
+// close adds to the weights' gradient of block b that of the biases and takes the norms.
+func (g *laneGradients) close(s *Scratch, b int) {
+	grad, sums := s.float(g.grad, b), s.float(g.biases, 0)
 	bias := grad[(g.c.bias-g.c.weight)*f32.Lanes:]
 	for o := range g.c.affine.out {
-		f32.LaneSum((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), d[o*plane:(o+1)*plane])
+		f32.LaneTotal((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), (*[f32.LaneSums]float32)(sums[o*f32.LaneSums:]))
 	}
 	if s.private {
 		f32.LaneSumSquares(&s.norm2[b], grad)

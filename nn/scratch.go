@@ -30,13 +30,14 @@ type Scratch struct {
 	tiles   bool        // whether matrix tiles are in use
 	dropout *rng.Stream // where dropout draws from; nil if it is off
 
-	squares [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
-	product f32.ProductScratch
-	parts   []segment
-	cut     []segment // what pieces returns
-	own     []float64 // AddGradSum's sum; nil until it is needed
-	untiled bool      // see WithoutTiles
-	full    []int     // where the bins end that a dense layer adds
+	squares  [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
+	laneSums [f32.LaneSums]float32 // likewise
+	product  f32.ProductScratch
+	parts    []segment
+	cut      []segment // what pieces returns
+	own      []float64 // AddGradSum's sum; nil until it is needed
+	untiled  bool      // see WithoutTiles
+	full     []int     // where the bins end that a dense layer adds
 
 	window     f32.WindowTile // kept here for the same reason
 	windowSum  [f32.WindowFloats]float32

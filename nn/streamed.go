@@ -2,28 +2,30 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// streamed is the first convolution with the pooling by maxima behind it. What is
-// between them, the largest map of all, never exists as a whole: two rows at a
-// time are made, in a band that stays in the first cache, and pooled; on the way
-// back their derivative is spread out and brought into the weights' gradient.
-// There is no derivative by the input to need more.
+// streamed is the first convolution with the pooling behind it and, if one stands
+// between the two, the activation. The largest map of all is made two rows at a time, in
+// a band that stays in the first cache, and pooled; on the way back the derivative of
+// a band is spread out and brought into the weights' gradient. There is no derivative
+// by the input to need more.
 type streamed struct {
 	*conv
-	pool  *pool
-	lanes *laneGradients
-	bands int
-	step  int // floats of the input from what a band reads to the next
+	pool   *pool
+	lanes  *laneGradients
+	bands  int
+	step   int        // floats of the input from what a band reads to the next
+	active activation // between convolution and pooling, if its layer is not nil …
+	kept   int        // … and slot: what it makes, [band], which its derivative needs
 }
 
 var _ learner = (*streamed)(nil)
 
 // addStreamed compiles the first layers as one stage if they are a convolution
-// whose maps are not small and pooling by maxima, with or without a ReLU between
-// the two. It returns what the stage puts out and how many layers it has taken:
+// whose maps are not small and pooling, with or without an activation between the
+// two. It returns what the stage puts out and how many layers it has taken:
 // none if they are others, or if something is wrong with them, which they say
 // when they are compiled one by one.
 func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
-	l, rectified, ok := opening(layers)
+	l, active, largest, ok := opening(layers)
 	if !ok || l.check(n, in) != nil {
 		return in, 0
 	}
@@ -38,61 +40,102 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	f.out.passing = true
 	f.borders()
 	f.step = 2 * l.Stride * in.row()
-	f.pool = &pool{in: f.out, out: n.newValue(pooled), largest: true}
+	f.pool = &pool{in: f.out, out: n.newValue(pooled), largest: largest}
 	n.layers = append(n.layers, LayerInfo{Layer: l, Out: between, Params: f.size(), Forward: f.mulAdds,
 		Weights: f.mulAdds})
-	if rectified { // the ReLU goes behind the pooling, as in MaxPool.add
-		f.rectified, f.pool.out.activated = true, true
-		n.append(rectifier(f.pool.out))
-		n.layers = append(n.layers, LayerInfo{Layer: ReLU{}, Out: between})
+	if active != nil {
+		n.layers = append(n.layers, LayerInfo{Layer: active, Out: between})
 	}
-	n.layers = append(n.layers, LayerInfo{Layer: MaxPool{}, Out: pooled})
+	f.rectified = active == (ReLU{})
+	if f.rectified && largest { // the ReLU goes behind the pooling, as in MaxPool.add
+		f.pool.out.activated = true
+		n.append(newActivation(f.pool.out, active))
+	} else if active != nil {
+		f.active = *newActivation(f.out, active)
+	}
+	n.layers = append(n.layers, LayerInfo{Layer: layers[len(n.layers)], Out: pooled})
 	return f.pool.out, len(n.layers)
 }
 
-// opening returns the convolution with which the layers begin, and whether it is
-// rectified, if pooling by maxima is next.
-func opening(layers []Layer) (l Conv, rectified, ok bool) {
+// opening returns the convolution with which the layers begin and the activation
+// behind it, or nil, if pooling is next: by maxima or by means.
+func opening(layers []Layer) (l Conv, active Layer, largest, ok bool) {
 	if len(layers) < 2 {
-		return l, false, false
+		return l, nil, false, false
 	}
 	l, ok = layers[0].(Conv)
 	next := layers[1]
-	if next == (ReLU{}) && len(layers) > 2 {
-		rectified, next = true, layers[2]
+	if (next == (ReLU{}) || next == (Tanh{})) && len(layers) > 2 {
+		active, next = next, layers[2]
 	}
-	return l, rectified, ok && next == (MaxPool{})
+	largest = next == (MaxPool{})
+	return l, active, largest, ok && (largest || next == (AvgPool{}))
 }
 
 func (f *streamed) place(n *Net) {
 	f.conv.place(n)
 	f.pool.place(n)
 	f.lanes = f.conv.gradients.(*laneGradients)
+	if f.active.layer != nil {
+		f.kept = n.newFloats(f.bands*f.out.size(), n.chunk)
+	}
 }
 
 func (f *streamed) forward(s *Scratch, from, to int) {
 	w, bias := f.weights(s.params), f.biases(s.params)
 	ahead := f.ahead.(*product)
 	for b := from; b < to; b++ {
-		x, between, y := s.float(f.in.act, b), s.float(f.out.act, b), s.float(f.pool.out.act, b)
+		x, y := s.float(f.in.act, b), s.float(f.pool.out.act, b)
 		for i := range f.bands {
+			between := f.band(s, b, i)
 			ahead.tiles(w, bias, x[i*f.step:], between)
-			f32.MaxPool(y[f.pool.out.at(0, i, 0):], f.plane(), between, f.out.row(), f.origins(s, b, i))
+			if f.active.layer != nil {
+				f.active.apply(between)
+			}
+			if y := y[f.pool.out.at(0, i, 0):]; f.pool.largest {
+				f32.MaxPool(y, f.plane(), between, f.out.row(), f.origins(s, b, i))
+			} else {
+				f32.AvgPool(y, f.plane(), between, f.out.row())
+			}
 		}
 	}
 }
 
 // norms is the whole way back.
 func (f *streamed) norms(s *Scratch, from, to int) {
+	// Pooling by maxima moves derivatives, and keeps their sum.
+	moved := f.pool.largest && f.active.layer == nil
 	for b := from; b < to; b++ {
 		x, between, dy, grad := s.float(f.in.act, b), s.float(f.out.delta, b), s.float(f.pool.out.delta,
 			b), s.float(f.lanes.grad, b)
 		for i := range f.bands {
-			f32.MaxPoolBack(between, f.out.row(), dy[f.pool.out.at(0, i, 0):], f.plane(), f.origins(s, b, i))
+			if dy := dy[f.pool.out.at(0, i, 0):]; f.pool.largest {
+				f32.MaxPoolBack(between, f.out.row(), dy, f.plane(), f.origins(s, b, i))
+			} else {
+				f32.AvgPoolBack(between, f.out.row(), dy, f.plane())
+			}
+			if f.active.layer != nil {
+				f.active.derive(between, f.band(s, b, i))
+			}
 			f.lanes.weights(grad, x[i*f.step:], between, i > 0)
+			if !moved {
+				f.lanes.bias(s, between, i == 0)
+			}
 		}
-		f.lanes.close(s, b, f.pool.out) // pooling moves derivatives, and keeps their sum
+		if moved {
+			f.lanes.bias(s, dy, true)
+		}
+		f.lanes.close(s, b)
 	}
+}
+
+// band is a band of what the convolution makes, or of what the activation makes of it.
+func (f *streamed) band(s *Scratch, b, band int) []float32 {
+	if f.active.layer == nil {
+		return s.float(f.out.act, b)
+	}
+	n := f.out.size()
+	return s.float(f.kept, b)[band*n : (band+1)*n]
 }
 
 // plane is a band, pooled: a row of every channel.

@@ -313,19 +313,18 @@ func (n *neon) inTurn(slice string, x gp, turns int, body func(turn, bytes int))
 }
 
 func (n *neon) laneSum() {
-	n.twin("laneSum", "func(acc *[16]float32, x []float32)", "")
+	n.twin("laneSum", "func(acc *[64]float32, x []float32)", "")
 	acc, x := n.load("acc"), n.load("x_base")
 	var sum [4]block
 	for t := range sum {
-		sum[t] = n.zeros(quads)
+		sum[t] = n.read(n.vector(), acc, t*laneBytes)
 	}
 	n.inTurn("x", x, len(sum), func(turn, bytes int) {
 		n.do("fadd.4s", sum[turn], sum[turn], n.read(n.vector(), x, bytes))
 	})
-	n.do("fadd.4s", sum[0], sum[0], sum[1])
-	n.do("fadd.4s", sum[2], sum[2], sum[3])
-	n.do("fadd.4s", sum[0], sum[0], sum[2])
-	n.write(sum[0], acc, 0)
+	for t := range sum {
+		n.write(sum[t], acc, t*laneBytes)
+	}
 	n.end()
 }
 

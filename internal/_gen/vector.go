@@ -568,12 +568,12 @@ func (s simd) inTurn(slice string, x reg.GPVirtual, n int, body func(turn int, a
 }
 
 func (s simd) laneSum() {
-	s.start("laneSum", "func(acc *[16]float32, x []float32)", "")
+	s.start("laneSum", "func(acc *[64]float32, x []float32)", "")
 	acc, x := s.argument("acc"), s.base("x")
 	var sum [4][]reg.VecVirtual
 	for t := range sum {
-		for range laneBytes / s.bytes {
-			sum[t] = append(sum[t], s.zero())
+		for i := range laneBytes / s.bytes {
+			sum[t] = append(sum[t], s.load(s.at(acc, i).Offset(t*laneBytes)))
 		}
 	}
 	s.inTurn("x", x, len(sum), func(turn int, at Mem) {
@@ -581,11 +581,10 @@ func (s simd) laneSum() {
 			s.VADDPS(at.Offset(i*s.bytes), r, r)
 		}
 	})
-	for i := range laneBytes / s.bytes {
-		s.VADDPS(sum[1][i], sum[0][i], sum[0][i])
-		s.VADDPS(sum[3][i], sum[2][i], sum[2][i])
-		s.VADDPS(sum[2][i], sum[0][i], sum[0][i])
-		s.VMOVUPS(sum[0][i], s.at(acc, i))
+	for t := range sum {
+		for i, r := range sum[t] {
+			s.VMOVUPS(r, s.at(acc, i).Offset(t*laneBytes))
+		}
 	}
 	s.end()
 }

@@ -96,7 +96,7 @@ type kernelSet struct {
 	avgPool        func(dst []float32, p Plane, src []float32, srcRow int)
 	avgPoolBack    func(dst []float32, dstRow int, d []float32, p Plane)
 	laneSumSquares func(acc *[Lanes]float64, x []float32)
-	laneSum        func(acc *[Lanes]float32, x []float32)
+	laneSum        func(acc *[LaneSums]float32, x []float32)
 	laneScale      func(dst []float32, dstRow int, f *[Lanes]float32, x []float32)
 	fromBytes      func(dst []float32, src []byte, scale, shift float32)
 	axpyTo         func(dst []float32, alpha float32, x, y []float32)

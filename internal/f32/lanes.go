@@ -275,20 +275,26 @@ func squares(x []float32) [Lanes]float64 {
 	return sum[0]
 }
 
-// LaneSum sets acc[l] to the sum over the vectors of x of lane l: four sums over
-// the vectors i mod 4, added as (0+1)+(2+3).
-func LaneSum(acc *[Lanes]float32, x []float32) {
+// LaneSums is a sum of vectors under way: four sums, over the vectors i mod 4.
+const LaneSums = 4 * Lanes
+
+// LaneSum adds the vectors of x to acc. What is added in parts is the same bits if all
+// but the last are of a multiple of four vectors.
+func LaneSum(acc *[LaneSums]float32, x []float32) {
 	vectors(x)
 	kernels.laneSum(acc, x)
 }
 
-func laneSumPortable(acc *[Lanes]float32, x []float32) {
-	var sum [4][Lanes]float32
+func laneSumPortable(acc *[LaneSums]float32, x []float32) {
 	for i, v := range x {
-		sum[i/Lanes%4][i%Lanes] += v
+		acc[i%LaneSums] += v
 	}
-	for l := range acc {
-		acc[l] = (sum[0][l] + sum[1][l]) + (sum[2][l] + sum[3][l])
+}
+
+// LaneTotal sets total to the sum that acc came to: (0+1)+(2+3).
+func LaneTotal(total *[Lanes]float32, acc *[LaneSums]float32) {
+	for l := range total {
+		total[l] = (acc[l] + acc[Lanes+l]) + (acc[2*Lanes+l] + acc[3*Lanes+l])
 	}
 }
 

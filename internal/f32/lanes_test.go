@@ -13,7 +13,7 @@ type memory struct {
 	x, y, z, factors []float32
 	which            []int32
 	bytes            []byte
-	sum              [Lanes]float32
+	sum              [LaneSums]float32
 	squares          [Lanes]float64
 	n                int // floats between the guard zones
 }
@@ -42,7 +42,10 @@ func newMemory(n int, special bool) *memory {
 		m.which[i], m.bytes[i] = int32(r.IntN(4)), byte(r.Uint32())
 	}
 	for l := range m.sum {
-		m.sum[l], m.squares[l] = float32(r.NormFloat64()), r.ExpFloat64()
+		m.sum[l] = float32(r.NormFloat64())
+	}
+	for l := range m.squares {
+		m.squares[l] = r.ExpFloat64()
 	}
 	return m
 }
@@ -344,7 +347,7 @@ func BenchmarkLanes(b *testing.B) {
 	x, y, z, zero := fill(n, 1), fill(n, 1), fill(n, 1), make([]float32, n)
 	p, which, bytes := Plane{14, 14, 14 * Lanes}, make([]int32, n), make([]byte, n)
 	wide := make([]float64, n)
-	sum, squares, factors := new([Lanes]float32), new([Lanes]float64), (*[Lanes]float32)(fill(Lanes, 1e-3))
+	sum, squares, factors := new([LaneSums]float32), new([Lanes]float64), (*[Lanes]float32)(fill(Lanes, 1e-3))
 	for _, c := range []struct {
 		name string
 		run  func()

@@ -65,7 +65,7 @@ func (p pages) touching(n int) map[string]func() {
 		"MaxPoolBack":    func() { MaxPoolBack(f(2*big), big, f(whole), plane, inPages[int32](p, whole)) },
 		"AvgPool":        func() { AvgPool(f(whole), plane, f(2*big), big) },
 		"AvgPoolBack":    func() { AvgPoolBack(f(2*big), big, f(whole), plane) },
-		"LaneSum":        func() { LaneSum((*[Lanes]float32)(f(Lanes)), f(whole)) },
+		"LaneSum":        func() { LaneSum((*[LaneSums]float32)(f(LaneSums)), f(whole)) },
 		"LaneSumSquares": func() { LaneSumSquares((*[Lanes]float64)(w(Lanes)), f(whole)) },
 		"LaneScale":      func() { LaneScale(f(whole), Lanes, factors, f(whole)) },
 		"Spread":         func() { Spread(f(whole), whole, Lanes, f(whole), plane) },

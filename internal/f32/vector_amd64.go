@@ -52,7 +52,7 @@ func avgPoolBackAVX2(dst []float32, dstRow int, d []float32, p Plane)
 // laneSumAVX2 is laneSumPortable.
 //
 //go:noescape
-func laneSumAVX2(acc *[16]float32, x []float32)
+func laneSumAVX2(acc *[64]float32, x []float32)
 
 // laneSumSquaresAVX2 is laneSumSquaresPortable.
 //
@@ -157,7 +157,7 @@ func avgPoolBackAVX512(dst []float32, dstRow int, d []float32, p Plane)
 // laneSumAVX512 is laneSumPortable.
 //
 //go:noescape
-func laneSumAVX512(acc *[16]float32, x []float32)
+func laneSumAVX512(acc *[64]float32, x []float32)
 
 // laneSumSquaresAVX512 is laneSumSquaresPortable.
 //

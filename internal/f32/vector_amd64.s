@@ -574,25 +574,25 @@ rowDone:
 	VZEROUPPER
 	RET
 
-// func laneSumAVX2(acc *[16]float32, x []float32)
+// func laneSumAVX2(acc *[64]float32, x []float32)
 // Requires: AVX
 TEXT ·laneSumAVX2(SB), NOSPLIT, $0-32
-	MOVQ   acc+0(FP), AX
-	MOVQ   x_base+8(FP), CX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   x_len+16(FP), DX
-	SHRQ   $0x04, DX
-	MOVQ   DX, BX
-	SHRQ   $0x02, BX
-	TESTQ  BX, BX
-	JZ     roundDone
+	MOVQ    acc+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	MOVQ    x_len+16(FP), DX
+	SHRQ    $0x04, DX
+	MOVQ    DX, BX
+	SHRQ    $0x02, BX
+	TESTQ   BX, BX
+	JZ      roundDone
 
 round:
 	VADDPS (CX), Y0, Y0
@@ -623,14 +623,14 @@ roundDone:
 	DECQ   DX
 
 done:
-	VADDPS  Y2, Y0, Y0
-	VADDPS  Y6, Y4, Y4
-	VADDPS  Y4, Y0, Y0
 	VMOVUPS Y0, (AX)
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y7, Y5, Y5
-	VADDPS  Y5, Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -1663,21 +1663,21 @@ rowDone:
 	VZEROUPPER
 	RET
 
-// func laneSumAVX512(acc *[16]float32, x []float32)
+// func laneSumAVX512(acc *[64]float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·laneSumAVX512(SB), NOSPLIT, $0-32
-	MOVQ   acc+0(FP), AX
-	MOVQ   x_base+8(FP), CX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   x_len+16(FP), DX
-	SHRQ   $0x04, DX
-	MOVQ   DX, BX
-	SHRQ   $0x02, BX
-	TESTQ  BX, BX
-	JZ     roundDone
+	MOVQ    acc+0(FP), AX
+	MOVQ    x_base+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ    x_len+16(FP), DX
+	SHRQ    $0x04, DX
+	MOVQ    DX, BX
+	SHRQ    $0x02, BX
+	TESTQ   BX, BX
+	JZ      roundDone
 
 round:
 	VADDPS (CX), Z0, Z0
@@ -1701,10 +1701,10 @@ roundDone:
 	DECQ   DX
 
 done:
-	VADDPS  Z1, Z0, Z0
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z2, Z0, Z0
 	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
 	VZEROUPPER
 	RET
 

@@ -52,7 +52,7 @@ func avgPoolBackNEON(dst []float32, dstRow int, d []float32, p Plane)
 // laneSumNEON is laneSumPortable.
 //
 //go:noescape
-func laneSumNEON(acc *[16]float32, x []float32)
+func laneSumNEON(acc *[64]float32, x []float32)
 
 // laneSumSquaresNEON is laneSumSquaresPortable.
 //

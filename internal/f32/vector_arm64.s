@@ -758,26 +758,18 @@ done4:
 done2:
 	RET
 
-// func laneSumNEON(acc *[16]float32, x []float32)
+// func laneSumNEON(acc *[64]float32, x []float32)
 TEXT ·laneSumNEON(SB), NOSPLIT, $0-32
 	MOVD acc+0(FP), R0
 	MOVD x_base+8(FP), R1
-	WORD $0x6e201c00 // eor v0.16b, v0.16b, v0.16b
-	WORD $0x6e211c21 // eor v1.16b, v1.16b, v1.16b
-	WORD $0x6e221c42 // eor v2.16b, v2.16b, v2.16b
-	WORD $0x6e231c63 // eor v3.16b, v3.16b, v3.16b
-	WORD $0x6e241c84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6e251ca5 // eor v5.16b, v5.16b, v5.16b
-	WORD $0x6e261cc6 // eor v6.16b, v6.16b, v6.16b
-	WORD $0x6e271ce7 // eor v7.16b, v7.16b, v7.16b
-	WORD $0x6e281d08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6e291d29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6e2a1d4a // eor v10.16b, v10.16b, v10.16b
-	WORD $0x6e2b1d6b // eor v11.16b, v11.16b, v11.16b
-	WORD $0x6e2c1d8c // eor v12.16b, v12.16b, v12.16b
-	WORD $0x6e2d1dad // eor v13.16b, v13.16b, v13.16b
-	WORD $0x6e2e1dce // eor v14.16b, v14.16b, v14.16b
-	WORD $0x6e2f1def // eor v15.16b, v15.16b, v15.16b
+	FLDPQ (R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 128(R0), (F8, F9)
+	FLDPQ 160(R0), (F10, F11)
+	FLDPQ 192(R0), (F12, F13)
+	FLDPQ 224(R0), (F14, F15)
 	MOVD x_len+16(FP), R2
 	LSR $4, R2
 	LSR $2, R2, R3
@@ -837,20 +829,14 @@ done2:
 	WORD $0x4e33d56b // fadd v11.4s, v11.4s, v19.4s
 	SUB $1, R2
 done3:
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	WORD $0x4e2cd508 // fadd v8.4s, v8.4s, v12.4s
-	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
-	WORD $0x4e2ed54a // fadd v10.4s, v10.4s, v14.4s
-	WORD $0x4e2fd56b // fadd v11.4s, v11.4s, v15.4s
-	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
-	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
-	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
-	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 128(R0)
+	FSTPQ (F10, F11), 160(R0)
+	FSTPQ (F12, F13), 192(R0)
+	FSTPQ (F14, F15), 224(R0)
 	RET
 
 // func laneSumSquaresNEON(acc *[16]float64, x []float32)
