@@ -9,10 +9,11 @@ import "proactivedp/internal/f32"
 // them, into panels of a tile's rows: then all that a tile reads lies in a row.
 type across struct {
 	product
-	source layout // how what it reads lies
-	packed int    // slot: what it reads, in order
-	panels int    // slot: the weights [row/TileRows][tap][channel][TileRows], or none
-	panel  int    // floats of one of them
+	places []f32.Patch // of one column each: the position in every block
+	source layout      // how what it reads lies
+	packed int         // slot: what it reads, in order
+	panels int         // slot: the weights [row/TileRows][tap][channel][TileRows], or none
+	panel  int         // floats of one of them
 }
 
 // acrossBlocks is how many blocks go through a net with small maps together, and
@@ -34,8 +35,8 @@ func acrossAhead(n *Net, c *conv) contraction {
 	p := &across{
 		product: product{
 			rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
-			patches: patches(ys, xs, packed(c.in.Shape), c.out.layout, c.tap, true),
 		},
+		places: patches(ys, xs, packed(c.in.Shape), c.out.layout, c.tap, true),
 		source: c.in.layout, packed: n.newFloats(c.in.Size()*acrossBlocks*f32.Lanes, 1), panels: none,
 	}
 	return c.tiles(n, p, ys, xs, false)
@@ -47,10 +48,10 @@ func acrossBack(n *Net, c *conv) contraction {
 	p := &across{
 		product: product{
 			rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
-			patches: patches(ys, xs, packed(c.out.Shape), c.in.layout, func(ky, kx, o int) int {
-				return ((ky*c.Kernel+kx)*c.affine.out + o) * f32.TileRows
-			}, true),
 		},
+		places: patches(ys, xs, packed(c.out.Shape), c.in.layout, func(ky, kx, o int) int {
+			return ((ky*c.Kernel+kx)*c.affine.out + o) * f32.TileRows
+		}, true),
 		source: c.out.layout, packed: n.newFloats(c.out.Size()*acrossBlocks*f32.Lanes, 1),
 		panels: n.newFloats(roundUp(c.in.Channels, f32.TileRows)/f32.TileRows*panel, 1), panel: panel,
 	}
@@ -91,12 +92,12 @@ func (p *across) run(s *Scratch, a, bias []float32, first, end int) {
 			if bias != nil {
 				t.Bias = bias[m:]
 			}
-			for i := range p.patches {
-				q := &p.patches[i]
+			for i := range p.places {
+				q := &p.places[i]
 				for j := range columns {
-					t.ColB[j], t.ColC[j] = q.read[0]+j*f32.Lanes, q.write[0]+j*to.size
+					t.ColB[j], t.ColC[j] = q.ColB[0]+j*f32.Lanes, q.ColC[0]+j*to.size
 				}
-				t.Mul(q.terms)
+				t.Mul(q.Terms)
 			}
 		}
 	}

@@ -7,19 +7,11 @@ import "proactivedp/internal/f32"
 // and then added in float64.
 type laneGradients struct {
 	c      *conv
-	grad   int          // slot: the gradients of a block
-	sum    int          // slot: their clipped sum, [parameter][f32.WideLanes]
-	strips []*f32.Terms // the products over the positions of some rows
-	rows   []part       // some filters each
-	taps   []patch5
-	biases int // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
-}
-
-// patch5 is up to LaneTileCols taps: where each reads the input, relative to a
-// position, and writes the gradient of the first filter.
-type patch5 struct {
-	columns     int
-	read, write [f32.LaneTileCols]int
+	grad   int            // slot: the gradients of a block
+	sum    int            // slot: their clipped sum, [parameter][f32.WideLanes]
+	strips []*f32.Patches // of taps: the products over the positions of some rows
+	rows   []part         // some filters each
+	biases int            // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
 }
 
 // cacheBytes is what a strip may take of the maps so that it stays in the
@@ -32,8 +24,7 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 		sum:    n.newWides(c.size() * f32.WideLanes),
 		biases: n.newFloats(c.affine.out*f32.LaneSums, 1)}
 	g.rows = split(c.affine.out, f32.LaneTileRows)
-	g.strips = g.positions()
-	var read, write []int
+	var read, write []int // where a tap reads, relative to a position, and writes the first filter's gradient
 	for i := range c.in.Channels {
 		for ky := range c.Kernel {
 			for kx := range c.Kernel {
@@ -42,11 +33,15 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 			}
 		}
 	}
-	for _, p := range split(len(read), f32.LaneTileCols) {
-		t := patch5{columns: p.len}
-		copy(t.read[:], read[p.start:p.start+p.len])
-		copy(t.write[:], write[p.start:p.start+p.len])
-		g.taps = append(g.taps, t)
+	for _, terms := range g.positions() {
+		var taps []f32.Patch
+		for _, p := range split(len(read), f32.LaneTileCols) {
+			t := f32.Patch{Terms: terms, Cols: p.len}
+			copy(t.ColB[:], read[p.start:p.start+p.len])
+			copy(t.ColC[:], write[p.start:p.start+p.len])
+			taps = append(taps, t)
+		}
+		g.strips = append(g.strips, f32.NewPatches(taps))
 	}
 	return g
 }
@@ -89,11 +84,7 @@ func (g *laneGradients) weights(grad, x, d []float32, add bool) {
 		t.Accumulate = add || i > 0
 		for _, r := range g.rows {
 			t.Rows, t.A, t.C = r.len, d[r.start*t.RowA:], grad[r.start*t.RowC:]
-			for j := range g.taps {
-				q := &g.taps[j]
-				t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
-				t.Mul(strip)
-			}
+			t.MulPatches(strip)
 		}
 	}
 }

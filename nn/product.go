@@ -9,23 +9,24 @@ type product struct {
 	rows       int // how many channels it makes
 	rowA, rowC int // floats from the weights, or the map, of one to the next
 	from, to   int // slots: what it reads and what it makes
-	patches    []patch
+	patches    *f32.Patches
 }
 
 // productAhead is the forward pass of c, productBack the derivative by its input.
 func productAhead(c *conv) *product {
 	return &product{
 		rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
-		patches: patches(c.aheadAxis(c.in.Height, c.out.Height, false), c.aheadAxis(c.in.Width, c.out.Width, false),
-			c.in.grid(), c.out.layout, c.tap, false),
+		patches: f32.NewPatches(patches(c.aheadAxis(c.in.Height, c.out.Height, false),
+			c.aheadAxis(c.in.Width, c.out.Width, false), c.in.grid(), c.out.layout, c.tap, false)),
 	}
 }
 
 func productBack(c *conv) *product {
 	return &product{
 		rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
-		patches: patches(c.backAxis(c.in.Height, c.out.Height, true), c.backAxis(c.in.Width, c.out.Width, false),
-			c.out.grid(), c.in.layout, func(ky, kx, o int) int { return o*c.affine.in + c.tap(ky, kx, 0) }, false),
+		patches: f32.NewPatches(patches(c.backAxis(c.in.Height, c.out.Height, true),
+			c.backAxis(c.in.Width, c.out.Width, false), c.out.grid(), c.in.layout,
+			func(ky, kx, o int) int { return o*c.affine.in + c.tap(ky, kx, 0) }, false)),
 	}
 }
 
@@ -46,10 +47,6 @@ func (p *product) tiles(w, bias, x, y []float32) {
 		if bias != nil {
 			t.Bias = bias[m:]
 		}
-		for i := range p.patches {
-			q := &p.patches[i]
-			t.Cols, t.ColB, t.ColC = q.columns, q.read, q.write
-			t.Mul(q.terms)
-		}
+		t.MulPatches(p.patches)
 	}
 }

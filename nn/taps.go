@@ -7,19 +7,6 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// patch is the columns of a tile: up to TileCols positions whose sums have the
-// same terms, and where each reads and writes in a block.
-type patch struct {
-	terms       *f32.Terms
-	columns     int
-	read, write [f32.TileCols]int
-}
-
-func (p *patch) add(read, write int) {
-	p.read[p.columns], p.write[p.columns] = read, write
-	p.columns++
-}
-
 // stretch is one or two positions along an axis, and the taps through which they
 // read the other side.
 type stretch struct {
@@ -109,12 +96,13 @@ type grid struct{ channels, channel, row, column, start int }
 // grid returns how l is read.
 func (l layout) grid() grid { return grid{l.Channels, l.plane(), l.row(), f32.Lanes, l.at(0, 0, 0)} }
 
-// patches covers a map with the rectangles of stretches; those that follow each
-// other with the same taps share a tile, unless its columns are blocks. weight
-// says where the weight of a tap and a channel of from stands.
-func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel int) int, single bool) []patch {
+// patches covers a map with the rectangles of stretches, whose positions are the
+// columns of tiles; those that follow each other with the same taps share a tile,
+// unless its columns are blocks. weight says where the weight of a tap and a channel of
+// from stands.
+func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel int) int, single bool) []f32.Patch {
 	made := map[string]*f32.Terms{}
-	var out []patch
+	var out []f32.Patch
 	for _, y := range ys {
 		for _, x := range xs {
 			key := fmt.Sprint(y.taps, x.taps)
@@ -122,14 +110,17 @@ func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel
 				made[key] = from.terms(y.taps, x.taps, weight)
 			}
 			last := len(out) - 1
-			if last < 0 || single || out[last].terms != made[key] ||
-				out[last].columns+len(y.at)*len(x.at) > f32.TileCols {
-				out = append(out, patch{terms: made[key]})
+			if last < 0 || single || out[last].Terms != made[key] ||
+				out[last].Cols+len(y.at)*len(x.at) > f32.TileCols {
+				out = append(out, f32.Patch{Terms: made[key]})
 				last++
 			}
 			for i, py := range y.at {
 				for j, px := range x.at {
-					out[last].add(from.start+(y.start+i)*from.row+(x.start+j)*from.column, to.at(0, py, px))
+					p := &out[last]
+					p.ColB[p.Cols] = from.start + (y.start+i)*from.row + (x.start+j)*from.column
+					p.ColC[p.Cols] = to.at(0, py, px)
+					p.Cols++
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"go/types"
 
 	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
@@ -26,9 +27,9 @@ const (
 )
 
 func contract(k *kernels) {
-	k.tileAVX512()
+	k.tilesAVX512()
 	k.fullTileAVX512()
-	k.laneTileAVX512()
+	k.laneTilesAVX512()
 	k.tileAVX2()
 	k.runsAVX512()
 	k.runsAVX2()
@@ -44,12 +45,46 @@ func contract(k *kernels) {
 func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
 func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
 
-func (k *kernels) tileAVX512() {
-	c := k.contraction("tileAVX512", "t *Tile, terms []Term", "is Tile.Mul after its checks.", k.zmm)
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.shapes(c.load("Cols"), tileCols, func(cols int) {
+func (k *kernels) tilesAVX512() {
+	c := k.patches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches, of n patches, after its checks.")
+	c.eachPatch(tileRows, tileCols)
+}
+
+func (k *kernels) laneTilesAVX512() {
+	c := k.patches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
+		"is LaneTile.MulPatches, of n patches, after its checks.")
+	c.lanes = true
+	c.eachPatch(laneTileRows, laneTileCols)
+}
+
+// patches starts a kernel of tiles with the columns and terms of patches.
+func (k *kernels) patches(name, parameters, doc string) *contraction {
+	k.kernel(name, "func("+parameters+")", doc)
+	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patch: k.argument("p")}
+	c.columnsOf = k.Param("p").Dereference(c.patch)
+	return c
+}
+
+// eachPatch does the patches one behind the other.
+func (c *contraction) eachPatch(mostRows, mostCols int) {
+	left, err := c.Param("n").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	size := types.SizesFor("gc", "amd64").Sizeof(c.pkg.Scope().Lookup("Patch").Type())
+	c.shapes(c.load("Rows"), mostRows, func(rows int) {
+		again, next := c.label("patch"), c.label("patchDone")
+		c.Label(again)
+		c.terms(c.Dereference(c.columnsOf.Field("Terms")).Field("list"))
+		c.shapes(c.gp(c.Load(c.columnsOf.Field("Cols"), c.GP64())), mostCols, func(cols int) {
 			c.block(rows, c.columns(cols), 0)
+			c.JMP(operand.LabelRef(next))
 		})
+		c.Label(next)
+		c.ADDQ(operand.U8(uint8(size)), c.patch)
+		c.DECQ(left.Addr) // in its place among the arguments, as the registers are few
+		c.JNZ(operand.LabelRef(again))
+		c.finish()
 	})
 }
 
@@ -61,6 +96,7 @@ func (k *kernels) fullTileAVX512() {
 	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
 	c.left = k.argument("terms")
 	c.block(tileRows, c.columns(tileCols), 0)
+	c.finish()
 }
 
 // runsAVX512 and runsAVX2 are Tile.MulRuns.
@@ -103,21 +139,12 @@ func (k *kernels) wideRunsAVX2() {
 	})
 }
 
-func (k *kernels) laneTileAVX512() {
-	c := k.contraction("laneTileAVX512", "t *LaneTile, terms []Term", "is LaneTile.Mul after its checks.", k.zmm)
-	c.lanes = true
-	c.shapes(c.load("Rows"), laneTileRows, func(rows int) {
-		c.shapes(c.load("Cols"), laneTileCols, func(cols int) {
-			c.block(rows, c.columns(cols), 0)
-		})
-	})
-}
-
 func (k *kernels) tileAVX2() {
 	c := k.contraction("tileColumnAVX2", "t *Tile, terms []Term, column int", "computes a column of Tile.Mul.", k.ymm)
 	column := k.Load(k.Param("column"), k.GP64())
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.block(rows, []place{{index: column}}, 0, ymmBytes)
+		c.finish()
 	})
 }
 
@@ -143,6 +170,7 @@ func (k *kernels) laneTileAVX2() {
 	c.shapes(c.load("Cols"), laneTileCols, func(cols int) {
 		c.shapes(rows, laneTileRowsAVX2[cols], func(rows int) {
 			c.block(rows, c.columns(cols), 0)
+			c.finish()
 		})
 	})
 }
@@ -156,6 +184,8 @@ type contraction struct {
 	// corner moves base to where the block begins, if not at the tile's; the stride of B is nil.
 	corner    func(base, stride reg.GPVirtual)
 	tile      gotypes.Component
+	columnsOf gotypes.Component // the patch whose columns are read, if not the tile's …
+	patch     reg.GPVirtual     // … and where it is
 	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
 	straight  bool          // terms lie one behind the other, and left is how many there are
 	labels    int
@@ -164,14 +194,24 @@ type contraction struct {
 func (k *kernels) contraction(name, parameters, doc string, register func() reg.VecVirtual) *contraction {
 	k.kernel(name, "func("+parameters+")", doc)
 	c := &contraction{kernels: k, register: register, tile: k.Dereference(k.Param("t"))}
-	c.left = k.GP64()
-	k.Load(k.Param("terms").Len(), c.left)
-	k.SHLQ(operand.U8(3), c.left)
-	c.end = k.GP64()
-	k.Load(k.Param("terms").Base(), c.end)
-	k.ADDQ(c.left, c.end)
-	k.NEGQ(c.left)
+	c.terms(k.Param("terms"))
 	return c
+}
+
+// terms begins with a list of them.
+func (c *contraction) terms(list gotypes.Component) {
+	c.left = c.GP64()
+	c.Load(list.Len(), c.left)
+	c.SHLQ(operand.U8(3), c.left)
+	c.end = c.GP64()
+	c.Load(list.Base(), c.end)
+	c.ADDQ(c.left, c.end)
+	c.NEGQ(c.left)
+}
+
+func (c *contraction) finish() {
+	c.VZEROUPPER()
+	c.RET()
 }
 
 func (c *contraction) load(field string) reg.GPVirtual {
@@ -232,8 +272,12 @@ func (c *contraction) columns(n int) []place {
 // pointers computes where the columns of a matrix start.
 func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) []reg.GPVirtual {
 	all := make([]reg.GPVirtual, len(places))
+	from := c.tile
+	if c.columnsOf != nil {
+		from = c.columnsOf
+	}
 	for j, p := range places {
-		at, err := c.tile.Field("Col" + name).Index(p.number).Resolve()
+		at, err := from.Field("Col" + name).Index(p.number).Resolve()
 		if err != nil {
 			panic(err)
 		}
@@ -322,8 +366,7 @@ func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	c.ADDQ(run, remaining)
 	c.JNZ(operand.LabelRef(again))
 	c.Label(done)
-	c.VZEROUPPER()
-	c.RET()
+	c.finish()
 }
 
 // wideRuns adds to rows of float64 the sum of each run of terms by itself, and
@@ -375,8 +418,7 @@ func (c *contraction) wideRuns(rows int, places []place, column reg.Register, of
 	c.DECQ(remaining)
 	c.JNZ(operand.LabelRef(again))
 	c.Label(done)
-	c.VZEROUPPER()
-	c.RET()
+	c.finish()
 }
 
 // half returns the lower (0) or the upper half (1) of a register.
@@ -398,7 +440,7 @@ func (c *contraction) half(a reg.VecVirtual, half int) reg.VecVirtual {
 }
 
 // block computes a block of rows × places, each place as many registers as there
-// are offsets in bytes, and returns.
+// are offsets in bytes.
 func (c *contraction) block(rows int, places []place, offsets ...int) {
 	acc, eachOfC := c.accumulators(rows, places, offsets)
 	multiply, noBias, zero := c.label("multiply"), c.label("noBias"), c.label("zero")
@@ -433,8 +475,6 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 		c.multiply(acc, places, offsets)
 	}
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
-	c.VZEROUPPER()
-	c.RET()
 }
 
 // multiplyStraight adds terms that lie one behind the other to the accumulators, some at a

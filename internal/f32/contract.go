@@ -35,6 +35,38 @@ func NewTerms(list []Term) *Terms {
 // Slice returns the terms [from, to), which keep to the bounds of all.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
+// Patch is the columns of a tile and the terms of their sums, as Cols, ColB and ColC of
+// Tile and LaneTile.
+type Patch struct {
+	Terms      *Terms
+	Cols       int
+	ColB, ColC [LaneTileCols]int
+}
+
+// Patches is a list of patches, checked once so that a kernel need not. It is
+// read-only and may be shared.
+type Patches struct {
+	list             []Patch
+	columns          int // at most, and at least 0 in each
+	maxA, maxB, maxC int
+}
+
+// NewPatches keeps the list.
+func NewPatches(list []Patch) *Patches {
+	p := &Patches{list: list}
+	for i := range list {
+		q := &list[i]
+		if q.Cols < 1 || q.Cols > LaneTileCols {
+			panic(fmt.Sprintf("f32: a patch of %d columns", q.Cols))
+		}
+		p.columns = max(p.columns, q.Cols)
+		p.maxA = max(p.maxA, q.Terms.maxA)
+		p.maxB = max(p.maxB, q.Terms.maxB+maxColumn(q.ColB[:q.Cols]))
+		p.maxC = max(p.maxC, maxColumn(q.ColC[:q.Cols]))
+	}
+	return p
+}
+
 // Largest tiles that stay in registers.
 const (
 	TileRows, TileCols         = 6, 4
@@ -65,6 +97,28 @@ type Tile struct {
 func (t *Tile) Mul(terms *Terms) {
 	t.check(terms)
 	mulTile(t, terms.list)
+}
+
+// MulPatches is Mul with the columns and terms of each patch in turn.
+func (t *Tile) MulPatches(p *Patches) {
+	r := t.Rows
+	if r < 1 || r > TileRows || p.columns > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
+		panic("f32: a tile out of range")
+	}
+	_, _ = t.A[p.maxA+(r-1)*t.RowA], t.B[p.maxB+Lanes-1]
+	_ = t.C[(r-1)*t.RowC+p.maxC+Lanes-1]
+	mulPatches(t, p.list)
+}
+
+// eachTile is MulPatches for classes whose kernels do one tile.
+func eachTile(t *Tile, patches []Patch) {
+	for i := range patches {
+		p := &patches[i]
+		t.Cols = p.Cols
+		copy(t.ColB[:], p.ColB[:])
+		copy(t.ColC[:], p.ColC[:])
+		mulTile(t, p.Terms.list)
+	}
 }
 
 // MulRuns adds to C, for every run of so many terms, their sum by itself, so that
@@ -148,6 +202,26 @@ func (t *LaneTile) Mul(terms *Terms) {
 	}
 	_ = t.C[(r-1)*t.RowC+lastC+Lanes-1]
 	mulLaneTile(t, terms.list)
+}
+
+// MulPatches is Mul with the columns and terms of each patch in turn.
+func (t *LaneTile) MulPatches(p *Patches) {
+	r := t.Rows
+	if r < 1 || r > LaneTileRows || t.RowA < 0 || t.RowC < 0 {
+		panic("f32: a tile out of range")
+	}
+	_, _ = t.A[p.maxA+(r-1)*t.RowA+Lanes-1], t.B[p.maxB+Lanes-1]
+	_ = t.C[(r-1)*t.RowC+p.maxC+Lanes-1]
+	mulLanePatches(t, p.list)
+}
+
+// eachLaneTile is MulPatches for classes whose kernels do one tile.
+func eachLaneTile(t *LaneTile, patches []Patch) {
+	for i := range patches {
+		p := &patches[i]
+		t.Cols, t.ColB, t.ColC = p.Cols, p.ColB, p.ColC
+		mulLaneTile(t, p.Terms.list)
+	}
 }
 
 // maxColumn returns the largest offset; one below zero panics.

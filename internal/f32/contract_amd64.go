@@ -4,20 +4,20 @@
 
 package f32
 
-// tileAVX512 is Tile.Mul after its checks.
+// tilesAVX512 is Tile.MulPatches, of n patches, after its checks.
 //
 //go:noescape
-func tileAVX512(t *Tile, terms []Term)
+func tilesAVX512(t *Tile, p *Patch, n int)
 
 // fullTileAVX512 is Tile.Mul after its checks, of 6 rows and 4 columns, and of terms {0, 0}, {1, 16}, ...
 //
 //go:noescape
 func fullTileAVX512(t *Tile, terms int)
 
-// laneTileAVX512 is LaneTile.Mul after its checks.
+// laneTilesAVX512 is LaneTile.MulPatches, of n patches, after its checks.
 //
 //go:noescape
-func laneTileAVX512(t *LaneTile, terms []Term)
+func laneTilesAVX512(t *LaneTile, p *Patch, n int)
 
 // tileColumnAVX2 computes a column of Tile.Mul.
 //

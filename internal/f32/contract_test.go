@@ -309,6 +309,74 @@ func TestTilesPanicOutOfRange(t *testing.T) {
 	}
 }
 
+// TestPatches holds the tiles of a list of patches against Mul of each, bit by bit.
+func TestPatches(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(6)
+		for n := range 6 {
+			rows := 1 + r.IntN(LaneTileRows)
+			tile, _ := randomTile(r, rows, TileCols, 1)
+			tile.A, tile.B, tile.C = randomFloats(r, 200+rows*tile.RowA+Lanes), randomFloats(r, 300+Lanes),
+				randomFloats(r, rows*tile.RowC+300+Lanes)
+			lane := LaneTile{Rows: rows, RowA: tile.RowA, RowC: tile.RowC, A: tile.A, B: tile.B, C: slices.Clone(tile.C)}
+			var patches []Patch
+			for range n {
+				p := Patch{Terms: NewTerms([]Term{{int32(r.IntN(200)), int32(r.IntN(200))}, {1, 2}}), Cols: 1 + r.IntN(TileCols)}
+				for j := range p.Cols {
+					p.ColB[j], p.ColC[j] = r.IntN(100), (n%3*TileCols+j)*(Lanes+1)
+				}
+				patches = append(patches, p)
+			}
+			one, oneLane := tile, lane
+			one.C, oneLane.C = slices.Clone(tile.C), slices.Clone(lane.C)
+			for i := range patches {
+				p := &patches[i]
+				one.Cols, oneLane.Cols = p.Cols, p.Cols
+				copy(one.ColB[:], p.ColB[:])
+				copy(one.ColC[:], p.ColC[:])
+				one.Mul(p.Terms)
+				oneLane.ColB, oneLane.ColC = p.ColB, p.ColC
+				oneLane.Mul(p.Terms)
+			}
+			tile.MulPatches(NewPatches(patches))
+			lane.MulPatches(NewPatches(patches))
+			if !slices.Equal(tile.C, one.C) || !slices.Equal(lane.C, oneLane.C) {
+				t.Fatalf("%d patches: another result than one by one", n)
+			}
+		}
+	})
+}
+
+// TestPatchesPanicOutOfRange is TestTilesPanicOutOfRange for a list of patches.
+func TestPatchesPanicOutOfRange(t *testing.T) {
+	patch := Patch{Terms: NewTerms([]Term{{4, 8}}), Cols: 2, ColB: [LaneTileCols]int{16}, ColC: [LaneTileCols]int{0, 16}}
+	reach := func(a, b, c, cols int) (tile Tile, lane LaneTile, p *Patches) {
+		x := patch
+		x.Cols = cols
+		tile = Tile{Rows: 1, A: make([]float32, a), B: make([]float32, b), C: make([]float32, c)}
+		lane = LaneTile{Rows: 1, A: make([]float32, a+Lanes-1), B: tile.B, C: tile.C}
+		return tile, lane, NewPatches([]Patch{{Terms: NewTerms(nil), Cols: 1}, x})
+	}
+	const a, b, c = 5, 8 + 16 + Lanes, 16 + Lanes
+	tile, lane, good := reach(a, b, c, 2)
+	tile.MulPatches(good)
+	lane.MulPatches(good)
+	for _, bad := range [][4]int{{a - 1, b, c, 2}, {a, b - 1, c, 2}, {a, b, c - 1, 2}} {
+		tile, lane, p := reach(bad[0], bad[1], bad[2], bad[3])
+		if !panics(func() { tile.MulPatches(p) }) || !panics(func() { lane.MulPatches(p) }) {
+			t.Errorf("%v: no panic", bad)
+		}
+	}
+	if tile, _, p := reach(a, b, c, LaneTileCols); !panics(func() { tile.MulPatches(p) }) {
+		t.Error("a tile of too many columns: no panic")
+	}
+	for _, cols := range []int{0, LaneTileCols + 1} {
+		if !panics(func() { reach(a, b, c, cols) }) {
+			t.Errorf("%d columns: no panic", cols)
+		}
+	}
+}
+
 func panics(f func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	f()

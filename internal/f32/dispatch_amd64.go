@@ -18,13 +18,27 @@ var sets = [...]kernelSet{
 func mulTile(t *Tile, terms []Term) {
 	switch class {
 	case cpu.AVX512, cpu.AMX:
-		tileAVX512(t, terms)
+		p := Patch{Terms: &Terms{list: terms}, Cols: t.Cols}
+		copy(p.ColB[:], t.ColB[:])
+		copy(p.ColC[:], t.ColC[:])
+		tilesAVX512(t, &p, 1)
 	case cpu.AVX2:
 		for column := range t.Cols {
 			tileColumnAVX2(t, terms, column)
 		}
 	default:
 		tilePortable(t, terms)
+	}
+}
+
+func mulPatches(t *Tile, patches []Patch) {
+	switch class {
+	case cpu.AVX512, cpu.AMX:
+		if len(patches) > 0 {
+			tilesAVX512(t, &patches[0], len(patches))
+		}
+	default:
+		eachTile(t, patches)
 	}
 }
 
@@ -70,7 +84,7 @@ var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 func mulLaneTile(t *LaneTile, terms []Term) {
 	switch class {
 	case cpu.AVX512, cpu.AMX:
-		laneTileAVX512(t, terms)
+		laneTilesAVX512(t, &Patch{Terms: &Terms{list: terms}, Cols: t.Cols, ColB: t.ColB, ColC: t.ColC}, 1)
 	case cpu.AVX2:
 		for row := 0; row < t.Rows; row += laneTileRows[t.Cols] {
 			for lane := 0; lane < Lanes; lane += 8 {
@@ -79,6 +93,17 @@ func mulLaneTile(t *LaneTile, terms []Term) {
 		}
 	default:
 		laneTilePortable(t, terms)
+	}
+}
+
+func mulLanePatches(t *LaneTile, patches []Patch) {
+	switch class {
+	case cpu.AVX512, cpu.AMX:
+		if len(patches) > 0 {
+			laneTilesAVX512(t, &patches[0], len(patches))
+		}
+	default:
+		eachLaneTile(t, patches)
 	}
 }
 

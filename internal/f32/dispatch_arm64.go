@@ -16,6 +16,8 @@ func mulTile(t *Tile, terms []Term) {
 	}
 }
 
+func mulPatches(t *Tile, patches []Patch) { eachTile(t, patches) }
+
 func mulFullTile(t *Tile, terms []Term) { mulTile(t, terms) }
 
 func mulRuns(t *Tile, terms []Term, run int) {
@@ -50,6 +52,8 @@ func mulLaneTile(t *LaneTile, terms []Term) {
 		laneTileLanesNEON(t, terms, lane)
 	}
 }
+
+func mulLanePatches(t *LaneTile, patches []Patch) { eachLaneTile(t, patches) }
 
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	if class == cpu.NEON {
