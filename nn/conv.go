@@ -9,6 +9,7 @@ type conv struct {
 	ahead     contraction // the forward pass
 	back      contraction // the derivative by the input, or nil
 	gradients gradients
+	pool      *pool // by maxima and right behind, or nil
 }
 
 // contraction is a sum over taps for all positions of the blocks [from, to) with

@@ -7,11 +7,22 @@ import "proactivedp/internal/f32"
 // and then added in float64.
 type laneGradients struct {
 	c      *conv
-	grad   int            // slot: the gradients of a block
-	sum    int            // slot: their clipped sum, [parameter][f32.WideLanes]
-	strips []*f32.Patches // of taps: the products over the positions of some rows
+	grad   int // slot: the gradients of a block
+	sum    int // slot: their clipped sum, [parameter][f32.WideLanes]
+	biases int // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
+	all    laneProduct
+
+	// Behind pooling by maxima, where it pays, only the positions that maxima came from
+	// are summed over, of two side by side at most one: see f32.MaxPoolHalves.
+	halves    laneProduct // of no strips if there is no such pooling
+	half, odd int         // slots: what MaxPoolHalves gives, [out][y][x/2]
+}
+
+// laneProduct is the product of a derivative with the input, over positions.
+type laneProduct struct {
+	layout                // the derivative's
 	rows   []part         // some filters each
-	biases int            // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
+	strips []*f32.Patches // of taps, over the positions of some rows
 }
 
 // cacheBytes is what a strip may take of the maps so that it stays in the
@@ -23,7 +34,19 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group),
 		sum:    n.newWides(c.size() * f32.WideLanes),
 		biases: n.newFloats(c.affine.out*f32.LaneSums, 1)}
-	g.rows = split(c.affine.out, f32.LaneTileRows)
+	g.all = newLaneProduct(c, c.out.layout, f32.LaneTileRows, c.affine.in)
+	if c.pool != nil && c.Stride == 1 {
+		half := layout{Shape: Shape{c.out.Channels, c.out.Height, c.out.Width / 2}}
+		g.halves = newLaneProduct(c, half, f32.OddTileRows, c.Kernel)
+		g.half, g.odd = n.newFloats(half.size(), 1), n.newInts(half.Size(), 1)
+	}
+	return g
+}
+
+// newLaneProduct compiles the product with a derivative that lies so. Tiles are of at most
+// so many filters, and of taps of the same run of so many.
+func newLaneProduct(c *conv, d layout, mostRows, run int) laneProduct {
+	p := laneProduct{layout: d, rows: split(c.affine.out, mostRows)}
 	var read, write []int // where a tap reads, relative to a position, and writes the first filter's gradient
 	for i := range c.in.Channels {
 		for ky := range c.Kernel {
@@ -33,32 +56,33 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 			}
 		}
 	}
-	for _, terms := range g.positions() {
+	for _, terms := range p.positions(c) {
 		var taps []f32.Patch
-		for _, p := range split(len(read), f32.LaneTileCols) {
-			t := f32.Patch{Terms: terms, Cols: p.len}
-			copy(t.ColB[:], read[p.start:p.start+p.len])
-			copy(t.ColC[:], write[p.start:p.start+p.len])
-			taps = append(taps, t)
+		for start := 0; start < len(read); start += run {
+			for _, q := range split(run, f32.LaneTileCols) {
+				t := f32.Patch{Terms: terms, Cols: q.len}
+				copy(t.ColB[:], read[start+q.start:][:q.len])
+				copy(t.ColC[:], write[start+q.start:][:q.len])
+				taps = append(taps, t)
+			}
 		}
-		g.strips = append(g.strips, f32.NewPatches(taps))
+		p.strips = append(p.strips, f32.NewPatches(taps))
 	}
-	return g
+	return p
 }
 
-// positions returns the terms of the sum over the output's positions, in strips
+// positions returns the terms of the sum over the derivative's positions, in strips
 // of rows that fit the cache for a tile's filters and one map of the input.
-func (g *laneGradients) positions() []*f32.Terms {
-	c := g.c
+func (p *laneProduct) positions(c *conv) []*f32.Terms {
 	const bytes = 4
-	perRow := bytes * (g.rows[0].len*c.out.row() + c.Stride*c.in.row())
+	perRow, step := bytes*(p.rows[0].len*p.row()+c.Stride*c.in.row()), c.out.Width/p.Width*c.Stride
 	var out []*f32.Terms
-	for _, p := range split(c.out.Height, max(1, (cacheBytes-bytes*c.Kernel*c.in.row())/perRow)) {
+	for _, q := range split(p.Height, max(1, (cacheBytes-bytes*c.Kernel*c.in.row())/perRow)) {
 		var list []f32.Term
-		for y := p.start; y < p.start+p.len; y++ {
-			for x := range c.out.Width {
-				list = append(list, f32.Term{A: int32(c.out.at(0, y, x)),
-					B: int32(c.in.at(0, y*c.Stride-c.Pad, x*c.Stride-c.Pad))})
+		for y := q.start; y < q.start+q.len; y++ {
+			for x := range p.Width {
+				list = append(list, f32.Term{A: int32(p.at(0, y, x)),
+					B: int32(c.in.at(0, y*c.Stride-c.Pad, x*step-c.Pad))})
 			}
 		}
 		out = append(out, f32.NewTerms(list))
@@ -70,21 +94,39 @@ func (g *laneGradients) start(s *Scratch) { clear(s.wide(g.sum)) }
 
 func (g *laneGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
-		g.weights(s.float(g.grad, b), s.float(g.c.in.act, b), s.float(g.c.out.delta, b), false)
-		g.bias(s, s.float(g.c.out.delta, b), true)
+		grad, x, d := s.float(g.grad, b), s.float(g.c.in.act, b), s.float(g.c.out.delta, b)
+		if g.halved() {
+			half, odd := s.float(g.half, 0), g.odds(s)
+			g.c.pool.halve(s, b, half, odd)
+			g.weights(&g.halves, grad, x, half, odd, false)
+		} else {
+			g.weights(&g.all, grad, x, d, nil, false)
+		}
+		g.bias(s, d, true)
 		g.close(s, b)
 	}
 }
 
+// halved reports whether the halves are summed.
+func (g *laneGradients) halved() bool { return len(g.halves.strips) > 0 && f32.PrefersOdd() }
+
+func (g *laneGradients) odds(s *Scratch) []int32 { return s.ints[g.odd].block(0) }
+
 // weights sets the weights' part of grad from the input x and the derivative d of
-// a block, or adds to it.
-func (g *laneGradients) weights(grad, x, d []float32, add bool) {
-	t := f32.LaneTile{RowA: g.c.out.plane(), RowC: g.c.affine.in * f32.Lanes, B: x}
-	for i, strip := range g.strips {
+// a block, or adds to it. odd is nil, or d is halves.
+func (g *laneGradients) weights(p *laneProduct, grad, x, d []float32, odd []int32, add bool) {
+	t := f32.LaneTile{RowA: p.plane(), RowC: g.c.affine.in * f32.Lanes, B: x}
+	for i, strip := range p.strips {
 		t.Accumulate = add || i > 0
-		for _, r := range g.rows {
-			t.Rows, t.A, t.C = r.len, d[r.start*t.RowA:], grad[r.start*t.RowC:]
-			t.MulPatches(strip)
+		for _, r := range p.rows {
+			at := r.start * t.RowA
+			t.Rows, t.A, t.C = r.len, d[at:], grad[r.start*t.RowC:]
+			if odd == nil {
+				t.MulPatches(strip)
+				continue
+			}
+			t.Odd = odd[at/f32.Lanes:]
+			t.MulOdd(strip)
 		}
 	}
 }

@@ -38,6 +38,11 @@ func addPool(n *Net, in *value, largest bool) (*value, error) {
 	}
 	in.passing = in.derived && !in.activated
 	p := &pool{in: in, out: n.newValue(shape), largest: largest}
+	if last := len(n.maps) - 1; largest && last >= 0 {
+		if c, ok := n.maps[last].(*conv); ok {
+			c.pool = p
+		}
+	}
 	n.append(p)
 	return p.out, nil
 }
@@ -78,5 +83,15 @@ func (p *pool) backward(s *Scratch, from, to int) {
 				f32.AvgPoolBack(dx, p.in.row(), dy, plane)
 			}
 		}
+	}
+}
+
+// halve is the way back of a block by f32.MaxPoolHalves, of all channels.
+func (p *pool) halve(s *Scratch, b int, half []float32, odd []int32) {
+	d, which, windows := s.float(p.out.delta, b), s.ints[p.which].block(b), p.out.Height*p.out.Width
+	for c := range p.out.Channels {
+		n := c * windows
+		f32.MaxPoolHalves(half[2*n*f32.Lanes:], odd[2*n:], d[p.out.at(c, 0, 0):], p.out.inside(),
+			which[n*f32.Lanes:])
 	}
 }

@@ -46,6 +46,9 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	if active != nil {
 		n.layers = append(n.layers, LayerInfo{Layer: active, Out: between})
 	}
+	if largest && (active == nil || active == (ReLU{})) {
+		f.conv.pool = f.pool
+	}
 	f.rectified = active == (ReLU{})
 	if f.rectified && largest { // the ReLU goes behind the pooling, as in MaxPool.add
 		f.pool.out.activated = true
@@ -104,12 +107,19 @@ func (f *streamed) forward(s *Scratch, from, to int) {
 // norms is the whole way back.
 func (f *streamed) norms(s *Scratch, from, to int) {
 	// Pooling by maxima moves derivatives, and keeps their sum.
-	moved := f.pool.largest && f.active.layer == nil
+	moved, halved := f.conv.pool != nil, f.lanes.halved()
 	for b := from; b < to; b++ {
 		x, between, dy, grad := s.float(f.in.act, b), s.float(f.out.delta, b), s.float(f.pool.out.delta,
 			b), s.float(f.lanes.grad, b)
 		for i := range f.bands {
-			if dy := dy[f.pool.out.at(0, i, 0):]; f.pool.largest {
+			dy, x := dy[f.pool.out.at(0, i, 0):], x[i*f.step:]
+			if halved {
+				half, odd := s.float(f.lanes.half, 0), f.lanes.odds(s)
+				f32.MaxPoolHalves(half, odd, dy, f.plane(), f.origins(s, b, i))
+				f.lanes.weights(&f.lanes.halves, grad, x, half, odd, i > 0)
+				continue
+			}
+			if f.pool.largest {
 				f32.MaxPoolBack(between, f.out.row(), dy, f.plane(), f.origins(s, b, i))
 			} else {
 				f32.AvgPoolBack(between, f.out.row(), dy, f.plane())
@@ -117,7 +127,7 @@ func (f *streamed) norms(s *Scratch, from, to int) {
 			if f.active.layer != nil {
 				f.active.derive(between, f.band(s, b, i))
 			}
-			f.lanes.weights(grad, x[i*f.step:], between, i > 0)
+			f.lanes.weights(&f.lanes.all, grad, x, between, nil, i > 0)
 			if !moved {
 				f.lanes.bias(s, between, i == 0)
 			}

@@ -14,6 +14,7 @@ import (
 const (
 	tileRows, tileCols         = 6, 4
 	laneTileRows, laneTileCols = 5, 5
+	oddTileRows                = 4
 )
 
 // laneTileRowsAVX2 is how many rows of a LaneTile of so many columns the 16
@@ -30,6 +31,7 @@ func contract(k *kernels) {
 	k.tilesAVX512()
 	k.fullTileAVX512()
 	k.laneTilesAVX512()
+	k.oddTilesAVX512()
 	k.tileAVX2()
 	k.runsAVX512()
 	k.runsAVX2()
@@ -46,43 +48,56 @@ func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
 func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
 
 func (k *kernels) tilesAVX512() {
-	c := k.patches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches, of n patches, after its checks.")
+	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches, of n patches, after its checks.")
 	c.eachPatch(tileRows, tileCols)
 }
 
 func (k *kernels) laneTilesAVX512() {
-	c := k.patches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
+	c := k.overPatches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
 		"is LaneTile.MulPatches, of n patches, after its checks.")
 	c.lanes = true
 	c.eachPatch(laneTileRows, laneTileCols)
 }
 
-// patches starts a kernel of tiles with the columns and terms of patches.
-func (k *kernels) patches(name, parameters, doc string) *contraction {
-	k.kernel(name, "func("+parameters+")", doc)
-	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patch: k.argument("p")}
-	c.columnsOf = k.Param("p").Dereference(c.patch)
-	return c
+func (k *kernels) oddTilesAVX512() {
+	c := k.overPatches("oddTilesAVX512", "t *LaneTile, p *Patch, n int",
+		"is LaneTile.MulOdd, of n patches, after its checks.")
+	c.lanes, c.odd = true, true
+	c.eachPatch(oddTileRows, laneTileCols)
 }
 
-// eachPatch does the patches one behind the other.
+// overPatches starts a kernel of tiles with the columns and terms of patches.
+func (k *kernels) overPatches(name, parameters, doc string) *contraction {
+	k.kernel(name, "func("+parameters+")", doc)
+	return &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patches: true}
+}
+
+// patch is the patch that is next.
+func (c *contraction) patch() gotypes.Component { return c.Dereference(c.Param("p")) }
+
+// eachPatch does the patches one behind the other. Which is next, and how many are left, stays
+// among the arguments, as the registers are few.
 func (c *contraction) eachPatch(mostRows, mostCols int) {
-	left, err := c.Param("n").Resolve()
-	if err != nil {
-		panic(err)
+	argument := func(name string) operand.Mem {
+		b, err := c.Param(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		return b.Addr
 	}
 	size := types.SizesFor("gc", "amd64").Sizeof(c.pkg.Scope().Lookup("Patch").Type())
 	c.shapes(c.load("Rows"), mostRows, func(rows int) {
 		again, next := c.label("patch"), c.label("patchDone")
 		c.Label(again)
-		c.terms(c.Dereference(c.columnsOf.Field("Terms")).Field("list"))
-		c.shapes(c.gp(c.Load(c.columnsOf.Field("Cols"), c.GP64())), mostCols, func(cols int) {
+		patch := c.patch()
+		c.terms(c.Dereference(patch.Field("Terms")).Field("list"))
+		c.shapes(c.gp(c.Load(patch.Field("Cols"), c.GP64())), mostCols, func(cols int) {
 			c.block(rows, c.columns(cols), 0)
 			c.JMP(operand.LabelRef(next))
 		})
 		c.Label(next)
-		c.ADDQ(operand.U8(uint8(size)), c.patch)
-		c.DECQ(left.Addr) // in its place among the arguments, as the registers are few
+		c.ADDQ(operand.U8(uint8(size)), argument("p"))
+		c.DECQ(argument("n"))
 		c.JNZ(operand.LabelRef(again))
 		c.finish()
 	})
@@ -180,12 +195,12 @@ func (k *kernels) laneTileAVX2() {
 type contraction struct {
 	*kernels
 	register func() reg.VecVirtual
-	lanes    bool // A is read as vectors of lanes, not as scalars
+	lanes    bool // A is read as vectors of lanes, not as scalars …
+	odd      bool // … and B from one of two vectors, lane by lane
 	// corner moves base to where the block begins, if not at the tile's; the stride of B is nil.
 	corner    func(base, stride reg.GPVirtual)
 	tile      gotypes.Component
-	columnsOf gotypes.Component // the patch whose columns are read, if not the tile's …
-	patch     reg.GPVirtual     // … and where it is
+	patches   bool          // columns are the patch's, not the tile's
 	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
 	straight  bool          // terms lie one behind the other, and left is how many there are
 	labels    int
@@ -273,8 +288,8 @@ func (c *contraction) columns(n int) []place {
 func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) []reg.GPVirtual {
 	all := make([]reg.GPVirtual, len(places))
 	from := c.tile
-	if c.columnsOf != nil {
-		from = c.columnsOf
+	if c.patches {
+		from = c.patch()
 	}
 	for j, p := range places {
 		at, err := from.Field("Col" + name).Index(p.number).Resolve()
@@ -469,9 +484,12 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	c.clear(acc)
 
 	c.Label(multiply)
-	if c.straight {
+	switch {
+	case c.straight:
 		c.multiplyStraight(acc, places)
-	} else {
+	case c.odd:
+		c.multiplyOdd(acc, places)
+	default:
 		c.multiply(acc, places, offsets)
 	}
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
@@ -514,6 +532,50 @@ func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 		c.JGE(operand.LabelRef(loop))
 		c.Label(done)
 	}
+}
+
+// multiplyOdd is multiply for LaneTile.MulOdd. Choosing lanes is work for units that
+// multiplications leave free.
+func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
+	baseB, _ := c.matrix("B")
+	first := c.pointers(baseB, "B", places[:1])[0]
+	baseA, rowA := c.matrix("A")
+	baseOdd, rowOdd := c.GP64(), c.GP64()
+	c.Load(c.tile.Field("Odd").Base(), baseOdd)
+	c.MOVQ(rowA, rowOdd)
+	c.SHRQ(operand.U8(4), rowOdd) // a vector of A has an integer of Odd
+	chosen := c.register()
+	c.VXORPS(chosen, chosen, chosen) // as avo takes blends for instructions that read what they write
+	loop, done := c.label("loop"), c.label("done")
+	c.TESTQ(c.left, c.left)
+	c.JZ(operand.LabelRef(done))
+
+	c.Label(loop)
+	a, b, odd := c.GP64(), c.GP64(), c.GP64()
+	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1}, a)
+	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
+	c.MOVQ(a, odd)
+	c.SHRQ(operand.U8(2), odd)
+	c.ADDQ(baseOdd, odd)
+	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+	row := make([]reg.VecVirtual, len(places)+1)
+	for j := range row {
+		row[j] = c.register()
+		c.VMOVUPS(operand.Mem{Base: first, Index: b, Scale: floatBytes, Disp: j * laneBytes}, row[j])
+	}
+	masks := c.rows(len(acc), odd, rowOdd)
+	for m, at := range c.rows(len(acc), a, rowA) {
+		factor, mask := c.register(), c.K()
+		c.KMOVW(masks[m], mask)
+		c.VMOVUPS(at, factor)
+		for j := range acc[m] {
+			c.VBLENDMPS(row[j+1], row[j], mask, chosen)
+			c.VFMADD231PS(chosen, factor, acc[m][j])
+		}
+	}
+	c.ADDQ(operand.U8(termBytes), c.left)
+	c.JNZ(operand.LabelRef(loop))
+	c.Label(done)
 }
 
 // multiply adds the terms to the accumulators.

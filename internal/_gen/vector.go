@@ -20,6 +20,7 @@ func vector(k *kernels) {
 		s.exp()
 		s.maxPool()
 		s.maxPoolBack()
+		s.maxPoolHalves()
 		s.avgPool()
 		s.avgPoolBack()
 		s.laneSum()
@@ -500,6 +501,55 @@ func (s simd) maxPoolBack() {
 				s.VMOVUPS(out, m)
 			}
 		}
+	})
+	s.end()
+}
+
+// maxPoolHalves is written for the class that has masks.
+func (s simd) maxPoolHalves() {
+	if !s.wide() {
+		return
+	}
+	s.start("maxPoolHalves", "func(dst []float32, odd []int32, d []float32, p Plane, which []int32)", "")
+	dst, odd, d, which := s.base("dst"), s.base("odd"), s.base("d"), s.base("which")
+	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.gp(s.Load(s.Param("p").Field("W"), s.GP64()))
+	row, left := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64())), s.GP64()
+	s.SHLQ(Imm(2), row)
+	below, oddBelow := s.GP64(), s.GP64() // from a row of dst and of odd to the next
+	s.MOVQ(w, below)
+	s.SHLQ(Imm(6), below)
+	s.MOVQ(w, oddBelow)
+	s.SHLQ(Imm(2), oddBelow)
+	number := s.integers()
+	s.loop("row", h, func() {
+		from := s.GP64()
+		s.MOVQ(d, from)
+		s.ADDQ(row, d)
+		s.MOVQ(w, left)
+		s.loop("column", left, func() {
+			v, place, bits := s.load(s.at(from, 0)), s.load(s.at(which, 0)), s.GP32()
+			right, lower, upper := s.K(), s.K(), s.K()
+			s.VPTESTMD(number[1], place, right)
+			s.VPTESTMD(number[2], place, lower)
+			s.KNOTW(lower, upper)
+			s.KMOVW(right, bits)
+			s.MOVL(bits, Mem{Base: odd})
+			s.MOVL(bits, Mem{Base: odd, Index: oddBelow, Scale: 1})
+			for i, half := range []reg.OpmaskVirtual{upper, lower} {
+				out, to := s.reg(), Mem{Base: dst}
+				if i == 1 {
+					to = to.Idx(below, 1)
+				}
+				s.VMOVAPS_Z(v, half, out)
+				s.VMOVUPS(out, to)
+			}
+			for _, p := range []reg.GPVirtual{from, which, dst} {
+				s.ADDQ(Imm(laneBytes), p)
+			}
+			s.ADDQ(Imm(4), odd)
+		})
+		s.ADDQ(below, dst)
+		s.ADDQ(oddBelow, odd)
 	})
 	s.end()
 }

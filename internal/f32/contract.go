@@ -47,13 +47,14 @@ type Patch struct {
 // read-only and may be shared.
 type Patches struct {
 	list             []Patch
-	columns          int // at most, and at least 0 in each
+	columns          int  // at most
+	odd              bool // whether they are as MulOdd says
 	maxA, maxB, maxC int
 }
 
 // NewPatches keeps the list.
 func NewPatches(list []Patch) *Patches {
-	p := &Patches{list: list}
+	p := &Patches{list: list, odd: true}
 	for i := range list {
 		q := &list[i]
 		if q.Cols < 1 || q.Cols > LaneTileCols {
@@ -63,6 +64,12 @@ func NewPatches(list []Patch) *Patches {
 		p.maxA = max(p.maxA, q.Terms.maxA)
 		p.maxB = max(p.maxB, q.Terms.maxB+maxColumn(q.ColB[:q.Cols]))
 		p.maxC = max(p.maxC, maxColumn(q.ColC[:q.Cols]))
+		for j, at := range q.ColB[:q.Cols] {
+			p.odd = p.odd && at == q.ColB[0]+j*Lanes
+		}
+		if i == 0 || q.Terms != list[i-1].Terms {
+			p.odd = p.odd && !slices.ContainsFunc(q.Terms.list, func(x Term) bool { return x.A%Lanes != 0 })
+		}
 	}
 	return p
 }
@@ -71,6 +78,7 @@ func NewPatches(list []Patch) *Patches {
 const (
 	TileRows, TileCols         = 6, 4
 	LaneTileRows, LaneTileCols = 5, 5
+	OddTileRows                = 4
 )
 
 // Tile is a block of a product of scalars with vectors of lanes, the shape of
@@ -188,6 +196,7 @@ type LaneTile struct {
 	ColB, ColC [LaneTileCols]int
 	A, B, C    []float32
 	Accumulate bool
+	Odd        []int32 // see MulOdd
 }
 
 // Mul computes the tile over the terms.
@@ -213,6 +222,50 @@ func (t *LaneTile) MulPatches(p *Patches) {
 	_, _ = t.A[p.maxA+(r-1)*t.RowA+Lanes-1], t.B[p.maxB+Lanes-1]
 	_ = t.C[(r-1)*t.RowC+p.maxC+Lanes-1]
 	mulLanePatches(t, p.list)
+}
+
+// MulOdd is MulPatches for an A of MaxPoolHalves, which has one vector for two positions
+// side by side: where bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is
+// multiplied with what stands Lanes further on in B. So there is half as much to
+// multiply. Rows is at most OddTileRows, the columns of a patch read vectors of B that
+// follow each other, and the terms and RowA count whole vectors of A.
+func (t *LaneTile) MulOdd(p *Patches) {
+	r := t.Rows
+	if r < 1 || r > OddTileRows || t.RowA < 0 || t.RowA%Lanes != 0 || t.RowC < 0 || !p.odd {
+		panic("f32: a tile out of range")
+	}
+	last := p.maxA + (r-1)*t.RowA
+	_, _, _ = t.A[last+Lanes-1], t.Odd[last/Lanes], t.B[p.maxB+2*Lanes-1]
+	_ = t.C[(r-1)*t.RowC+p.maxC+Lanes-1]
+	mulOdd(t, p.list)
+}
+
+// PrefersOdd reports whether MulOdd is faster than MulPatches of all positions.
+func PrefersOdd() bool { return kernels.masked }
+
+// oddPortable is the specification of LaneTile.MulOdd.
+func oddPortable(t *LaneTile, patches []Patch) {
+	for i := range patches {
+		p := &patches[i]
+		for m := range t.Rows {
+			for j := range p.Cols {
+				c := (*[Lanes]float32)(t.C[m*t.RowC+p.ColC[j]:])
+				acc := [Lanes]float32{}
+				if t.Accumulate {
+					acc = *c
+				}
+				for _, x := range p.Terms.list {
+					at := int(x.A) + m*t.RowA
+					a, odd := (*[Lanes]float32)(t.A[at:]), t.Odd[at/Lanes]
+					b := (*[2 * Lanes]float32)(t.B[int(x.B)+p.ColB[j]:])
+					for l := range acc {
+						acc[l] += float32(a[l] * b[int(odd>>l&1)*Lanes+l])
+					}
+				}
+				*c = acc
+			}
+		}
+	}
 }
 
 // eachLaneTile is MulPatches for classes whose kernels do one tile.

@@ -19,6 +19,11 @@ func fullTileAVX512(t *Tile, terms int)
 //go:noescape
 func laneTilesAVX512(t *LaneTile, p *Patch, n int)
 
+// oddTilesAVX512 is LaneTile.MulOdd, of n patches, after its checks.
+//
+//go:noescape
+func oddTilesAVX512(t *LaneTile, p *Patch, n int)
+
 // tileColumnAVX2 computes a column of Tile.Mul.
 //
 //go:noescape

@@ -318,10 +318,12 @@ func TestPatches(t *testing.T) {
 			tile, _ := randomTile(r, rows, TileCols, 1)
 			tile.A, tile.B, tile.C = randomFloats(r, 200+rows*tile.RowA+Lanes), randomFloats(r, 300+Lanes),
 				randomFloats(r, rows*tile.RowC+300+Lanes)
-			lane := LaneTile{Rows: rows, RowA: tile.RowA, RowC: tile.RowC, A: tile.A, B: tile.B, C: slices.Clone(tile.C)}
+			lane := LaneTile{Rows: rows, RowA: tile.RowA, RowC: tile.RowC, A: tile.A, B: tile.B}
+			lane.C = slices.Clone(tile.C)
 			var patches []Patch
 			for range n {
-				p := Patch{Terms: NewTerms([]Term{{int32(r.IntN(200)), int32(r.IntN(200))}, {1, 2}}), Cols: 1 + r.IntN(TileCols)}
+				terms := NewTerms([]Term{{int32(r.IntN(200)), int32(r.IntN(200))}, {1, 2}})
+				p := Patch{Terms: terms, Cols: 1 + r.IntN(TileCols)}
 				for j := range p.Cols {
 					p.ColB[j], p.ColC[j] = r.IntN(100), (n%3*TileCols+j)*(Lanes+1)
 				}
@@ -347,9 +349,89 @@ func TestPatches(t *testing.T) {
 	})
 }
 
+// TestMulOdd compares LaneTile.MulOdd with its portable loop as TestTile does.
+func TestMulOdd(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(7)
+		for rows := 1; rows <= OddTileRows; rows++ {
+			for cols := 1; cols <= LaneTileCols; cols++ {
+				for n := range 20 {
+					list := make([]Term, n)
+					for i := range list {
+						list[i] = Term{int32(r.IntN(12) * Lanes), int32(r.IntN(300))}
+					}
+					p := Patch{Terms: NewTerms(list), Cols: cols}
+					for j, at := range r.Perm(cols) {
+						p.ColB[j], p.ColC[j] = 9+j*Lanes, at*(Lanes+1)
+					}
+					tile := LaneTile{Rows: rows, RowA: r.IntN(5) * Lanes, RowC: LaneTileCols*(Lanes+1) + r.IntN(9),
+						Accumulate: r.IntN(2) == 0}
+					tile.A, tile.B = randomFloats(r, (12+(rows-1)*5)*Lanes), randomFloats(r, 309+(cols+1)*Lanes)
+					for range tile.A[:len(tile.A)/Lanes] {
+						tile.Odd = append(tile.Odd, int32(r.IntN(1<<Lanes)))
+					}
+					before := filled(rows*tile.RowC+2*Lanes, guard)
+					forEachOfC(rows, tile.RowC, p.ColC[:cols], func(i int) { before[Lanes+i] = float32(i % 7) })
+					run := func(mul func(*LaneTile, []Patch), tile LaneTile) []float32 {
+						c := slices.Clone(before)
+						tile.C = c[Lanes:]
+						mul(&tile, []Patch{p})
+						return c
+					}
+					mul := func(x *LaneTile, list []Patch) { x.MulOdd(NewPatches(list)) }
+					got, want := run(mul, tile), run(oddPortable, tile)
+					tile.A, tile.B = magnitudes(tile.A), magnitudes(tile.B)
+					compare(t, fmt.Sprintf("%d×%d, %d terms", rows, cols, n), got, want, run(oddPortable, tile))
+				}
+			}
+		}
+	})
+}
+
+// TestHalvesAreTheSameBits holds the products with what MaxPoolHalves gives against those
+// with all that MaxPoolBack gives, which a class may take instead.
+func TestHalvesAreTheSameBits(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		if !PrefersOdd() && Kernels() != cpu.Portable {
+			t.Skip("its MulOdd is the portable one, and never taken")
+		}
+		const h, w = 3, 4
+		r, p := source(8), Plane{H: h, W: w, Row: w * Lanes}
+		which := make([]int32, h*w*Lanes)
+		for i := range which {
+			which[i] = int32(r.IntN(4))
+		}
+		d, all, half, odd := randomFloats(r, h*w*Lanes), make([]float32, 4*h*w*Lanes), make([]float32, 2*h*w*Lanes),
+			make([]int32, 2*h*w)
+		MaxPoolBack(all, 2*w*Lanes, d, p, which)
+		MaxPoolHalves(half, odd, d, p, which)
+		var each, pairs []Term
+		for y := range 2 * h {
+			for x := range 2 * w {
+				each = append(each, Term{int32((y*2*w + x) * Lanes), int32((y*(2*w+2) + x) * Lanes)})
+			}
+			for x := range w {
+				pairs = append(pairs, Term{int32((y*w + x) * Lanes), int32((y*(2*w+2) + 2*x) * Lanes)})
+			}
+		}
+		columns := [LaneTileCols]int{0, Lanes, 2 * Lanes}
+		patch := Patch{Cols: 3, ColB: columns, ColC: columns}
+		tile := LaneTile{Rows: 1, A: all, B: randomFloats(r, 2*h*(2*w+2)*Lanes), C: make([]float32, 3*Lanes), Odd: odd}
+		patch.Terms = NewTerms(each)
+		tile.MulPatches(NewPatches([]Patch{patch}))
+		want := slices.Clone(tile.C)
+		patch.Terms, tile.A = NewTerms(pairs), half
+		tile.MulOdd(NewPatches([]Patch{patch}))
+		if !slices.Equal(tile.C, want) {
+			t.Errorf("%v, of all positions %v", tile.C, want)
+		}
+	})
+}
+
 // TestPatchesPanicOutOfRange is TestTilesPanicOutOfRange for a list of patches.
 func TestPatchesPanicOutOfRange(t *testing.T) {
-	patch := Patch{Terms: NewTerms([]Term{{4, 8}}), Cols: 2, ColB: [LaneTileCols]int{16}, ColC: [LaneTileCols]int{0, 16}}
+	patch := Patch{Terms: NewTerms([]Term{{Lanes, 8}}), Cols: 2, ColB: [LaneTileCols]int{16},
+		ColC: [LaneTileCols]int{0, 16}}
 	reach := func(a, b, c, cols int) (tile Tile, lane LaneTile, p *Patches) {
 		x := patch
 		x.Cols = cols
@@ -357,7 +439,7 @@ func TestPatchesPanicOutOfRange(t *testing.T) {
 		lane = LaneTile{Rows: 1, A: make([]float32, a+Lanes-1), B: tile.B, C: tile.C}
 		return tile, lane, NewPatches([]Patch{{Terms: NewTerms(nil), Cols: 1}, x})
 	}
-	const a, b, c = 5, 8 + 16 + Lanes, 16 + Lanes
+	const a, b, c = Lanes + 1, 8 + 16 + Lanes, 16 + Lanes
 	tile, lane, good := reach(a, b, c, 2)
 	tile.MulPatches(good)
 	lane.MulPatches(good)
@@ -366,6 +448,35 @@ func TestPatchesPanicOutOfRange(t *testing.T) {
 		if !panics(func() { tile.MulPatches(p) }) || !panics(func() { lane.MulPatches(p) }) {
 			t.Errorf("%v: no panic", bad)
 		}
+	}
+	_, lane, apart := reach(a+Lanes, b+Lanes, c, 2)
+	lane.Odd = []int32{0, 0}
+	if !panics(func() { lane.MulOdd(apart) }) {
+		t.Error("halves of columns that are not side by side: no panic")
+	}
+	patch.ColB[1] = 16 + Lanes
+	for short := range 5 {
+		_, lane, p := reach(a, b+2*Lanes, c, 2)
+		lane.Odd = []int32{0, 0}
+		switch short {
+		case 1:
+			lane.A = lane.A[1:]
+		case 2:
+			lane.B = lane.B[1:]
+		case 3:
+			lane.C = lane.C[1:]
+		case 4:
+			lane.Odd = lane.Odd[1:]
+		}
+		if panics(func() { lane.MulOdd(p) }) != (short > 0) {
+			t.Errorf("halves that reach out of slice %d", short)
+		}
+	}
+	patch.Terms = NewTerms([]Term{{1, 8}})
+	_, lane, amid := reach(a, b+2*Lanes, c, 2)
+	lane.Odd = []int32{0, 0}
+	if !panics(func() { lane.MulOdd(amid) }) {
+		t.Error("halves amid vectors: no panic")
 	}
 	if tile, _, p := reach(a, b, c, LaneTileCols); !panics(func() { tile.MulPatches(p) }) {
 		t.Error("a tile of too many columns: no panic")

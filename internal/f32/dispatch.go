@@ -93,6 +93,7 @@ type kernelSet struct {
 	exp            func(x []float32)
 	maxPool        func(dst []float32, p Plane, src []float32, srcRow int, which []int32)
 	maxPoolBack    func(dst []float32, dstRow int, d []float32, p Plane, which []int32)
+	maxPoolHalves  func(dst []float32, odd []int32, d []float32, p Plane, which []int32)
 	avgPool        func(dst []float32, p Plane, src []float32, srcRow int)
 	avgPoolBack    func(dst []float32, dstRow int, d []float32, p Plane)
 	laneSumSquares func(acc *[Lanes]float64, x []float32)
@@ -117,7 +118,7 @@ type kernelSet struct {
 
 var portable = kernelSet{
 	relu: reluPortable, reluBack: reluBackPortable, tanh: tanhPortable, tanhBack: tanhBackPortable, exp: expPortable,
-	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable,
+	maxPool: maxPoolPortable, maxPoolBack: maxPoolBackPortable, maxPoolHalves: maxPoolHalvesPortable,
 	avgPool: avgPoolPortable, avgPoolBack: avgPoolBackPortable,
 	laneSumSquares: laneSumSquaresPortable, laneSum: laneSumPortable, laneScale: laneScalePortable,
 	spread:    spreadPortable,

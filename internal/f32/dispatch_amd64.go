@@ -107,6 +107,17 @@ func mulLanePatches(t *LaneTile, patches []Patch) {
 	}
 }
 
+func mulOdd(t *LaneTile, patches []Patch) {
+	switch class {
+	case cpu.AVX512, cpu.AMX:
+		if len(patches) > 0 {
+			oddTilesAVX512(t, &patches[0], len(patches))
+		}
+	default:
+		oddPortable(t, patches)
+	}
+}
+
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	if class >= cpu.AVX2 {
 		transposeAVX2(dst, dstRow, src, srcRow)

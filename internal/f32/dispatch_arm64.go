@@ -55,6 +55,8 @@ func mulLaneTile(t *LaneTile, terms []Term) {
 
 func mulLanePatches(t *LaneTile, patches []Patch) { eachLaneTile(t, patches) }
 
+func mulOdd(t *LaneTile, patches []Patch) { oddPortable(t, patches) }
+
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	if class == cpu.NEON {
 		transposeNEON(dst, dstRow, src, srcRow)

@@ -24,6 +24,8 @@ func mulLaneTile(t *LaneTile, terms []Term) { laneTilePortable(t, terms) }
 
 func mulLanePatches(t *LaneTile, patches []Patch) { eachLaneTile(t, patches) }
 
+func mulOdd(t *LaneTile, patches []Patch) { oddPortable(t, patches) }
+
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	transposePortable(dst, dstRow, src, srcRow)
 }

@@ -209,6 +209,35 @@ func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which 
 	}
 }
 
+// MaxPoolHalves is MaxPoolBack to a plane of p's width and twice its height, without a
+// border: of two places side by side only one can be other than 0. What is given is that one,
+// and in odd, an integer for each vector, bit l is 1 if in lane l it is the right one.
+func MaxPoolHalves(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
+	p.check(d)
+	n := p.H * p.W
+	_, _, _ = dst[2*n*Lanes-1], odd[2*n-1], which[n*Lanes-1]
+	kernels.maxPoolHalves(dst, odd, d, p, which)
+}
+
+func maxPoolHalvesPortable(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
+	for y := range p.H {
+		for x := range p.W {
+			in, w, right := d[y*p.Row+x*Lanes:], which[(y*p.W+x)*Lanes:], int32(0)
+			upper, lower := 2*y*p.W+x, (2*y+1)*p.W+x
+			for l := range Lanes {
+				dst[upper*Lanes+l], dst[lower*Lanes+l] = 0, 0
+				if w[l]&2 == 0 {
+					dst[upper*Lanes+l] = in[l]
+				} else {
+					dst[lower*Lanes+l] = in[l]
+				}
+				right |= w[l] & 1 << l
+			}
+			odd[upper], odd[lower] = right, right
+		}
+	}
+}
+
 // AvgPool sets dst to the mean of each 2×2 window of src, a plane of twice the
 // height and width.
 func AvgPool(dst []float32, p Plane, src []float32, srcRow int) {

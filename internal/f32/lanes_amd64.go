@@ -6,7 +6,8 @@ import "proactivedp/internal/cpu"
 
 var avx2 = kernelSet{
 	relu: reluAVX2, reluBack: reluBackAVX2, tanh: tanhAVX2, tanhBack: tanhBackAVX2, exp: expAVX2,
-	maxPool: maxPoolAVX2, maxPoolBack: maxPoolBackAVX2, avgPool: avgPoolAVX2, avgPoolBack: avgPoolBackAVX2,
+	maxPool: maxPoolAVX2, maxPoolBack: maxPoolBackAVX2, maxPoolHalves: maxPoolHalvesPortable,
+	avgPool: avgPoolAVX2, avgPoolBack: avgPoolBackAVX2,
 	laneSumSquares: laneSumSquaresAVX2, laneSum: laneSumAVX2, laneScale: laneScaleAVX2,
 	spread:    spreadAVX2,
 	fromBytes: fromBytesAVX2, axpyTo: axpyToAVX2, sumSquares: sumSquaresAVX2,
@@ -18,7 +19,8 @@ var avx2 = kernelSet{
 
 var avx512 = kernelSet{
 	relu: reluAVX512, reluBack: reluBackAVX512, tanh: tanhAVX512, tanhBack: tanhBackAVX512, exp: expAVX512,
-	maxPool: maxPoolAVX512, maxPoolBack: maxPoolBackAVX512, avgPool: avgPoolAVX512, avgPoolBack: avgPoolBackAVX512,
+	maxPool: maxPoolAVX512, maxPoolBack: maxPoolBackAVX512, maxPoolHalves: maxPoolHalvesAVX512,
+	avgPool: avgPoolAVX512, avgPoolBack: avgPoolBackAVX512,
 	laneSumSquares: laneSumSquaresAVX512, laneSum: laneSumAVX512, laneScale: laneScaleAVX512,
 	spread:    spreadAVX512,
 	fromBytes: fromBytesAVX512, axpyTo: axpyToAVX512, sumSquares: sumSquaresAVX512,

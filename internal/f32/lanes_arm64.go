@@ -6,7 +6,8 @@ import "proactivedp/internal/cpu"
 
 var neon = kernelSet{
 	relu: reluNEON, reluBack: reluBackNEON, tanh: tanhNEON, tanhBack: tanhBackNEON, exp: expNEON,
-	maxPool: maxPoolNEON, maxPoolBack: maxPoolBackNEON, avgPool: avgPoolNEON, avgPoolBack: avgPoolBackNEON,
+	maxPool: maxPoolNEON, maxPoolBack: maxPoolBackNEON, maxPoolHalves: maxPoolHalvesPortable,
+	avgPool: avgPoolNEON, avgPoolBack: avgPoolBackNEON,
 	laneSumSquares: laneSumSquaresNEON, laneSum: laneSumNEON, laneScale: laneScaleNEON,
 	spread:    spreadNEON,
 	fromBytes: fromBytesNEON, axpyTo: axpyToNEON, sumSquares: sumSquaresNEON,

@@ -178,6 +178,9 @@ func TestPooling(t *testing.T) {
 					checkTwins(t, "maxPoolBack "+name, n, func(k *kernelSet, m *memory) {
 						k.maxPoolBack(m.in(m.y), big, m.in(m.x), p, m.which[zone:])
 					})
+					checkTwins(t, "maxPoolHalves "+name, n, func(k *kernelSet, m *memory) {
+						k.maxPoolHalves(m.in(m.y), m.which[zone+h*w*Lanes:], m.in(m.x), p, m.which[zone:])
+					})
 					checkTwins(t, "avgPool "+name, n,
 						func(k *kernelSet, m *memory) { k.avgPool(m.in(m.y), p, m.in(m.x), big) })
 					checkTwins(t, "avgPoolBack "+name, n,

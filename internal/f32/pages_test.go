@@ -56,13 +56,16 @@ func (p pages) touching(n int) map[string]func() {
 	}
 	factors := (*[Lanes]float32)(f(Lanes))
 	return map[string]func(){
-		"Relu":           func() { Relu(f(whole)) },
-		"ReluBack":       func() { ReluBack(f(whole), f(whole)) },
-		"Tanh":           func() { Tanh(f(whole)) },
-		"TanhBack":       func() { TanhBack(f(whole), f(whole)) },
-		"Exp":            func() { Exp(f(whole)) },
-		"MaxPool":        func() { MaxPool(f(whole), plane, f(2*big), big, inPages[int32](p, whole)) },
-		"MaxPoolBack":    func() { MaxPoolBack(f(2*big), big, f(whole), plane, inPages[int32](p, whole)) },
+		"Relu":        func() { Relu(f(whole)) },
+		"ReluBack":    func() { ReluBack(f(whole), f(whole)) },
+		"Tanh":        func() { Tanh(f(whole)) },
+		"TanhBack":    func() { TanhBack(f(whole), f(whole)) },
+		"Exp":         func() { Exp(f(whole)) },
+		"MaxPool":     func() { MaxPool(f(whole), plane, f(2*big), big, inPages[int32](p, whole)) },
+		"MaxPoolBack": func() { MaxPoolBack(f(2*big), big, f(whole), plane, inPages[int32](p, whole)) },
+		"MaxPoolHalves": func() {
+			MaxPoolHalves(f(2*whole), inPages[int32](p, 2*whole/Lanes), f(whole), plane, inPages[int32](p, whole))
+		},
 		"AvgPool":        func() { AvgPool(f(whole), plane, f(2*big), big) },
 		"AvgPoolBack":    func() { AvgPoolBack(f(2*big), big, f(whole), plane) },
 		"LaneSum":        func() { LaneSum((*[LaneSums]float32)(f(LaneSums)), f(whole)) },

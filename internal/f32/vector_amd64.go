@@ -144,6 +144,11 @@ func maxPoolAVX512(dst []float32, p Plane, src []float32, srcRow int, which []in
 //go:noescape
 func maxPoolBackAVX512(dst []float32, dstRow int, d []float32, p Plane, which []int32)
 
+// maxPoolHalvesAVX512 is maxPoolHalvesPortable.
+//
+//go:noescape
+func maxPoolHalvesAVX512(dst []float32, odd []int32, d []float32, p Plane, which []int32)
+
 // avgPoolAVX512 is avgPoolPortable.
 //
 //go:noescape

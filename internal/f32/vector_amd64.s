@@ -1569,6 +1569,66 @@ rowDone:
 	VZEROUPPER
 	RET
 
+// func maxPoolHalvesAVX512(dst []float32, odd []int32, d []float32, p Plane, which []int32)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolHalvesAVX512(SB), NOSPLIT, $0-120
+	MOVQ       dst_base+0(FP), AX
+	MOVQ       odd_base+24(FP), CX
+	MOVQ       d_base+48(FP), DX
+	MOVQ       which_base+96(FP), BX
+	MOVQ       p_H+72(FP), SI
+	MOVQ       p_W+80(FP), DI
+	MOVQ       p_Row+88(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       DI, R10
+	SHLQ       $0x06, R10
+	MOVQ       DI, R11
+	SHLQ       $0x02, R11
+	VPXORD     Z0, Z0, Z0
+	VPTERNLOGD $0xff, Z1, Z1, Z1
+	VPSRLD     $0x1f, Z1, Z1
+	VPADDD     Z1, Z1, Z0
+	VPADDD     Z1, Z0, Z2
+	TESTQ      SI, SI
+	JZ         rowDone
+
+row:
+	MOVQ  DX, R12
+	ADDQ  R8, DX
+	MOVQ  DI, R9
+	TESTQ R9, R9
+	JZ    columnDone
+
+column:
+	VMOVUPS   (R12), Z2
+	VMOVUPS   (BX), Z3
+	VPTESTMD  Z1, Z3, K1
+	VPTESTMD  Z0, Z3, K2
+	KNOTW     K2, K3
+	KMOVW     K1, R13
+	MOVL      R13, (CX)
+	MOVL      R13, (CX)(R11*1)
+	VMOVAPS.Z Z2, K3, Z3
+	VMOVUPS   Z3, (AX)
+	VMOVAPS.Z Z2, K2, Z2
+	VMOVUPS   Z2, (AX)(R10*1)
+	ADDQ      $0x40, R12
+	ADDQ      $0x40, BX
+	ADDQ      $0x40, AX
+	ADDQ      $0x04, CX
+	DECQ      R9
+	JNZ       column
+
+columnDone:
+	ADDQ R10, AX
+	ADDQ R11, CX
+	DECQ SI
+	JNZ  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func avgPoolAVX512(dst []float32, p Plane, src []float32, srcRow int)
 // Requires: AVX, AVX512F
 TEXT ·avgPoolAVX512(SB), NOSPLIT, $0-80
