@@ -1,6 +1,10 @@
 package nn
 
-import "proactivedp/internal/f32"
+import (
+	"slices"
+
+	"proactivedp/internal/f32"
+)
 
 // product is a convolution's sum over taps for all positions of a map: what it
 // reads and writes, and the tiles it is cut into. Their columns are positions
@@ -21,12 +25,22 @@ func productAhead(c *conv) *product {
 	}
 }
 
+// Rows that all of the kernel reaches are many, so that in each column they fill tiles by
+// themselves. In the others two columns share one, and the taps that either has.
 func productBack(c *conv) *product {
+	ys := c.backAxis(c.in.Height, c.out.Height, true)
+	slices.SortStableFunc(ys, func(a, b stretch) int { return len(b.taps) - len(a.taps) })
+	whole := 0
+	for whole < len(ys) && len(ys[whole].taps) == c.Kernel {
+		whole++
+	}
+	some := func(ys []stretch, exact bool) []f32.Patch {
+		return patches(ys, c.backAxis(c.in.Width, c.out.Width, exact), c.out.grid(), c.in.layout,
+			func(ky, kx, o int) int { return o*c.affine.in + c.tap(ky, kx, 0) }, false)
+	}
 	return &product{
 		rows: c.in.Channels, rowA: 1, rowC: c.in.plane(), from: c.out.delta, to: c.in.delta,
-		patches: f32.NewPatches(patches(c.backAxis(c.in.Height, c.out.Height, true),
-			c.backAxis(c.in.Width, c.out.Width, false), c.out.grid(), c.in.layout,
-			func(ky, kx, o int) int { return o*c.affine.in + c.tap(ky, kx, 0) }, false)),
+		patches: f32.NewPatches(append(some(ys[:whole], true), some(ys[whole:], false)...)),
 	}
 }
 

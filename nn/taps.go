@@ -97,11 +97,11 @@ type grid struct{ channels, channel, row, column, start int }
 func (l layout) grid() grid { return grid{l.Channels, l.plane(), l.row(), f32.Lanes, l.at(0, 0, 0)} }
 
 // patches covers a map with the rectangles of stretches, whose positions are the
-// columns of tiles; those that follow each other with the same taps share a tile,
-// unless its columns are blocks. weight says where the weight of a tap and a channel of
-// from stands.
+// columns of tiles; those with the same taps share tiles, unless their columns are
+// blocks. weight says where the weight of a tap and a channel of from stands.
 func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel int) int, single bool) []f32.Patch {
 	made := map[string]*f32.Terms{}
+	latest := map[*f32.Terms]int{} // the patch of these terms that may have room
 	var out []f32.Patch
 	for _, y := range ys {
 		for _, x := range xs {
@@ -109,15 +109,16 @@ func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel
 			if made[key] == nil {
 				made[key] = from.terms(y.taps, x.taps, weight)
 			}
-			last := len(out) - 1
-			if last < 0 || single || out[last].Terms != made[key] ||
-				out[last].Cols+len(y.at)*len(x.at) > f32.TileCols {
-				out = append(out, f32.Patch{Terms: made[key]})
-				last++
+			terms := made[key]
+			last, ok := latest[terms]
+			if !ok || single || out[last].Cols+len(y.at)*len(x.at) > f32.TileCols {
+				last = len(out)
+				latest[terms] = last
+				out = append(out, f32.Patch{Terms: terms})
 			}
+			p := &out[last]
 			for i, py := range y.at {
 				for j, px := range x.at {
-					p := &out[last]
 					p.ColB[p.Cols] = from.start + (y.start+i)*from.row + (x.start+j)*from.column
 					p.ColC[p.Cols] = to.at(0, py, px)
 					p.Cols++
