@@ -11,29 +11,38 @@ import (
 type input struct {
 	out   *value
 	rows  int // slot: examples of a block, one a row, images normalised
-	lanes int // slot: a piece of them, transposed
+	short int // slot: a row of a map that is shorter than a square
 }
 
 func (in *input) place(n *Net) {
-	size := roundUp(in.out.Size(), f32.Lanes)
-	in.rows = n.newFloats(size*f32.Lanes, 1)
-	in.lanes = n.newFloats(size*f32.Lanes, 1)
+	in.rows = n.newFloats((roundUp(in.out.Size(), f32.Lanes)+f32.Lanes)*f32.Lanes, 1)
+	in.short = n.newFloats(square, 1)
 }
 
 // load sets the input of block b to the examples of the batch from first on. A
 // short block repeats its last example, so that no lane ever holds anything but
 // what an example in use does.
 func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
-	rows, lanes := s.float(in.rows, 0), s.float(in.lanes, 0)
+	rows := s.float(in.rows, 0)
 	width := len(rows) / f32.Lanes
 	for l := range f32.Lanes {
 		in.read(rows[l*width:], batch, min(first+l, batch.Len()-1))
 	}
-	for i := 0; i < width; i += f32.Lanes {
-		f32.Transpose(lanes[i*f32.Lanes:], f32.Lanes, rows[i:], width)
-	}
 	x := s.float(in.out.act, b)
-	in.out.runs(func(start, end int) { lanes = lanes[copy(x[start:end], lanes):] })
+	in.out.runs(func(start, end int) {
+		n := (end - start) / f32.Lanes
+		if n < f32.Lanes && in.out.border > 0 {
+			short := s.float(in.short, 0)
+			f32.Transpose(short, f32.Lanes, rows, width)
+			copy(x[start:end], short)
+		} else {
+			for i := 0; i < n; i += f32.Lanes {
+				at := max(0, min(i, n-f32.Lanes)) // the last square overlaps the one before it
+				f32.Transpose(x[start+at*f32.Lanes:], f32.Lanes, rows[at:], width)
+			}
+		}
+		rows = rows[n:]
+	})
 }
 
 // read sets x to example i of the batch.
