@@ -8,9 +8,7 @@ func AxpyTo(dst []float32, alpha float32, x, y []float32) {
 	if len(x) != len(y) || len(x) != len(dst) {
 		panic("f32: Axpy of unequal lengths")
 	}
-	done := kernels.done(len(x))
-	kernels.axpyTo(dst[:done], alpha, x[:done], y[:done])
-	axpyToPortable(dst[done:], alpha, x[done:], y[done:])
+	kernels.axpyTo(dst, alpha, x, y)
 }
 
 // axpyToPortable is the specification of axpyTo.

@@ -241,7 +241,7 @@ func (t *LaneTile) MulOdd(p *Patches) {
 }
 
 // PrefersOdd reports whether MulOdd is faster than MulPatches of all positions.
-func PrefersOdd() bool { return kernels.masked }
+func PrefersOdd() bool { return kernels.oddTiles }
 
 // oddPortable is the specification of LaneTile.MulOdd.
 func oddPortable(t *LaneTile, patches []Patch) {

@@ -112,8 +112,8 @@ type kernelSet struct {
 	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
 	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 	expWide        func(x []float64)
-	logisticSteps  func(step, factor, z, side []float64, l *Logistic)
-	masked         bool // whether axpyTo, axpyWide and addNarrow do what is left behind whole vectors
+	logisticSteps  func(step, factor, dot, side []float64, l *Logistic)
+	oddTiles       bool // see PrefersOdd
 }
 
 var portable = kernelSet{
@@ -132,10 +132,29 @@ var portable = kernelSet{
 // kernels is the set in use, that of class.
 var kernels kernelSet
 
-// done is how many of n numbers a kernel does that may be masked.
-func (k *kernelSet) done(n int) int {
-	if k.masked {
-		return n
+// ofAnyLength returns the set of a class without masks, whose kernels do whole vectors, with
+// the portable ones for what is left behind these.
+func (k kernelSet) ofAnyLength() kernelSet {
+	whole := k
+	k.axpyTo = func(dst []float32, alpha float32, x, y []float32) {
+		n := len(x) / Lanes * Lanes
+		whole.axpyTo(dst[:n], alpha, x[:n], y[:n])
+		axpyToPortable(dst[n:], alpha, x[n:], y[n:])
 	}
-	return n / Lanes * Lanes
+	k.axpyWide = func(alpha float64, x []float32, y []float64) {
+		n := len(x) / Lanes * Lanes
+		whole.axpyWide(alpha, x[:n], y[:n])
+		axpyWidePortable(alpha, x[n:], y[n:])
+	}
+	k.addNarrow = func(dst []float32, x []float64) {
+		n := len(x) / Lanes * Lanes
+		whole.addNarrow(dst[:n], x[:n])
+		addNarrowPortable(dst[n:], x[n:])
+	}
+	k.widenRow = func(dst []float64, x []float32) {
+		n := len(x) / WideLanes * WideLanes
+		whole.widenRow(dst[:n], x[:n])
+		widenRowPortable(dst[n:], x[n:])
+	}
+	return k
 }

@@ -10,7 +10,7 @@ import (
 
 var sets = [...]kernelSet{
 	cpu.Portable: portable,
-	cpu.AVX2:     avx2,
+	cpu.AVX2:     avx2.ofAnyLength(),
 	cpu.AVX512:   avx512,
 	cpu.AMX:      avx512,
 }

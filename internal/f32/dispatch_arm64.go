@@ -4,7 +4,7 @@ package f32
 
 import "proactivedp/internal/cpu"
 
-var sets = [...]kernelSet{cpu.Portable: portable, cpu.NEON: neon}
+var sets = [...]kernelSet{cpu.Portable: portable, cpu.NEON: neon.ofAnyLength()}
 
 func mulTile(t *Tile, terms []Term) {
 	if class != cpu.NEON {

@@ -28,7 +28,7 @@ var avx512 = kernelSet{
 	addWide: addWideAVX512, narrowTile: narrowTileAVX512,
 	widenRow: widenRowAVX512, rowDots: rowDotsAVX512, addRows: addRowsAVX512, expWide: expWideAVX512,
 	logisticSteps: logisticStepsAVX512,
-	masked:        true,
+	oddTiles:      true,
 }
 
 // addNormals is called by the class, not through the set, so that its arguments

@@ -23,13 +23,7 @@ func WidenRow(dst []float64, x []float32) {
 	if len(dst) != (len(x)+WideLanes-1)/WideLanes*WideLanes {
 		panic("f32: WidenRow to a row of another length")
 	}
-	if kernels.masked { // it writes the last vector at once, as what reads it does
-		kernels.widenRow(dst, x)
-		return
-	}
-	done := len(x) / WideLanes * WideLanes
-	kernels.widenRow(dst[:done], x[:done])
-	widenRowPortable(dst[done:], x[done:])
+	kernels.widenRow(dst, x)
 }
 
 func widenRowPortable(dst []float64, x []float32) {

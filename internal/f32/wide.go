@@ -25,9 +25,7 @@ func AddNarrow(dst []float32, x []float64) {
 	if len(dst) != len(x) {
 		panic("f32: AddNarrow of unequal lengths")
 	}
-	done := kernels.done(len(dst))
-	kernels.addNarrow(dst[:done], x[:done])
-	addNarrowPortable(dst[done:], x[done:])
+	kernels.addNarrow(dst, x)
 }
 
 func addNarrowPortable(dst []float32, x []float64) {
@@ -66,9 +64,7 @@ func AxpyWide(alpha float64, x []float32, y []float64) {
 	if len(x) != len(y) {
 		panic("f32: AxpyWide of unequal lengths")
 	}
-	done := kernels.done(len(x))
-	kernels.axpyWide(alpha, x[:done], y[:done])
-	axpyWidePortable(alpha, x[done:], y[done:])
+	kernels.axpyWide(alpha, x, y)
 }
 
 func axpyWidePortable(alpha float64, x []float32, y []float64) {
