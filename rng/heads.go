@@ -8,8 +8,9 @@ type Heads struct {
 	root   *Root
 	low    uint64 // the first of the places: see Stream
 	high   uint32
-	blocks [unitBytes]byte // a block of each
-	_      [40]byte        // goroutines that have neighbours in a slice write no line of 64 bytes of each other
+	blocks [unitBytes / blockBytes][blockBytes]byte // one of each
+	// Goroutines that have neighbours in a slice write no line of 64 bytes of each other.
+	_ [40]byte
 }
 
 // Reseed is r.Reseed(s, p, client, round): s has the same bits.
@@ -19,11 +20,12 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 		return
 	}
 	ahead := (s.low - h.low) >> 32 // rounds, if the client is the same
-	if h.root != r || h.high != s.high || uint32(h.low) != client || ahead >= unitBytes/blockBytes {
+	if h.root != r || h.high != s.high || uint32(h.low) != client || ahead >= uint64(len(h.blocks)) {
 		h.root, h.low, h.high, ahead = r, s.low, s.high, 0
-		keyHeads(&h.blocks[0], 1, r.keys, h.low, uint64(h.high)|firstCounter<<32)
+		keyHeads(&h.blocks[0][0], 1, r.keys, h.low, uint64(h.high)|firstCounter<<32)
 	}
-	s.have = copy(s.buf[:blockBytes], h.blocks[ahead*blockBytes:])
+	*(*[blockBytes]byte)(s.buf[:]) = h.blocks[ahead]
+	s.have = blockBytes
 }
 
 // ManyHeads are the heads of many clients, by client; nil keeps nothing.

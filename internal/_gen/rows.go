@@ -195,56 +195,66 @@ const expWideTerms = 12
 
 func (s simd) expWide() {
 	s.start("expWide", "func(x []float64)", "")
-	c := func(i int) reg.VecVirtual { return s.broadcastWide(goTable("expWideTable").Offset(8 * i)) }
 	x := s.base("x")
-	n := s.length("x")
-	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
-	s.loop("next", n, func() {
-		v, k, whole := s.reg(), s.reg(), s.reg()
-		s.VMAXPD(s.at(x, 0), c(expLow), v) // the second source where there is a NaN
-		s.VMINPD(v, c(expHigh), v)
-		s.VMULPD(c(log2E), v, k)
-		s.VADDPD(c(roundToInteger), k, k)
-		s.VSUBPD(c(roundToInteger), k, whole)
-		part := s.reg()
-		s.VMULPD(c(ln2High), whole, part)
-		s.VSUBPD(part, v, v)
-		s.VMULPD(c(ln2Low), whole, part)
-		s.VSUBPD(part, v, v)
-		var p []reg.VecVirtual
-		for i := 0; i < expWideTerms; i += 2 {
-			r := s.reg()
-			s.VMULPD(c(expCoefficients+i+1), v, r)
-			s.VADDPD(c(expCoefficients+i), r, r)
-			p = append(p, r)
-		}
-		power := s.reg()
-		s.VMULPD(v, v, power)
-		square := s.reg()
-		s.VMOVAPD(power, square)
-		for len(p) > 1 {
-			var next []reg.VecVirtual
-			for i := 0; i < len(p); i += 2 {
-				if i+1 < len(p) {
-					s.VMULPD(power, p[i+1], p[i+1])
-					s.VADDPD(p[i+1], p[i], p[i])
-				}
-				next = append(next, p[i])
-			}
-			if p = next; len(p) > 1 {
-				s.VMULPD(power, power, power)
-			}
-		}
-		s.VMULPD(square, p[0], p[0])
-		s.VADDPD(v, p[0], p[0])
-		s.VADDPD(c(oneWide), p[0], p[0])
-		s.VPADDQ(c(expBias), k, k)
-		s.VPSLLQ(Imm(52), k, k)
-		s.VMULPD(k, p[0], p[0])
-		s.VMOVUPD(p[0], s.at(x, 0))
+	s.loop("next", s.wideRegisters("x"), func() {
+		s.VMOVUPD(s.expOf(s.load(s.at(x, 0))), s.at(x, 0))
 		s.ADDQ(Imm(uint64(s.bytes)), x)
 	})
 	s.end()
+}
+
+// wideRegisters returns how many registers the float64 of a slice fill.
+func (s simd) wideRegisters(slice string) reg.GPVirtual {
+	n := s.length(slice)
+	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
+	return n
+}
+
+// expOf returns e^v, and overwrites v.
+func (s simd) expOf(v reg.VecVirtual) reg.VecVirtual {
+	c := func(i int) reg.VecVirtual { return s.broadcastWide(goTable("expWideTable").Offset(8 * i)) }
+	k, whole := s.reg(), s.reg()
+	s.VMAXPD(v, c(expLow), v) // the second source where there is a NaN
+	s.VMINPD(v, c(expHigh), v)
+	s.VMULPD(c(log2E), v, k)
+	s.VADDPD(c(roundToInteger), k, k)
+	s.VSUBPD(c(roundToInteger), k, whole)
+	part := s.reg()
+	s.VMULPD(c(ln2High), whole, part)
+	s.VSUBPD(part, v, v)
+	s.VMULPD(c(ln2Low), whole, part)
+	s.VSUBPD(part, v, v)
+	var p []reg.VecVirtual
+	for i := 0; i < expWideTerms; i += 2 {
+		r := s.reg()
+		s.VMULPD(c(expCoefficients+i+1), v, r)
+		s.VADDPD(c(expCoefficients+i), r, r)
+		p = append(p, r)
+	}
+	power := s.reg()
+	s.VMULPD(v, v, power)
+	square := s.reg()
+	s.VMOVAPD(power, square)
+	for len(p) > 1 {
+		var next []reg.VecVirtual
+		for i := 0; i < len(p); i += 2 {
+			if i+1 < len(p) {
+				s.VMULPD(power, p[i+1], p[i+1])
+				s.VADDPD(p[i+1], p[i], p[i])
+			}
+			next = append(next, p[i])
+		}
+		if p = next; len(p) > 1 {
+			s.VMULPD(power, power, power)
+		}
+	}
+	s.VMULPD(square, p[0], p[0])
+	s.VADDPD(v, p[0], p[0])
+	s.VADDPD(c(oneWide), p[0], p[0])
+	s.VPADDQ(c(expBias), k, k)
+	s.VPSLLQ(Imm(52), k, k)
+	s.VMULPD(k, p[0], p[0])
+	return p[0]
 }
 
 // mask is where numbers are chosen: in a mask register where there are such, else in the
@@ -285,8 +295,8 @@ func (s simd) signs(x reg.VecVirtual) reg.Register {
 }
 
 func (s simd) logisticSteps() {
-	s.start("logisticSteps", "func(step, factor, z, side []float64, l *Logistic)", "")
-	step, factor, z, side := s.base("step"), s.base("factor"), s.base("z"), s.base("side")
+	s.start("logisticSteps", "func(step, factor, dot, side []float64, l *Logistic)", "")
+	step, factor, dot, side := s.base("step"), s.base("factor"), s.base("dot"), s.base("side")
 	common := s.Dereference(s.Param("l"))
 	field := func(name string) reg.VecVirtual {
 		b, err := common.Field(name).Resolve()
@@ -295,11 +305,13 @@ func (s simd) logisticSteps() {
 		}
 		return s.broadcastWide(b.Addr)
 	}
-	ridge, clip, one := field("Ridge"), field("Clip"), s.broadcastWide(goTable("expWideTable").Offset(8*oneWide))
-	n := s.length("step")
-	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
-	s.loop("next", n, func() {
-		e, y, margin := s.load(s.at(step, 0)), s.load(s.at(side, 0)), s.load(s.at(z, 0))
+	minus := s.signBits()
+	s.loop("next", s.wideRegisters("step"), func() {
+		margin, e := s.load(s.at(dot, 0)), s.reg()
+		s.VADDPD(field("Bias"), margin, margin)
+		s.VORPD(margin, minus, e)
+		e = s.expOf(e)
+		y, one := s.load(s.at(side, 0)), s.broadcastWide(goTable("expWideTable").Offset(8*oneWide))
 		a, other := s.reg(), s.reg()
 		s.VADDPD(e, one, a)
 		s.VDIVPD(a, one, a)
@@ -307,7 +319,7 @@ func (s simd) logisticSteps() {
 		s.VMULPD(s.chooseWide(s.signs(other), e, one), a, a)
 		s.xor(a, y, a)
 
-		square, norm, slack := s.reg(), s.reg(), s.reg()
+		ridge, square, norm, slack := field("Ridge"), s.reg(), s.reg(), s.reg()
 		s.VMULPD(a, a, square)
 		s.VMULPD(s.at(factor, 0), square, square)
 		s.VADDPD(a, a, norm)
@@ -321,7 +333,7 @@ func (s simd) logisticSteps() {
 		s.VMAXPD(norm, s.zero(), norm) // the second source where there is a NaN
 		s.VSQRTPD(norm, norm)
 
-		scaled, part := s.reg(), s.reg()
+		clip, scaled, part := field("Clip"), s.reg(), s.reg()
 		s.VMULPD(field("Margin"), norm, scaled)
 		s.VDIVPD(scaled, clip, part)
 		part = s.chooseWide(s.compareWide(greater, scaled, clip), part, one)
@@ -329,11 +341,23 @@ func (s simd) logisticSteps() {
 		s.VMOVUPD(part, s.at(factor, 0))
 		s.VMULPD(part, a, a)
 		s.VMOVUPD(a, s.at(step, 0))
-		for _, p := range []reg.GPVirtual{step, factor, z, side} {
+		for _, p := range []reg.GPVirtual{step, factor, dot, side} {
 			s.ADDQ(Imm(uint64(s.bytes)), p)
 		}
 	})
 	s.end()
+}
+
+// signBits returns a register of signs alone.
+func (s simd) signBits() reg.VecVirtual {
+	r := s.reg()
+	if s.wide() {
+		s.VPTERNLOGQ(Imm(0xff), r, r, r)
+	} else {
+		s.VPCMPEQD(r, r, r)
+	}
+	s.VPSLLQ(Imm(63), r, r)
+	return r
 }
 
 func (s simd) xor(x, y, to reg.VecVirtual) {

@@ -7,20 +7,18 @@ import (
 
 // logisticCase is one vector of arguments of LogisticSteps, and what goes with it.
 type logisticCase struct {
-	e, squares, z, side []float64
-	common              Logistic
+	squares, dot, side []float64
+	common             Logistic
 }
 
 // drawLogistic draws n examples. Norms are on both sides of C.
 func drawLogistic(n int, seed uint64) logisticCase {
 	r := source(seed)
-	c := logisticCase{e: make([]float64, n), squares: make([]float64, n), z: make([]float64, n),
-		side: make([]float64, n),
-		common: Logistic{Lambda: r.Float64() / 100, Ridge: r.Float64(), Slack: 0x1p-45, Clip: 1 + r.Float64(),
-			Margin: 1 + 0x1p-21, Most: 1.3e154}}
+	c := logisticCase{squares: make([]float64, n), dot: make([]float64, n), side: make([]float64, n),
+		common: Logistic{Bias: r.NormFloat64(), Lambda: r.Float64() / 100, Ridge: r.Float64(), Slack: 0x1p-45,
+			Clip: 1 + r.Float64(), Margin: 1 + 0x1p-21, Most: 1.3e154}}
 	for i := range n {
-		c.z[i] = r.NormFloat64() * math.Ldexp(1, i%12-8)
-		c.e[i] = math.Exp(-math.Abs(c.z[i]))
+		c.dot[i] = r.NormFloat64() * math.Ldexp(1, i%12-8)
 		c.squares[i] = 1 + 9*r.Float64()
 		c.side[i] = math.Copysign(0, r.Float64()-0.5)
 	}
@@ -39,17 +37,16 @@ func TestLogisticKernels(t *testing.T) {
 					c.common.Clip = math.Inf(1)
 				case 2:
 					specialAt(c.squares)
-					specialAt(c.z)
+					specialAt(c.dot)
 				case 3:
-					c.common.Lambda, c.common.Ridge = 0, 0
-					specialAt(c.e)
+					c.common.Lambda, c.common.Ridge, c.common.Bias = 0, 0, 0
 				}
-				step, stepAll := guarded(c.e)
+				step, stepAll := guarded(c.dot)
 				factor, factorAll := guarded(c.squares)
-				want, wantAll := guarded(c.e)
+				want, wantAll := guarded(c.dot)
 				wantFactor, wantFactorAll := guarded(c.squares)
-				LogisticSteps(step, factor, c.z, c.side, &c.common)
-				logisticStepsPortable(want, wantFactor, c.z, c.side, &c.common)
+				LogisticSteps(step, factor, c.dot, c.side, &c.common)
+				logisticStepsPortable(want, wantFactor, c.dot, c.side, &c.common)
 				if !sameWides(stepAll, wantAll) || !sameWides(factorAll, wantFactorAll) {
 					t.Fatalf("%+v: steps %v, factors %v, want %v, %v", c, step, factor, want, wantFactor)
 				}
@@ -65,9 +62,10 @@ func TestLogisticSteps(t *testing.T) {
 	eachClass(t, func(t *testing.T) {
 		clipped := 0
 		c := drawLogistic(n, 49)
-		factor, step := append([]float64(nil), c.squares...), append([]float64(nil), c.e...)
-		LogisticSteps(step, factor, c.z, c.side, &c.common)
-		for i, z := range c.z {
+		factor, step := append([]float64(nil), c.squares...), make([]float64, n)
+		LogisticSteps(step, factor, c.dot, c.side, &c.common)
+		for i, dot := range c.dot {
+			z := dot + c.common.Bias
 			a := 1 / (1 + math.Exp(-z))
 			if math.Signbit(c.side[i]) {
 				a = -1 / (1 + math.Exp(z))
@@ -90,12 +88,12 @@ func TestLogisticSteps(t *testing.T) {
 		}
 		for _, square := range []float64{math.NaN(), math.Inf(1), math.MaxFloat64} {
 			c := drawLogistic(WideLanes, 48)
-			c.z[3], c.e[3], c.squares[3] = 0, 1, square
-			c.common.Most = 1e100
-			LogisticSteps(c.e, c.squares, c.z, c.side, &c.common)
+			step := make([]float64, WideLanes)
+			c.squares[3], c.common.Most = square, 1e100
+			LogisticSteps(step, c.squares, c.dot, c.side, &c.common)
 			for i, f := range c.squares {
-				if math.IsNaN(f) != (i == 3) || math.IsNaN(c.e[i]) != (i == 3) {
-					t.Errorf("‖x‖² = %v: example %d has the factor %v, the step %v", square, i, f, c.e[i])
+				if math.IsNaN(f) != (i == 3) || math.IsNaN(step[i]) != (i == 3) {
+					t.Errorf("‖x‖² = %v: example %d has the factor %v, the step %v", square, i, f, step[i])
 				}
 			}
 		}

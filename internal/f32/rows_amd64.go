@@ -27,7 +27,7 @@ func expWideAVX2(x []float64)
 // logisticStepsAVX2 is logisticStepsPortable.
 //
 //go:noescape
-func logisticStepsAVX2(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+func logisticStepsAVX2(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)
 
 // widenRowAVX512 is widenRowPortable.
 //
@@ -52,4 +52,4 @@ func expWideAVX512(x []float64)
 // logisticStepsAVX512 is logisticStepsPortable.
 //
 //go:noescape
-func logisticStepsAVX512(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+func logisticStepsAVX512(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)

@@ -402,8 +402,9 @@ TEXT ·expWideAVX2(SB), NOSPLIT, $0-24
 	JZ    nextDone
 
 next:
-	VBROADCASTSD ·expWideTable+0(SB), Y0
-	VMAXPD       (AX), Y0, Y0
+	VMOVUPS      (AX), Y0
+	VBROADCASTSD ·expWideTable+0(SB), Y1
+	VMAXPD       Y0, Y1, Y0
 	VBROADCASTSD ·expWideTable+8(SB), Y1
 	VMINPD       Y0, Y1, Y0
 	VBROADCASTSD ·expWideTable+16(SB), Y1
@@ -473,58 +474,124 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func logisticStepsAVX2(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
-// Requires: AVX
+// func logisticStepsAVX2(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)
+// Requires: AVX, AVX2
 TEXT ·logisticStepsAVX2(SB), NOSPLIT, $0-104
-	MOVQ         step_base+0(FP), AX
-	MOVQ         factor_base+24(FP), CX
-	MOVQ         z_base+48(FP), DX
-	MOVQ         side_base+72(FP), BX
-	MOVQ         l+96(FP), SI
-	VBROADCASTSD 8(SI), Y0
-	VBROADCASTSD 24(SI), Y1
-	VBROADCASTSD ·expWideTable+56(SB), Y2
-	MOVQ         step_len+8(FP), DI
-	SHRQ         $0x02, DI
-	TESTQ        DI, DI
-	JZ           nextDone
+	MOVQ     step_base+0(FP), AX
+	MOVQ     factor_base+24(FP), CX
+	MOVQ     dot_base+48(FP), DX
+	MOVQ     side_base+72(FP), BX
+	MOVQ     l+96(FP), SI
+	VPCMPEQD Y0, Y0, Y0
+	VPSLLQ   $0x3f, Y0, Y0
+	MOVQ     step_len+8(FP), DI
+	SHRQ     $0x02, DI
+	TESTQ    DI, DI
+	JZ       nextDone
 
 next:
-	VMOVUPS      (AX), Y3
-	VMOVUPS      (BX), Y4
-	VMOVUPS      (DX), Y5
-	VADDPD       Y3, Y2, Y6
-	VDIVPD       Y6, Y2, Y6
-	VXORPD       Y5, Y4, Y7
-	VBLENDVPD    Y7, Y3, Y2, Y3
-	VMULPD       Y3, Y6, Y6
-	VXORPD       Y6, Y4, Y6
-	VMULPD       Y6, Y6, Y3
-	VMULPD       (CX), Y3, Y3
-	VADDPD       Y6, Y6, Y4
-	VBROADCASTSD (SI), Y7
-	VMULPD       Y7, Y4, Y4
-	VMULPD       Y5, Y4, Y4
-	VADDPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VADDPD       Y3, Y0, Y3
-	VBROADCASTSD 16(SI), Y5
-	VMULPD       Y5, Y3, Y3
-	VADDPD       Y3, Y4, Y4
-	VXORPS       Y3, Y3, Y3
-	VMAXPD       Y4, Y3, Y4
-	VSQRTPD      Y4, Y4
-	VBROADCASTSD 32(SI), Y3
-	VMULPD       Y3, Y4, Y3
-	VDIVPD       Y3, Y1, Y5
-	VCMPPD       $0x1e, Y1, Y3, Y3
-	VBLENDVPD    Y3, Y5, Y2, Y3
-	VBROADCASTSD 40(SI), Y5
-	VCMPPD       $0x16, Y5, Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VMOVUPD      Y3, (CX)
-	VMULPD       Y3, Y6, Y6
-	VMOVUPD      Y6, (AX)
+	VMOVUPS      (DX), Y1
+	VBROADCASTSD (SI), Y2
+	VADDPD       Y2, Y1, Y1
+	VORPD        Y1, Y0, Y2
+	VBROADCASTSD ·expWideTable+0(SB), Y3
+	VMAXPD       Y2, Y3, Y2
+	VBROADCASTSD ·expWideTable+8(SB), Y3
+	VMINPD       Y2, Y3, Y2
+	VBROADCASTSD ·expWideTable+16(SB), Y3
+	VMULPD       Y3, Y2, Y3
+	VBROADCASTSD ·expWideTable+24(SB), Y4
+	VADDPD       Y4, Y3, Y3
+	VBROADCASTSD ·expWideTable+24(SB), Y4
+	VSUBPD       Y4, Y3, Y4
+	VBROADCASTSD ·expWideTable+32(SB), Y5
+	VMULPD       Y5, Y4, Y5
+	VSUBPD       Y5, Y2, Y2
+	VBROADCASTSD ·expWideTable+40(SB), Y5
+	VMULPD       Y5, Y4, Y5
+	VSUBPD       Y5, Y2, Y2
+	VBROADCASTSD ·expWideTable+72(SB), Y4
+	VMULPD       Y4, Y2, Y4
+	VBROADCASTSD ·expWideTable+64(SB), Y5
+	VADDPD       Y5, Y4, Y4
+	VBROADCASTSD ·expWideTable+88(SB), Y5
+	VMULPD       Y5, Y2, Y5
+	VBROADCASTSD ·expWideTable+80(SB), Y6
+	VADDPD       Y6, Y5, Y5
+	VBROADCASTSD ·expWideTable+104(SB), Y6
+	VMULPD       Y6, Y2, Y6
+	VBROADCASTSD ·expWideTable+96(SB), Y7
+	VADDPD       Y7, Y6, Y6
+	VBROADCASTSD ·expWideTable+120(SB), Y7
+	VMULPD       Y7, Y2, Y7
+	VBROADCASTSD ·expWideTable+112(SB), Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD ·expWideTable+136(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD ·expWideTable+128(SB), Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD ·expWideTable+152(SB), Y9
+	VMULPD       Y9, Y2, Y9
+	VBROADCASTSD ·expWideTable+144(SB), Y10
+	VADDPD       Y10, Y9, Y9
+	VMULPD       Y2, Y2, Y10
+	VMOVAPD      Y10, Y11
+	VMULPD       Y10, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y8, Y8
+	VMULPD       Y10, Y10, Y10
+	VMULPD       Y10, Y6, Y6
+	VADDPD       Y6, Y4, Y4
+	VMULPD       Y10, Y10, Y10
+	VMULPD       Y10, Y8, Y8
+	VADDPD       Y8, Y4, Y4
+	VMULPD       Y11, Y4, Y4
+	VADDPD       Y2, Y4, Y4
+	VBROADCASTSD ·expWideTable+56(SB), Y2
+	VADDPD       Y2, Y4, Y4
+	VBROADCASTSD ·expWideTable+48(SB), Y2
+	VPADDQ       Y2, Y3, Y3
+	VPSLLQ       $0x34, Y3, Y3
+	VMULPD       Y3, Y4, Y4
+	VMOVUPS      (BX), Y2
+	VBROADCASTSD ·expWideTable+56(SB), Y3
+	VADDPD       Y4, Y3, Y5
+	VDIVPD       Y5, Y3, Y5
+	VXORPD       Y1, Y2, Y6
+	VBLENDVPD    Y6, Y4, Y3, Y4
+	VMULPD       Y4, Y5, Y5
+	VXORPD       Y5, Y2, Y5
+	VBROADCASTSD 16(SI), Y2
+	VMULPD       Y5, Y5, Y4
+	VMULPD       (CX), Y4, Y4
+	VADDPD       Y5, Y5, Y6
+	VBROADCASTSD 8(SI), Y7
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y1, Y6, Y6
+	VADDPD       Y4, Y6, Y6
+	VADDPD       Y2, Y6, Y6
+	VADDPD       Y4, Y2, Y1
+	VBROADCASTSD 24(SI), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y6, Y6
+	VXORPS       Y1, Y1, Y1
+	VMAXPD       Y6, Y1, Y6
+	VSQRTPD      Y6, Y6
+	VBROADCASTSD 32(SI), Y1
+	VBROADCASTSD 40(SI), Y2
+	VMULPD       Y2, Y6, Y2
+	VDIVPD       Y2, Y1, Y4
+	VCMPPD       $0x1e, Y1, Y2, Y1
+	VBLENDVPD    Y1, Y4, Y3, Y1
+	VBROADCASTSD 48(SI), Y2
+	VCMPPD       $0x16, Y2, Y6, Y2
+	VORPD        Y2, Y1, Y1
+	VMOVUPD      Y1, (CX)
+	VMULPD       Y1, Y5, Y5
+	VMOVUPD      Y5, (AX)
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -932,8 +999,9 @@ TEXT ·expWideAVX512(SB), NOSPLIT, $0-24
 	JZ    nextDone
 
 next:
-	VBROADCASTSD ·expWideTable+0(SB), Z0
-	VMAXPD       (AX), Z0, Z0
+	VMOVUPS      (AX), Z0
+	VBROADCASTSD ·expWideTable+0(SB), Z1
+	VMAXPD       Z0, Z1, Z0
 	VBROADCASTSD ·expWideTable+8(SB), Z1
 	VMINPD       Z0, Z1, Z0
 	VBROADCASTSD ·expWideTable+16(SB), Z1
@@ -1003,59 +1071,125 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func logisticStepsAVX512(step []float64, factor []float64, z []float64, side []float64, l *Logistic)
+// func logisticStepsAVX512(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·logisticStepsAVX512(SB), NOSPLIT, $0-104
-	MOVQ         step_base+0(FP), AX
-	MOVQ         factor_base+24(FP), CX
-	MOVQ         z_base+48(FP), DX
-	MOVQ         side_base+72(FP), BX
-	MOVQ         l+96(FP), SI
-	VBROADCASTSD 8(SI), Z0
-	VBROADCASTSD 24(SI), Z1
-	VBROADCASTSD ·expWideTable+56(SB), Z2
-	MOVQ         step_len+8(FP), DI
-	SHRQ         $0x03, DI
-	TESTQ        DI, DI
-	JZ           nextDone
+	MOVQ       step_base+0(FP), AX
+	MOVQ       factor_base+24(FP), CX
+	MOVQ       dot_base+48(FP), DX
+	MOVQ       side_base+72(FP), BX
+	MOVQ       l+96(FP), SI
+	VPTERNLOGQ $0xff, Z0, Z0, Z0
+	VPSLLQ     $0x3f, Z0, Z0
+	MOVQ       step_len+8(FP), DI
+	SHRQ       $0x03, DI
+	TESTQ      DI, DI
+	JZ         nextDone
 
 next:
-	VMOVUPS      (AX), Z3
-	VMOVUPS      (BX), Z4
-	VMOVUPS      (DX), Z5
-	VADDPD       Z3, Z2, Z6
-	VDIVPD       Z6, Z2, Z6
-	VPXORQ       Z5, Z4, Z7
-	VPMOVQ2M     Z7, K1
-	VBLENDMPD    Z3, Z2, K1, Z8
-	VMULPD       Z8, Z6, Z6
-	VPXORQ       Z6, Z4, Z6
-	VMULPD       Z6, Z6, Z3
-	VMULPD       (CX), Z3, Z3
-	VADDPD       Z6, Z6, Z4
-	VBROADCASTSD (SI), Z7
-	VMULPD       Z7, Z4, Z4
-	VMULPD       Z5, Z4, Z4
-	VADDPD       Z3, Z4, Z4
-	VADDPD       Z0, Z4, Z4
-	VADDPD       Z3, Z0, Z3
-	VBROADCASTSD 16(SI), Z5
-	VMULPD       Z5, Z3, Z3
-	VADDPD       Z3, Z4, Z4
-	VPXORD       Z9, Z9, Z9
-	VMAXPD       Z4, Z9, Z4
-	VSQRTPD      Z4, Z4
-	VBROADCASTSD 32(SI), Z3
-	VMULPD       Z3, Z4, Z3
-	VDIVPD       Z3, Z1, Z5
-	VCMPPD       $0x1e, Z1, Z3, K1
-	VBLENDMPD    Z5, Z2, K1, Z10
-	VBROADCASTSD 40(SI), Z3
-	VCMPPD       $0x16, Z3, Z4, K1
-	VPTERNLOGQ   $0xff, Z10, Z10, K1, Z10
-	VMOVUPD      Z10, (CX)
-	VMULPD       Z10, Z6, Z6
-	VMOVUPD      Z6, (AX)
+	VMOVUPS      (DX), Z1
+	VBROADCASTSD (SI), Z2
+	VADDPD       Z2, Z1, Z1
+	VORPD        Z1, Z0, Z2
+	VBROADCASTSD ·expWideTable+0(SB), Z3
+	VMAXPD       Z2, Z3, Z2
+	VBROADCASTSD ·expWideTable+8(SB), Z3
+	VMINPD       Z2, Z3, Z2
+	VBROADCASTSD ·expWideTable+16(SB), Z3
+	VMULPD       Z3, Z2, Z3
+	VBROADCASTSD ·expWideTable+24(SB), Z4
+	VADDPD       Z4, Z3, Z3
+	VBROADCASTSD ·expWideTable+24(SB), Z4
+	VSUBPD       Z4, Z3, Z4
+	VBROADCASTSD ·expWideTable+32(SB), Z5
+	VMULPD       Z5, Z4, Z5
+	VSUBPD       Z5, Z2, Z2
+	VBROADCASTSD ·expWideTable+40(SB), Z5
+	VMULPD       Z5, Z4, Z5
+	VSUBPD       Z5, Z2, Z2
+	VBROADCASTSD ·expWideTable+72(SB), Z4
+	VMULPD       Z4, Z2, Z4
+	VBROADCASTSD ·expWideTable+64(SB), Z5
+	VADDPD       Z5, Z4, Z4
+	VBROADCASTSD ·expWideTable+88(SB), Z5
+	VMULPD       Z5, Z2, Z5
+	VBROADCASTSD ·expWideTable+80(SB), Z9
+	VADDPD       Z9, Z5, Z5
+	VBROADCASTSD ·expWideTable+104(SB), Z9
+	VMULPD       Z9, Z2, Z9
+	VBROADCASTSD ·expWideTable+96(SB), Z10
+	VADDPD       Z10, Z9, Z9
+	VBROADCASTSD ·expWideTable+120(SB), Z10
+	VMULPD       Z10, Z2, Z10
+	VBROADCASTSD ·expWideTable+112(SB), Z11
+	VADDPD       Z11, Z10, Z10
+	VBROADCASTSD ·expWideTable+136(SB), Z11
+	VMULPD       Z11, Z2, Z11
+	VBROADCASTSD ·expWideTable+128(SB), Z12
+	VADDPD       Z12, Z11, Z11
+	VBROADCASTSD ·expWideTable+152(SB), Z12
+	VMULPD       Z12, Z2, Z12
+	VBROADCASTSD ·expWideTable+144(SB), Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z2, Z2, Z13
+	VMOVAPD      Z13, Z14
+	VMULPD       Z13, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMULPD       Z13, Z10, Z10
+	VADDPD       Z10, Z9, Z9
+	VMULPD       Z13, Z12, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z13, Z13, Z13
+	VMULPD       Z13, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMULPD       Z13, Z13, Z13
+	VMULPD       Z13, Z11, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z14, Z4, Z4
+	VADDPD       Z2, Z4, Z4
+	VBROADCASTSD ·expWideTable+56(SB), Z2
+	VADDPD       Z2, Z4, Z4
+	VBROADCASTSD ·expWideTable+48(SB), Z2
+	VPADDQ       Z2, Z3, Z3
+	VPSLLQ       $0x34, Z3, Z3
+	VMULPD       Z3, Z4, Z4
+	VMOVUPS      (BX), Z2
+	VBROADCASTSD ·expWideTable+56(SB), Z3
+	VADDPD       Z4, Z3, Z5
+	VDIVPD       Z5, Z3, Z5
+	VPXORQ       Z1, Z2, Z9
+	VPMOVQ2M     Z9, K1
+	VBLENDMPD    Z4, Z3, K1, Z6
+	VMULPD       Z6, Z5, Z5
+	VPXORQ       Z5, Z2, Z5
+	VBROADCASTSD 16(SI), Z2
+	VMULPD       Z5, Z5, Z4
+	VMULPD       (CX), Z4, Z4
+	VADDPD       Z5, Z5, Z9
+	VBROADCASTSD 8(SI), Z10
+	VMULPD       Z10, Z9, Z9
+	VMULPD       Z1, Z9, Z9
+	VADDPD       Z4, Z9, Z9
+	VADDPD       Z2, Z9, Z9
+	VADDPD       Z4, Z2, Z1
+	VBROADCASTSD 24(SI), Z2
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z9, Z9
+	VPXORD       Z7, Z7, Z7
+	VMAXPD       Z9, Z7, Z9
+	VSQRTPD      Z9, Z9
+	VBROADCASTSD 32(SI), Z1
+	VBROADCASTSD 40(SI), Z2
+	VMULPD       Z2, Z9, Z2
+	VDIVPD       Z2, Z1, Z4
+	VCMPPD       $0x1e, Z1, Z2, K1
+	VBLENDMPD    Z4, Z3, K1, Z8
+	VBROADCASTSD 48(SI), Z1
+	VCMPPD       $0x16, Z1, Z9, K1
+	VPTERNLOGQ   $0xff, Z8, Z8, K1, Z8
+	VMOVUPD      Z8, (CX)
+	VMULPD       Z8, Z5, Z5
+	VMOVUPD      Z5, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX

@@ -100,8 +100,8 @@ type scratch struct {
 	w           []float64 // weights without the bias, models.Rows.Columns numbers
 	sum         []float64 // of gradients: as many, or one more than features
 	// A block of examples, as f32.LogisticSteps has them.
-	step, factor, z, side [block]float64
-	common                f32.Logistic
+	step, factor, dot, side [block]float64
+	common                  f32.Logistic
 }
 
 // block is how many examples are computed at a time.
@@ -140,26 +140,16 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 // Ahead implements models.Reader.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
-// margins sets z to wᵀx + b for rows of which rowsOf has prepared the scratch, at most a
-// block.
-func (m *Model) margins(z []float64, rows *models.Rows, numbers []int32, params []float32, s *scratch) {
-	rows.Dots(z, numbers, s.w)
-	bias := float64(params[m.features])
-	for i := range z {
-		z[i] += bias
-	}
-}
-
 // logits gives each example of the batch with its z.
 func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		s := own(given)
-		rows := m.rowsOf(b.Data, params, s)
+		rows, bias := m.rowsOf(b.Data, params, s), float64(params[m.features])
 		for from := 0; from < b.Len(); from += block {
 			numbers := b.Rows[from:min(from+block, b.Len())]
-			m.margins(s.z[:len(numbers)], rows, numbers, params, s)
-			for i, z := range s.z[:len(numbers)] {
-				if !yield(from+i, z) {
+			rows.Dots(s.dot[:len(numbers)], numbers, s.w)
+			for i, dot := range s.dot[:len(numbers)] {
+				if !yield(from+i, dot+bias) {
 					return
 				}
 			}
@@ -235,7 +225,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	grid := models.NewGrid(clip)
 	l := &s.common
 	l.Lambda, l.Slack, l.Margin, l.Most = m.lambda, m.slack, models.ClipMargin, models.MaxNorm
-	l.Ridge, l.Clip = m.lambda*m.lambda*w2, clip
+	l.Bias, l.Ridge, l.Clip = float64(params[m.features]), m.lambda*m.lambda*w2, clip
 	oneByOne := l.Ridge > ridgeLimit*ridgeLimit*clip*clip
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
@@ -244,7 +234,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
-		m.steps(rows, b.Data.Label, numbers, params, s)
+		steps(rows, b.Data.Label, numbers, s)
 		for i, factor := range s.factor[:len(numbers)] {
 			factors += factorGrid.Round(factor)
 			bias += grid.Round(s.step[i])
@@ -269,17 +259,14 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 
 // steps sets the scratch's factors to those of the gradients of some rows, at most a block,
 // and its steps to what each row is added times, factor·a.
-func (m *Model) steps(rows *models.Rows, labels, numbers []int32, params []float32, s *scratch) {
-	n := len(numbers)
-	m.margins(s.z[:n], rows, numbers, params, s)
+func steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 	for i, row := range numbers {
-		s.step[i] = -math.Abs(s.z[i])
 		s.factor[i] = rows.Squares(row) + 1
 		s.side[i] = math.Float64frombits(uint64(labels[row]) << 63)
 	}
-	n = (n + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // what lies behind is anything
-	f32.ExpWide(s.step[:n])
-	f32.LogisticSteps(s.step[:n], s.factor[:n], s.z[:n], s.side[:n], &s.common)
+	rows.Dots(s.dot[:len(numbers)], numbers, s.w)
+	n := (len(numbers) + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // what lies behind is anything
+	f32.LogisticSteps(s.step[:n], s.factor[:n], s.dot[:n], s.side[:n], &s.common)
 }
 
 // diverged is the error of the first of some rows whose gradient has no norm.
