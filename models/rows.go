@@ -84,15 +84,15 @@ func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 // and 0 behind them.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead asks memory for the first of some rows, which Dots will be called for.
+// Ahead asks memory for some rows, which Dots will be called for, if they are few: of many,
+// most come while those before them are multiplied.
 func (r *Rows) Ahead(rows []int32) {
-	if r.dense != nil {
-		f32.AheadRows(r.dense, r.columns, rows[:min(len(rows), rowsAhead)])
+	if r.dense != nil && len(rows) <= rowsAhead {
+		f32.AheadRows(r.dense, r.columns, rows)
 	}
 }
 
-// rowsAhead is about how many rows memory can be asked for at a time.
-const rowsAhead = 32
+const rowsAhead = 4
 
 // Dots sets z[i] to the product of the row with number rows[i] and w, whose numbers are
 // those of float32.
