@@ -140,25 +140,20 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
 	case m.Exact:
 		return s.AppendTrials(dst, size, m.DatasetSize)
-	}
-	return samplePoisson(dst, float64(size)/float64(m.DatasetSize), m.DatasetSize, s, scratch)
-}
-
-// samplePoisson takes each of n positions with probability q by drawing the
-// geometric gaps between them: P(gap ≥ g) = (1-q)^g, the floor of an
-// exponential number of mean -1/ln(1-q). That has 31 bits, so a position is taken with
-// probability q to 2^-31 (a test of rng works it out of the table).
-func samplePoisson(dst []int32, q float64, n int, s *rng.Stream, scratch *SampleScratch) []int32 {
-	if q >= 1 {
-		for p := range n {
+	case size == m.DatasetSize:
+		for p := range size {
 			dst = append(dst, int32(p))
 		}
 		return dst
 	}
-	if scratch.rate != q {
+	// Each of N positions is taken with probability q by drawing the geometric gaps between
+	// them: P(gap ≥ g) = (1-q)^g, the floor of an exponential number of mean -1/ln(1-q). That
+	// has 31 bits, so a position is taken with probability q to 2^-31 (a test of rng works it
+	// out of the table).
+	if q := float64(size) / float64(m.DatasetSize); scratch.rate != q {
 		scratch.rate, scratch.gap = q, -1/math.Log1p(-q)
 	}
-	return s.AppendPlaces(dst, scratch.gap, n)
+	return s.AppendPlaces(dst, scratch.gap, m.DatasetSize)
 }
 
 // sampleFixed takes size of n positions without replacement (R. W. Floyd, in

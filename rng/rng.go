@@ -200,14 +200,14 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	return s
 }
 
-// Peek returns the bytes of the next draws, size ≤ 128 bytes each: at least one
-// draw and at most count of them, whatever lies ready. They are valid until the
-// next call; Skip takes them.
-func (s *Stream) Peek(size, count int) []byte {
+// Peek returns the bytes that lie ready: at least those of the next draw, of size ≤ 128
+// bytes, and about want ≥ size bytes if it has none. They are valid until the next call;
+// Skip takes them.
+func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
-		s.refill(size, size*count)
+		s.refill(size, want)
 	}
-	return s.buf[s.pos : s.pos+min(count, (s.have-s.pos)/size)*size]
+	return s.buf[s.pos:s.have]
 }
 
 // Skip takes n of the bytes that Peek returned last, whole draws.

@@ -109,7 +109,27 @@ func (g gaussian) addNormals(integers Mem) {
 	g.XORQ(done, done)
 	g.Label("next")
 	g.CMPQ(done, groups)
-	g.JE(LabelRef("end"))
+	g.JE(LabelRef("part"))
+	g.group(x, bits, nil)
+	g.ADDQ(U32(2*laneBytes), x)
+	g.ADDQ(U32(2*laneBytes), bits)
+	g.INCQ(done)
+	g.JMP(LabelRef("next"))
+	g.Label("part")
+	if g.wide() {
+		left := g.length("x")
+		g.ANDQ(Imm(groupNormals-1), left)
+		g.JZ(LabelRef("end"))
+		g.group(x, bits, g.lowest(left))
+		g.INCQ(done)
+	}
+	g.Label("end")
+	g.Store(done, g.ReturnIndex(0))
+	g.end()
+}
+
+// group adds to a group of x, or to the part that a mask of a bit for each number says.
+func (g gaussian) group(x, bits reg.GPVirtual, part reg.Register) {
 	var words []reg.VecVirtual
 	for i := range laneBytes / g.bytes {
 		words = append(words, g.written(g.at(bits, i)))
@@ -119,15 +139,26 @@ func (g gaussian) addNormals(integers Mem) {
 	}
 	g.leaveIfRare(words)
 	for i, word := range words {
-		g.pair(x, i, g.radius(word), g.written(g.at(bits, i+len(words))))
+		first, second := g.pair(g.radius(word), g.written(g.at(bits, i+len(words))))
+		g.addTo(g.at(x, i), first, part)
+		if part != nil {
+			g.KSHIFTRD(Imm(laneBytes/4), part, part)
+		}
+		g.addTo(g.at(x, i+len(words)), second, part)
 	}
-	g.ADDQ(U32(2*laneBytes), x)
-	g.ADDQ(U32(2*laneBytes), bits)
-	g.INCQ(done)
-	g.JMP(LabelRef("next"))
-	g.Label("end")
-	g.Store(done, g.ReturnIndex(0))
-	g.end()
+}
+
+// addTo adds numbers to memory: where there is a mask, to the lowest that it says.
+func (g gaussian) addTo(at Mem, n reg.VecVirtual, mask reg.Register) {
+	if mask == nil {
+		g.VADDPS(at, n, n)
+		g.VMOVUPS(n, at)
+		return
+	}
+	old := g.reg()
+	g.VMOVUPS_Z(at, mask, old)
+	g.VADDPS(old, n, n)
+	g.VMOVUPS(n, mask, at)
 }
 
 // written loads bits that were stored just before, 32 bytes at a time: a wider load would
@@ -137,7 +168,7 @@ func (g gaussian) written(m Mem) reg.VecVirtual {
 		return g.load(m)
 	}
 	r := g.reg()
-	g.VMOVDQU(m, r.AsY())
+	g.VMOVUPS(m, r.AsY())
 	g.VINSERTI64X4(Imm(1), m.Offset(ymmBytes), r, r)
 	return r
 }
@@ -196,8 +227,9 @@ func (g gaussian) radius(word reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// pair adds to part i of x and of the vector that follows.
-func (g gaussian) pair(x reg.GPVirtual, i int, r, word reg.VecVirtual) {
+// pair returns the numbers of radii and angle words, of which the cosines go to a group's
+// first half.
+func (g gaussian) pair(r, word reg.VecVirtual) (first, second reg.VecVirtual) {
 	a, sign := g.reg(), g.reg()
 	g.VPSLLD(Imm(2), word, a)
 	g.VORPS(g.bits(lowAngleBit), a, a)
@@ -214,7 +246,7 @@ func (g gaussian) pair(x reg.GPVirtual, i int, r, word reg.VecVirtual) {
 	g.add(one, cos, cos)
 	g.VMULPS(g.scale, r, r)
 	g.VPADDD(word, word, sign)
-	first, second := g.reg(), g.reg()
+	first, second = g.reg(), g.reg()
 	if g.wide() {
 		g.VPTERNLOGD(Imm(0x6a), r, g.bits(signBit), sign) // (sign AND signBit) XOR r
 		r = sign
@@ -228,10 +260,7 @@ func (g gaussian) pair(x reg.GPVirtual, i int, r, word reg.VecVirtual) {
 		g.VBLENDVPS(word, sin, cos, first)
 		g.VBLENDVPS(word, cos, sin, second)
 	}
-	for j, n := range []reg.VecVirtual{first, second} {
-		at := g.at(x, i+j*laneBytes/g.bytes)
-		g.VMULPS(r, n, n)
-		g.VADDPS(at, n, n)
-		g.VMOVUPS(n, at)
-	}
+	g.VMULPS(r, first, first)
+	g.VMULPS(r, second, second)
+	return first, second
 }

@@ -220,13 +220,13 @@ func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	s.Label("restDone")
 }
 
-// lowest is a mask of the lowest n bits.
+// lowest is a mask of the lowest n < 32 bits.
 func (s simd) lowest(n reg.GPVirtual) reg.OpmaskVirtual {
 	all, mask := s.GP32(), s.K()
 	s.XORL(all, all)
 	s.BTSL(n.As32(), all)
 	s.DECL(all)
-	s.KMOVW(all, mask)
+	s.KMOVD(all, mask)
 	return mask
 }
 

@@ -53,29 +53,36 @@ func AddNormal(x []float32, sigma float64, s *rng.Stream) {
 	if float64(scale) < sigma {
 		scale = math.Nextafter32(scale, float32(math.Inf(1)))
 	}
-	for len(x) >= groupNormals {
-		bits := s.Peek(groupBytes, (len(x)+groupNormals-1)/groupNormals)
-		ready := min(len(bits)/groupBytes, len(x)/groupNormals)
-		done := addNormals(x[:ready*groupNormals], bits, scale)
+	for len(x) > 0 {
+		groups := (len(x) + groupNormals - 1) / groupNormals
+		bits := s.Peek(groupBytes, groups*groupBytes)
+		ready := min(len(bits)/groupBytes, groups)
+		done := addNormals(x[:min(ready*groupNormals, len(x))], bits, scale)
 		s.Skip(done * groupBytes)
-		x = x[done*groupNormals:]
+		x = x[min(done*groupNormals, len(x)):]
 		if done < ready {
-			addRareGroup((*[groupNormals]float32)(x), scale, s)
-			x = x[groupNormals:]
-		}
-	}
-	if len(x) > 0 {
-		var last [groupNormals]float32
-		AddNormal(last[:], sigma, s)
-		for i := range x {
-			x[i] += last[i]
+			n := min(groupNormals, len(x))
+			addGroup(x[:n], scale, s)
+			x = x[n:]
 		}
 	}
 }
 
+// addGroup adds a group, or a part of one, at which addNormals has stopped.
+func addGroup(x []float32, scale float32, s *rng.Stream) {
+	var group [groupNormals]float32
+	copy(group[:], x)
+	if bits := s.Peek(groupBytes, groupBytes); addNormals(group[:], bits, scale) == 1 {
+		s.Skip(groupBytes)
+	} else {
+		addRareGroup(&group, scale, s)
+	}
+	copy(x, group[:])
+}
+
 // addNormalsPortable is the specification of addNormals: it adds to whole groups
 // of x until it meets a group with a rare radius, and returns how many it has
-// done.
+// done. Kernels with masks do a part of a group, behind whole ones, as well.
 func addNormalsPortable(x []float32, bits []byte, scale float32) int {
 	done := 0
 	for ; len(x) >= groupNormals; x, bits = x[groupNormals:], bits[groupBytes:] {
@@ -95,7 +102,7 @@ func addNormalsPortable(x []float32, bits []byte, scale float32) int {
 
 // addRareGroup adds a group with a rare radius.
 func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
-	bits := *(*[groupBytes]byte)(s.Peek(groupBytes, 1)) // a copy, since s moves on
+	bits := *(*[groupBytes]byte)(s.Peek(groupBytes, groupBytes)) // a copy, since s moves on
 	s.Skip(groupBytes)
 	for i := range Lanes {
 		k := binary.LittleEndian.Uint32(bits[4*i:])

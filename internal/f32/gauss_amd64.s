@@ -26,7 +26,7 @@ TEXT ·addNormalsAVX2(SB), NOSPLIT, $0-64
 
 next:
 	CMPQ         BX, DX
-	JE           end
+	JE           part
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
 	PREFETCHT0   8192(AX)
@@ -123,9 +123,9 @@ next:
 	VBLENDVPS    Y4, Y8, Y5, Y6
 	VBLENDVPS    Y4, Y5, Y8, Y4
 	VMULPS       Y2, Y6, Y6
+	VMULPS       Y2, Y4, Y4
 	VADDPS       (AX), Y6, Y6
 	VMOVUPS      Y6, (AX)
-	VMULPS       Y2, Y4, Y4
 	VADDPS       64(AX), Y4, Y4
 	VMOVUPS      Y4, 64(AX)
 	VBROADCASTSS gaussBits<>+0(SB), Y2
@@ -213,9 +213,9 @@ next:
 	VBLENDVPS    Y2, Y7, Y4, Y5
 	VBLENDVPS    Y2, Y4, Y7, Y2
 	VMULPS       Y3, Y5, Y5
+	VMULPS       Y3, Y2, Y2
 	VADDPS       32(AX), Y5, Y5
 	VMOVUPS      Y5, 32(AX)
-	VMULPS       Y3, Y2, Y2
 	VADDPS       96(AX), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000080, AX
@@ -223,13 +223,14 @@ next:
 	INCQ         BX
 	JMP          next
 
+part:
 end:
 	MOVQ BX, ret+56(FP)
 	VZEROUPPER
 	RET
 
 // func addNormalsAVX512(x []float32, bits []byte, scale float32) int
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·addNormalsAVX512(SB), NOSPLIT, $0-64
 	MOVQ         x_base+0(FP), AX
 	MOVQ         bits_base+24(FP), CX
@@ -248,8 +249,8 @@ TEXT ·addNormalsAVX512(SB), NOSPLIT, $0-64
 
 next:
 	CMPQ         BX, DX
-	JE           end
-	VMOVDQU      (CX), Y9
+	JE           part
+	VMOVUPS      (CX), Y9
 	VINSERTI64X4 $0x01, 32(CX), Z9, Z9
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
@@ -287,20 +288,20 @@ next:
 	VMULPS.BCST  ·gaussTable+72(SB), Z11, Z11
 	VADDPS       Z11, Z12, Z12
 	VSQRTPS      Z12, Z12
-	VMOVDQU      64(CX), Y13
+	VMOVUPS      64(CX), Y13
 	VINSERTI64X4 $0x01, 96(CX), Z13, Z13
 	VPSLLD       $0x02, Z13, Z10
 	VORPS        Z4, Z10, Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS.BCST  ·gaussTable+76(SB), Z10, Z10
 	VMULPS       Z10, Z10, Z11
-	VMULPS       Z11, Z10, Z16
-	VMULPS.BCST  ·gaussTable+44(SB), Z11, Z17
-	VADDPS.BCST  ·gaussTable+40(SB), Z17, Z17
-	VMULPS       Z11, Z17, Z17
-	VADDPS.BCST  ·gaussTable+36(SB), Z17, Z17
-	VMULPS       Z16, Z17, Z17
-	VADDPS       Z10, Z17, Z17
+	VMULPS       Z11, Z10, Z20
+	VMULPS.BCST  ·gaussTable+44(SB), Z11, Z21
+	VADDPS.BCST  ·gaussTable+40(SB), Z21, Z21
+	VMULPS       Z11, Z21, Z21
+	VADDPS.BCST  ·gaussTable+36(SB), Z21, Z21
+	VMULPS       Z20, Z21, Z21
+	VADDPS       Z10, Z21, Z21
 	VMULPS.BCST  ·gaussTable+56(SB), Z11, Z10
 	VADDPS.BCST  ·gaussTable+52(SB), Z10, Z10
 	VMULPS       Z11, Z10, Z10
@@ -311,18 +312,101 @@ next:
 	VPADDD       Z13, Z13, Z11
 	VPTERNLOGD   $0x6a, Z12, Z5, Z11
 	VPMOVD2M     Z13, K1
-	VBLENDMPS    Z17, Z10, K1, Z14
-	VBLENDMPS    Z10, Z17, K1, Z15
+	VBLENDMPS    Z21, Z10, K1, Z14
+	VBLENDMPS    Z10, Z21, K1, Z15
 	VMULPS       Z11, Z14, Z14
+	VMULPS       Z11, Z15, Z15
 	VADDPS       (AX), Z14, Z14
 	VMOVUPS      Z14, (AX)
-	VMULPS       Z11, Z15, Z15
 	VADDPS       64(AX), Z15, Z15
 	VMOVUPS      Z15, 64(AX)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	INCQ         BX
 	JMP          next
+
+part:
+	MOVQ         x_len+8(FP), DX
+	ANDQ         $0x1f, DX
+	JZ           end
+	XORL         SI, SI
+	BTSL         DX, SI
+	DECL         SI
+	KMOVD        SI, K1
+	VMOVUPS      (CX), Y16
+	VINSERTI64X4 $0x01, 32(CX), Z16, Z16
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	VPCMPUD      $0x01, Z6, Z16, K2
+	KTESTW       K2, K2
+	JNE          end
+	VANDPS       Z0, Z16, Z0
+	VCVTDQ2PS    Z0, Z0
+	VADDPS.BCST  ·gaussTable+64(SB), Z0, Z0
+	VMULPS.BCST  ·gaussTable+68(SB), Z0, Z0
+	VPSRLD       $0x17, Z0, Z6
+	VPSUBD       Z6, Z3, Z6
+	VPTESTNMD    Z5, Z16, K2
+	VCVTDQ2PS.Z  Z6, K2, Z6
+	VMOVAPS      Z0, Z3
+	VPTERNLOGD   $0xea, Z2, Z1, Z3
+	VSUBPS       Z3, Z7, K2, Z0
+	VMULPS.BCST  ·gaussTable+32(SB), Z0, Z1
+	VADDPS.BCST  ·gaussTable+28(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+24(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+20(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+16(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+12(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+8(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+4(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS.BCST  ·gaussTable+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMULPS.BCST  ·gaussTable+72(SB), Z6, Z6
+	VADDPS       Z6, Z1, Z1
+	VSQRTPS      Z1, Z1
+	VMOVUPS      64(CX), Y17
+	VINSERTI64X4 $0x01, 96(CX), Z17, Z17
+	VPSLLD       $0x02, Z17, Z0
+	VORPS        Z4, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS.BCST  ·gaussTable+76(SB), Z0, Z0
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z0, Z3
+	VMULPS.BCST  ·gaussTable+44(SB), Z2, Z4
+	VADDPS.BCST  ·gaussTable+40(SB), Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VADDPS.BCST  ·gaussTable+36(SB), Z4, Z4
+	VMULPS       Z3, Z4, Z4
+	VADDPS       Z0, Z4, Z4
+	VMULPS.BCST  ·gaussTable+56(SB), Z2, Z0
+	VADDPS.BCST  ·gaussTable+52(SB), Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VADDPS.BCST  ·gaussTable+48(SB), Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VADDPS.BCST  ·gaussTable+60(SB), Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VPADDD       Z17, Z17, Z2
+	VPTERNLOGD   $0x6a, Z1, Z5, Z2
+	VPMOVD2M     Z17, K2
+	VBLENDMPS    Z4, Z0, K2, Z18
+	VBLENDMPS    Z0, Z4, K2, Z19
+	VMULPS       Z2, Z18, Z18
+	VMULPS       Z2, Z19, Z19
+	VMOVUPS.Z    (AX), K1, Z0
+	VADDPS       Z0, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)
+	KSHIFTRD     $0x10, K1, K1
+	VMOVUPS.Z    64(AX), K1, Z0
+	VADDPS       Z0, Z19, Z19
+	VMOVUPS      Z19, K1, 64(AX)
+	INCQ         BX
 
 end:
 	MOVQ BX, ret+56(FP)

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"proactivedp/rng"
 )
 
 // pages gives memory between pages that must not be touched.
@@ -90,6 +92,7 @@ func (p pages) touching(n int) map[string]func() {
 				p.t.Errorf("%d groups of %d done", done, n)
 			}
 		},
+		"AddNormal": func() { AddNormal(f(2*whole+3), 1, rng.New(1).Stream(rng.Noise, 0, n)) },
 		"Transpose": func() { Transpose(f(15*(Lanes+n)+Lanes), Lanes+n, f(15*(Lanes+1)+Lanes), Lanes+1) },
 	}
 }

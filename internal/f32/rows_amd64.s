@@ -604,7 +604,7 @@ nextDone:
 	RET
 
 // func widenRowAVX512(dst []float64, x []float32)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
 TEXT ·widenRowAVX512(SB), NOSPLIT, $0-48
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  x_base+24(FP), CX
@@ -628,7 +628,7 @@ nextDone:
 	XORL      BX, BX
 	BTSL      DX, BX
 	DECL      BX
-	KMOVW     BX, K1
+	KMOVD     BX, K1
 	VMOVUPS.Z (CX), K1, Y0
 	VCVTPS2PD Y0, Z0
 	VMOVUPD   Z0, (AX)

@@ -1894,7 +1894,7 @@ nextDone:
 	RET
 
 // func axpyToAVX512(dst []float32, alpha float32, x []float32, y []float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·axpyToAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS alpha+24(FP), Z0
 	MOVQ         x_base+32(FP), AX
@@ -1922,7 +1922,7 @@ nextDone:
 	XORL      SI, SI
 	BTSL      BX, SI
 	DECL      SI
-	KMOVW     SI, K1
+	KMOVD     SI, K1
 	VMOVUPS.Z (AX), K1, Z1
 	VMOVUPS.Z (CX), K1, Z2
 	VMULPS    Z0, Z1, Z1
@@ -2031,7 +2031,7 @@ rowDone:
 	RET
 
 // func addNarrowAVX512(dst []float32, x []float64)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
 TEXT ·addNarrowAVX512(SB), NOSPLIT, $0-48
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  x_base+24(FP), CX
@@ -2061,7 +2061,7 @@ nextDone:
 	XORL          BX, BX
 	BTSL          DX, BX
 	DECL          BX
-	KMOVW         BX, K1
+	KMOVD         BX, K1
 	VMOVUPS.Z     (AX), K1, Z0
 	KSHIFTRW      $0x08, K1, K2
 	VCVTPS2PD     Y0, Z1
@@ -2124,7 +2124,7 @@ rowDone:
 	RET
 
 // func axpyWideAVX512(alpha float64, x []float32, y []float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·axpyWideAVX512(SB), NOSPLIT, $0-56
 	MOVQ         x_base+8(FP), AX
 	MOVQ         y_base+32(FP), CX
@@ -2155,7 +2155,7 @@ nextDone:
 	XORL          BX, BX
 	BTSL          DX, BX
 	DECL          BX
-	KMOVW         BX, K1
+	KMOVD         BX, K1
 	VMOVUPS.Z     (AX), K1, Z1
 	KSHIFTRW      $0x08, K1, K2
 	VCVTPS2PD     Y1, Z2

@@ -37,12 +37,6 @@ func addNarrowPortable(dst []float32, x []float64) {
 
 // Normal sets x to the numbers of AddNormal.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
-	if len(x) <= fewNormals { // whole groups, of which a call makes all
-		var whole [fewNormals]float32
-		AddNormal(whole[:(len(x)+groupNormals-1)/groupNormals*groupNormals], sigma, s)
-		copy(x, whole[:])
-		return
-	}
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)
 		clear(x[:n])
@@ -55,9 +49,6 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 // AddNormal, and leaves what is worked on in the first-level cache: the kernels ask for as
 // much that comes next.
 const normalsAtOnce = 64 * groupNormals
-
-// fewNormals is how many numbers are made beside their place.
-const fewNormals = 3 * groupNormals
 
 // AxpyWide adds alpha·x to y, of the same length, in float64.
 func AxpyWide(alpha float64, x []float32, y []float64) {

@@ -213,9 +213,10 @@ func (d *Duration) ExpectedOf(client int) float64 {
 // is in whole nanoseconds, so that the order of events does not hang on the last
 // bits of a float64. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
-	if d.Kind != Constant {
-		root.Reseed(s, p, uint32(client), at)
+	if d.Kind == Constant {
+		return whole(float64(d.Mean) * scale)
 	}
+	root.Reseed(s, p, uint32(client), at)
 	return d.Draw(scale, s, client, at)
 }
 
