@@ -65,7 +65,7 @@ var specFlags = []specFlag{
 	{"clip", NoiseFlags, func(s *train.Spec) any { return &s.Clip },
 		"clipping norm C (max grad norm), in [1e-30, 1e30]"},
 	{"eta0", PointFlags, func(s *train.Spec) any { return &s.Eta0 },
-		"initial step size η₀, in [1e-30, 1e30]"},
+		"initial step size η₀, along the sum of a sample's gradients and not their mean, in [1e-30, 1e30]"},
 	{"beta", PointFlags, func(s *train.Spec) any { return &s.Beta },
 		"decay β of the step size, in [0, 1e30]; of the schedules linear and sqrt"},
 	{"schedule", SettingFlags, func(s *train.Spec) any { return &s.Schedule },
