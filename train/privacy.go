@@ -13,7 +13,11 @@ import (
 // PlannedPrivacy states what the run will guarantee, before it runs. The error is
 // context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
-	return p.report(p.Config.Roots.Names(), func(acc dp.Accountant) (claim.Privacy, error) {
+	names := p.Config.Roots.Names()
+	if p.Spec.Runner == DistributedRunner {
+		names = nil // each client has a secret of its own
+	}
+	return p.report(names, func(acc dp.Accountant) (claim.Privacy, error) {
 		return p.Config.PlannedPrivacy(ctx, acc, p.Delta)
 	})
 }

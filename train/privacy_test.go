@@ -42,6 +42,17 @@ func manyRounds(s *Spec) {
 	s.NoiseMultiplier, s.GradComps, s.SampleSize, s.Delta = 60, 600, "1", 1e-5
 }
 
+// Clients that are processes of their own have noise of their own secrets, which nobody can name
+// beforehand: it is not that of the seed, and no simulation.
+func TestPlannedNoiseOfOwnProcesses(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		r := planned(t, func(s *Spec) { s.Runner, s.Exact = DistributedRunner, exact })
+		if len(r.Noise) != 0 || r.Simulation || r.Drawn != claim.Drawn(exact, nil) {
+			t.Errorf("exact %v: noise of %v, simulation %v, drawn %q", exact, r.Noise, r.Simulation, r.Drawn)
+		}
+	}
+}
+
 func TestPrivacyReportKeys(t *testing.T) {
 	text, err := json.Marshal(planned(t, manyRounds))
 	if err != nil {
