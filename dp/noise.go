@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,6 +110,23 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 type Release struct {
 	Noise  rng.Name `json:"noise,omitzero"` // absent: not known
 	Events []Event  `json:"events"`
+}
+
+// UnmarshalJSON reads a release, of which every event has its noise then: of whatever client,
+// as the file does not say which.
+func (r *Release) UnmarshalJSON(text []byte) error {
+	type plain Release
+	var read plain
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	for i := range read.Events {
+		if read.Noise.Known() {
+			read.Events[i].Noise = Noise{Name: read.Noise, Client: AllClients}
+		}
+	}
+	*r = Release(read)
+	return nil
 }
 
 // Releases returns the events by the name of their noise, those of equal names

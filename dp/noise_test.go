@@ -109,3 +109,27 @@ func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
 		}
 	}
 }
+
+// A release that is read back has its name on every round, of whatever client: else two of one
+// noise, read from two reports, would be composed as if they were independent.
+func TestReleaseIsReadBackWithItsNoise(t *testing.T) {
+	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: 5,
+		DatasetSize: 100, Count: 10, Noise: dp.Noise{Name: rng.New(3).Name(), Client: 1}}
+	text, err := json.Marshal(dp.Releases(append([]dp.Event{e}, of(dp.Noise{}, 1)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back []dp.Release
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dp.Compose(back[0].Events, []dp.Event{e}); !errors.Is(err, dp.ErrSharedNoise) {
+		t.Errorf("two releases of %s were composed: %v", e.Noise, err)
+	}
+	if back[1].Noise.Known() || back[1].Events[0].Noise.Known() {
+		t.Errorf("a release without a name is of %s", back[1].Events[0].Noise)
+	}
+	if again, err := json.Marshal(back); err != nil || string(again) != string(text) {
+		t.Errorf("%s was read and written as %s (%v)", text, again, err)
+	}
+}
