@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -299,4 +300,33 @@ func (l *Ledger) Named(noise Noise) Ledger {
 		named.events[i].Noise = noise
 	}
 	return named
+}
+
+// ledgerRow is an event of a ledger in JSON, with whose noise it is.
+type ledgerRow struct {
+	Event
+	Noise Noise `json:"noise,omitzero"`
+}
+
+// MarshalJSON writes the events, each with its noise.
+func (l Ledger) MarshalJSON() ([]byte, error) {
+	rows := make([]ledgerRow, len(l.events))
+	for i, e := range l.events {
+		rows[i] = ledgerRow{e, e.Noise}
+	}
+	return json.Marshal(rows)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Ledger) UnmarshalJSON(text []byte) error {
+	var rows []ledgerRow
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return err
+	}
+	*l = Ledger{}
+	for _, row := range rows {
+		row.Event.Noise = row.Noise
+		l.events = append(l.events, row.Event)
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 // gradients without any. The zero value says nothing.
 type Noise struct {
 	rng.Name
-	Client int // or AllClients, for rounds of any client of the run
+	Client int `json:"client"` // or AllClients, for rounds of any client of the run
 }
 
 // AllClients is the Client of noise that is not said to be of one client.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +132,26 @@ func TestReleaseIsReadBackWithItsNoise(t *testing.T) {
 	}
 	if again, err := json.Marshal(back); err != nil || string(again) != string(text) {
 		t.Errorf("%s was read and written as %s (%v)", text, again, err)
+	}
+}
+
+// A ledger is read back from JSON as it was written, with the noise of every round: else what a
+// client released is forgotten, and what it goes on from by it is released a second time.
+func TestLedgerIsReadBack(t *testing.T) {
+	var l dp.Ledger
+	for _, size := range []int{5, 5, 7} {
+		l.Record(dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: size,
+			DatasetSize: 100, Count: 1})
+	}
+	noise := dp.Noise{Name: rng.New(3).ForRun(math.MaxUint64).Name(), Client: 4}
+	for _, want := range []dp.Ledger{l, l.Named(noise), {}} {
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := l.Clone()
+		if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got.Events(), want.Events()) {
+			t.Errorf("%s was read as %+v (%v), must be %+v", text, got, err, want)
+		}
 	}
 }
