@@ -229,10 +229,10 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 }
 
 // DrawExactly makes a release one of exact samples and noise, unless --exact says otherwise:
-// what the low bits of floating-point noise tell, no ε counts.
+// what the low bits of floating-point noise tell, no ε counts. A plan that says exact is so.
 func (t *TrainFlags) DrawExactly(cmd *cobra.Command) {
 	if !cmd.Flags().Changed("exact") {
-		t.Spec.Exact = t.Spec.Secret()
+		t.Spec.Exact = t.Spec.Exact || t.Spec.Secret()
 	}
 }
 

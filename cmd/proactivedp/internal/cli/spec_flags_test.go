@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"proactivedp/train"
 )
 
@@ -62,5 +64,33 @@ func TestFlagsTextIsRead(t *testing.T) {
 	if text := FlagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --features hog:4:8 "+
 		"--input-scale 0.5 --holdout 10" {
 		t.Errorf("without what is stated otherwise: %q", text)
+	}
+}
+
+// A release draws exactly unless --exact=false says otherwise, and so does a simulation whose
+// plan says so.
+func TestDrawExactly(t *testing.T) {
+	for _, c := range []struct {
+		planned train.Spec
+		args    []string
+		want    bool
+	}{
+		{train.Spec{}, nil, false},
+		{train.Spec{SeedFromOS: true}, nil, true},
+		{train.Spec{SeedFromOS: true}, []string{"--exact=false"}, false},
+		{train.Spec{Exact: true}, nil, true},
+		{train.Spec{Exact: true}, []string{"--exact=false"}, false},
+	} {
+		f, cmd := TrainFlags{}, &cobra.Command{}
+		f.Add(cmd, RunFlags)
+		if err := cmd.ParseFlags(c.args); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Fill(cmd, func(string, string) train.Spec { return c.planned }); err != nil {
+			t.Fatal(err)
+		}
+		if f.DrawExactly(cmd); f.Spec.Exact != c.want {
+			t.Errorf("exact = %v of %+v with %v, want %v", f.Spec.Exact, c.planned, c.args, c.want)
+		}
 	}
 }
