@@ -37,6 +37,9 @@ func (m *Mechanism) lattice(d int) lattice {
 	return lattice{spacing, uint64(math.Ceil(up * (std/spacing + float64(m.NoiseMultiplier*math.Sqrt(float64(d))))))}
 }
 
+// std is the standard deviation of the noise.
+func (l lattice) std() float64 { return l.spacing * float64(l.scale) }
+
 // add sets u to the sum, of the same length or nil for 0, plus noise. The sum in spacings is
 // exact, as they are a power of two, and rounded once; what is rounded behind the noise is
 // what is already private.

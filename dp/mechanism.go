@@ -236,14 +236,19 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 //	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
 //
 // each but for probability tail/2 (Boucheron, Lugosi and Massart, "Concentration
-// Inequalities", 2013, Theorems 2.10 and 5.6), and ‖U‖ ≤ C·B + ‖noise‖, but for rounding.
+// Inequalities", 2013, Theorems 2.10 and 5.6), and ‖U‖ ≤ C·B + ‖noise‖, but for rounding. Of
+// an exact mechanism the noise is larger than Cσ, by what its lattice takes.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) float64 {
 	l, records := math.Log(2/tail), float64(size)
 	if m.Sampling == Poisson {
 		records += math.Sqrt(2*records*l) + l/3
 	}
-	noise := m.NoiseMultiplier * (math.Sqrt(float64(params)) + math.Sqrt(2*l))
-	return (1 + roundingOfRelease) * m.ClipNorm * (records + noise)
+	std := m.ClipNorm * m.NoiseMultiplier
+	if m.Exact && std > 0 {
+		std = m.lattice(params).std()
+	}
+	noise := std * (math.Sqrt(float64(params)) + math.Sqrt(2*l))
+	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise)
 }
 
 // Ledger is what one client has released so far, in order, equal rounds
