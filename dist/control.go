@@ -149,8 +149,10 @@ func (s *server) hear(q question) {
 		return
 	}
 	if h.Life > r.Life {
+		was := *r
 		r.Life, r.Instance = h.Life, h.Instance
 		if err := s.record.saveClients(); err != nil {
+			*r = was
 			s.log.Error("the clients' file", "error", err)
 			return // the client must not go on by what a restart would not know
 		}

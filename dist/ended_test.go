@@ -76,25 +76,8 @@ func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 // A ledger that the server cannot write, as on a full disk, is no fault of the client: it is not
 // answered, so that the client asks again, and does not end as one that is refused.
 func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
-	s := endedRun(t)
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if s.conn, err = b.Connect(t.Context(), broker.Peer{Inbox: "_INBOX_test"}); err != nil {
-		t.Fatal(err)
-	}
-	defer s.conn.Close()
-	answers, err := s.conn.SubscribeSync("answers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, answers, mend := fullDisk(t)
 	s.record.Clients[0] = clientRecord{Life: 1, Instance: "one"}
-	file := s.record.path(clientsFile)
-	if err := os.Mkdir(file, 0o700); err != nil { // in its place nothing can be written
-		t.Fatal(err)
-	}
 	q := question{m: &nats.Msg{Reply: "answers"}, hello: hello{Life: 1, Instance: "one", Next: 1,
 		Ledger: ledgerOf(t, s, 0)}}
 	for answered := range 2 {
@@ -107,13 +90,61 @@ func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
 			t.Errorf("%d answers, the ledger is kept: %v (%v), want %d", n, kept, err, answered)
 		}
 		if answered == 0 {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			mend()
 		}
 	}
 	m, err := answers.NextMsg(time.Minute)
 	if a := new(answer); err != nil || strictjson.Decode(m.Data, a) != nil || !a.Farewell || a.Error != "" {
 		t.Errorf("answered %+v, %v", m, err)
+	}
+}
+
+// A life of a client that the server cannot write is not answered, however often it is said: a
+// server that is started again would take an older copy of the client's journal.
+func TestLifeThatCannotBeKeptIsNotAnswered(t *testing.T) {
+	s, answers, mend := fullDisk(t)
+	for said := range 3 {
+		if said == 2 {
+			mend()
+		}
+		s.hear(question{m: &nats.Msg{Reply: "answers"}, hello: hello{Life: 2, Instance: "two", Next: 1}})
+		if err := s.conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		want := said / 2
+		if n, _, err := answers.Pending(); err != nil || n != want {
+			t.Errorf("%d answers to %d hellos (%v), want %d", n, said+1, err, want)
+		}
+	}
+	again := record{dir: s.record.dir, tally: tally{Clients: make([]clientRecord, len(s.clients))}}
+	if err := again.readClients(); err != nil || again.Clients[0].Life != 2 {
+		t.Errorf("kept is %+v (%v)", again.Clients, err)
+	}
+}
+
+// fullDisk returns the server of endedRun, where what it answers is sent, and what lets it write
+// the clients' file, which it cannot before.
+func fullDisk(t *testing.T) (s *server, answers *nats.Subscription, mend func()) {
+	s = endedRun(t)
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if s.conn, err = b.Connect(t.Context(), broker.Peer{Inbox: "_INBOX_test"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.conn.Close)
+	if answers, err = s.conn.SubscribeSync("answers"); err != nil {
+		t.Fatal(err)
+	}
+	file := s.record.path(clientsFile)
+	if err := os.Mkdir(file, 0o700); err != nil { // in its place nothing can be written
+		t.Fatal(err)
+	}
+	return s, answers, func() {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
