@@ -162,3 +162,32 @@ func TestReleasedOfARecord(t *testing.T) {
 		}
 	}
 }
+
+// A release is not trained with the noise of a numbered seed, which its spec says is not used:
+// whoever prepares it gives it a root of the operating system's.
+func TestReleaseNeedsASecretRoot(t *testing.T) {
+	s := smallSpec()
+	s.SeedFromOS = true
+	source := NewSource(drawn())
+	kept, err := source.Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeded, err := s.Prepare(drawn(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Prepared{kept, seeded} {
+		_, err := p.Train(t.Context(), sim.Perf{}, nil)
+		if err == nil || !strings.Contains(err.Error(), "noise of seed 1, run 0") {
+			t.Errorf("trained with the noise of %v: %v", p.Config.Roots.Names(), err)
+		}
+	}
+	root, err := rng.NewFromOS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := reported(t, s, root); r.Privacy.Simulation {
+		t.Errorf("a simulation: %+v", r.Privacy.Noise)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"proactivedp/data"
@@ -343,9 +344,9 @@ func (s Spec) config(p parsed) sim.Config {
 }
 
 // Prepare checks the spec and builds the run on the data set; a Source does so for
-// many specs. root nil means the spec's seed; the clients' streams are those of the
-// root's run number s.Run. It reads the files of traces and
-// names their content in the spec of what it returns. All that is wrong is
+// many specs. root nil means the spec's seed, with which a run that has SeedFromOS does not
+// run; the clients' streams are those of the root's run number s.Run. It reads the files of
+// traces and names their content in the spec of what it returns. All that is wrong is
 // reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	if root == nil {
@@ -423,6 +424,11 @@ func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer)
 
 // ready sets up the run and returns the training itself.
 func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
+	names := p.Config.Roots.Names()
+	if i := slices.IndexFunc(names, rng.Name.Simulated); p.Spec.SeedFromOS && i >= 0 {
+		return nil, fmt.Errorf("train: noise of %s, where randomness is to be the operating system's: give "+
+			"Spec.Prepare a root of rng.NewFromOS", names[i])
+	}
 	switch p.Spec.Runner {
 	case HogwildRunner:
 		return func(ctx context.Context) (*sim.Result, error) {
