@@ -178,17 +178,6 @@ func (o Outlook) reach(accuracy float64) float64 {
 	return sigma
 }
 
-// best returns the point of the highest accuracy; false if there is none.
-func (o Outlook) best() (Point, bool) {
-	best, ok := Point{}, false
-	for _, p := range o.Points {
-		if !ok || p.Accuracy > best.Accuracy {
-			best, ok = p, true
-		}
-	}
-	return best, ok
-}
-
 // pick returns the point that serves noise multiplier sigma: of those with at least as
 // much, the least for each clipping norm, and of these the largest C that may reach the
 // accuracy if larger is given, else the most accurate. Beyond all points it is the one of

@@ -2,9 +2,14 @@ package auto
 
 import (
 	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"proactivedp/data"
 	"proactivedp/train"
 )
 
@@ -33,6 +38,56 @@ func TestPublicIsChecked(t *testing.T) {
 		if _, err := Run(t.Context(), task, Options{Public: Public{Records: 100, HeldOut: []int{10}}}); err == nil ||
 			!strings.Contains(err.Error(), "utility graph") {
 			t.Errorf("%s, without a utility graph: error %v", strategy, err)
+		}
+	}
+}
+
+// A utility graph that no stage can be made of is refused before anything is charged for it: its
+// stage would fail for ever, and the budget be gone.
+func TestUtilityIsChecked(t *testing.T) {
+	good := Point{Clip: 0.1, Sigma: 4, Eta0: 0.1, Accuracy: 0.9}
+	for want, change := range map[string]func(*Point){
+		"Clip:0":        func(p *Point) { p.Clip = 0 },
+		"Sigma:-4":      func(p *Point) { p.Sigma = -4 },
+		"Eta0:+Inf":     func(p *Point) { p.Eta0 = math.Inf(1) },
+		"Accuracy:NaN":  func(p *Point) { p.Accuracy = math.NaN() },
+		"Accuracy:1.25": func(p *Point) { p.Accuracy = 1.25 },
+	} {
+		task, dir := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.8}), t.TempDir()
+		o := optionsOf(dir, task, 1000, &fake{clients: 1, judge: never})
+		o.Utility = func(context.Context, Question) (Outlook, error) {
+			bad := good
+			change(&bad)
+			return Outlook{Points: []Point{good, bad}}, nil
+		}
+		_, err := Run(t.Context(), task, o)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, journalFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a stage is charged (%v)", want, err)
+		}
+	}
+}
+
+// few tests for fewer clients than there are.
+type few struct {
+	*fake
+	test []Tested
+}
+
+func (f few) Test([]float32) ([]Tested, error) { return f.test, nil }
+
+// A trainer of somebody's own that leaves clients out is told so.
+func TestTrainerTestsForAllClients(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.8}, Client{Epsilon: 1, Accuracy: 0.8})
+	for n := range 4 {
+		f := &fake{clients: 2, judge: func(int) float64 { return 0.9 }}
+		o := optionsOf(t.TempDir(), task, 1000, f)
+		o.Open = func(context.Context) (Trainer, error) { return few{f, make([]Tested, n)}, nil }
+		_, err := Run(t.Context(), task, o)
+		if good := n == 2; (err == nil) != good || !good && !strings.Contains(err.Error(), "must be for all 2") {
+			t.Errorf("%d clients are tested for: %v", n, err)
 		}
 	}
 }

@@ -101,6 +101,9 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(test) != len(e.Clients) {
+		return nil, fmt.Errorf("auto: the trainer tests for %d clients, must be for all %d", len(test), len(e.Clients))
+	}
 	stages := d.stagesOfTask()
 	last := stages[len(stages)-1]
 	r.Params, r.Model = last.Params, d.model(len(d.Stages)-1)

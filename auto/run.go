@@ -157,6 +157,9 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 	if e.Outlook, err = o.Utility(ctx, q); err != nil {
 		return nil, err
 	}
+	if err := e.Outlook.check(); err != nil {
+		return nil, err
+	}
 	next.Tasks = append(slices.Clone(next.Tasks), e)
 	return next, next.expect(q)
 }
@@ -168,17 +171,29 @@ func equal(a, b Task) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
+// check reports a utility graph that no stage can be made of.
+func (o Outlook) check() error {
+	if len(o.Points) == 0 {
+		return errors.New("auto: the utility graph has no points")
+	}
+	positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+	for i, p := range o.Points {
+		if !positive(p.Clip) || !positive(p.Sigma) || !positive(p.Eta0) || !(p.Accuracy >= 0 && p.Accuracy <= 1) {
+			return fmt.Errorf("auto: point %d of the utility graph is %+v: clip, sigma and eta0 must be finite and "+
+				"above 0, accuracy in [0, 1]", i, p)
+		}
+	}
+	return nil
+}
+
 // expect refuses a task that no client can expect to end satisfied with, where the
 // utility graph is of the data themselves: nothing was charged and no record used.
 func (j *Journal) expect(q Question) error {
 	e := j.Tasks[len(j.Tasks)-1]
-	best, any := e.Outlook.best()
-	if !any {
-		return errors.New("auto: the utility graph has no points")
-	}
 	if !e.Outlook.Same {
 		return nil
 	}
+	best := mostAccurate(e.Outlook.Points)
 	lowest := slices.MinFunc(e.Clients, func(a, b Client) int { return cmp.Compare(a.Accuracy, b.Accuracy) }).Accuracy
 	if best.Accuracy >= lowest {
 		return nil
