@@ -318,7 +318,7 @@ func (s *server) expelAsked(text []byte) reply {
 func (s *server) expelClient(client int, why string) error {
 	r := &s.record.Clients[client]
 	if r.Expelled {
-		return nil
+		return s.save() // as it may have failed before
 	}
 	if r.Ledger != nil { // it says of how many records, which may be fewer than the run is planned for
 		return fmt.Errorf("client %d has ended: all its rounds are in, and it has said what they were", client)

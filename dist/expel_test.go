@@ -174,3 +174,26 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	}
 	r.checkFold(report)
 }
+
+// An expulsion that the server cannot write is told as one that failed, however often it is asked
+// for: a server that is started again would wait for the client.
+func TestExpulsionThatCannotBeKeptFails(t *testing.T) {
+	s := endedRun(t)
+	file := s.record.path(stateFile)
+	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil { // in its place nothing can be written
+		t.Fatal(err)
+	}
+	for asked := range 3 {
+		if asked == 2 {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.expelAsked([]byte(`{"client":2}`)); (got.Error == "") != (asked == 2) {
+			t.Errorf("asked %d times: error %q", asked+1, got.Error)
+		}
+	}
+	if !slices.Equal(s.record.tally.Expelled, []int{2}) {
+		t.Errorf("written down as expelled: %v", s.record.tally.Expelled)
+	}
+}
