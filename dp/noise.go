@@ -1,11 +1,11 @@
 package dp
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
@@ -113,11 +113,11 @@ type Release struct {
 }
 
 // UnmarshalJSON reads a release, of which every event has its noise then: of whatever client,
-// as the file does not say which.
+// as the file does not say which. A key that a release has not is an error.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	type plain Release
 	var read plain
-	if err := json.Unmarshal(text, &read); err != nil {
+	if err := strictjson.Decode(text, &read); err != nil {
 		return err
 	}
 	for i := range read.Events {

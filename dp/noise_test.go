@@ -130,6 +130,9 @@ func TestReleaseIsReadBackWithItsNoise(t *testing.T) {
 	if back[1].Noise.Known() || back[1].Events[0].Noise.Known() {
 		t.Errorf("a release without a name is of %s", back[1].Events[0].Noise)
 	}
+	if err := json.Unmarshal([]byte(`{"events":[],"noize":{}}`), new(dp.Release)); err == nil {
+		t.Error("a key that no release has was passed over")
+	}
 	if again, err := json.Marshal(back); err != nil || string(again) != string(text) {
 		t.Errorf("%s was read and written as %s (%v)", text, again, err)
 	}
