@@ -1,10 +1,10 @@
 # Every target sets up what it needs: Go fetches the modules by itself.
 GO          ?= go
 SEEDS       ?= 5
-# Of networks: LeNet has the paper's size, and so have AlexNet's utility graph, budgets and two of its
-# sample sizes, which take some twelve hours; all seven of them have a twentieth, which takes minutes.
+# Of networks: LeNet has the paper's size, and so have AlexNet's utility graph, budgets and five of
+# its sample sizes, some fifteen hours of training; all seven have a twentieth, which takes minutes.
 NETWORK_SEEDS ?= 3
-CIFAR_SIZES   ?= 50,300
+CIFAR_SIZES   ?= 50,100,300,500,689
 FUZZTIME    ?= 10s
 AUDITS      ?= 50
 LOADTIME    ?= 10m
@@ -120,7 +120,7 @@ bench: ## Measure, and write results/bench.md.
 scale: ## Measure cost against clients and model size, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
 
-results: build ## Make the committed figures and tables anew, from the real data only (some thirteen hours).
+results: build ## Make the committed figures and tables anew, from the real data only (some sixteen hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' --out results --seeds $(SEEDS)
 	$(BIN) figures 'mnist-*' --out results --seeds $(NETWORK_SEEDS)
