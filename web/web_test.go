@@ -217,6 +217,11 @@ for (const question of Object.keys(questions)) {
 }
 const long = requestOf(stateOf("question=noise&n=1000&sigma=0." + "0".repeat(60) + "1"));
 differ("a long number", [long.request.sigma, Object.keys(long.wrong)], [undefined, ["sigma"]]);
+const strange = { question: "noise2", method: "PLD", adjacency: "replace_one" };
+for (const [name, value] of Object.entries(strange)) {
+  const kept = stateOf(addressOf(stateOf(name + "=" + value)));
+  differ(name, [kept[name], Object.keys(requestOf(kept).wrong)], [value, [name]]);
+}
 differ("shared", requestOf(stateOf("question=budget&clients=5&shared=true")).request.shared, true);
 differ("names of no field", stateOf("toString=1&__proto__=2&keep=3"), starting);
 const comma = requestOf(stateOf("question=run&sigma=1,125&n=60,000"));

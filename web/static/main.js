@@ -159,14 +159,14 @@ function choiceView(name) {
 }
 
 function buildForm() {
-  const q = questions[state.question];
+  const q = questionOf(state);
   const parts = [
-    el("fieldset", {}, el("legend", {}, "Your question"), Object.keys(questions).map(choiceView)),
+    el("fieldset", {}, el("legend", {}, choices.question.label), Object.keys(questions).map(choiceView)),
     el("p", { class: "about" }, q.about),
   ];
   if (q.server) {
     const sets = lanes?.sets ?? [state.data]; // before it is known which there are
-    if (!sets.includes(state.data)) state.data = sets[0] ?? "";
+    state.data ||= sets[0] ?? ""; // one of a link that there is not stays, to be refused
     parts.push(
       selectField("data", "Public data set", Object.fromEntries(sets.map((s) => [s, s]))),
       q.fields.map(fieldView),
@@ -391,7 +391,9 @@ async function later(plan, own, request, accounts) {
 // go meanwhile.
 async function computeKept(own) {
   for (let k; (k = kept.find((one) => !one.plan)); ) {
-    const a = await lanes.slow.ask({ plan: { ...requestOf(k.state).request, tight: true } });
+    const { request, wrong } = requestOf(k.state);
+    const refused = Object.keys(wrong).length > 0; // left out, a field would be taken for the usual
+    const a = refused ? {} : await lanes.slow.ask({ plan: { ...request, tight: true } });
     if (a === superseded || own !== asked) return;
     k.plan = a.plan ?? { feasible: false, failed: true };
     showCompare();
@@ -556,6 +558,8 @@ function speak(text) {
 
 function accuracyHint() {
   lanes?.slow.stop();
+  if (lanes?.propose && !lanes.sets.includes(state.data))
+    return failed({ kind: "wrong", problems: [`Public data set ${oneOf(lanes.sets)}.`] });
   current = null;
   stale(false, ...cards);
   hide("cost", "conditions", "tighter", "frontier", "tradeoff", "code", "statement");
@@ -578,6 +582,7 @@ function accuracyHint() {
 }
 
 async function proposeNow() {
+  if (!lanes.sets.includes(state.data)) return accuracyHint();
   const { request, wrong } = requestOf(state);
   markWrong(wrong);
   if (Object.keys(wrong).length) return;

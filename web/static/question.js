@@ -61,6 +61,7 @@ const adjacencies = { "add-or-remove": "one record added or removed", "replace-o
 
 // choices are what has a fixed list, with what the page calls it.
 const choices = {
+  question: { label: "Your question", options: questions },
   method: { label: "Plan by", options: methods },
   adjacency: { label: "Neighbouring data sets", options: adjacencies },
 };
@@ -118,10 +119,23 @@ const examples = [
   ],
 ];
 
+// unknown stands for a question that there is not, as an address may have one.
+const unknown = { title: "unknown", about: "There is no such question: choose one.", fields: [] };
+
+// questionOf is the question that is asked.
+function questionOf(state) {
+  return Object.hasOwn(questions, state.question) ? questions[state.question] : unknown;
+}
+
 // fieldsOf are the fields of the question that is asked, with those of several clients.
 function fieldsOf(state) {
-  const q = questions[state.question];
+  const q = questionOf(state);
   return [...q.fields, "clients", ...(q.server ? [] : ["theta"])];
+}
+
+// oneOf says what a choice must be.
+function oneOf(options) {
+  return `must be ${options.join(" or ")}`;
 }
 
 // requestOf returns the plan that is asked for, and what is wrong with the fields.
@@ -145,9 +159,9 @@ function requestOf(state) {
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
   }
-  if (!questions[state.question].server) {
+  if (!questionOf(state).server) {
     for (const [name, { options }] of Object.entries(choices))
-      if (!Object.hasOwn(options, state[name])) wrong[name] = `must be ${Object.keys(options).join(" or ")}`;
+      if (!Object.hasOwn(options, state[name])) wrong[name] = oneOf(Object.keys(options));
   }
   if (request.clients === 1) delete request.clients;
   if (request.theta === 1) delete request.theta;
@@ -159,7 +173,7 @@ function requestOf(state) {
 
 // lawful makes methods, adjacency and question agree, and says what was changed.
 function lawful(state, changed) {
-  const q = questions[state.question];
+  const q = questionOf(state);
   if (q.methods && !q.methods.includes(state.method) && Object.hasOwn(methods, state.method))
     state.method = q.methods[0];
   if (state.adjacency === "replace-one" && state.method === "closed-form") {
@@ -182,15 +196,14 @@ function addressOf(state) {
 // longest is how long what an address says of a field may be.
 const longest = 60;
 
-// stateOf reads an address. What it does not say is as at the start, and so is a question that
-// there is not; any other choice that there is not stays, for requestOf to refuse.
+// stateOf reads an address. What it does not say is as at the start; a choice that there is not
+// stays, for requestOf to refuse.
 function stateOf(address) {
   const state = { ...starting },
     given = new URLSearchParams(address);
   for (const [name, value] of given) {
     if (Object.hasOwn(starting, name)) state[name] = value.length <= longest ? value : "too long";
   }
-  if (!Object.hasOwn(questions, state.question)) state.question = starting.question;
   if (state.shared !== "") state.shared = "1"; // the side of privacy: true, yes, whatever it says
   lawful(state, "");
   return state;

@@ -216,7 +216,7 @@ function answerView(state, plan, isLate, apply) {
       (r) =>
         r.change &&
         (r.change === "method"
-          ? !questions[state.question].methods || questions[state.question].methods.includes(r.method)
+          ? !questionOf(state).methods || questionOf(state).methods.includes(r.method)
           : fieldsOf(state).includes(r.change)),
     );
     return [
@@ -761,7 +761,7 @@ function compareView(kept, keep, drop, load) {
     {},
     el("th", { scope: "col" }, "plan"),
     kept.map((k, i) =>
-      el("th", { scope: "col" }, `${"ABCD"[i]}: ${questions[k.state.question].title.split(" →")[0]}`),
+      el("th", { scope: "col" }, `${"ABCD"[i]}: ${questionOf(k.state).title.split(" →")[0]}`),
     ),
   );
   const body = compared.map(([name, of, write, better], row) => {

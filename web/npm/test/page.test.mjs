@@ -387,6 +387,41 @@ test("a choice that there is not is refused, not guessed", { timeout: 60_000 }, 
   await reached(page, "planned");
   assert.deepEqual(await values(), ["replace-one", "pld"]);
   assert.match(await page.textContent("#statement"), /replace-one/);
+  await asks(page, "question=noise2&n=1000&sigma=9", "answered");
+  assert.match(await page.textContent("#answer-body"), /Your question must be budget or noise or both/);
+  assert.equal(await page.$("#question input:checked"), null);
+  await page.check("#question [value=noise]");
+  await reached(page, "planned");
+  assert.deepEqual(
+    await page.$$eval("#field-n, #field-sigma", (all) => all.map((e) => e.value)),
+    ["1000", "9"],
+  );
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+// Of a kept plan, too: it is not that of an empty δ, which is 1/N.
+test("a kept plan of what is no number has no answer", { timeout: 60_000 }, async () => {
+  const keep = encodeURIComponent("question=budget&n=10000&epochs=5&epsilon=0.5&delta=x");
+  const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5&keep=${keep}`);
+  await reached(page, "answered");
+  assert.match(await page.textContent("#compare-body"), /no answer/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("a public data set that there is not is not taken for another", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=accuracy&data=mushroom`);
+  await reached(page, "answered");
+  assert.equal(await page.inputValue("#field-data"), "");
+  await page.waitForSelector("#propose:not(:disabled)");
+  const refused = () => page.textContent("#answer-body li");
+  assert.match(await refused(), /Public data set must be .*mushrooms/);
+  await page.click("#propose");
+  assert.match(await refused(), /Public data set must be .*mushrooms/);
+  await page.selectOption("#field-data", "mushrooms");
+  await reached(page, "answered");
+  assert.doesNotMatch(await page.textContent("#answer-body"), /must be/);
   assert.deepEqual(page.faults, []);
   await page.close();
 });
