@@ -19,6 +19,9 @@ func (g Guarantee) At(alpha float64) float64 {
 	return max(0, 1-g.Delta-steep*alpha, (1-g.Delta-alpha)*math.Exp(-g.Epsilon))
 }
 
+// MaxGuarantees is the largest number of guarantees, and of ε, that are asked for at once.
+const MaxGuarantees = 1 << 16
+
 // Guarantees are several of one release.
 type Guarantees []Guarantee
 

@@ -28,9 +28,9 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	return p.rounds(epsilon)
 }
 
-// AtRounds returns n guarantees of ℋ(σ, T), whose supremum is ĥ_{σ,T}: those
-// that Theorem Main gives for T > 0 rounds, with the least δ for each ε. There
-// may be fewer, or none.
+// AtRounds returns n in [1, MaxGuarantees] guarantees of ℋ(σ, T), whose
+// supremum is ĥ_{σ,T}: those that Theorem Main gives for T > 0 rounds, with the
+// least δ for each ε. There may be fewer, or none.
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -41,9 +41,9 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	})
 }
 
-// ForAllRounds returns n guarantees of 𝒢(σ, ε_target), whose supremum is
-// g_{σ,ε_target}: they hold for every T from RoundsFor(target) up to K. There
-// may be fewer, or none. The target must be positive.
+// ForAllRounds returns n in [1, MaxGuarantees] guarantees of 𝒢(σ, ε_target),
+// whose supremum is g_{σ,ε_target}: they hold for every T from RoundsFor(target)
+// up to K. There may be fewer, or none. The target must be positive.
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func checkPositive(name string, v float64) error {
 }
 
 func checkCount(n int) error {
-	if n < 1 {
-		return fmt.Errorf("tradeoff: number of guarantees = %d, must be at least 1", n)
+	if n < 1 || n > MaxGuarantees {
+		return fmt.Errorf("tradeoff: number of guarantees = %d, must be in [1, %d]", n, MaxGuarantees)
 	}
 	return nil
 }

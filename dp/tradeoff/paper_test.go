@@ -1,7 +1,9 @@
 package tradeoff
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/dp"
@@ -127,6 +129,14 @@ func TestTooFewEpochs(t *testing.T) {
 
 func TestPaperRefusesBadArguments(t *testing.T) {
 	bad := Paper{N: 1, K: 0, Sigma: 1.4}
+	for _, n := range []int{0, MaxGuarantees + 1, math.MaxInt} {
+		want := fmt.Sprintf("number of guarantees = %d, must be in [1, %d]", n, MaxGuarantees)
+		for _, err := range []error{second(bad.AtRounds(1, n)), second(bad.ForAllRounds(0.1, n))} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want one with %q", err, want)
+			}
+		}
+	}
 	for name, err := range map[string]error{
 		"rounds":    second(bad.AtRounds(math.Inf(1), 0)),
 		"target":    second(bad.ForAllRounds(math.NaN(), 0)),

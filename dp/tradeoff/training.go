@@ -13,7 +13,7 @@ import (
 // to its ε at the smallest δ, equidistant.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
-	Epsilons      int     // how many ε, at least 2
+	Epsilons      int     // how many ε, in [2, MaxGuarantees]
 }
 
 // Training returns what a's privacy profile δ(ε) says of the release's curve,
@@ -29,8 +29,8 @@ type Profile struct {
 // if all are, that is the error. It ends with context.Cause(ctx) soon after ctx
 // is done.
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
-	if p.Epsilons < 2 {
-		return nil, fmt.Errorf("tradeoff: number of epsilons = %d, must be at least 2", p.Epsilons)
+	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
+		return nil, fmt.Errorf("tradeoff: number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
 	}
 	last, err := a.Epsilon(ctx, events, p.SmallestDelta)
 	if err != nil {

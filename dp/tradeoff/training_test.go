@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/dp"
@@ -145,10 +146,25 @@ func TestTrainingWithGaps(t *testing.T) {
 	}
 }
 
+// unasked is an accountant that must not be asked.
+type unasked struct {
+	gdp.Accountant
+	t *testing.T
+}
+
+func (c unasked) Epsilon(context.Context, []dp.Event, float64) (dp.Bound, error) {
+	c.t.Error("the accountant was asked")
+	return dp.Bound{}, errors.New("asked")
+}
+
 func TestTrainingErrors(t *testing.T) {
 	grid := alphas(t, 11)
-	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 1}, grid); err == nil {
-		t.Error("one ε was accepted")
+	for _, n := range []int{math.MinInt, 1, MaxGuarantees + 1, math.MaxInt} {
+		_, err := Training(t.Context(), unasked{t: t}, []dp.Event{event(1, 1, 1)}, Profile{1e-5, n}, grid)
+		if want := fmt.Sprintf("number of epsilons = %d, must be in [2, %d]", n, MaxGuarantees); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
 	}
 	if _, err := Training(t.Context(), gdp.Accountant{}, nil, Profile{1e-5, 9}, grid); !errors.Is(err,
 		dp.ErrNotCovered) {
