@@ -5,11 +5,21 @@ import (
 	"errors"
 	"slices"
 
+	"proactivedp/internal/cpu"
 	"proactivedp/models"
 	"proactivedp/sim"
 	"proactivedp/sim/realclock"
 	"proactivedp/train"
 )
+
+// machineOf is the machine that a training is measured on, so that another one does not find
+// the measurement as its own; "" on the virtual clock, which is the same on all.
+func machineOf(spec train.Spec) string {
+	if spec.Runner == train.HogwildRunner {
+		return cpu.Describe()
+	}
+	return ""
+}
 
 // runOnRealClock trains by hogwild, which waits for the durations that the virtual clock
 // would draw, and looks at the model on the way. What is looked at is judged at the end, as

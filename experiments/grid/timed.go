@@ -18,6 +18,8 @@ type timedSpec struct {
 	Train train.Spec `json:"train"`
 	Data  string     `json:"data_sha256"`
 	Looks int        `json:"looks"`
+	// Machine is what a real clock is read on; see machineOf.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Timed is what a watched run shows. Look j, from 0, is at the server's model v
@@ -41,7 +43,7 @@ type Timed struct {
 // its start.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	return Cell{
-		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks},
+		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
 		Source:  source,

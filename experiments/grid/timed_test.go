@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"proactivedp/internal/cpu"
 	"proactivedp/internal/timeline"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -132,6 +133,54 @@ func TestWaitingOfARunThatDiverged(t *testing.T) {
 	if w := run.Waiting(0); w != 0 {
 		t.Errorf("a client of a run that diverged waited %v of its time, want 0", w)
 	}
+}
+
+// What is measured on a real clock is found again on that machine alone. What is known of a
+// training on the virtual clock has the same words as before, and so the same key.
+func TestRealClocksAreOfAMachine(t *testing.T) {
+	source, virtual := train.NewSource(drawn()), smallSpec()
+	type before struct {
+		Kind   string     `json:"kind"`
+		Train  train.Spec `json:"train"`
+		Data   string     `json:"data_sha256"`
+		Looks  int        `json:"looks,omitempty"`
+		Rounds int        `json:"rounds,omitempty"`
+	}
+	measured := virtual
+	measured.Runner, measured.TimeScale = train.HogwildRunner, 1
+	for kind, of := range map[string]struct {
+		cell func(train.Spec) Cell
+		was  before
+	}{
+		"timed":  {func(s train.Spec) Cell { return OfTimed(s, 7, source) }, before{Looks: 7}},
+		"window": {func(s train.Spec) Cell { return OfWindow(s, 7, source) }, before{Rounds: 7}},
+	} {
+		of.was.Kind, of.was.Train, of.was.Data = kind, virtual, source.Hash()
+		got, want := of.cell(virtual), of.cell(virtual)
+		want.Spec = of.was
+		if g, w := keyOf(t, got), keyOf(t, want); g != w {
+			t.Errorf("%s on the virtual clock has the key %s, must have %s", kind, g, w)
+		}
+		got, want = of.cell(measured), of.cell(measured)
+		of.was.Train = measured
+		want.Spec = struct {
+			before
+			Machine string `json:"machine"`
+		}{of.was, cpu.Describe()}
+		if g, w := keyOf(t, got), keyOf(t, want); g != w {
+			t.Errorf("%s on a real clock has the key %s, must have %s, of its machine", kind, g, w)
+		}
+	}
+}
+
+// keyOf is the key of a cell.
+func keyOf(t *testing.T, c Cell) string {
+	t.Helper()
+	key, err := c.Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 // A training that is looked at less than once is an error that says so, and no division by zero.

@@ -17,13 +17,15 @@ type windowSpec struct {
 	Train  train.Spec `json:"train"`
 	Data   string     `json:"data_sha256"`
 	Rounds int        `json:"rounds"` // how many rounds of each client are shown
+	// Machine is what a real clock is read on; see machineOf.
+	Machine string `json:"machine,omitempty"`
 }
 
 // OfWindow returns the cell of the first rounds of a training on a clock, a
 // [timeline.Window].
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 	return Cell{
-		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds},
+		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds, Machine: machineOf(spec)},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
 		Source:  source,
