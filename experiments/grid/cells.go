@@ -152,7 +152,8 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 }
 
 // memoryLimit is how many bytes the cells that are computed at the same time may
-// take together: with the data and the program that stays below 4 GiB.
+// take together where no limit is given: with the data and the program that stays
+// below 4 GiB.
 const memoryLimit = 3 << 30
 
 // largeCell is how many bytes make a cell's memory worth giving back at once.
@@ -164,6 +165,9 @@ func (g grid) budget(largest int64) (int64, error) {
 	limit := memory.Given(g.memory)
 	if err := limit.Check(largest); err != nil {
 		return 0, fmt.Errorf("grid: the largest cell: %w", err)
+	}
+	if g.memory > 0 {
+		return limit.Left(), nil
 	}
 	return min(memoryLimit, limit.Left()), nil
 }

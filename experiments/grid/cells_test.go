@@ -130,6 +130,33 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 	}
 }
 
+// Who gives a limit lets cells share all of it, and more of them go on side by side.
+func TestCellsShareTheMemoryThatIsGiven(t *testing.T) {
+	const size = 2 << 30
+	for given, want := range map[int64]int{0: 1, size + size/2: 1, 4*size + size/2: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			var o overlap
+			var cells []Cell
+			for name := range 4 {
+				cells = append(cells, Cell{
+					Spec: name, Check: checkInt,
+					Cost: func(int) (train.Cost, error) { return train.Cost{Work: 1, Memory: size}, nil },
+					Run: func(_ context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+						o.run(perf.Workers, size)
+						return 1, nil
+					},
+				})
+			}
+			if _, _, err := (grid{workers: 8, memory: given}).run(t.Context(), cells); err != nil {
+				t.Fatal(err)
+			}
+			if want := slices.Repeat([]int{want}, 4); !slices.Equal(o.beside, want) {
+				t.Errorf("with %d bytes given, cells at a time: %v, want %v", given, o.beside, want)
+			}
+		})
+	}
+}
+
 // A finished cell of a network is not taken for one that the portable kernels
 // compute: they give other bits. All other classes give the same, and logistic
 // regression has the same with every class; their identities are those of specs

@@ -15,7 +15,8 @@ type Options struct {
 	Workers  int     // how many go on at the same time, if the memory allows
 	Scale    float64 // which part of K the trainings run, for errors; 0 stands for 1
 	Progress io.Writer
-	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow,
+	// and some 3 GiB of it for trainings that go on side by side
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
 	Elsewhere Elsewhere

@@ -13,7 +13,7 @@ type MemoryFlag int64
 // Add gives cmd the flag --memory.
 func (m *MemoryFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().
-		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB "+
+		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB; trainings side by side share it "+
 			"(default: the machine's, the control group's or GOMEMLIMIT, whichever is least)")
 }
 
