@@ -183,6 +183,13 @@ type Next struct {
 	past []dp.Event
 }
 
+// UnmarshalJSON refuses: what is written of p has no rounds of the past, and what is read of
+// it would be stated, and planned after, as if there were none.
+func (p *Next) UnmarshalJSON([]byte) error {
+	return errors.New("plan: a next leg is not read back, as its JSON has no rounds of the past: write its History, " +
+		"and read that by ReadHistory")
+}
+
 // Choice is a sample size of the next leg.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j

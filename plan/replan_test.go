@@ -477,3 +477,27 @@ func TestRefusedLegMayBeOneRound(t *testing.T) {
 		t.Errorf("k = %v: %+v, %s", r.Epochs, p.Run, p.Reason)
 	}
 }
+
+// The JSON of a next leg has no rounds of its past, and would be stated and planned after as
+// if there were none: it is not read back. Its history is.
+func TestNextIsNotReadBack(t *testing.T) {
+	p := replan(t, NextRequest{Past: []dp.Event{leg(100, 10000, 500, 20)}, Epochs: 1, Epsilon: 3, Sigma: 20},
+		pld.Accountant{})
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Next
+	if err := json.Unmarshal(text, &back); err == nil || !strings.Contains(err.Error(), "ReadHistory") {
+		t.Errorf("it was read, with %d of %d releases of the record: error %v", len(back.release(dp.Event{})),
+			len(p.release(dp.Event{})), err)
+	}
+	var written bytes.Buffer
+	if err := p.History().WriteJSON(&written); err != nil {
+		t.Fatal(err)
+	}
+	h, err := ReadHistory(&written, dp.Poisson, dp.AddOrRemove)
+	if err != nil || !slices.Equal(h.Events, p.History().Events) {
+		t.Errorf("history %+v, error %v, want %+v", h, err, p.History())
+	}
+}
