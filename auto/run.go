@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
@@ -262,6 +263,9 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	number := len(d.Stages) - 1
 	d.say("stage %d: %s", number, s)
 	params, err := d.trainer.Train(ctx, *s, d.params)
+	if errors.Is(err, errLostSecret) {
+		return d.stranded(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -283,6 +287,22 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	d.params = params
 	d.say("stage %d: accuracy on held-out records %s", number, list(heldOut))
 	return d.forget(number)
+}
+
+// stranded adds to err, that the stage under way cannot be trained, what was paid in the
+// folder, and what is left to do.
+func (d *driver) stranded(ctx context.Context, err error) error {
+	var paid []string
+	for _, l := range d.accounts {
+		used, failed := l.used(ctx)
+		if failed != nil {
+			return errors.Join(err, failed)
+		}
+		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, part(used), l.Epsilon, l.Delta))
+	}
+	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the stage "+
+		"under way: %s; what is trained in another folder has a budget of its own, which they pay on top", err,
+		strings.Join(paid, ", "))
 }
 
 // keep writes the journal, where there is a folder for it.

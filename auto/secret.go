@@ -56,28 +56,35 @@ func newSecret(dir string) (string, error) {
 // maxSecretFile bounds the file, in bytes.
 const maxSecretFile = 4 * rng.MinSecret
 
+// errLostSecret reports that what the stage under way has its noise from is not in the folder.
+var errLostSecret = errors.New("the stage is charged with noise from its own secret, and no other noise may take its " +
+	"place: bring back the file")
+
 // readSecret returns the root of the folder's secret, which must be of that public name.
 func readSecret(dir, name string) (*rng.Root, error) {
 	path := filepath.Join(dir, secretFile)
 	text, err := bounded.File(path, maxSecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("auto: %s is missing: the stage under way is charged with noise from it, and no other "+
-			"noise may take its place; bring it back", path)
+		return nil, fmt.Errorf("auto: %s is missing: %w", path, errLostSecret)
+	}
+	if errors.Is(err, bounded.ErrTooLarge) {
+		return nil, fmt.Errorf("auto: secret of a stage: %w: %w", err, errLostSecret)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auto: secret of a stage: %w", err)
 	}
 	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(secret) != rng.MinSecret {
-		return nil, fmt.Errorf("auto: %s is damaged: it must hold %d bytes in hexadecimal", path, rng.MinSecret)
+		return nil, fmt.Errorf("auto: %s is damaged, it must hold %d bytes in hexadecimal: %w", path, rng.MinSecret,
+			errLostSecret)
 	}
 	root, err := rng.NewFromSecret(secret)
 	if err != nil {
 		return nil, err
 	}
 	if got := root.Name().Root; got != name {
-		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s", path,
-			got, name)
+		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s: %w", path,
+			got, name, errLostSecret)
 	}
 	return root, nil
 }

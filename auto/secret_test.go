@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -121,7 +122,7 @@ func TestSecretOfAStage(t *testing.T) {
 }
 
 // A stage whose secret is lost, damaged or another's is not trained: other noise would be a
-// second release.
+// second release. The error says what was paid, and that only another folder can go on.
 func TestLostSecretIsRefused(t *testing.T) {
 	task, _, o := secretTask(t)
 	left := 1
@@ -135,6 +136,19 @@ func TestLostSecretIsRefused(t *testing.T) {
 	}
 	o.Open = open
 	path := filepath.Join(o.Dir, secretFile)
+	j, err := readJournal(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledgers, err := j.ledgers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := ledgers[0].used(t.Context())
+	if err != nil || !(used > 0) {
+		t.Fatal(used, err)
+	}
+	paid := fmt.Sprintf("clients %v: %s of ε = 2 at δ = %v", ledgers[0].Clients, part(used), ledgers[0].Delta)
 	for _, c := range []struct{ text, want string }{
 		{"", "stage.secret is damaged"},
 		{"zz", "stage.secret is damaged"},
@@ -150,11 +164,14 @@ func TestLostSecretIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), task, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, must say %q", c.text, err, c.want)
+		_, err = Run(t.Context(), task, o)
+		for _, want := range []string{c.want, "bring back", paid, "another folder"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, must say %q", c.text, err, want)
+			}
 		}
 	}
-	j, err := readJournal(o.Dir)
+	j, err = readJournal(o.Dir)
 	if err != nil || len(j.Stages) != 1 {
 		t.Errorf("%+v: the stage must be charged once (%v)", j, err)
 	}
