@@ -298,10 +298,11 @@ func (d *driver) stranded(ctx context.Context, err error) error {
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, part(used), l.Epsilon, l.Delta))
+		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, part(used), l.Epsilon,
+			l.Delta))
 	}
-	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the stage "+
-		"under way: %s; what is trained in another folder has a budget of its own, which they pay on top", err,
+	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the "+
+		"stage under way: %s; what is trained in another folder has a budget of its own, which they pay on top", err,
 		strings.Join(paid, ", "))
 }
 

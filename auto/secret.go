@@ -83,8 +83,8 @@ func readSecret(dir, name string) (*rng.Root, error) {
 		return nil, err
 	}
 	if got := root.Name().Root; got != name {
-		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s: %w", path,
-			got, name, errLostSecret)
+		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s: %w",
+			path, got, name, errLostSecret)
 	}
 	return root, nil
 }
