@@ -135,7 +135,7 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	}
 	if changed("beta") {
 		spec.Beta = given.Beta
-	} else if sim.Decay(spec.Train.Schedule).Ends() {
+	} else if decay := sim.Decay(spec.Train.Schedule); decay.Ends() || decay == sim.NoDecay {
 		spec.Beta = []float64{0}
 	}
 	if changed("sigma") {
@@ -146,7 +146,7 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 			"-").Replace(filepath.Clean(spec.Train.Data)))
 	}
 	if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
-		cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
+		checkBeta(cmd, spec.Train.Schedule), cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
 		return cli.Usage(err)
 	}
 	return nil

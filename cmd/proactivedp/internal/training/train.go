@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -213,7 +215,7 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 // spec's own check found, the flags, and the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, cli.CheckData(s.Data), cli.CheckWorkers(workers)}
-	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...))
+	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), checkBeta(cmd, s.Schedule))
 	if s.Runner != train.VirtualRunner && s.TimeScale == 0 {
 		for _, name := range []string{"compute-time", "latency"} {
 			if cmd.Flags().Changed(name) {
@@ -229,6 +231,21 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 		errs = append(errs, errors.New("--seed and --seed-from-os contradict each other: give one"))
 	}
 	return cli.Usage(errors.Join(errs...))
+}
+
+// checkBeta reports a --beta other than 0 of the constant schedule, in which it would do
+// nothing. A spec is read with one: those of older files have the usual β there.
+func checkBeta(cmd *cobra.Command, schedule string) error {
+	flag := cmd.Flags().Lookup("beta")
+	if flag == nil || !flag.Changed || sim.Decay(schedule) != sim.NoDecay {
+		return nil
+	}
+	for text := range strings.SplitSeq(flag.Value.String(), ",") {
+		if v, err := strconv.ParseFloat(text, 64); err != nil || v != 0 {
+			return fmt.Errorf("--beta = %s, must be 0: schedule %q has no β", flag.Value, schedule)
+		}
+	}
+	return nil
 }
 
 // zeroIsNone are the flags of a training of which 0 stands for none in a spec.
