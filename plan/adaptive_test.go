@@ -117,7 +117,7 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	}
 	past[0].Adjacency, past[0].Sampling = dp.AddOrRemove, dp.FixedSize
 	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
-	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "reveals N") ||
+	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "rounds run: event 0: ") ||
 		!strings.Contains(text, "no ε if fixed beforehand") || !strings.Contains(text, "by a Rényi filter") {
 		t.Errorf("%+v", p)
 	}

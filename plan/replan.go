@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/rdp"
+	"proactivedp/internal/message"
 	"proactivedp/rng"
 )
 
@@ -249,7 +250,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 		p.Accountant = rdp.FilterName
 		if price, err = p.throughFilter(ctx, r.Recorded, r.Late); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
-				p.Reason, p.Choices, p.Filter = fmt.Sprintf("no filter has an ε for the rounds run: %v", err),
+				p.Reason, p.Choices, p.Filter = "no filter has an ε for the rounds run: "+message.OneLine(err),
 					[]Choice{}, nil
 				return p, ended(ctx, nil)
 			}

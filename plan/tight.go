@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"proactivedp/dp"
+	"proactivedp/internal/message"
 )
 
 // Tight is what a tight accountant says of a plan, and what it allows instead.
@@ -65,7 +66,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	var allowed Allowed
 	setting := func(s stop, sigma float64, size, rounds int) *Setting {
 		if s.err != nil {
-			allowed.Reason = s.err.Error()
+			allowed.Reason = message.OneLine(s.err)
 		}
 		if !s.met {
 			return nil
@@ -84,7 +85,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	}
 	b, err := c.price(p.Sigma, p.Run.SampleSize, p.Run.Rounds)
 	if err != nil {
-		allowed.Reason = err.Error()
+		allowed.Reason = message.OneLine(err)
 		return allowed, nil
 	}
 	allowed.Run = &b

@@ -185,7 +185,7 @@ func (clt) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bo
 func TestTightenWithoutAnAnswer(t *testing.T) {
 	p := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 1, Delta: 1e-290})
 	if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight == nil ||
-		p.Tight.AddOrRemove.Run != nil || !strings.Contains(p.Tight.AddOrRemove.Reason, "delta") {
+		p.Tight.AddOrRemove.Run != nil || !strings.HasPrefix(p.Tight.AddOrRemove.Reason, "delta") {
 		t.Errorf("%+v, %v", p.Tight, err)
 	}
 	nothing := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1})

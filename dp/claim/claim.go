@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/internal/message"
 )
 
 // Claim is what a release guarantees to a record, as claimed by one accountant.
@@ -65,7 +66,7 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	case err != nil:
 		c.Reason = reason(err)
 	case math.IsInf(b.EpsilonUpper, 1):
-		c.Reason = fmt.Sprintf("%s: no upper end is proved, ε is at least %v", acc.Name(), b.EpsilonLower)
+		c.Reason = fmt.Sprintf("no upper end is proved, ε is at least %v", b.EpsilonLower)
 	default:
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind = &b.EpsilonLower, &b.Epsilon, &b.EpsilonUpper, b.Kind
 	}
@@ -108,5 +109,5 @@ func reason(err error) string {
 	if more := len(problems) - shown; more > 0 {
 		problems = append(problems[:shown], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(problems, "; ")
+	return message.OneLine(errors.New(strings.Join(problems, "\n")))
 }

@@ -175,9 +175,9 @@ func TestNoProofNoEpsilon(t *testing.T) {
 		delta float64
 		want  string
 	}{
-		{open{}, 1e-5, "open: no upper end is proved, ε is at least 0.5"},
+		{open{}, 1e-5, "no upper end is proved, ε is at least 0.5"},
 		{many{}, 1e-5, "many: event 0: not covered; many: event 1: not covered; and 8 more"},
-		{pld.Accountant{}, 1e-200, "pld: delta = 1e-200, must be in [1e-100, 1)"},
+		{pld.Accountant{}, 1e-200, "delta = 1e-200, must be in [1e-100, 1)"},
 	} {
 		p := of(t, c.acc, same(ledger(m, 10), 3), true, c.delta)
 		for _, s := range []Claim{p.PerClient, p.PerRecord} {

@@ -257,7 +257,7 @@ var kindNames = map[dp.Kind]string{
 }
 
 // sentence says what is known of ε; lower may be nil, and reason is why it is not
-// more.
+// more. In files of older programs it begins with the name of a package.
 func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
 		return "no ε claimed: " + message.Of(errors.New(reason))

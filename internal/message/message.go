@@ -89,5 +89,5 @@ func prefix(text string) int {
 // Lines returns what an error says to a user, of several errors each for itself.
 func Lines(err error) []string { return strings.Split(Of(err), "\n") }
 
-// OneLine returns what an error says on one line, for a table or a JSON value.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// OneLine returns what an error says to a user on one line, for a table or a JSON value.
+func OneLine(err error) string { return strings.ReplaceAll(Of(err), "\n", "; ") }

@@ -29,7 +29,11 @@ func TestOfIsBounded(t *testing.T) {
 			t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-40:])
 		}
 	}
-	if got := Of(errors.New("train: data: a; rdp: b\ndp: c")); got != "a; b\nc" {
+	short := errors.New("train: data: a; rdp: b\ndp: c")
+	if got := Of(short); got != "a; b\nc" {
 		t.Errorf("a short error is %q", got)
+	}
+	if got := OneLine(short); got != "a; b; c" {
+		t.Errorf("on one line it is %q", got)
 	}
 }

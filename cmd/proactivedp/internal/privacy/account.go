@@ -17,7 +17,6 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/message"
 	"proactivedp/plan/libraries"
 )
 
@@ -139,8 +138,7 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 	}
 	for _, a := range answers {
 		if a.Reason != "" {
-			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant,
-				message.Of(errors.New(a.Reason)))
+			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant, a.Reason)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", sharpest(answers, q).Statement)
