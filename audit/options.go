@@ -62,7 +62,11 @@ func (o *Options) Validate() error {
 	case len(f.sizes) == 0:
 		fail("fault size = %v, must be 0: %s comes in one size", o.FaultSize, o.Fault)
 	case !(o.FaultSize >= f.least && o.FaultSize <= f.most):
-		fail("fault size = %v (%s), must be in [%v, %v] for %s", o.FaultSize, f.unit, f.least, f.most, o.Fault)
+		from := "["
+		if f.least == 0 {
+			from = "(" // as 0 stands for the first of the sizes
+		}
+		fail("fault size = %v (%s), must be in %s%v, %v] for %s", o.FaultSize, f.unit, from, f.least, f.most, o.Fault)
 	case f.whole && o.FaultSize != math.Trunc(o.FaultSize):
 		fail("fault size = %v (%s), must be a whole number for %s", o.FaultSize, f.unit, o.Fault)
 	}

@@ -79,7 +79,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	fs, o := cmd.Flags(), &f.options
 	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "one of "+strings.Join(FaultNames(), ", "))
 	fs.Float64Var(&o.FaultSize, "fault-size", 0,
-		"how large the fault is, if it comes in sizes; 0: the one above")
+		"how large the fault is, if it comes in sizes (default: the one above)")
 	fs.StringVar((*string)(&o.Runner), "runner", string(o.Runner),
 		"virtual (repeatable) or hogwild (free-running goroutines)")
 	fs.BoolVar(&o.Exact, "exact", false, "audit samples and noise that are drawn exactly, as train --exact does, in "+
@@ -118,6 +118,9 @@ func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
 // check reports what is wrong with the flags.
 func (f *auditFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.options.Validate()}
+	if sizes := f.options.Fault.Sizes(); cmd.Flags().Changed("fault-size") && f.options.FaultSize == 0 && len(sizes) > 0 {
+		errs = append(errs, fmt.Errorf("--fault-size = 0, must be above 0: without it the size is %v", sizes[0]))
+	}
 	if cmd.Flags().Changed("audits") && f.out == "" {
 		errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
 	}
