@@ -53,6 +53,8 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	}
 	if sigma := cmp.Or(r.NoiseMultiplier, r.Sigma); sigma != nil {
 		e.NoiseMultiplier = *sigma
+	} else { // which is not 0
+		errs = append(errs, errors.New("noise_multiplier is missing, must be given, or sigma"))
 	}
 	if count := cmp.Or(r.Count, r.Steps); count != nil {
 		e.Count = int(*count)

@@ -159,13 +159,21 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	if err := s.planned.check(); err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"sigma", "delta"} { // that are missing are not 0
-		if value, ok := whole[key]; !ok || string(value) == "null" {
-			return nil, fmt.Errorf("train: the plan has no %s, which says what is run and must be there", key)
-		}
+	if err := saysPrivacy("the plan", whole); err != nil {
+		return nil, err
 	}
 	s.allowed = s.planned.claimed.allowed(s.planned.Target)
 	return &s, nil
+}
+
+// saysPrivacy reports the keys that decide what the run guarantees and are missing, which are not 0.
+func saysPrivacy(what string, keys map[string]json.RawMessage) error {
+	for _, key := range []string{"sigma", "delta"} {
+		if value, ok := keys[key]; !ok || string(value) == "null" {
+			return fmt.Errorf("train: %s has no %s, which says what is run and must be there", what, key)
+		}
+	}
+	return nil
 }
 
 // readProposal reads the proposal of a rank.
@@ -179,8 +187,16 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 			continue
 		}
 		var s Spec
-		if err := strictjson.Decode(one.Setting, &s); err != nil {
+		var keys map[string]json.RawMessage
+		err := strictjson.Decode(one.Setting, &s)
+		if err == nil {
+			err = json.Unmarshal(one.Setting, &keys)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("train: setting of the proposal of rank %d: %w", rank, err)
+		}
+		if err := saysPrivacy(fmt.Sprintf("the setting of the proposal of rank %d", rank), keys); err != nil {
+			return nil, err
 		}
 		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target), searched: file.Probe.Private.note()},
 			nil

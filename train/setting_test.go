@@ -58,6 +58,43 @@ func TestSettingSaysWhatFindingItCost(t *testing.T) {
 	}
 }
 
+// A proposed setting that does not say its noise or δ is refused: as 0 they would be a training
+// without noise, and another δ.
+func TestProposalsSayTheirNoise(t *testing.T) {
+	spec := smallSpec()
+	spec.NoiseMultiplier = 0
+	whole, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(setting []byte) error {
+		_, err := ReadSetting(fmt.Appendf(nil, `{"proposals":[{"rank":1,"setting":%s}]}`, setting), 1)
+		return err
+	}
+	if err := read(whole); err != nil {
+		t.Errorf("σ = 0 that is said: %v", err)
+	}
+	for _, key := range []string{"sigma", "delta"} {
+		for _, value := range []string{"", "null"} {
+			var keys map[string]json.RawMessage
+			if err := json.Unmarshal(whole, &keys); err != nil {
+				t.Fatal(err)
+			}
+			if delete(keys, key); value != "" {
+				keys[key] = json.RawMessage(value)
+			}
+			setting, err := json.Marshal(keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "train: the setting of the proposal of rank 1 has no " + key + ", which says what is run"
+			if err := read(setting); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s = %q: error %v", key, value, err)
+			}
+		}
+	}
+}
+
 // A plan of replace-one adjacency is held against what the run costs under that, of which its ε
 // is: under add-or-remove, which the run is stated in, a quarter more rounds would pass.
 func TestSettingKeepsItsAdjacency(t *testing.T) {
