@@ -364,13 +364,15 @@ func TestReadEvents(t *testing.T) {
 		`[{"noise": 3}]`: `unknown field "noise"`,
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
-		"[" + one + "] []":            "more after the first",
-		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier is missing, must be given, or sigma\ndp: data set size",
+		"[" + one + "] []": "more after the first",
+		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier is missing, must be given, or " +
+			"sigma\ndp: data set size",
 		`[{"sigma": 3, "noise_multiplier": 0, "sample_rate": 1, "steps": 1}]`: "noise_multiplier and sigma",
 		`[{"sigma": 3, "sample_rate": 1, "steps": 1, "count": 0}]`:            "count and steps are the same",
 		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" stands twice`,
-		`[{"sample_rate": 1, "steps": 1}]`:                                    "event 0: noise_multiplier is missing, must be given, or sigma",
-		`[{"sigma": null, "sample_rate": 1, "steps": 1}]`:                     "noise_multiplier is missing",
+		`[{"sample_rate": 1, "steps": 1}]`: "event 0: noise_multiplier is missing, must be given, " +
+			"or sigma",
+		`[{"sigma": null, "sample_rate": 1, "steps": 1}]`: "noise_multiplier is missing",
 		`[{"count": 1.5}]`:                              "1.5",
 		strings.Replace(one, "500", "0", 1):             `unknown field`,
 		"[" + strings.Replace(one, "500", "0", 1) + "]": "event 0: dp: count of rounds = 0",

@@ -28,8 +28,8 @@ func TestEverySeedIsWithinItsPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setting, err := train.ReadSetting(fmt.Appendf(nil, `{"proposals":[{"rank":1,"setting":{"sigma":2,"delta":0},"certified":{`+
-		`"per_record":{"epsilon_upper":%v}}}]}`, *cost.Certified.PerRecord.EpsilonUpper), 1)
+	setting, err := train.ReadSetting(fmt.Appendf(nil, `{"proposals":[{"rank":1,"setting":{"sigma":2,"delta":0},`+
+		`"certified":{"per_record":{"epsilon_upper":%v}}}]}`, *cost.Certified.PerRecord.EpsilonUpper), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
