@@ -244,6 +244,9 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
 		return fmt.Errorf("train: the plan is for clients of N = %d records, here they hold %d", want.Records, n)
 	}
+	if want.Noise.Known() && p.Spec.Runner == DistributedRunner {
+		return fmt.Errorf("train: the plan is for noise from %s, and each client has noise of its own here", want.Noise)
+	}
 	if want.Noise.Known() && !slices.Equal(p.Config.Roots.Names(), []rng.Name{want.Noise}) {
 		return fmt.Errorf("train: the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
 	}

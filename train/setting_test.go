@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
+	"proactivedp/rng"
 	"proactivedp/sim"
 )
 
@@ -92,6 +93,28 @@ func TestProposalsSayTheirNoise(t *testing.T) {
 				t.Errorf("%s = %q: error %v", key, value, err)
 			}
 		}
+	}
+}
+
+// A plan that names its noise is no plan for clients that are processes of their own, of whose
+// noise nobody knows the name beforehand: not even one that names the spec's seed.
+func TestPlansNameNoNoiseOfProcesses(t *testing.T) {
+	source, spec := NewSource(drawn()), smallSpec()
+	spec.Runner = DistributedRunner
+	p, err := source.Prepare(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{spec.Seed, spec.Seed + 1} {
+		s := Setting{planned: plannedRun{Noise: rng.New(seed).Name()}}
+		want := fmt.Sprintf("train: the plan is for noise from %s, and each client has noise of its own",
+			rng.New(seed).Name())
+		if err := s.Fits(t.Context(), p); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("seed %d: error %v, want %q", seed, err, want)
+		}
+	}
+	if err := new(Setting).Fits(t.Context(), p); err != nil {
+		t.Errorf("a plan that names no noise: %v", err)
 	}
 }
 
