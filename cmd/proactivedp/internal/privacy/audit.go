@@ -118,7 +118,8 @@ func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
 // check reports what is wrong with the flags.
 func (f *auditFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.options.Validate()}
-	if sizes := f.options.Fault.Sizes(); cmd.Flags().Changed("fault-size") && f.options.FaultSize == 0 && len(sizes) > 0 {
+	sizes := f.options.Fault.Sizes()
+	if cmd.Flags().Changed("fault-size") && f.options.FaultSize == 0 && len(sizes) > 0 {
 		errs = append(errs, fmt.Errorf("--fault-size = 0, must be above 0: without it the size is %v", sizes[0]))
 	}
 	if cmd.Flags().Changed("audits") && f.out == "" {
