@@ -474,6 +474,10 @@ func TestDeltaCorners(t *testing.T) {
 		{[]dp.Event{event(0.01, 5, 10)}, 10, 1, 1e-30},
 		{[]dp.Event{event(0.01, 1, 10)}, 100, 1, 1e-30},
 		{[]dp.Event{event(0.0006087007950895863, 2.3647689257158233, 5)}, 0.4915308960433169, 1, 1e-20},
+		// Beyond what the last one leaves: all that is said is what it cut off.
+		{[]dp.Event{event(0.5, 1, 10)}, 1000, 1, 1e-200},
+		{replaced(event(0.8049955650576911, 1.3487700952309323, 1)), 33.960566622483036, 1, 1e-200},
+		{replaced(event(1.066974245929985e-08, 2.4815455056687052, 1)), 1.97, 1, 1e-200},
 	} {
 		b, err := (Accountant{}).Delta(t.Context(), c.events, c.eps)
 		if err != nil || !sound(b) || b.DeltaUpper > c.most || b.DeltaUpper-b.DeltaLower > c.width*b.DeltaUpper {

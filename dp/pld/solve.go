@@ -231,7 +231,7 @@ func (q query) deltaOf(d direction, eps, accuracy float64) (lower, upper float64
 	}
 	r, s, ok := q.truncated(d, eps)
 	if !ok {
-		return 0, min(1, r.out+math.Exp(r.tilt(s.lambda).certain(s.lambda, 0)+logChernoff(s.lambda)-s.lambda*eps))
+		return 0, r.mostDelta(s.lambda, eps)
 	}
 	s.epsilon = eps
 	lower, upper = r.delta(s, 0, 1, accuracy)
@@ -340,6 +340,16 @@ func (p *part) nodes(r *round, s shape) float64 {
 		panels += 1 + math.Abs(b.value(r, q.center+q.half)-b.value(r, q.center-q.half))*s.cut/36
 	}
 	return panels * panelNodes
+}
+
+// mostDelta is an upper bound of δ(eps) by one tilt. Where eps is beyond all that is left of
+// the loss, λ is at the end of its range, where the rule is sure of nothing: a smaller one,
+// of which it is, has what was cut off left.
+func (r *release) mostDelta(lambda, eps float64) float64 {
+	for lambda > 1 && !(r.tilt(lambda).err < 1) {
+		lambda /= 16
+	}
+	return min(1, r.out+math.Exp(r.tilt(lambda).certain(lambda, 0)+logChernoff(lambda)-lambda*eps))
 }
 
 // chernoff is an upper bound of ε by one tilt.
