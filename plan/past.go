@@ -51,16 +51,34 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	if r.Count != nil && r.Steps != nil {
 		errs = append(errs, errors.New("count and steps are the same, only one may be given"))
 	}
+	missing := func(what string) { errs = append(errs, errors.New(what)) }
 	if sigma := cmp.Or(r.NoiseMultiplier, r.Sigma); sigma != nil {
 		e.NoiseMultiplier = *sigma
-	} else { // which is not 0
-		errs = append(errs, errors.New("noise_multiplier is missing, must be given, or sigma"))
+	} else {
+		missing("noise_multiplier or sigma is missing")
+	}
+	e = Complete(e, sampling, adjacency)
+	judged := e // with a 1 for what is missing, of which no more is said
+	switch {
+	case e.Rate != 0:
+	case e.SampleSize == 0 && e.DatasetSize == 0:
+		missing("sample_rate is missing or 0, and so are sample_size and dataset_size")
+		judged.Rate = 1
+	case e.SampleSize == 0:
+		missing("sample_size is missing or 0")
+		judged.SampleSize = 1
+	case e.DatasetSize == 0:
+		missing("dataset_size is missing or 0")
+		judged.DatasetSize = max(1, e.SampleSize)
 	}
 	if count := cmp.Or(r.Count, r.Steps); count != nil {
 		e.Count = int(*count)
+		judged.Count = e.Count
+	} else {
+		missing("count or steps is missing")
+		judged.Count = 1
 	}
-	e = Complete(e, sampling, adjacency)
-	return e, errors.Join(append(errs, e.Validate())...)
+	return e, errors.Join(append(errs, judged.Validate())...)
 }
 
 // Complete returns e with the sampling and adjacency given where it has none; an

@@ -365,17 +365,19 @@ func TestReadEvents(t *testing.T) {
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
 		"[" + one + "] []": "more after the first",
-		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier is missing, must be given, or " +
-			"sigma\ndp: data set size",
+		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier or sigma is missing\nsample_rate is missing or 0, and so " +
+			"are sample_size and dataset_size",
+		"[null]":                              "sample_size and dataset_size\ncount or steps is missing",
+		`[{"sigma": null, "sample_size": 9}]`: "event 0: noise_multiplier or sigma is missing\ndataset_size is missing or 0",
+		`[{"dataset_size": 9, "sigma": -1}]`: "sample_size is missing or 0\n" +
+			"count or steps is missing\ndp: noise multiplier = -1",
+		`[{"sigma": 0, "dataset_size": 0}]`:                                   "event 0: sample_rate is missing",
 		`[{"sigma": 3, "noise_multiplier": 0, "sample_rate": 1, "steps": 1}]`: "noise_multiplier and sigma",
 		`[{"sigma": 3, "sample_rate": 1, "steps": 1, "count": 0}]`:            "count and steps are the same",
 		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" stands twice`,
-		`[{"sample_rate": 1, "steps": 1}]`: "event 0: noise_multiplier is missing, must be given, " +
-			"or sigma",
-		`[{"sigma": null, "sample_rate": 1, "steps": 1}]`: "noise_multiplier is missing",
-		`[{"count": 1.5}]`:                              "1.5",
-		strings.Replace(one, "500", "0", 1):             `unknown field`,
-		"[" + strings.Replace(one, "500", "0", 1) + "]": "event 0: dp: count of rounds = 0",
+		`[{"count": 1.5}]`:                                                    "1.5",
+		strings.Replace(one, "500", "0", 1):                                   `unknown field`,
+		"[" + strings.Replace(one, "500", "0", 1) + "]":                       "event 0: dp: count of rounds = 0",
 	} {
 		if events, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want %q, got %+v, %v", text, want, events, err)
@@ -479,29 +481,5 @@ func TestRefusedLegMayBeOneRound(t *testing.T) {
 	r.Epochs = after(t, p.Reason, "lower k to ")
 	if p := replan(t, r, acc); !p.Feasible || p.Run.Computations != 1 {
 		t.Errorf("k = %v: %+v, %s", r.Epochs, p.Run, p.Reason)
-	}
-}
-
-// The JSON of a next leg has no rounds of its past, and would be stated and planned after as
-// if there were none: it is not read back. Its history is.
-func TestNextIsNotReadBack(t *testing.T) {
-	p := replan(t, NextRequest{Past: []dp.Event{leg(100, 10000, 500, 20)}, Epochs: 1, Epsilon: 3, Sigma: 20},
-		pld.Accountant{})
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back Next
-	if err := json.Unmarshal(text, &back); err == nil || !strings.Contains(err.Error(), "ReadHistory") {
-		t.Errorf("it was read, with %d of %d releases of the record: error %v", len(back.release(dp.Event{})),
-			len(p.release(dp.Event{})), err)
-	}
-	var written bytes.Buffer
-	if err := p.History().WriteJSON(&written); err != nil {
-		t.Fatal(err)
-	}
-	h, err := ReadHistory(&written, dp.Poisson, dp.AddOrRemove)
-	if err != nil || !slices.Equal(h.Events, p.History().Events) {
-		t.Errorf("history %+v, error %v, want %+v", h, err, p.History())
 	}
 }

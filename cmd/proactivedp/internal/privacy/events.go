@@ -220,6 +220,9 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 		}
 		for j, field := range row {
 			if field = strings.TrimSpace(field); field == "" {
+				if header[j] == "noise_multiplier" { // without it 0 would be meant
+					bad = append(bad, errors.New("noise_multiplier is missing"))
+				}
 				continue
 			}
 			if err := columns[header[j]](&e, field); err != nil {
@@ -240,7 +243,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 // otherNames are the second names of the columns that have two.
 var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
 
-// checkHeader reports every column that there is not, or is twice.
+// checkHeader reports every column that there is not, or is twice, and what is missing.
 func checkHeader(header []string) error {
 	var errs []error
 	names := slices.Sorted(maps.Keys(columns))
@@ -256,6 +259,16 @@ func checkHeader(header []string) error {
 		if slices.Contains(header[:i], header[i]) {
 			errs = append(errs, fmt.Errorf("column %q is there twice", header[i]))
 		}
+	}
+	has := func(name string) bool { return slices.Contains(header, name) }
+	if !has("noise_multiplier") {
+		errs = append(errs, errors.New("no column noise_multiplier or sigma"))
+	}
+	if !has("sample_rate") && !(has("sample_size") && has("dataset_size")) {
+		errs = append(errs, errors.New("no column sample_rate, nor sample_size and dataset_size"))
+	}
+	if !has("count") {
+		errs = append(errs, errors.New("no column count or steps"))
 	}
 	return errors.Join(errs...)
 }
