@@ -227,7 +227,7 @@ func (k column) take(to []float32, field string) ([]float32, error) {
 	case k.kind == oneOf:
 		at := slices.Index(k.values, field)
 		if at < 0 {
-			return to, fmt.Errorf("must be one of those that were given: %.200s", strings.Join(k.values, ", "))
+			return to, fmt.Errorf("must be one of those that were given: %s", few(k.values))
 		}
 		for i := range k.values {
 			if i == at {
