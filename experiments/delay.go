@@ -91,6 +91,7 @@ type DelayReport struct {
 	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
+	Majority   float64      `json:"majority_share"` // accuracy of guessing their most frequent class
 	JudgedOn   string       `json:"judged_on"`
 	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
 	Synthetic  bool         `json:"synthetic_data"`
@@ -158,7 +159,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	d := source.Data()
 	return &DelayReport{
 		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
-		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
+		TestRows: p.Test.Len(), Majority: p.Test.MajorityShare(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
 		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, contest: c,
 	}, nil

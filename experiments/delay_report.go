@@ -32,8 +32,8 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	notes := "All times are " + measuredText(t) + ". Accuracies: " + spreadText(r.Spec.Seeds) + ".\n" +
-		r.contest.goalText() +
+	notes := "All times are " + measuredText(t) + ". Accuracies: " + spreadText(r.Spec.Seeds) + "; " +
+		r.majorityText() + "\n" + r.contest.goalText() +
 		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a " +
 		"client's last round ended."
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
@@ -43,6 +43,15 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 		return err
 	}
 	return r.Privacy.WriteText(w)
+}
+
+// majorityText says what accuracies are to be compared with.
+func (r *DelayReport) majorityText() string {
+	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
+	if first := r.Delays[0]; first.Accuracy <= r.Majority {
+		text += fmt.Sprintf(" The %s run does NOT beat it: its target, and who is there sooner, show nothing.", first.Name)
+	}
+	return text
 }
 
 // wrapped breaks text into lines of the terminal's width.

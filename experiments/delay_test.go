@@ -322,6 +322,18 @@ func TestCompareDelays(t *testing.T) {
 		!strings.Contains(out.String(), "per record") {
 		t.Errorf("text %s, error %v", out.String(), err)
 	}
+	// So small a training learns nothing: who is at its target sooner shows nothing.
+	const warning = "The synchronous run does NOT beat it: its target, and who is there sooner, show nothing."
+	guess := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
+	if text := oneLine(out.String()); r.Delays[0].Accuracy > r.Majority || !strings.Contains(text, guess+" "+warning) {
+		t.Errorf("text %s", text)
+	}
+	r.Delays[0].Accuracy = 1
+	out.Reset()
+	if err := r.WriteText(&out); err != nil || !strings.Contains(oneLine(out.String()), guess) ||
+		strings.Contains(out.String(), "NOT beat") {
+		t.Errorf("text %s, error %v", out.String(), err)
+	}
 }
 
 func TestDelaySpecHasDelays(t *testing.T) {
