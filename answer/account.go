@@ -113,7 +113,7 @@ func AccountBy(
 		all[i] = newAccounting(acc, rounds, b, err)
 		all[i].Seconds = time.Since(start).Seconds()
 		if err != nil {
-			uncovered = append(uncovered, fmt.Errorf("%s: %w", acc.Name(), err))
+			uncovered = append(uncovered, fmt.Errorf("by %s: %w", acc.Name(), err))
 		}
 	}
 	if len(uncovered) == len(accs) {
