@@ -365,8 +365,8 @@ func TestReadEvents(t *testing.T) {
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
 		"[" + one + "] []": "more after the first",
-		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier or sigma is missing\nsample_rate is missing or 0, and so " +
-			"are sample_size and dataset_size",
+		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier or sigma is missing\n" +
+			"sample_rate is missing or 0, and so are sample_size and dataset_size",
 		"[null]":                              "sample_size and dataset_size\ncount or steps is missing",
 		`[{"sigma": null, "sample_size": 9}]`: "event 0: noise_multiplier or sigma is missing\ndataset_size is missing or 0",
 		`[{"dataset_size": 9, "sigma": -1}]`: "sample_size is missing or 0\n" +
