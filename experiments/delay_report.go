@@ -49,7 +49,8 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 func (r *DelayReport) majorityText() string {
 	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {
-		text += fmt.Sprintf(" The %s run does NOT beat it: its target, and who is there sooner, show nothing.", first.Name)
+		text += fmt.Sprintf(" The %s run does NOT beat it: its target, and who is there sooner, show nothing.",
+			first.Name)
 	}
 	return text
 }

@@ -112,7 +112,7 @@ func TestCodeOfOneProcessKeepsItsSecrets(t *testing.T) {
 	r := releases(t)["closed"]
 	for f, want := range map[Format][]string{
 		JAXPrivacy: {"secrets.token_bytes(8)", `jax.random.wrap_key_data(words, impl="threefry2x32")`},
-		TFPrivacy:  {"model.non_trainable_variables", "raise ValueError(", "tf.random.set_seed must not be called",
+		TFPrivacy: {"model.non_trainable_variables", "raise ValueError(", "tf.random.set_seed must not be called",
 			"num_microbatches"},
 	} {
 		c, err := Write(f, r)
