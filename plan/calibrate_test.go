@@ -229,6 +229,29 @@ func TestCalibrationJSON(t *testing.T) {
 	}
 }
 
+// An answer at the end of what is looked for is not the budget's, and says so.
+func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
+	for _, c := range []struct {
+		target Target
+		want   string
+	}{
+		{Target{Epsilon: 1e3, Delta: 1e-5, SampleRate: 0.01, Steps: 1}, "0.05, the least that is covered"},
+		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1e-6, Sigma: 1e6}, "1000000000, the most that is looked for"},
+		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, ""},
+		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1, Sigma: 4}, ""}, // two rounds would cost far more
+	} {
+		got, err := Calibrate(t.Context(), c.target, pld.Accountant{}, pld.Accountant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := got.WriteText(&out); err != nil || !strings.Contains(out.String(), c.want) ||
+			c.want == "" && strings.Contains(out.String(), "that is ") {
+			t.Errorf("%+v: %s, %v", c.target, out.String(), err)
+		}
+	}
+}
+
 // What cannot be met says what the safest value costs, and remedies that do.
 func TestCalibrateInfeasible(t *testing.T) {
 	for _, tt := range []struct {

@@ -269,13 +269,21 @@ func (s *Setting) String() string {
 func (c *Calibration) WriteText(w io.Writer) error {
 	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
 		decimal.Exactly(c.TargetEpsilon))
-	t.row("σ", "%s", up(c.Sigma, digits))
+	// An answer at an end of its range is told from the budget's.
+	least, most := "", ""
+	if c.SolvedFor == string(noise) && c.EpsilonUpper < 0.9*c.TargetEpsilon {
+		least = ", the least that is covered"
+	}
+	if c.SolvedFor == string(steps) && c.Steps == maxSteps {
+		most = ", the most that is looked for"
+	}
+	t.row("σ", "%s%s", up(c.Sigma, digits), least)
 	sizes := ""
 	if c.DatasetSize != 0 {
 		sizes = fmt.Sprintf(", s = %d of N = %d", c.SampleSize, c.DatasetSize)
 	}
 	t.row("q", "%s%s", down(c.SampleRate, digits), sizes)
-	t.row("T", "%d", c.Steps)
+	t.row("T", "%d%s", c.Steps, most)
 	b := c.Bound()
 	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))
 	t.paragraph(c.Statement())
