@@ -367,8 +367,9 @@ func TestReadEvents(t *testing.T) {
 		"[" + one + "] []": "more after the first",
 		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier or sigma is missing\n" +
 			"sample_rate is missing or 0, and so are sample_size and dataset_size",
-		"[null]":                              "sample_size and dataset_size\ncount or steps is missing",
-		`[{"sigma": null, "sample_size": 9}]`: "event 0: noise_multiplier or sigma is missing\ndataset_size is missing or 0",
+		"[null]": "sample_size and dataset_size\ncount or steps is missing",
+		`[{"sigma": null, "sample_size": 9}]`: "event 0: noise_multiplier or sigma is missing\n" +
+			"dataset_size is missing or 0",
 		`[{"dataset_size": 9, "sigma": -1}]`: "sample_size is missing or 0\n" +
 			"count or steps is missing\ndp: noise multiplier = -1",
 		`[{"sigma": 0, "dataset_size": 0}]`:                                   "event 0: sample_rate is missing",

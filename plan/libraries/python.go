@@ -54,8 +54,8 @@ var writers = map[Format]writer{
 			return append([]string{
 				"The Keras optimizers of TF Privacy take batches of one size as they come. The code draws Poisson " +
 					"samples by itself and sums by GaussianSumQuery, record by record: right, and slow.",
-				"Those optimizers clip the mean gradient of a microbatch: with num_microbatches below the batch size a " +
-					"record can change it by 2C, for which the noise is too small.",
+				"Those optimizers clip the mean gradient of a microbatch: with num_microbatches below the batch " +
+					"size a record can change it by 2C, for which the noise is too small.",
 				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch, the " +
 					"learning rate is η times the sample size.",
 				"tf.random.set_seed must not be called: with one seed two runs share their noise.",
