@@ -209,15 +209,11 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 	if err := checkHeader(header); err != nil {
 		return nil, err
 	}
-	noise := slices.Index(header, "noise_multiplier")
 	var events []dp.Event
 	var errs []error
 	for i, row := range rows[1:] {
 		var e dp.Event
 		var bad []error
-		if noise < 0 || strings.TrimSpace(row[noise]) == "" { // which is not 0
-			bad = append(bad, errors.New("noise_multiplier is missing, must be given, or sigma"))
-		}
 		for j, field := range row {
 			if field = strings.TrimSpace(field); field == "" {
 				if header[j] == "noise_multiplier" { // without it 0 would be meant
