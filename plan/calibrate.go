@@ -26,8 +26,10 @@ type Target struct {
 	SampleRate float64 `json:"sample_rate,omitempty"` // q in [1e-9, 1]
 	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], the rounds of all clients that hold the record
 
-	SampleSize  int `json:"sample_size,omitempty"`  // s in [1, N], and
-	DatasetSize int `json:"dataset_size,omitempty"` // N, in the place of SampleRate
+	// SampleSize, s in [1, N], and DatasetSize, N, are in the place of SampleRate. N in
+	// [1, 1e9] alone, beside Sigma and Steps: s is solved for.
+	SampleSize  int `json:"sample_size,omitempty"`
+	DatasetSize int `json:"dataset_size,omitempty"`
 
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`  // if not given, Poisson
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, the one natural to the sampling
@@ -43,6 +45,8 @@ func (t Target) Validate() error {
 	case t.SampleRate != 0:
 		errs.fail("sample rate = %v and sample size = %d of N = %d, only one may be given", t.SampleRate, t.SampleSize,
 			t.DatasetSize)
+	case t.SampleSize == 0 && t.Sigma != 0 && t.Steps != 0:
+		errs.within("data set size", float64(t.DatasetSize), 1, 1/minRate, "")
 	case t.SampleSize < 1 || t.SampleSize > t.DatasetSize:
 		errs.fail("sample size = %d, must be in [1, N = %d]", t.SampleSize, t.DatasetSize)
 	default:
@@ -77,9 +81,9 @@ func (t Target) Validate() error {
 	return errs.join()
 }
 
-// ofSizes returns t with the sample rate that its sizes are, where it has any.
+// ofSizes returns t with the sample rate that its sizes are, where it has both.
 func (t Target) ofSizes() Target {
-	if t.DatasetSize != 0 {
+	if t.SampleSize != 0 {
 		t.SampleRate = float64(t.SampleSize) / float64(t.DatasetSize)
 	}
 	return t
@@ -88,11 +92,11 @@ func (t Target) ofSizes() Target {
 // Calibration is a release of equal rounds that meets a target.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if it is solved for
-	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for
+	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for, or s/N
 	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if it is solved for
 
 	SampleSize  int `json:"sample_size,omitempty"`  // s, and
-	DatasetSize int `json:"dataset_size,omitempty"` // N, if q was given by them
+	DatasetSize int `json:"dataset_size,omitempty"` // N, if N was given
 
 	// The three ε are what the accountant says of it. EpsilonUpper is at most
 	// TargetEpsilon.
@@ -106,12 +110,12 @@ type Calibration struct {
 	Sampling   dp.Sampling  `json:"sampling"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
-	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate" or "steps"
+	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
 }
 
-// Calibrate solves t for its unknown: the least σ, the largest q or the largest
-// T, within a relative 2e-4 beside what acc leaves uncertain (T below 5000 to
-// the last round). The answer is accounted by acc, and its upper ε is at most
+// Calibrate solves t for its unknown: the least σ, the largest q, s or T, within
+// a relative 2e-4 beside what acc leaves uncertain (s and T below 5000 to the last
+// one). The answer is accounted by acc, and its upper ε is at most
 // the target; an accountant that gives none, as an approximation, is refused.
 //
 // coarse may be nil, or an accountant that is faster and less sharp: it finds
@@ -177,12 +181,14 @@ func (c *Calibration) Bound() dp.Bound {
 // roughly where a search has to find out only whether there is one, and about where.
 const tolerance, roughly = 1e-4, 2e-3
 
-// quantity is one of the three of a release of equal rounds.
+// quantity is one of the three of a release of equal rounds; of rounds of so many
+// records a size is in the place of the rate.
 type quantity string
 
 const (
 	noise quantity = "sigma"
 	rate  quantity = "sample_rate"
+	size  quantity = "sample_size"
 	steps quantity = "steps"
 )
 
@@ -190,6 +196,8 @@ func (t Target) unknown() quantity {
 	switch {
 	case t.Sigma == 0:
 		return noise
+	case t.SampleRate == 0 && t.DatasetSize != 0:
+		return size
 	case t.SampleRate == 0:
 		return rate
 	}
@@ -202,6 +210,9 @@ func (t Target) with(q quantity, v float64) Target {
 		t.Sigma = v
 	case rate:
 		t.SampleRate = v
+	case size:
+		t.SampleSize = int(v)
+		t = t.ofSizes()
 	case steps:
 		t.Steps = int(v)
 	}
@@ -221,6 +232,10 @@ func (t Target) dial(ctx context.Context, q quantity, acc dp.Accountant, tol flo
 		return noiseDial(price, l.sigma(t.SampleRate, float64(t.Steps)), tol)
 	case rate:
 		return dial{price: price, safe: roundDown, start: l.rate(t.Sigma, float64(t.Steps)), least: minRate, most: 1,
+			slope: 1, tol: 2 * tol}
+	case size:
+		n := float64(t.DatasetSize)
+		return dial{price: price, safe: math.Floor, start: n * l.rate(t.Sigma, float64(t.Steps)), least: 1, most: n,
 			slope: 1, tol: 2 * tol}
 	}
 	return dial{price: price, safe: math.Floor, start: l.rounds(t.Sigma, t.SampleRate), least: 1, most: maxSteps,
@@ -245,7 +260,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 	t = t.with(q, s.value)
 	what := map[quantity]string{
 		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g",
-			s.value), steps: "one step already",
+			s.value), size: "even s = 1", steps: "one step already",
 	}[q]
 	e := &Infeasible{SolvedFor: string(q), Cost: s.cost(what, t.Epsilon), why: s.err}
 	if s.err != nil {
@@ -262,7 +277,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 		{noise, "raise σ to ", up}, {rate, "lower q to ", down},
 		{steps, "lower the steps to ", func(v float64, _ int) string { return fmt.Sprintf("%.0f", v) }},
 	} {
-		if other.q == q {
+		if other.q == q || other.q == rate && q == size {
 			continue
 		}
 		if s, err := t.dial(ctx, other.q, acc, roughly).turn(ctx, t.Epsilon); err == nil && s.met {

@@ -201,6 +201,51 @@ func TestCalibrateBySizes(t *testing.T) {
 	}
 }
 
+// Of N records the largest sample size is found: one record more is proved to be too many, by an
+// accountant whose interval is narrow beside what a record costs.
+func TestCalibrateTheSampleSizeOfN(t *testing.T) {
+	for _, tt := range []struct {
+		target Target
+		acc    dp.Accountant
+		all    bool // the budget allows all N
+	}{
+		{Target{Epsilon: 1, Delta: 1e-5, Sigma: 2, Steps: 1000, DatasetSize: 20000}, pld.Accountant{}, false},
+		{Target{Epsilon: 0.3, Delta: 1e-6, Sigma: 5, Steps: 300, DatasetSize: 777}, pld.Accountant{}, false},
+		{Target{Epsilon: 2, Delta: 1e-5, Sigma: 3, Steps: 2000, DatasetSize: 60000, Sampling: dp.FixedSize},
+			rdp.Accountant{}, false},
+		{Target{Epsilon: 1, Delta: 1e-5, Sigma: 20, Steps: 10, DatasetSize: 200}, pld.Accountant{}, true},
+	} {
+		c := calibrate(t, tt.target, tt.acc, nil)
+		if c.SolvedFor != "sample_size" || c.DatasetSize != tt.target.DatasetSize ||
+			c.SampleRate != float64(c.SampleSize)/float64(c.DatasetSize) || !(c.EpsilonUpper <= tt.target.Epsilon) {
+			t.Errorf("%+v: %+v", tt.target, c)
+		}
+		if all := c.SampleSize == c.DatasetSize; all != tt.all {
+			t.Errorf("%+v: s = %d", tt.target, c.SampleSize)
+		} else if all {
+			continue
+		}
+		e := c.Event()
+		e.SampleSize++
+		if b, err := tt.acc.Epsilon(t.Context(), []dp.Event{e}, c.Delta); err != nil ||
+			!(b.EpsilonUpper > tt.target.Epsilon) {
+			t.Errorf("%+v: s = %d would do, too: %+v, %v", tt.target, e.SampleSize, b, err)
+		}
+	}
+	none := Target{Epsilon: 1, Delta: 1e-5, Sigma: 0.3, Steps: 100_000, DatasetSize: 10}
+	if _, err := Calibrate(t.Context(), none, pld.Accountant{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "even s = 1 costs") || !strings.Contains(err.Error(), "raise σ to ") ||
+		strings.Contains(err.Error(), "lower q") {
+		t.Errorf("one of ten records: %v", err)
+	}
+	for _, n := range []int{-1, 1_000_000_001} {
+		none.DatasetSize = n
+		if err := none.Validate(); err == nil || !strings.Contains(err.Error(), "data set size") {
+			t.Errorf("N = %d: %v", n, err)
+		}
+	}
+}
+
 func TestCalibrationJSON(t *testing.T) {
 	c := calibrate(t, Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, pld.Accountant{}, nil)
 	text, err := json.Marshal(c)

@@ -31,13 +31,15 @@ func newCalibrate() *cobra.Command {
 		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
 		Long: `Solve for one of three, given the other two: the least noise multiplier σ, the
 largest sample rate q, or the most rounds T, of which the upper bound on ε is at
-most --epsilon at --delta. The answer is accounted by pld, a certified interval,
+most --epsilon at --delta. With --n, and no --sample-size, the largest sample size
+s is solved for in the place of q. The answer is accounted by pld, a certified interval,
 unless another accountant is named; gdp is one only where it is exact (q = 1).
 
 Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 		Example: `  proactivedp calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
   proactivedp calibrate --epsilon 3 --delta 1e-5 --sample-size 512 --n 60000 --epochs 15
-  proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json`,
+  proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json
+  proactivedp calibrate --epsilon 1 --delta 1e-5 --sigma 2 --steps 1000 --n 20000`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			acc, accErr := by.one()
@@ -64,7 +66,7 @@ Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
 				case "sigma":
 					target.Sigma = 0
 				case "sample-rate":
-					target.SampleRate = 0
+					target.SampleRate, target.DatasetSize = 0, release.n
 				case "steps":
 					target.Steps = 0
 				}
@@ -105,8 +107,8 @@ func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 		}
 		return solve, nil
 	}
-	given := map[string]bool{"sigma": cli.AnyChanged(cmd, "sigma"), "sample-rate": cli.AnyChanged(cmd, rateFlags...),
-		"steps": cli.AnyChanged(cmd, stepsFlags...)}
+	given := map[string]bool{"sigma": cli.AnyChanged(cmd, "sigma"),
+		"sample-rate": cli.AnyChanged(cmd, givesRate...), "steps": cli.AnyChanged(cmd, stepsFlags...)}
 	unknown := slices.DeleteFunc(slices.Clone(Solvable), func(name string) bool { return given[name] })
 	if len(unknown) != 1 {
 		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which "+

@@ -58,6 +58,9 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 // rateFlags are the flags that say how many records a round uses.
 var rateFlags = []string{"sample-rate", "sample-size", "n"}
 
+// givesRate are those of which one alone says that the rate is not solved for.
+var givesRate = []string{"sample-rate", "sample-size"}
+
 // pairs reports a sample size without a number of records, or the other way round, and a
 // sample rate beside them.
 func pairs(cmd *cobra.Command) error {
@@ -119,7 +122,11 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 		}},
 		{"steps", "--steps is missing, or --epochs", stepsFlags, func() { e.Count = 1 }},
 	} {
-		isGiven, isFree := cli.AnyChanged(cmd, q.flags...), q.name == free
+		isFree := q.name == free
+		if isFree && q.name == "sample-rate" {
+			q.flags = givesRate
+		}
+		isGiven := cli.AnyChanged(cmd, q.flags...)
 		switch {
 		case isGiven && isFree:
 			errs = append(errs, fmt.Errorf("--%s is given, must not be: %s is what is solved for",
