@@ -305,10 +305,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 		shown = done
 	}
 	keep := b.store.keep(b.keys[i])
-	var took time.Duration
-	if keep.From != nil {
-		took = b.store.took(b.keys[i]) // until it was stopped
-	}
+	took := b.store.before(b.keys[i], keep.From)
 	begun := time.Now()
 	result, err := b.cells[i].Run(ctx, sim.Perf{Workers: workers}, progress, keep)
 	took += time.Since(begun)

@@ -403,6 +403,17 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if err := s.setTook(key, time.Hour); err != nil {
 				t.Fatal(err)
 			}
+			if kept.From != nil {
+				defer kept.From.Close()
+				for seconds, want := range map[float64]time.Duration{
+					1: time.Hour, 7200: 2 * time.Hour, 1e300: time.Hour, -1: time.Hour,
+				} {
+					kept.From.Seconds = seconds
+					if got := s.before(key, kept.From); got != want {
+						t.Errorf("a checkpoint after %v seconds, an hour told: %v, want %v", seconds, got, want)
+					}
+				}
+			}
 			run := c.Run
 			c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 				first := true

@@ -127,7 +127,25 @@ func (s store) took(key string) time.Duration {
 		return 0
 	}
 	seconds, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
-	if err != nil || !(seconds >= 0 && seconds <= maxSeconds) {
+	if err != nil {
+		return 0
+	}
+	return duration(seconds)
+}
+
+// before returns how long a cell has taken until the checkpoint that it goes on
+// from, 0 if it begins. A process that was killed has told no one but its
+// checkpoints.
+func (s store) before(key string, from *train.Checkpoint) time.Duration {
+	if from == nil {
+		return 0
+	}
+	return max(s.took(key), duration(from.Seconds))
+}
+
+// duration is so many seconds, 0 if a file has a number that cannot be meant.
+func duration(seconds float64) time.Duration {
+	if !(seconds >= 0 && seconds <= maxSeconds) {
 		return 0
 	}
 	return time.Duration(seconds * float64(time.Second))
