@@ -23,7 +23,7 @@ const MostEvents = 500
 
 // AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
 type AccountQuestion struct {
-	Events     []dp.Event `json:"events"`               // sampling: poisson, and adjacency: natural to it, if not given
+	Events     []dp.Event `json:"events"`               // JSON may leave out sampling, poisson, and adjacency, natural to it
 	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, in the place of delta: gives δ
 	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all", which "" is
@@ -67,7 +67,8 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 		acc, err := accountant(name, accuracy)
 		accs, errs = []dp.Accountant{acc}, append(errs, err)
 	}
-	events, err := complete(q.Events)
+	events := q.Events
+	err := checkEvents(events)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
@@ -78,20 +79,18 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	return AccountBy(ctx, accs, plan.History{Events: events}, put)
 }
 
-// complete returns the events with what is not given at its default.
-func complete(events []dp.Event) ([]dp.Event, error) {
+// checkEvents reports every event that is none.
+func checkEvents(events []dp.Event) error {
 	if len(events) < 1 || len(events) > MostEvents {
-		return nil, fmt.Errorf("answer: %d events, must be from 1 to %d", len(events), MostEvents)
+		return fmt.Errorf("answer: %d events, must be from 1 to %d", len(events), MostEvents)
 	}
-	all := make([]dp.Event, len(events))
 	var errs []error
 	for i, e := range events {
-		all[i] = plan.Complete(e, dp.Poisson, "")
-		if err := all[i].Validate(); err != nil {
+		if err := e.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("answer: event %d: %w", i, err))
 		}
 	}
-	return all, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // AccountBy puts the question about the rounds to every accountant, of which there is at least

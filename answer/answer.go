@@ -106,6 +106,7 @@ func (q *Question) read(text []byte) error {
 	if err := strictjson.Decode(text, q); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
+	q.complete()
 	asked := 0
 	for _, is := range []bool{q.Plan != nil, q.Account != nil, q.Calibrate != nil, q.Tradeoff != nil} {
 		if is {
@@ -116,6 +117,28 @@ func (q *Question) read(text []byte) error {
 		return fmt.Errorf("answer: %d questions, must be one of plan, account, calibrate, tradeoff", asked)
 	}
 	return nil
+}
+
+// complete gives what a question in JSON leaves out its documented default: Poisson sampling, and
+// the adjacency that goes with a sampling. The answer names both. A program in Go names them
+// itself.
+func (q *Question) complete() {
+	fill := func(events []dp.Event) {
+		for i, e := range events {
+			events[i] = plan.Complete(e, dp.Poisson, "")
+		}
+	}
+	if q.Account != nil {
+		fill(q.Account.Events)
+	}
+	if q.Tradeoff != nil {
+		fill(q.Tradeoff.Events)
+	}
+	if q.Calibrate != nil {
+		t := &q.Calibrate.Target
+		e := plan.Complete(dp.Event{Sampling: t.Sampling, Adjacency: t.Adjacency}, dp.Poisson, "")
+		t.Sampling, t.Adjacency = e.Sampling, e.Adjacency
+	}
 }
 
 func (q Question) answer(ctx context.Context) (a Answer, err error) {

@@ -61,6 +61,9 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	flags.count("n", e.DatasetSize)
 	flags.count("steps", e.Count)
 	flags.number("delta", delta)
+	if e.Sampling != dp.Poisson {
+		flags.text("sampling", string(e.Sampling))
+	}
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}

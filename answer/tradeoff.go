@@ -26,7 +26,7 @@ const paperGuarantees = 400
 
 // TradeoffQuestion asks for the trade-off curves of rounds.
 type TradeoffQuestion struct {
-	Events   []dp.Event `json:"events"`             // sampling: poisson, and adjacency: natural to it, if not given
+	Events   []dp.Event `json:"events"`             // JSON may leave out sampling, poisson, and adjacency, natural to it
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
 	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
 	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001], and one at the odds; 0: 101
@@ -102,7 +102,8 @@ func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	if epsilons < 2 || epsilons > mostEpsilons {
 		errs = append(errs, fmt.Errorf("answer: epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))
 	}
-	events, err := complete(q.Events)
+	events := q.Events
+	err := checkEvents(events)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 		return nil, fmt.Errorf("audit: watch %s: %w", w.name, err)
 	}
 	for i := range checks {
-		checks[i].Failed = checks[i].PValue < a.level
+		checks[i].Failed = !(checks[i].PValue >= a.level) // which NaN is not
 	}
 	return checks, nil
 }
@@ -91,7 +91,7 @@ func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	if err != nil {
 		return found, check, fmt.Errorf("audit: probe %s: %w", p.name, err)
 	}
-	check.Failed = check.PValue < a.level
+	check.Failed = !(check.PValue >= a.level)
 	return found, check, nil
 }
 

@@ -224,10 +224,8 @@ func (t *tally) shape() (distance, freedom float64) {
 // claimed: C if it is removed, 2C if it is replaced, as often as it is sampled.
 func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
-	allowed := with.rate.mean() * m.ClipNorm
-	if m.Adjacency == dp.ReplaceOne {
-		allowed *= 2
-	}
+	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 where it is unknown, and NaN fails
+	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()
 	// The variances are those that were seen. With the degrees of freedom of the world with

@@ -243,3 +243,27 @@ func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be computed fails: of an unknown sampling or adjacency nothing is known, so its
+// mechanism does not pass for a whole one.
+func TestUnknownSchemesFail(t *testing.T) {
+	for _, m := range []dp.Mechanism{
+		{Sampling: "allocation", Adjacency: dp.AddOrRemove, ClipNorm: 1},
+		{Sampling: dp.Poisson, Adjacency: "near", ClipNorm: 1},
+	} {
+		o := &outcome{cfg: sim.Config{Mechanism: m}, rate: moments{n: 2, sum: 1, squares: 1},
+			along: moments{n: 10, sum: 0, squares: 1}}
+		if check := push("world", o, o); check.PValue >= 0.5 || check.PValue < 0.5 {
+			t.Errorf("%s under %s: %+v", m.Sampling, m.Adjacency, check)
+		}
+	}
+	s := crowd(12, 4, setting{clients: 1, rounds: 1, size: 3, sigma: 0.5})
+	h, err := newSheet(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.sampling = "allocation"
+	if mean, variance, _ := h.sum(0.25); !math.IsNaN(mean) || !math.IsNaN(variance) {
+		t.Errorf("mean %v, variance %v of an unknown sampling", mean, variance)
+	}
+}

@@ -73,10 +73,14 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 		squares += float64(a * a)
 	}
 	variance = h.sigma * h.sigma
-	if n := float64(h.places); h.mechanism().Sampling == dp.FixedSize {
+	switch n := float64(h.places); h.mechanism().Sampling {
+	case dp.FixedSize:
 		// Sampling without replacement: W. Cochran, "Sampling Techniques", 1977, (2.9).
 		// Its fourth cumulant is left out: it is that of a sum of many small parts.
 		return q * total, variance + q*(1-q)*n/(n-1)*max(0, squares-total*total/n), 0
+	case dp.Poisson:
+	default: // nothing is known of it, so every check of the sum fails
+		return math.NaN(), math.NaN(), math.NaN()
 	}
 	for _, a := range h.along {
 		fourth += q * (1 - q) * (1 - 6*q*(1-q)) * math.Pow(a, 4)

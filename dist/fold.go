@@ -199,7 +199,11 @@ func (s *server) judge(h wire.Header, u []float32) (Refusal, error) {
 		return NotFinite, models.CheckFinite(u)
 	}
 	tail := refusalTail / float64(s.about.Rounds) / float64(len(s.clients))
-	if most := s.mech.LargestRelease(h.Size, s.about.Params, tail); !(norm <= most) {
+	most, err := s.mech.LargestRelease(h.Size, s.about.Params, tail)
+	if err != nil {
+		return TooLong, err
+	}
+	if !(norm <= most) {
 		return TooLong, fmt.Errorf("its norm is %.4g, must be at most %.4g", norm, most)
 	}
 	return "", nil

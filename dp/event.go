@@ -21,6 +21,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	_ "proactivedp/internal/only64bit"
 )
@@ -34,6 +37,9 @@ const (
 	AddOrRemove Adjacency = "add-or-remove"
 	// ReplaceOne says that the data sets have equal sizes and differ in one record.
 	ReplaceOne Adjacency = "replace-one"
+	// ZeroOut says that the gradient of one record is 0 in one of the data sets. The record
+	// keeps its place, so N and all batches are equal.
+	ZeroOut Adjacency = "zero-out"
 )
 
 // Sampling says how a round chooses its records.
@@ -45,24 +51,31 @@ const (
 	Poisson Sampling = "poisson"
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
+	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as
+	// most data loaders do. It is accounted for without amplification, see [Event.Unamplified].
+	Shuffle Sampling = "shuffle"
 )
 
+// Samplings and Adjacencies list all names that [ParseSampling] and [ParseAdjacency] know.
+func Samplings() []Sampling    { return []Sampling{Poisson, FixedSize, Shuffle} }
+func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
+
 // ParseSampling turns a name into a Sampling.
-func ParseSampling(name string) (Sampling, error) {
-	switch s := Sampling(name); s {
-	case Poisson, FixedSize:
-		return s, nil
-	}
-	return "", fmt.Errorf("dp: sampling = %q, must be %q or %q", name, Poisson, FixedSize)
-}
+func ParseSampling(name string) (Sampling, error) { return parse("sampling", name, Samplings()) }
 
 // ParseAdjacency turns a name into an Adjacency.
-func ParseAdjacency(name string) (Adjacency, error) {
-	switch a := Adjacency(name); a {
-	case AddOrRemove, ReplaceOne:
-		return a, nil
+func ParseAdjacency(name string) (Adjacency, error) { return parse("adjacency", name, Adjacencies()) }
+
+func parse[T ~string](what, name string, known []T) (T, error) {
+	if slices.Contains(known, T(name)) {
+		return T(name), nil
 	}
-	return "", fmt.Errorf("dp: adjacency = %q, must be %q or %q", name, AddOrRemove, ReplaceOne)
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = strconv.Quote(string(k))
+	}
+	last := len(names) - 1
+	return "", fmt.Errorf("dp: %s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
 // Event is what Count rounds with one setting released, each: the sum of the

@@ -28,16 +28,6 @@ type Mechanism struct {
 	Exact bool
 }
 
-// NaturalAdjacency is the neighbouring relation that goes with a sampling
-// scheme: Poisson sampling does not look at N, so a record may come or go;
-// drawing exactly s of N does, so N must stay and a record is replaced.
-func NaturalAdjacency(s Sampling) Adjacency {
-	if s == FixedSize {
-		return ReplaceOne
-	}
-	return AddOrRemove
-}
-
 // MinScale and MaxScale bound the numbers that scale a release, C and C·σ: well
 // inside the range of a normal float32, so that neither the gradients nor the
 // noise vanish or overflow when they are rounded.
@@ -64,9 +54,10 @@ func (m Mechanism) Validate(rounds int) error {
 		fail("no sample sizes")
 		return errors.Join(errs...)
 	}
-	if m.Sampling == FixedSize && m.Adjacency == AddOrRemove {
-		fail("adjacency = %q with sampling = %q: a fixed sample size reveals N, use %q", m.Adjacency, m.Sampling,
-			ReplaceOne)
+	if _, err := SchemeOf(m.Sampling, m.Adjacency); errors.Is(err, ErrNotCovered) { // unknown names are told below
+		errs = append(errs, err)
+	} else if err == nil {
+		errs = append(errs, m.Sampling.CheckDrawn())
 	}
 	largest := 0
 	for i := range max(rounds, 1) {
@@ -139,6 +130,8 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 	switch {
 	case m.Sampling == FixedSize:
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
+	case m.Sampling != Poisson:
+		panic(fmt.Sprintf("dp: sampling = %q is not drawn; Mechanism.Validate says so", m.Sampling))
 	case m.Exact:
 		return s.AppendTrials(dst, size, m.DatasetSize)
 	case size == m.DatasetSize:
@@ -237,18 +230,23 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 //
 // each but for probability tail/2 (Boucheron, Lugosi and Massart, "Concentration
 // Inequalities", 2013, Theorems 2.10 and 5.6), and ‖U‖ ≤ C·B + ‖noise‖, but for rounding. Of
-// an exact mechanism the noise is larger than Cσ, by what its lattice takes.
-func (m *Mechanism) LargestRelease(size, params int, tail float64) float64 {
+// an exact mechanism the noise is larger than Cσ, by what its lattice takes. A sampling that
+// is not drawn is an error.
+func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	l, records := math.Log(2/tail), float64(size)
-	if m.Sampling == Poisson {
+	switch m.Sampling {
+	case Poisson:
 		records += math.Sqrt(2*records*l) + l/3
+	case FixedSize: // exactly s
+	default:
+		return 0, m.Sampling.CheckDrawn()
 	}
 	std := m.ClipNorm * m.NoiseMultiplier
 	if m.Exact && std > 0 {
 		std = m.lattice(params).std()
 	}
 	noise := std * (math.Sqrt(float64(params)) + math.Sqrt(2*l))
-	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise)
+	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise), nil
 }
 
 // Ledger is what one client has released so far, in order, equal rounds

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -31,8 +32,8 @@ type Target struct {
 	SampleSize  int `json:"sample_size,omitempty"`
 	DatasetSize int `json:"dataset_size,omitempty"`
 
-	Sampling  dp.Sampling  `json:"sampling,omitempty"`  // if not given, Poisson
-	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, the one natural to the sampling
+	Sampling  dp.Sampling  `json:"sampling,omitempty"`
+	Adjacency dp.Adjacency `json:"adjacency,omitempty"`
 }
 
 // Validate reports every field of t that is outside its range.
@@ -70,12 +71,7 @@ func (t Target) Validate() error {
 		errs.fail("sigma = %v, sample rate = %v and steps = %d, must be two given and one, to be solved for, 0",
 			t.Sigma, t.SampleRate, t.Steps)
 	}
-	if t.Sampling != "" {
-		_, err := dp.ParseSampling(string(t.Sampling))
-		errs.add(err)
-	}
-	if t.Adjacency != "" {
-		_, err := dp.ParseAdjacency(string(t.Adjacency))
+	if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // which acc says
 		errs.add(err)
 	}
 	return errs.join()
@@ -126,12 +122,6 @@ type Calibration struct {
 func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
-	}
-	if t.Sampling == "" {
-		t.Sampling = dp.Poisson
-	}
-	if t.Adjacency == "" {
-		t.Adjacency = dp.NaturalAdjacency(t.Sampling)
 	}
 	t = t.ofSizes()
 	q := t.unknown()

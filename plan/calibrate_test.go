@@ -32,11 +32,19 @@ func (c counted) Epsilon(ctx context.Context, events []dp.Event, delta float64) 
 
 func calibrate(t *testing.T, target Target, acc, coarse dp.Accountant) *Calibration {
 	t.Helper()
-	c, err := Calibrate(t.Context(), target, acc, coarse)
+	c, err := Calibrate(t.Context(), natural(target), acc, coarse)
 	if err != nil {
 		t.Fatalf("%+v: %v", target, err)
 	}
 	return c
+}
+
+// natural returns t under Poisson sampling, and the adjacency that goes with its sampling, where
+// it says nothing of them.
+func natural(t Target) Target {
+	e := Complete(dp.Event{Sampling: t.Sampling, Adjacency: t.Adjacency}, dp.Poisson, "")
+	t.Sampling, t.Adjacency = e.Sampling, e.Adjacency
+	return t
 }
 
 // The least σ that the public libraries' searches find, by whatever accountant
@@ -125,7 +133,7 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 			target.Sigma, target.SampleRate = sigma, q
 			more = func(e *dp.Event) { e.Count += 1 + e.Count/1000 }
 		}
-		c, err := Calibrate(t.Context(), target, acc, nil)
+		c, err := Calibrate(t.Context(), natural(target), acc, nil)
 		var infeasible *Infeasible
 		if errors.As(err, &infeasible) {
 			continue
@@ -155,7 +163,7 @@ func TestCalibrateClosedForm(t *testing.T) {
 		t.Errorf("%+v, want σ_eq = %v", c, want)
 	}
 	// (treq1): no noise helps a rate that is too large.
-	if c, err := Calibrate(t.Context(), Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000},
+	if c, err := Calibrate(t.Context(), natural(Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000}),
 		closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -195,7 +203,7 @@ func TestCalibrateBySizes(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 11, DatasetSize: 10},
 		{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 1, DatasetSize: 10, SampleRate: 0.1},
 	} {
-		if wrong.Validate() == nil {
+		if natural(wrong).Validate() == nil {
 			t.Errorf("%+v is allowed", wrong)
 		}
 	}
@@ -233,7 +241,7 @@ func TestCalibrateTheSampleSizeOfN(t *testing.T) {
 		}
 	}
 	none := Target{Epsilon: 1, Delta: 1e-5, Sigma: 0.3, Steps: 100_000, DatasetSize: 10}
-	if _, err := Calibrate(t.Context(), none, pld.Accountant{}, nil); err == nil ||
+	if _, err := Calibrate(t.Context(), natural(none), pld.Accountant{}, nil); err == nil ||
 		!strings.Contains(err.Error(), "even s = 1 costs") || !strings.Contains(err.Error(), "raise σ to ") ||
 		strings.Contains(err.Error(), "lower q") {
 		t.Errorf("one of ten records: %v", err)
@@ -285,7 +293,7 @@ func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, ""},
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1, Sigma: 4}, ""}, // two rounds would cost far more
 	} {
-		got, err := Calibrate(t.Context(), c.target, pld.Accountant{}, pld.Accountant{})
+		got, err := Calibrate(t.Context(), natural(c.target), pld.Accountant{}, pld.Accountant{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +319,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000},
 			[]string{"plan: no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
 	} {
-		c, err := Calibrate(t.Context(), tt.target, rdp.Accountant{}, nil)
+		c, err := Calibrate(t.Context(), natural(tt.target), rdp.Accountant{}, nil)
 		var infeasible *Infeasible
 		if !errors.As(err, &infeasible) || len(infeasible.Remedies) == 0 {
 			t.Fatalf("%+v: %+v, %v", tt.target, c, err)
@@ -331,14 +339,14 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000, Adjacency: dp.ReplaceOne},
 			closedform.Accountant{}},
 	} {
-		if c, err := Calibrate(t.Context(), tt.target, tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
+		if c, err := Calibrate(t.Context(), natural(tt.target), tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: %+v, %v", tt.acc.Name(), c, err)
 		}
 	}
 }
 
 func TestTargetRefusals(t *testing.T) {
-	good := Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}
+	good := natural(Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000})
 	for _, tt := range []struct {
 		set  func(*Target)
 		want string
@@ -351,6 +359,8 @@ func TestTargetRefusals(t *testing.T) {
 		{func(t *Target) { t.Sigma = 1 }, "sigma = 1, sample rate = 0.01 and steps = 1000, must be two given"},
 		{func(t *Target) { t.Steps = 0 }, "sigma = 0, sample rate = 0.01 and steps = 0, must be two given"},
 		{func(t *Target) { t.Steps, t.Sigma = 0, 0.01 }, "sigma = 0.01, must be in [0.05, 1e+06]"},
+		{func(t *Target) { t.Sampling = "" }, `sampling = "", must be`},
+		{func(t *Target) { t.Adjacency = "" }, `adjacency = "", must be`},
 		{func(t *Target) { t.Sampling = "some" }, `sampling = "some"`},
 		{func(t *Target) { t.Adjacency = "near" }, `adjacency = "near"`},
 	} {
@@ -366,7 +376,7 @@ func TestTargetRefusals(t *testing.T) {
 // Why there is no cost is said once, and what it is can be told.
 func TestInfeasibleSaysWhyOnce(t *testing.T) {
 	target := Target{Epsilon: 1, Delta: 1e-5, Steps: 10, SampleRate: 0.9}
-	_, calibrated := Calibrate(t.Context(), target, closedform.Accountant{}, nil)
+	_, calibrated := Calibrate(t.Context(), natural(target), closedform.Accountant{}, nil)
 	rounds := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Rate: 0.9, Count: 10}}
 	_, _, least := LeastNoise(t.Context(), rounds, 1, 1e-5, closedform.Accountant{}, nil)
 	for _, err := range []error{calibrated, least} {

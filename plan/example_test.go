@@ -38,7 +38,7 @@ func Example() {
 // The least noise for a rate and a number of rounds.
 func ExampleCalibrate() {
 	c, err := plan.Calibrate(context.Background(),
-		plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
+		plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove},
 		pld.Accountant{}, nil)
 	if err != nil {
 		log.Fatal(err)

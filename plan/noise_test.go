@@ -17,7 +17,7 @@ func TestLeastNoiseIsThatOfCalibrate(t *testing.T) {
 	for _, acc := range []dp.Accountant{pld.Accountant{}, rdp.Accountant{}} {
 		for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {
 			target := Target{Epsilon: 0.7, Delta: 1e-5, SampleRate: 0.01, Steps: 700, Adjacency: adjacency}
-			want, err := Calibrate(t.Context(), target, acc, nil)
+			want, err := Calibrate(t.Context(), natural(target), acc, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

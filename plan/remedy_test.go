@@ -123,7 +123,7 @@ func TestNoRemedyForTooLargeATheta(t *testing.T) {
 // The remedies of a calibration name the field of its target and hold to a relative 4e-3,
 // how roughly they are found.
 func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
-	target := Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5}
+	target := natural(Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5})
 	_, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil)
 	infeasible := new(Infeasible)
 	if !errors.As(err, &infeasible) || len(infeasible.Remedies) != 2 {

@@ -26,7 +26,7 @@ func limitOf(eps, delta float64, a dp.Adjacency) limit {
 	if err != nil {
 		mu = 1
 	}
-	if a == dp.ReplaceOne {
+	if a == dp.ReplaceOne { // no answer depends on it: for others it is a start like any
 		return limit{mu * mu, 2}
 	}
 	return limit{mu * mu, 1}

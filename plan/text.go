@@ -97,8 +97,11 @@ func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
 	}
-	run := p.Tight.AddOrRemove.Run
-	if p.Adjacency == dp.ReplaceOne {
+	var run *dp.Bound
+	switch p.Adjacency {
+	case dp.AddOrRemove:
+		run = p.Tight.AddOrRemove.Run
+	case dp.ReplaceOne:
 		run = p.Tight.ReplaceOne.Run
 	}
 	if run == nil || math.IsInf(run.EpsilonUpper, 1) {

@@ -176,7 +176,9 @@ func (s Spec) parse() (parsed, error) {
 	var errs []error
 	read(&errs, &p.sizes, s.SampleSize, dp.ParseSizes)
 	read(&errs, &p.delay, s.Delay, sim.ParseDelay)
-	read(&errs, &p.sampling, s.Sampling, dp.ParseSampling)
+	read(&errs, &p.sampling, s.Sampling, func(name string) (dp.Sampling, error) {
+		return dp.Sampling(name), dp.Sampling(name).CheckDrawn()
+	})
 	read(&errs, &p.partition, s.Partition, data.ParsePartition)
 	read(&errs, &p.compute, s.Compute, durationOf("compute time"))
 	read(&errs, &p.latency, s.Latency, durationOf("latency"))

@@ -116,7 +116,8 @@ func TestReferenceSettings(t *testing.T) {
 	if len(targets) != 15 || len(least) != 15 {
 		t.Errorf("%d budgets, %d noise multipliers", len(targets), len(least))
 	}
-	if got := least[plan.Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.001, Steps: 1000}]; got != 0.6409460257 {
+	if got := least[plan.Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.001, Steps: 1000,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}]; got != 0.6409460257 {
 		t.Errorf("least σ %v, want the least of four", got)
 	}
 }

@@ -76,7 +76,8 @@ func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err 
 	}
 	least = map[plan.Target]float64{}
 	for _, n := range noises {
-		target := plan.Target{Epsilon: n.Epsilon, Delta: n.Delta, SampleRate: n.Q, Steps: n.T}
+		target := plan.Target{Epsilon: n.Epsilon, Delta: n.Delta, SampleRate: n.Q, Steps: n.T,
+			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}
 		sigma, ok := least[target]
 		if !ok {
 			targets = append(targets, target)

@@ -35,12 +35,12 @@ func completions() map[string]cobra.CompletionFunc {
 		"data":         orFile(cli.AllDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"precision":    oneOf(train.Precisions()...),
-		"schedule":     oneOf(scheduleNames()...),
+		"schedule":     oneOf(names(sim.Decays())...),
 		"average":      oneOf("none", "ema:", "tail:"),
-		"sampling":     oneOf(string(dp.Poisson), string(dp.FixedSize)),
+		"sampling":     oneOf(names(dp.Samplings())...),
 		"features":     oneOf(hog.Prefix),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
-		"adjacency":    oneOf(string(dp.AddOrRemove), string(dp.ReplaceOne)),
+		"adjacency":    oneOf(names(dp.Adjacencies())...),
 		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),
 		"delay":        oneOf(delays...),
 		"delays":       listOf("0", "1", "unlimited", "sqrt"),
@@ -199,12 +199,12 @@ func probes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion
 }
 
 // scheduleNames lists the schedules of the step size.
-func scheduleNames() []string {
-	var names []string
-	for _, d := range sim.Decays() {
-		names = append(names, string(d))
+func names[T ~string](of []T) []string {
+	all := make([]string, len(of))
+	for i, v := range of {
+		all[i] = string(v)
 	}
-	return names
+	return all
 }
 
 // formats offers what pictures are written as, or code.

@@ -51,7 +51,10 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 		return Claim{}, fmt.Errorf("claim: %w", err)
 	}
 	c := Claim{Delta: delta, Accountant: acc.Name()}
-	for _, e := range events {
+	for i, e := range events {
+		if err := e.Validate(); err != nil {
+			return Claim{}, fmt.Errorf("claim: event %d: %w", i, err)
+		}
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
 		c.Rounds = plus(c.Rounds, e.Count)
 		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))

@@ -92,6 +92,9 @@ func Orders(orders []float64) string {
 
 // statement is a paragraph that ends with what the parameters are taken to be.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
+	if err := describable(b, events); err != nil {
+		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
+	}
 	var s strings.Builder
 	name, lower, value, upper := "ε", b.EpsilonLower, b.Epsilon, b.EpsilonUpper
 	given := "δ = " + up(b.Delta)
@@ -100,7 +103,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 		given = "ε = " + up(b.Epsilon)
 	}
 	if math.IsInf(upper, 1) && b.Kind != dp.Approximation {
-		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s sampling.",
+		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s.",
 			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
 	s.WriteString("Released is the noised sum of clipped gradients of every round, " +
@@ -122,7 +125,8 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 		fmt.Fprintf(&s, "with %s of about %s at %s by %s, which is an APPROXIMATION that may be too small: "+
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
-	fmt.Fprintf(&s, ", under %s adjacency with %s sampling. %s", b.Adjacency, samplingName(b.Sampling), taken)
+	fmt.Fprintf(&s, ", under %s adjacency with %s. %s%s", b.Adjacency, samplingName(b.Sampling),
+		shuffleSentence(b.Sampling), taken)
 	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
@@ -137,8 +141,13 @@ func Rounds(events []dp.Event) string {
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
-		parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
-			manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
+		if e.Sampling == dp.Shuffle {
+			parts[i] = fmt.Sprintf("%s in %s of %s each, with noise multiplier σ = %s", manyRounds(e.Count),
+				decimal.Many(e.Epochs(), "epoch"), batches(e), decimal.Exactly(e.NoiseMultiplier))
+		} else {
+			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
+				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
+		}
 		if e.DatasetSize != 0 {
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
@@ -167,11 +176,50 @@ func summary(events []dp.Event) string {
 		decimal.Exactly(sigma[1]))
 }
 
-func samplingName(s dp.Sampling) string {
-	if s == dp.Poisson {
-		return "Poisson"
+func batches(e dp.Event) string {
+	if t := e.Batches(); t != 1 {
+		return fmt.Sprintf("%d whole batches", t)
 	}
-	return "fixed-size"
+	return "1 whole batch"
+}
+
+// samplingName is how a sampling that [describable] takes is called in a sentence.
+func samplingName(s dp.Sampling) string {
+	switch s {
+	case dp.Poisson:
+		return "Poisson sampling"
+	case dp.FixedSize:
+		return "fixed-size sampling"
+	case dp.Shuffle:
+		return "shuffled batches"
+	}
+	return fmt.Sprintf("the unknown sampling %q", s)
+}
+
+// Shuffled is what must be said of every ε of shuffled batches.
+const Shuffled = "Each record is in at most one batch of an epoch. No amplification by shuffling is counted: none is " +
+	"proved that would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
+
+func shuffleSentence(s dp.Sampling) string {
+	if s != dp.Shuffle {
+		return ""
+	}
+	return Shuffled + " "
+}
+
+// describable reports a bound whose sampling or adjacency is unknown, or not that of the
+// events: a statement of it would be of something else.
+func describable(b dp.Bound, events []dp.Event) error {
+	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
+		return fmt.Errorf("claim: %w", err)
+	}
+	for i, e := range events {
+		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
+			return fmt.Errorf("claim: event %d: %s sampling under %s adjacency, must be that of the bound, %s under %s", i,
+				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)
+		}
+	}
+	return nil
 }
 
 // Short shows, in a table, an ε and what is known of it; "no ε" if b is nil.

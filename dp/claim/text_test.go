@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 )
 
 func event(size, n, count int, sigma float64) dp.Event {
@@ -22,7 +23,12 @@ func TestStatement(t *testing.T) {
 		return dp.Bound{EpsilonLower: lo, Epsilon: eps, EpsilonUpper: hi, DeltaLower: 1e-5, Delta: 1e-5,
 			DeltaUpper: 1e-5, Kind: k, Accountant: "some", Adjacency: dp.ReplaceOne, Sampling: dp.FixedSize}
 	}
-	e := event(100, 10000, 500, 8.25)
+	fixed := func(size, n, count int, sigma float64) dp.Event {
+		e := event(size, n, count, sigma)
+		e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
+		return e
+	}
+	e := fixed(100, 10000, 500, 8.25)
 	all := []string{"noised sum of clipped gradients of every round", "intermediate and the final model",
 		"replace-one adjacency with fixed-size sampling", "at δ = 1e-05", "some",
 		"fixed before the first release", "when to stop, by what was released is not included"}
@@ -43,7 +49,7 @@ func TestStatement(t *testing.T) {
 		{Statement(PerRecord, bound(dp.Interval, 1, 2, math.Inf(1)), e),
 			[]string{"No ε can be stated", "some accountant"}, "Inf"},
 		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1)), []string{"and the final model. For one record"}, ": ."},
-		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, event(1, 10000, 1, 3), e, e),
+		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, fixed(1, 10000, 1, 3), e, e),
 			[]string{"1501 rounds with sample rates q from 0.0001 to 0.01 and noise multipliers σ from 3 to 8.25"},
 			"s ="},
 	} {
@@ -102,14 +108,16 @@ func TestShortHasNoUpperEnd(t *testing.T) {
 
 // A statement calls the sampling by its name.
 func TestStatementNamesTheSampling(t *testing.T) {
-	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some",
-		Adjacency: dp.AddOrRemove}
+	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some"}
 	for sampling, want := range map[dp.Sampling]string{
 		dp.Poisson:   "add-or-remove adjacency with Poisson sampling",
-		dp.FixedSize: "add-or-remove adjacency with fixed-size sampling",
+		dp.FixedSize: "replace-one adjacency with fixed-size sampling",
+		dp.Shuffle:   "zero-out adjacency with shuffled batches",
 	} {
-		b.Sampling = sampling
-		if text := Statement(PerRecord, b, event(1, 10, 1, 1)); !strings.Contains(text, want) {
+		e := event(1, 10, 1, 1)
+		b.Sampling, b.Adjacency = sampling, dp.NaturalAdjacency(sampling)
+		e.Sampling, e.Adjacency = b.Sampling, b.Adjacency
+		if text := Statement(PerRecord, b, e); !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
@@ -120,7 +128,12 @@ func TestStatementNamesTheSampling(t *testing.T) {
 func TestAdaptiveStatement(t *testing.T) {
 	b := dp.Bound{Epsilon: 0.300001, EpsilonUpper: 0.300001, DeltaLower: 1e-5, Delta: 1e-5, DeltaUpper: 1e-5,
 		Kind: dp.Upper, Accountant: "rdp-filter", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
-	e := event(100, 10000, 500, 8.25)
+	fixed := func(size, n, count int, sigma float64) dp.Event {
+		e := event(size, n, count, sigma)
+		e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
+		return e
+	}
+	e := fixed(100, 10000, 500, 8.25)
 	for _, tt := range []struct {
 		orders   []float64
 		recorded bool
@@ -143,6 +156,56 @@ func TestAdaptiveStatement(t *testing.T) {
 		}
 		if strings.Contains(text, "taken to be") {
 			t.Errorf("fixed and adaptive: %s", text)
+		}
+	}
+}
+
+// A bound of an unknown sampling or adjacency, or of others than the rounds, is stated as none.
+func TestUnknownSchemesAreNotStated(t *testing.T) {
+	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 10}
+	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper,
+		Accountant: "pld", Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}
+	if text := Statement(PerRecord, b, e); !strings.Contains(text, "ε ≤ 1 at δ = 1e-05") {
+		t.Fatal(text)
+	}
+	for want, set := range map[string]func(){
+		`sampling = "allocation", must be`: func() { b.Sampling, e.Sampling = "allocation", "allocation" },
+		`adjacency = "near", must be`:      func() { b.Adjacency, e.Adjacency = "near", "near" },
+		`sampling = "", must be`:           func() { b.Sampling, e.Sampling = "", "" },
+		"event 0: fixed sampling under replace-one adjacency, must be that of the bound": func() {
+			e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
+		},
+	} {
+		keptBound, keptEvent := b, e
+		set()
+		for _, text := range []string{Statement(PerRecord, b, e), AdaptiveStatement(PerClient, b, []float64{2}, true, e),
+			BudgetStatement(PerRecord, b, e)} {
+			if !strings.HasPrefix(text, "No ε can be stated for ") || !strings.Contains(text, want) ||
+				strings.Contains(text, "1e-05") {
+				t.Errorf("%s: %s", want, text)
+			}
+		}
+		b, e = keptBound, keptEvent
+	}
+	e.Sampling = "allocation"
+	if c, err := Of(t.Context(), pld.Accountant{}, []dp.Event{e}, 1e-5); err == nil {
+		t.Errorf("claimed for an unknown sampling: %+v", c)
+	}
+}
+
+// What is said of shuffled batches has the epochs, and that no Poisson ε holds for them.
+func TestShuffledBatchesAreStated(t *testing.T) {
+	e := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 1, Rate: 1. / 98, Count: 980}
+	b, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := Statement(PerRecord, b, e)
+	for _, want := range []string{"980 rounds in 10 epochs of 98 whole batches each, with noise multiplier σ = 1",
+		"ε ≤ 17.857 at δ = 1e-05 (an upper bound, by the pld accountant), under zero-out adjacency with shuffled batches",
+		"The ε of Poisson sampling does not hold for a data loader that shuffles"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in: %s", want, text)
 		}
 	}
 }

@@ -23,6 +23,9 @@ import (
 // Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
 // show by how much).
 //
+// Shuffled batches are taken as Gaussian rounds without amplification, which cost at least as
+// much, see [dp.Event.Unamplified]. The Bound is then dp.Upper.
+//
 // dp.ErrNotCovered are other pairs of sampling and adjacency, events of
 // different pairs, no events, no noise, noise of sampled rounds outside
 // [MinSigma, MaxSigma], a μ above [Largest], and a δ below [MinDelta].
@@ -71,7 +74,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	}
 	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = epsilon, epsilon, epsilon
 	delta := Delta(mu, epsilon)
-	if b.Kind == dp.Exact && delta < LeastExact {
+	if b.Kind != dp.Approximation && delta < LeastExact {
 		b.Kind, b.Delta = dp.Upper, delta+math.SmallestNonzeroFloat64
 		b.DeltaUpper = b.Delta
 		return b, nil
@@ -82,8 +85,11 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 
 // ends returns lower end, value and upper end of a Bound of the given kind.
 func ends(kind dp.Kind, v float64) (float64, float64, float64) {
-	if kind == dp.Exact {
+	switch kind {
+	case dp.Exact:
 		return v, v, v
+	case dp.Upper:
+		return 0, v, v
 	}
 	return 0, v, math.Inf(1)
 }
@@ -113,12 +119,19 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 				"gdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 		}
-		if e.SampleRate() < 1 {
+		e, others := e.Unamplified()
+		switch {
+		case others:
+			b.Kind = dp.Upper // a release has rounds of one sampling only
+		case e.SampleRate() < 1:
 			b.Kind = dp.Approximation
 		}
 		mu, err := muOf(e)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("gdp: event %d: %w: %w", i, err, dp.ErrNotCovered))
+			if !errors.Is(err, dp.ErrNotCovered) {
+				err = fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
+			}
+			errs = append(errs, fmt.Errorf("gdp: event %d: %w", i, err))
 		}
 		total = math.Hypot(total, mu)
 	}
@@ -134,24 +147,25 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 // muOf returns the μ of all rounds of a valid event, infinite without noise.
 func muOf(e dp.Event) (float64, error) {
 	q, sigma, rounds := e.SampleRate(), e.NoiseMultiplier, float64(e.Count)
-	if e.Adjacency == dp.ReplaceOne {
-		sigma /= 2 // one gradient of norm C goes and another comes
-	}
-	switch {
-	case sigma == 0:
+	if sigma == 0 {
 		return 0, errors.New("noise multiplier = 0, nothing is guaranteed without noise")
-	case e.Sampling == dp.FixedSize && e.Adjacency == dp.AddOrRemove:
-		return 0, fmt.Errorf("sampling = %q under %q adjacency: a fixed sample size reveals N", e.Sampling, e.Adjacency)
-	case q == 1:
+	}
+	scheme, err := e.Scheme()
+	if err != nil {
+		return 0, err
+	}
+	sigma /= scheme.Sensitivity()
+	switch {
+	case q == 1 && (scheme == dp.PoissonAddOrRemove || scheme == dp.PoissonReplaceOne || scheme == dp.FixedReplaceOne):
 		return math.Sqrt(rounds) / sigma, nil
-	case e.Sampling == dp.FixedSize:
+	case scheme == dp.PoissonAddOrRemove:
+		return MuPoisson(q, sigma, rounds)
+	case scheme == dp.FixedReplaceOne:
 		mu, err := MuUniform(q, sigma, rounds)
 		if err != nil {
 			err = fmt.Errorf("at half the noise multiplier: %w", err)
 		}
 		return mu, err
-	case e.Adjacency == dp.AddOrRemove:
-		return MuPoisson(q, sigma, rounds)
 	}
 	return 0, fmt.Errorf("sampling = %q under %q adjacency: its limit is neither of the two", e.Sampling, e.Adjacency)
 }

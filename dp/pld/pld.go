@@ -26,6 +26,9 @@
 // The sum of clipped gradients changes by up to 2C there. Fixed-size sampling
 // under add-or-remove adjacency is not covered.
 //
+// Shuffled batches have an upper bound without amplification, under zero-out and replace-one
+// adjacency: see [dp.Event.Unamplified].
+//
 // # How
 //
 // With Y the privacy loss of the whole release under P and M(z) = E[e^(zY)],
@@ -88,7 +91,7 @@ func (Accountant) Name() string { return "pld" }
 
 // Epsilon implements dp.Accountant: δ must be in [MinDelta, 1). The Bound is of
 // kind dp.Interval, dp.Exact where there is a closed form, or dp.Upper for
-// fixed-size sampling.
+// fixed-size sampling and shuffled batches.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	var bad error
 	switch {

@@ -16,6 +16,7 @@ type query struct {
 	specs      []spec
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
+	upperOnly  bool // the rounds are accounted by others that cost at least as much
 	accuracy   float64
 }
 
@@ -41,9 +42,11 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	} else {
 		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
 		q.take(events, &wrong)
-		q.directions = directionsOf(q.sampling, q.adjacency)
-		if q.directions == nil && events[0].Validate() == nil {
-			wrong.notCovered("%s sampling under %s adjacency has no dominating pair here", q.sampling, q.adjacency)
+		if events[0].Validate() == nil {
+			var err error
+			if q.directions, err = directionsOf(events[0]); err != nil {
+				wrong.uncovered = append(wrong.uncovered, fmt.Errorf("pld: %w", err))
+			}
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -71,6 +74,8 @@ func (q *query) take(events []dp.Event, wrong *faults) {
 		if e.SampleRate() < MinRate {
 			wrong.notCovered("event %d: sample rate = %v, must be in [%v, 1]", i, e.SampleRate(), MinRate)
 		}
+		e, others := e.Unamplified()
+		q.upperOnly = q.upperOnly || others
 		rounds += float64(e.Count)
 		key := [2]float64{e.SampleRate(), e.NoiseMultiplier}
 		if _, ok := index[key]; !ok {
@@ -84,17 +89,23 @@ func (q *query) take(events []dp.Event, wrong *faults) {
 	}
 }
 
-// directionsOf returns which pairs of worlds dominate; nil: none is known.
-func directionsOf(s dp.Sampling, a dp.Adjacency) []direction {
-	switch {
-	case s == dp.Poisson && a == dp.AddOrRemove:
-		return []direction{remove, add}
-	case s == dp.Poisson:
-		return []direction{replace}
-	case a == dp.ReplaceOne:
-		return []direction{fixed}
+// directionsOf returns which pairs of worlds dominate a round like e.
+func directionsOf(e dp.Event) ([]direction, error) {
+	e, _ = e.Unamplified()
+	scheme, err := e.Scheme()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	switch scheme {
+	case dp.PoissonAddOrRemove:
+		return []direction{remove, add}, nil
+	case dp.PoissonReplaceOne:
+		return []direction{replace}, nil
+	case dp.FixedReplaceOne:
+		return []direction{fixed}, nil
+	}
+	return nil, fmt.Errorf("%s sampling under %s adjacency has no dominating pair here: %w", e.Sampling, e.Adjacency,
+		dp.ErrNotCovered)
 }
 
 // faults is what is wrong with a question.
@@ -132,7 +143,7 @@ func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
 	sampled := slices.ContainsFunc(q.specs, func(s spec) bool { return s.q < 1 })
 	switch {
-	case sampled && q.sampling == dp.FixedSize:
+	case q.upperOnly, sampled && slices.Contains(q.directions, fixed):
 		b.Kind = dp.Upper
 	case q.exact() != nil:
 		b.Kind = dp.Exact

@@ -32,7 +32,7 @@ func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha fl
 	if err := errors.Join(e.Validate(), CheckOrder(alpha)); err != nil {
 		return 0, err
 	}
-	p, err := newPair(sampling, adjacency, q, sigma)
+	p, err := newPair(e)
 	if err != nil {
 		return 0, err
 	}

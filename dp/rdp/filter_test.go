@@ -120,7 +120,7 @@ func (a *adversary) next(epsilon float64) dp.Event {
 // run draws the rounds' privacy losses, and what the next are chosen by.
 func (a *adversary) run(t *testing.T, e dp.Event) {
 	t.Helper()
-	p, err := newPair(dp.Poisson, dp.AddOrRemove, e.SampleRate(), e.NoiseMultiplier)
+	p, err := newPair(e)
 	if err != nil {
 		t.Fatal(err)
 	}

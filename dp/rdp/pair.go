@@ -32,24 +32,26 @@ const (
 	symmetric
 )
 
-// newPair chooses the worst pair of a round with noise multiplier sigma at rate
-// q in (0, 1].
-func newPair(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma float64) (pair, error) {
+// newPair chooses the worst pair of a round of e.
+func newPair(e dp.Event) (pair, error) {
+	q, sigma := e.SampleRate(), e.NoiseMultiplier
 	var errs []error
 	refuse := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("rdp: "+format+": %w", append(args, dp.ErrNotCovered)...))
 	}
 	p := pair{q: q, sigma: sigma}
-	switch {
-	case sampling == dp.Poisson && adjacency == dp.AddOrRemove:
+	switch scheme, err := e.Scheme(); {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("rdp: %w", err))
+	case scheme == dp.PoissonAddOrRemove:
 		p.shape = mixture
-	case sampling == dp.Poisson && adjacency == dp.ReplaceOne:
+	case scheme == dp.PoissonReplaceOne:
 		p.shape = opposite
-	case sampling == dp.FixedSize && adjacency == dp.ReplaceOne:
+	case scheme == dp.FixedReplaceOne:
 		p.shape = symmetric
 		p.sigma /= 2
 	default:
-		refuse("sampling = %q under %q adjacency: a fixed sample size reveals N", sampling, adjacency)
+		refuse("%s sampling under %s adjacency has no worst pair here", e.Sampling, e.Adjacency)
 	}
 	switch {
 	case sigma == 0:

@@ -147,7 +147,8 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 			continue
 		}
-		p, err := newPair(e.Sampling, e.Adjacency, e.SampleRate(), e.NoiseMultiplier)
+		e, _ := e.Unamplified()
+		p, err := newPair(e)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rdp: event %d: %w", i, err))
 			continue

@@ -28,6 +28,7 @@ func run(ctx context.Context, w io.Writer) error {
 		{Epsilon: 2, Delta: 1e-5, Sigma: 2.2, Steps: 10_000},
 		{Epsilon: 2, Delta: 1e-5, Sigma: 2.2, SampleRate: 0.01},
 	} {
+		target.Sampling, target.Adjacency = dp.Poisson, dp.AddOrRemove
 		c, err := plan.Calibrate(ctx, target, accountant, nil)
 		if err != nil {
 			return err
@@ -38,7 +39,8 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 
 	// A budget that nothing meets is an answer, too, with what would help.
-	_, err := plan.Calibrate(ctx, plan.Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5}, accountant, nil)
+	_, err := plan.Calibrate(ctx, plan.Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5,
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, accountant, nil)
 	var infeasible *plan.Infeasible
 	if !errors.As(err, &infeasible) {
 		return err

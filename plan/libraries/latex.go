@@ -29,6 +29,9 @@ func writeLaTeX(r Release) Code {
 		"adjacency (%s, by the %s accountant).\n",
 		holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
 		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
+	if e.Sampling == dp.Shuffle {
+		text.WriteString(claim.Shuffled + "\n")
+	}
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
 		"looking at the data are not covered.\n")
 	if claim.WeakDelta(b, e) {
@@ -71,9 +74,16 @@ func sampledAs(e dp.Event) string {
 	if e.DatasetSize != 0 {
 		sizes = fmt.Sprintf(" ($s = %d$ of $N = %d$)", e.SampleSize, e.DatasetSize)
 	}
-	if e.Sampling == dp.FixedSize {
+	switch e.Sampling {
+	case dp.FixedSize:
 		return fmt.Sprintf("draws a share $q = %s$ of the records%s,\nas many each time and without replacement", rate,
 			sizes)
+	case dp.Shuffle:
+		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled in "+
+			"each epoch%s", e.Batches(), sizes)
+	case dp.Poisson:
+	default: // OfEvents has refused it
+		return fmt.Sprintf("draws its records by the unknown sampling %q", e.Sampling)
 	}
 	if sizes != "" {
 		sizes = strings.TrimSuffix(sizes, ")") + " on average)"

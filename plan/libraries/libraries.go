@@ -94,9 +94,18 @@ func (r Release) check() error {
 	if r.Event.NoiseMultiplier == 0 {
 		errs = append(errs, fmt.Errorf("libraries: noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
 	}
-	switch {
-	case r.Bound.Kind == "":
+	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // unknown names are told by Validate
+		errs = append(errs, fmt.Errorf("libraries: %w", err))
+	}
+	switch of := r.Bound; {
+	case of.Kind == "":
 		errs = append(errs, errors.New("libraries: bound is missing, must be an accountant's of the rounds"))
+	case of.Sampling != r.Event.Sampling || of.Adjacency != r.Event.Adjacency:
+		errs = append(errs, fmt.Errorf("libraries: the bound is for %s sampling under %s adjacency, must be for that of "+
+			"the rounds, %s under %s", of.Sampling, of.Adjacency, r.Event.Sampling, r.Event.Adjacency))
+	case !slices.Contains([]dp.Kind{dp.Exact, dp.Interval, dp.Upper, dp.Approximation}, of.Kind):
+		errs = append(errs, fmt.Errorf("libraries: kind of bound = %q, must be %q, %q or %q", of.Kind, dp.Exact,
+			dp.Interval, dp.Upper))
 	case r.Bound.Kind == dp.Approximation:
 		errs = append(errs, fmt.Errorf("libraries: by %s there is no guarantee, only an approximation: %w",
 			r.Bound.Accountant, dp.ErrNotCovered))

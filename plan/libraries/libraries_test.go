@@ -196,7 +196,8 @@ func TestOwnCodeIsReadBack(t *testing.T) {
 // What no library runs as it was planned is refused by name.
 func TestReleasesWithoutCode(t *testing.T) {
 	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
-		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp"}}
+		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp",
+		Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne}}
 	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
 		if _, err := Write(f, fixed); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), `"fixed"`) {
 			t.Errorf("%s: %v, want that fixed sampling is not covered", f, err)
@@ -212,7 +213,8 @@ func TestReleasesWithoutCode(t *testing.T) {
 	if _, err := OfEvents([]dp.Event{e, e}, dp.Bound{}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("rounds of two kinds: %v", err)
 	}
-	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation}); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation,
+		Sampling: e.Sampling, Adjacency: e.Adjacency}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("an approximation: %v", err)
 	}
 	for _, none := range []dp.Bound{{}, {Epsilon: math.NaN(), EpsilonUpper: math.NaN(), Accountant: "pld"}} {
@@ -220,7 +222,8 @@ func TestReleasesWithoutCode(t *testing.T) {
 			t.Errorf("without an answer of an accountant: %+v, %v", r, err)
 		}
 	}
-	open := dp.Bound{Kind: dp.Interval, EpsilonLower: 1, EpsilonUpper: math.Inf(1), Accountant: "pld"}
+	open := dp.Bound{Kind: dp.Interval, EpsilonLower: 1, EpsilonUpper: math.Inf(1), Accountant: "pld",
+		Sampling: e.Sampling, Adjacency: e.Adjacency}
 	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("no upper end of ε: %v", err)
 	}

@@ -124,7 +124,7 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 	case d.Train > 0:
 	case s.Split != train.RecordSplit:
 		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
-	case dp.Sampling(s.Sampling) == dp.FixedSize:
+	case dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove:
 		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other "+
 			"side")
 	}

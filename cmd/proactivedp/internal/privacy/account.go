@@ -15,6 +15,7 @@ import (
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan/libraries"
@@ -43,10 +44,16 @@ Covered are Poisson sampling under add-or-remove adjacency, by pld and rdp also
 under replace-one, and fixed sampling under replace-one by pld, rdp and gdp. The
 statement is of the least guarantee; JSON has that of each.
 
+The ε of Poisson sampling does not hold for a data loader that shuffles. For shuffled
+batches, --sampling shuffle gives an upper bound by pld, rdp and gdp that counts no
+amplification: a record is in one batch of each epoch, so E epochs are E Gaussian
+rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
+
 ` + eventsHelp,
 		Example: `  proactivedp account --sigma 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
   proactivedp account --sigma 2 --sample-size 256 --n 60000 --steps 5000 --epsilon 1 --accountant pld --json
   proactivedp account --sigma 0.9 --sample-size 512 --n 60000 --epochs 15 --delta 1e-5
+  proactivedp account --sampling shuffle --batches 98 --epochs 10 --sigma 1 --delta 1e-5
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -114,7 +121,11 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 		given, sought = "ε = "+decimal.Exactly(q.epsilon), "δ"
 	}
 	b := answers[0].Bound
-	fmt.Fprintf(w, "%s at %s, per record: %s adjacency, %s sampling\n\n", sought, given, b.Adjacency, b.Sampling)
+	how := string(b.Sampling) + " sampling"
+	if b.Sampling == dp.Shuffle {
+		how = "shuffled batches\n" + claim.Shuffled
+	}
+	fmt.Fprintf(w, "%s at %s, per record: %s adjacency, %s\n\n", sought, given, b.Adjacency, how)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accountant\tkind\t%s ≥\t%s\t%s ≤\tseconds\n", sought, sought, sought)
 	for _, a := range answers {

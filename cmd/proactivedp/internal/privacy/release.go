@@ -16,6 +16,7 @@ import (
 type releaseFlags struct {
 	sigma, rate        float64
 	size, n, steps     int
+	batches            int     // of an epoch, where they are shuffled, in the place of a rate
 	epochs             float64 // in the place of steps
 	sampling, adjacent string
 }
@@ -29,11 +30,14 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
+	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; with --sampling shuffle, instead of "+
+		"--sample-rate")
 	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], in the place of --steps: T = epochs/q "+
 		"rounds, rounded up")
-	f.StringVar(&r.adjacent, "adjacency", "",
-		"add-or-remove or replace-one (default: add-or-remove with Poisson sampling, replace-one with fixed)")
-	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, or fixed (exactly s of N, without replacement)")
+	f.StringVar(&r.adjacent, "adjacency", "", "add-or-remove, replace-one or zero-out (default: add-or-remove with "+
+		"Poisson sampling, replace-one with fixed, zero-out with shuffle)")
+	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, fixed (exactly s of N, without replacement), or "+
+		"shuffle (a permutation in each epoch, cut into batches)")
 }
 
 // pair returns the sampling and the adjacency of the flags, and what is wrong with
@@ -56,16 +60,18 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 }
 
 // rateFlags are the flags that say how many records a round uses.
-var rateFlags = []string{"sample-rate", "sample-size", "n"}
+var rateFlags = []string{"sample-rate", "sample-size", "n", "batches"}
 
 // givesRate are those of which one alone says that the rate is not solved for.
-var givesRate = []string{"sample-rate", "sample-size"}
+var givesRate = []string{"sample-rate", "sample-size", "batches"}
 
 // pairs reports a sample size without a number of records, or the other way round, and a
 // sample rate beside them.
 func pairs(cmd *cobra.Command) error {
 	size, n := cli.AnyChanged(cmd, "sample-size"), cli.AnyChanged(cmd, "n")
 	switch {
+	case cli.AnyChanged(cmd, "batches"):
+		return cli.RefuseWith(cmd, "batches", "sample-rate", "sample-size", "n")
 	case cli.AnyChanged(cmd, "sample-rate"):
 		return cli.RefuseWith(cmd, "sample-rate", "sample-size", "n")
 	case size && !n:
@@ -95,8 +101,12 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 	if e.Validate() != nil {
 		return 1, nil // which is told of e
 	}
+	perEpoch := 1 / e.SampleRate()
+	if e.Sampling == dp.Shuffle {
+		perEpoch = float64(e.Batches())
+	}
 	// A quotient of whole numbers may be above a whole one by its rounding alone.
-	if rounds := math.Ceil(r.epochs / e.SampleRate() * (1 - 1e-12)); rounds <= dp.MaxRounds {
+	if rounds := math.Ceil(r.epochs * perEpoch * (1 - 1e-12)); rounds <= dp.MaxRounds {
 		return int(rounds), nil
 	}
 	return 1, fmt.Errorf("--epochs = %v at sample rate %.3g, must be at most %d rounds", r.epochs, e.SampleRate(),
@@ -111,6 +121,16 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 	var err error
 	e.Sampling, e.Adjacency, err = r.pair(cmd)
 	errs := []error{err}
+	if cmd.Flags().Changed("batches") {
+		if e.Rate = 1 / float64(r.batches); r.batches < 1 { // RefuseZeros says it of 0
+			errs = append(errs, fmt.Errorf("--batches = %d, must be at least 1", r.batches))
+			e.Rate = 1
+		}
+		if e.Sampling != dp.Shuffle {
+			errs = append(errs, fmt.Errorf("--batches must not be given with --sampling %s: give --sample-rate, or "+
+				"--sample-size with --n", e.Sampling))
+		}
+	}
 	for _, q := range []struct {
 		name, missing string
 		flags         []string
