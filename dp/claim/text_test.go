@@ -128,12 +128,7 @@ func TestStatementNamesTheSampling(t *testing.T) {
 func TestAdaptiveStatement(t *testing.T) {
 	b := dp.Bound{Epsilon: 0.300001, EpsilonUpper: 0.300001, DeltaLower: 1e-5, Delta: 1e-5, DeltaUpper: 1e-5,
 		Kind: dp.Upper, Accountant: "rdp-filter", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
-	fixed := func(size, n, count int, sigma float64) dp.Event {
-		e := event(size, n, count, sigma)
-		e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
-		return e
-	}
-	e := fixed(100, 10000, 500, 8.25)
+	e := event(100, 10000, 500, 8.25)
 	for _, tt := range []struct {
 		orders   []float64
 		recorded bool

@@ -35,7 +35,8 @@ most --epsilon at --delta. With --n, and no --sample-size, the largest sample si
 s is solved for in the place of q. The answer is accounted by pld, a certified interval,
 unless another accountant is named; gdp is one only where it is exact (q = 1).
 
-Add-or-remove adjacency and Poisson sampling unless other ones are named.`,
+Add-or-remove adjacency and Poisson sampling unless other ones are named. The answer
+for Poisson sampling does not hold for a data loader that shuffles: see account --help.`,
 		Example: `  proactivedp calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
   proactivedp calibrate --epsilon 3 --delta 1e-5 --sample-size 512 --n 60000 --epochs 15
   proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json
