@@ -227,7 +227,8 @@ func TestFaultSizesAreChecked(t *testing.T) {
 func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
 	const n, clip = 80, 1
 	world := func(mean float64) *outcome {
-		o := &outcome{cfg: sim.Config{Mechanism: dp.Mechanism{ClipNorm: clip, Adjacency: dp.AddOrRemove}}}
+		o := &outcome{cfg: sim.Config{Mechanism: dp.Mechanism{ClipNorm: clip, Sampling: dp.Poisson,
+			Adjacency: dp.AddOrRemove}}}
 		for i := range n {
 			o.along.add(mean + float64(1-2*(i%2)))
 			o.rate.add(1)
