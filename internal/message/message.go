@@ -31,7 +31,8 @@ var Packages = []string{
 
 // Of returns what an error says to a user: without the names of packages at its beginning,
 // at those of its lines, and where one error holds another. Of many lines the first are
-// said, and how many there are; what is long is left out in the middle of a line.
+// said, and how many there are; what is long is left out in the middle of a line. Control
+// characters other than line breaks and tabs are escaped.
 func Of(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	more := len(lines) - mostLines
@@ -39,7 +40,7 @@ func Of(err error) string {
 		lines = append(lines[:mostLines], fmt.Sprintf("and %d more lines like these", more))
 	}
 	for i, line := range lines {
-		lines[i] = shortened(line)
+		lines[i] = shortened(visible(line))
 	}
 	return bare(strings.Join(lines, "\n"))
 }

@@ -22,7 +22,7 @@ func TestOfIsBounded(t *testing.T) {
 	if said := Lines(errors.Join(many[:mostLines+1]...)); len(said) != mostLines+1 || said[mostLines] != said[0] {
 		t.Errorf("one more line: %d lines", len(said))
 	}
-	for _, filling := range []string{"[", "ε", "\xff"} {
+	for _, filling := range []string{"[", "ε", "\ufffd"} {
 		text := Of(errors.New(`train: key "` + strings.Repeat(filling, 100_000) + `", must be one of sigma, steps`))
 		if !strings.HasPrefix(text, `key "`+filling) || !strings.HasSuffix(text, `", must be one of sigma, steps`) ||
 			len(text) > mostBytes+10 || filling == "ε" && !utf8.ValidString(text) {

@@ -1,0 +1,76 @@
+package message
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text that another party chose (a server, a client, a file, the name of a file) can hold line
+// breaks, escape sequences of a terminal, and characters that reverse the reading order. Printed
+// raw, it can hide a true ε and show another. So it is checked with CheckText where it is read, and
+// printed with Quoted or Name.
+
+// mostQuoted bounds a quoted text, in bytes before it is escaped.
+const mostQuoted = 200
+
+// Quoted returns text of another party in double quotes. Characters that are not printable are
+// escaped, so it stays on one line, and of a long text the beginning is returned.
+func Quoted(text string) string {
+	if len(text) <= mostQuoted {
+		return strconv.Quote(text)
+	}
+	cut := mostQuoted
+	for cut > mostQuoted-utf8.UTFMax && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q… (%d bytes)", text[:cut], len(text))
+}
+
+// Name returns a name that another party chose. It is returned unchanged if it has only letters and
+// digits of ASCII and the characters ._+@%/-, which cannot be read as anything else than a name;
+// otherwise it is Quoted.
+func Name(text string) string {
+	plain := func(c rune) bool {
+		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("._+@%/-", c)
+	}
+	if text == "" || len(text) > mostQuoted || strings.ContainsFunc(text, func(c rune) bool { return !plain(c) }) {
+		return Quoted(text)
+	}
+	return text
+}
+
+// CheckText refuses text of another party that is longer than most bytes, is not valid UTF-8, or
+// has a character that is not printable: a line break, a control character, or one that changes the
+// reading order. The name says what the text is.
+func CheckText(name, text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%s is text of %d bytes, must have at most %d", name, len(text), most)
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+		return fmt.Errorf("%s = %s, must have printable characters only", name, Quoted(text))
+	}
+	return nil
+}
+
+// visible escapes the characters of a text that are not printable, except line breaks and tabs.
+func visible(text string) string {
+	hidden := func(c rune) bool { return c == utf8.RuneError || !strconv.IsPrint(c) && c != '\n' && c != '\t' }
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		c, size := utf8.DecodeRuneInString(text)
+		if hidden(c) {
+			quoted := strconv.Quote(text[:size])
+			out.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			out.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return out.String()
+}
