@@ -1,0 +1,114 @@
+package strictjson
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// DecodeWhole is Decode for a value that this program wrote, such as a message of another process:
+// every field of a struct must be there and not be null, unless its tag has omitempty or omitzero.
+// Decode alone reads a field that is missing as zero, which is a number like any other. Slices and
+// maps may be null, because a nil one is written so.
+func DecodeWhole(text []byte, v any) error {
+	if err := Decode(text, v); err != nil {
+		return err
+	}
+	return whole(text, reflect.TypeOf(v).Elem(), "the value")
+}
+
+// whole reports the first field of a type that a value lacks, which Decode has taken.
+func whole(text json.RawMessage, t reflect.Type, name string) error {
+	null := string(text) == "null"
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer:
+		t, kind = t.Elem(), t.Elem().Kind()
+		if null {
+			return nil
+		}
+		return whole(text, t, name)
+	case null && kind != reflect.Slice && kind != reflect.Map:
+		return fmt.Errorf("%s is null, must be given", name)
+	case null || reads(t): // a type that reads itself says what it needs
+		return nil
+	case kind == reflect.Slice || kind == reflect.Array:
+		if !hasStruct(t.Elem()) {
+			return nil
+		}
+		var all []json.RawMessage
+		if err := json.Unmarshal(text, &all); err != nil {
+			return err
+		}
+		for i, one := range all {
+			if err := whole(one, t.Elem(), fmt.Sprintf("%s[%d]", name, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case kind == reflect.Struct:
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal(text, &given); err != nil {
+			return err
+		}
+		byKey := make(map[string]json.RawMessage, len(given))
+		for key, value := range given {
+			byKey[folded(key)] = value
+		}
+		return wholeFields(byKey, t, name)
+	}
+	return nil
+}
+
+// wholeFields reports the first field of a struct that its keys lack.
+func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) error {
+	for f := range t.Fields() {
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if key == "-" && options == "" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		if f.Anonymous && key == "" && f.Type.Kind() == reflect.Struct { // its fields are those of the struct around it
+			if err := wholeFields(given, f.Type, name); err != nil {
+				return err
+			}
+			continue
+		}
+		if key == "" {
+			key = f.Name
+		}
+		value, ok := given[folded(key)]
+		if !ok {
+			if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
+				continue
+			}
+			return fmt.Errorf("%s is missing, must be given", inside(name, key))
+		}
+		if err := whole(value, f.Type, inside(name, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside names a field of a value; the outermost value has no name of its own.
+func inside(name, key string) string {
+	if name == "the value" {
+		return key
+	}
+	return name + "." + key
+}
+
+// reads reports whether a type reads its own JSON.
+func reads(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// hasStruct reports whether values of a type may lack fields.
+func hasStruct(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && !reads(t)
+}
