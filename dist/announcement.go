@@ -1,15 +1,21 @@
 package dist
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"proactivedp/data"
+	"proactivedp/data/libsvm"
 	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/wire"
-	"proactivedp/internal/strictjson"
+	"proactivedp/dp"
+	"proactivedp/internal/message"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -25,13 +31,16 @@ type Announcement struct {
 	Params   int        `json:"params"`  // the model's length
 	Records  int        `json:"records"` // N_c, as the server's model has it
 	Features int        `json:"features"`
-	Data     string     `json:"data_sha256"`    // the server's data set
-	Initial  string     `json:"initial_sha256"` // v̂_0
-	Code     int        `json:"code_version"`   // see train.Spec.CodeVersion
+	// Labels are, by class, the labels of the run's records, which are public then: a client reads
+	// its own records by them. A file of other labels would train another class.
+	Labels  []string `json:"labels"`
+	Data    string   `json:"data_sha256"`    // the server's data set
+	Initial string   `json:"initial_sha256"` // v̂_0
+	Code    int      `json:"code_version"`   // see train.Spec.CodeVersion
 }
 
 // protocol is raised with every change of what processes say to each other.
-const protocol = 3
+const protocol = 4
 
 // announce returns what is said of a run.
 func announce(run string, p *train.Prepared) (*Announcement, error) {
@@ -39,12 +48,18 @@ func announce(run string, p *train.Prepared) (*Announcement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Announcement{
+	a := &Announcement{
 		Protocol: protocol, Run: run, Spec: p.Spec, Delta: p.Delta, Rounds: p.Config.Run().Rounds,
 		Params: p.Config.Model.NumParams(), Records: p.Config.Mechanism.DatasetSize,
-		Features: p.Test.Data.Features, Data: p.DataSHA256(), Initial: paramsSHA256(server.Model()),
-		Code: p.Spec.CodeVersion(),
-	}, nil
+		Features: p.Test.Data.Features, Labels: train.NewInputs(p.Read(), "", nil).Labels, Data: p.DataSHA256(),
+		Initial: paramsSHA256(server.Model()), Code: p.Spec.CodeVersion(),
+	}
+	text, err := a.bytes()
+	if err != nil {
+		return nil, err
+	}
+	_, err = parseAnnouncement(text) // what every client would refuse is not served
+	return a, err
 }
 
 func paramsSHA256(x []float32) string { return (&sim.Result{Params: x}).ParamsSHA256() }
@@ -73,24 +88,20 @@ const maxAnswer = 1 << 20
 // parseAnnouncement reads what a server says. It is not trusted.
 func parseAnnouncement(text []byte) (*Announcement, error) {
 	a := new(Announcement)
-	if len(text) > maxAnswer {
-		return nil, fmt.Errorf("dist: announcement of %d bytes, must have at most %d", len(text), maxAnswer)
+	var other struct {
+		Protocol int `json:"protocol"`
 	}
-	if err := strictjson.Decode(text, a); err != nil {
+	if err := json.Unmarshal(text, &other); err == nil && other.Protocol != protocol {
+		return nil, fmt.Errorf("dist: the server speaks protocol %d, this program %d", other.Protocol, protocol)
+	}
+	if err := decode(text, a); err != nil {
 		return nil, fmt.Errorf("dist: announcement: %w", err)
 	}
-	if a.Protocol != protocol {
-		return nil, fmt.Errorf("dist: the server speaks protocol %d, this program %d", a.Protocol, protocol)
-	}
 	_, err := a.id()
-	errs := []error{err, a.Spec.Validate(), checkClock(a.Spec)}
+	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers()}
 	if a.Code != a.Spec.CodeVersion() {
 		errs = append(errs, fmt.Errorf("dist: the server's program computes by version %d, this one by %d", a.Code,
 			a.Spec.CodeVersion()))
-	}
-	if a.Params < 1 || a.Params > wire.MaxParams || a.Records < 1 || a.Rounds < 1 || !(a.Delta > 0 && a.Delta < 1) {
-		errs = append(errs, fmt.Errorf("dist: announcement: %d parameters, %d records, %d rounds, δ = %v", a.Params,
-			a.Records, a.Rounds, a.Delta))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -98,14 +109,61 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	return a, nil
 }
 
-// checkClock reports times on the virtual clock, which a distributed run has not: they
-// could name files.
-func checkClock(s train.Spec) error {
-	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
-		return fmt.Errorf("dist: compute time = %q and latency = %q are of the virtual clock, must be left out",
-			s.Compute, s.Latency)
+// checkSpec reports settings that a distributed run does not have. A server that announced them
+// could let clients read files (traces), or release what they do not state beforehand: sample sizes
+// that adapt, which the runners of one process have, may be any number of times those planned.
+func checkSpec(s train.Spec) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
+	if s.Runner != train.DistributedRunner {
+		fail("runner = %q, must be %q", s.Runner, train.DistributedRunner)
 	}
-	return nil
+	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
+		fail("compute time = %q and latency = %q are of the virtual clock, must be left out", s.Compute, s.Latency)
+	}
+	if s.Clients > MaxClients {
+		fail("clients = %d, must be at most %d", s.Clients, MaxClients)
+	}
+	if s.SeedFromOS {
+		fail("a seed from the system: every client has a secret of its own, and the seed is for what all agree on")
+	}
+	if s.Averages() {
+		fail("average = %q, must be none", s.Average)
+	}
+	return errors.Join(errs...)
+}
+
+// checkNumbers reports numbers that no run has, or that contradict the settings.
+func (a *Announcement) checkNumbers() error {
+	var errs []error
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("dist: announcement: "+format, args...))
+	}
+	for _, one := range []struct {
+		name        string
+		value, most int
+	}{
+		{"parameters", a.Params, wire.MaxParams}, {"records", a.Records, math.MaxInt32},
+		{"rounds", a.Rounds, dp.MaxRounds}, {"features", a.Features, libsvm.MaxIndex},
+	} {
+		if one.value < 1 || one.value > one.most {
+			fail("%s = %d, must be in [1, %d]", one.name, one.value, one.most)
+		}
+	}
+	if sizes, err := dp.ParseSizes(a.Spec.SampleSize); err == nil && dp.Cut(sizes, a.Spec.GradComps).Rounds != a.Rounds {
+		fail("rounds = %d, must be those of %d gradient computations in rounds of sizes %v", a.Rounds,
+			a.Spec.GradComps, sizes)
+	}
+	if !(a.Delta > 0 && a.Delta < 1) || a.Spec.Delta != 0 && a.Spec.Delta != a.Delta {
+		fail("delta = %v with %v of the settings, must be one number in (0, 1)", a.Delta, a.Spec.Delta)
+	}
+	for name, digest := range map[string]string{"data_sha256": a.Data, "initial_sha256": a.Initial} {
+		if b, err := hex.DecodeString(digest); err != nil || len(b) != sha256.Size || strings.ToLower(digest) != digest {
+			fail("%s = %q, must be %d hexadecimal digits", name, digest, 2*sha256.Size)
+		}
+	}
+	_, err := data.LabelsOf(a.Labels)
+	return errors.Join(append(errs, err)...)
 }
 
 // bytes returns the announcement as it is sent and pinned, on one line.
@@ -134,8 +192,13 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares the part of a client that holds all records of d, its own.
+// PrepareOwn prepares the part of a client that holds all records of d, its own. Its classes must be
+// the run's: a file is read by data.LabelsOf(a.Labels). Where the labels of a file differ and you say
+// by a map of your own which class each is of, set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
+	if err := a.checkClasses(d); err != nil {
+		return nil, err
+	}
 	spec := a.Spec
 	if spec.Delta == 0 {
 		spec.Delta = a.Delta
@@ -145,6 +208,28 @@ func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared,
 		return nil, err
 	}
 	return p, a.fits(p)
+}
+
+// checkClasses refuses records whose classes are not known to be the run's.
+func (a *Announcement) checkClasses(d *data.Dataset) error {
+	run, err := data.LabelsOf(a.Labels)
+	if err != nil {
+		return fmt.Errorf("dist: announcement: %w", err)
+	}
+	if d.Classes != len(a.Labels) {
+		return fmt.Errorf("dist: %s has %d classes, the run has %d: %v", message.Name(d.Name), d.Classes, len(a.Labels),
+			run)
+	}
+	for class, label := range d.Names {
+		if of, ok := run.Class(label); !ok {
+			return fmt.Errorf("dist: label %s of %s is none of the run's labels, %v", message.Quoted(label),
+				message.Name(d.Name), run)
+		} else if int(of) != class {
+			return fmt.Errorf("dist: label %s of %s was read as class %d, it is class %d of the run, whose labels are "+
+				"%v", message.Quoted(label), message.Name(d.Name), class, of, run)
+		}
+	}
+	return nil
 }
 
 // fits reports that what was prepared is not what the server has announced.

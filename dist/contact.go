@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"proactivedp/dist/internal/journal"
+	"proactivedp/internal/message"
 )
 
 // ask asks for a hello now.
@@ -51,7 +52,8 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	case a.Gone:
 		return nil, fmt.Errorf("%w: client %d", ErrExpelled, c.Client)
 	case a.Error != "":
-		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client, a.Error)
+		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client,
+			message.Quoted(a.Error))
 	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1:
 		return nil, fmt.Errorf("dist: the server answers %+v", *a)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"proactivedp/dist/broker"
 	"proactivedp/dp"
-	"proactivedp/internal/strictjson"
+	"proactivedp/internal/message"
 )
 
 // question is a hello that waits for its answer until the stream is folded so far.
@@ -58,8 +58,8 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		return
 	}
 	q := question{m: m, client: client, since: time.Now()}
-	if err := strictjson.Decode(m.Data, &q.hello); err != nil {
-		s.respond(m.Reply, answer{Error: fmt.Sprintf("hello: %v", err)})
+	if err := decode(m.Data, &q.hello); err != nil {
+		s.respond(m.Reply, answer{Error: "hello: " + message.OneLine(err)})
 		return
 	}
 	if q.hello.First && len(s.waiting) < maxWaiting {
@@ -177,7 +177,7 @@ func (s *server) hear(q question) {
 			s.log.Error("the clients' file", "error", err)
 			return // it is no fault of the client, which asks again
 		case err != nil:
-			a.Error = err.Error()
+			a.Error = message.OneLine(err)
 		default:
 			a.Farewell = true
 		}
@@ -302,14 +302,14 @@ func (s *server) status() *Status {
 // expelAsked expels a client that an operator names.
 func (s *server) expelAsked(text []byte) reply {
 	var e expulsion
-	if err := strictjson.Decode(text, &e); err != nil {
-		return reply{err.Error()}
+	if err := decode(text, &e); err != nil {
+		return reply{message.OneLine(err)}
 	}
 	if e.Client < 0 || e.Client >= len(s.clients) {
 		return reply{fmt.Sprintf("client = %d, must be in [0, %d]", e.Client, len(s.clients)-1)}
 	}
 	if err := s.expelClient(e.Client, "asked"); err != nil {
-		return reply{err.Error()}
+		return reply{message.OneLine(err)}
 	}
 	return reply{}
 }

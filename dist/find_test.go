@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -44,10 +45,10 @@ func TestARunIsFoundBesideServersOfOtherVersions(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := Find(ctx, conn, run); err != nil || *a != *about {
+	if a, err := Find(ctx, conn, run); err != nil || !reflect.DeepEqual(a, about) {
 		t.Errorf("the run: %+v, %v", a, err)
 	}
-	if a, err := Find(ctx, conn, ""); err == nil || !strings.Contains(err.Error(), "announcement") {
+	if a, err := Find(ctx, conn, ""); err == nil || !strings.Contains(err.Error(), "protocol 1") {
 		t.Errorf("any run: %+v, %v", a, err)
 	}
 }

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -53,7 +54,16 @@ func TestAnnouncementsOutOfRangeAreRefused(t *testing.T) {
 		"a seed of the system": func(a *Announcement) { a.Spec.SeedFromOS = true },
 		"an average":           func(a *Announcement) { a.Spec.Average = "ema:0.9" },
 		"a huge step":          func(a *Announcement) { a.Spec.Eta0 = math.MaxFloat64 },
-		"fewer rounds":         func(a *Announcement) { a.Rounds-- },
+		"one label":            func(a *Announcement) { a.Labels = []string{"1"} },
+		"no labels":            func(a *Announcement) { a.Labels = nil },
+		"a label twice":        func(a *Announcement) { a.Labels = []string{"1", "+1"} },
+		"10,001 labels": func(a *Announcement) {
+			a.Labels = make([]string, 10_001)
+			for i := range a.Labels {
+				a.Labels[i] = fmt.Sprint(i)
+			}
+		},
+		"fewer rounds": func(a *Announcement) { a.Rounds-- },
 	} {
 		if _, err := parseAnnouncement(changed(t, change)); err == nil {
 			t.Errorf("an announcement of %s is believed", what)
@@ -68,6 +78,7 @@ func TestAnnouncementsCannotForgeText(t *testing.T) {
 		"escapes":       func(a *Announcement) { a.Spec.Data = "x\x1b[2K\x1b[1A" },
 		"C1 escapes":    func(a *Announcement) { a.Spec.Data = "x\u009b2K" },
 		"reading order": func(a *Announcement) { a.Spec.Data = "\u202e10.0 ≤ ε" },
+		"a label":       func(a *Announcement) { a.Labels = []string{"0", "1\nε ≤ 0.01"} },
 		"a long name":   func(a *Announcement) { a.Spec.Data = strings.Repeat("a", 5000) },
 	} {
 		if _, err := parseAnnouncement(changed(t, change)); err == nil ||

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/dist/internal/journal"
-	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
@@ -106,11 +105,8 @@ func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, pat
 	if err != nil {
 		return fmt.Errorf("dist: %s: %w", subject, err)
 	}
-	if len(m.Data) > maxAnswer {
-		return fmt.Errorf("dist: %s: an answer of %d bytes, must have at most %d", subject, len(m.Data), maxAnswer)
-	}
-	if err := strictjson.Decode(m.Data, v); err != nil {
-		return fmt.Errorf("dist: %s: %w", subject, err)
+	if err := decode(m.Data, v); err != nil {
+		return fmt.Errorf("dist: the answer under %s: %w", subject, err)
 	}
 	return nil
 }

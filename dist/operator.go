@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/dist/broker"
+	"proactivedp/internal/message"
 	"proactivedp/internal/report"
 )
 
@@ -48,7 +49,14 @@ var ErrNoServer = errors.New("dist: its server has ended, or is away")
 // which it may be started again; then the error wraps ErrNoServer.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s := new(Status)
-	return s, o.ask(ctx, o.names.status(), struct{}{}, s)
+	if err := o.ask(ctx, o.names.status(), struct{}{}, s); err != nil {
+		return nil, err
+	}
+	if s.Run != o.names.run || len(s.Clients) > MaxClients {
+		return nil, fmt.Errorf("dist: status of run %s with %d clients, must be of run %s with at most %d",
+			message.Name(s.Run), len(s.Clients), o.names.run, MaxClients)
+	}
+	return s, nil
 }
 
 // ask asks until the server answers.
@@ -74,7 +82,7 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 		return err
 	}
 	if r.Error != "" {
-		return fmt.Errorf("dist: expel: %s", r.Error)
+		return fmt.Errorf("dist: expel: the server refuses: %s", message.Quoted(r.Error))
 	}
 	return nil
 }

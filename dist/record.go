@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"proactivedp/dist/internal/wire"
@@ -126,7 +127,7 @@ func (r *record) openRun(p *train.Prepared) error {
 	if err != nil {
 		return err
 	}
-	if *want != *r.about {
+	if !reflect.DeepEqual(want, r.about) {
 		return fmt.Errorf("dist: %s holds another run: its settings, data or program differ. Go on with the same "+
 			"flags, or take another folder", r.dir)
 	}

@@ -52,16 +52,7 @@ func (o ServeOptions) Validate() error {
 	if o.Prepared == nil {
 		fail("nothing to serve")
 	} else {
-		if n := o.Prepared.Config.Clients(); n > MaxClients {
-			fail("clients = %d, must be at most %d", n, MaxClients)
-		}
-		if o.Prepared.Spec.SeedFromOS {
-			fail("a seed from the system: every client has a secret of its own, and the seed is for what all agree on")
-		}
-		if o.Prepared.Spec.Averages() {
-			fail("average = %q, must be none", o.Prepared.Spec.Average)
-		}
-		errs = append(errs, o.Prepared.Config.CheckFreeRunning(), checkClock(o.Prepared.Spec))
+		errs = append(errs, o.Prepared.Config.CheckFreeRunning(), checkSpec(o.Prepared.Spec))
 	}
 	if o.Dir == "" {
 		fail(`dir = "", must name a folder`)

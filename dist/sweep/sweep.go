@@ -31,6 +31,7 @@ import (
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 )
 
@@ -76,6 +77,9 @@ type note struct {
 	Error  string  `json:"error,omitempty"`
 	Fatal  bool    `json:"fatal,omitempty"` // no other worker would do better
 }
+
+// mostText bounds a text in a message, in bytes.
+const mostText = 10_000
 
 // Options says where cells are handed out.
 type Options struct {
@@ -329,7 +333,7 @@ func taken(err error) bool {
 // heed takes what a worker says.
 func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
-	if err := strictjson.Decode(m.Data, &n); err != nil {
+	if err := strictjson.DecodeWhole(m.Data, &n, mostText); err != nil {
 		q.log.Warn("a note", "error", err)
 		return nil
 	}
@@ -345,7 +349,8 @@ func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks 
 	switch {
 	case !ours || tasks[i].done && !n.Fatal:
 	case n.Fatal:
-		return fmt.Errorf("sweep: cell %s by worker %s: %s", n.Key, n.Worker, n.Error)
+		return fmt.Errorf("sweep: cell %s by worker %s: %s", message.Name(n.Key), message.Name(n.Worker),
+			message.Quoted(n.Error))
 	case n.Wants != "":
 		q.handOver(ctx, tasks[i].Job, n)
 	case n.Error != "":

@@ -21,6 +21,7 @@ import (
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/models"
 	"proactivedp/train"
@@ -136,7 +137,7 @@ func (w *worker) say(n note) {
 // cell computes the cell of a message.
 func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	var job grid.Job
-	err := strictjson.Decode(m.Data(), &job)
+	err := strictjson.DecodeWhole(m.Data(), &job, mostText)
 	if err == nil && filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
 		err = fmt.Errorf("sweep: key = %q, must be the name of a file", job.Key)
 	}
@@ -168,7 +169,7 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 		_ = m.Nak()
 	default:
 		w.log.Error("a cell failed", "key", job.Key, "error", err)
-		w.say(note{Key: job.Key, Error: err.Error(),
+		w.say(note{Key: job.Key, Error: message.OneLine(err),
 			Fatal: errors.Is(err, ErrDifferent) || errors.Is(err, models.ErrDiverged)})
 		_ = m.NakWithDelay(time.Second / 4) // for another worker; this one is slow to take it again
 		sleep(working, repair)

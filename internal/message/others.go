@@ -14,7 +14,7 @@ import (
 // printed with Quoted or Name.
 
 // mostQuoted bounds a quoted text, in bytes before it is escaped.
-const mostQuoted = 200
+const mostQuoted = 500
 
 // Quoted returns text of another party in double quotes. Characters that are not printable are
 // escaped, so it stays on one line, and of a long text the beginning is returned.

@@ -5,18 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
+
+	"proactivedp/internal/message"
 )
 
-// DecodeWhole is Decode for a value that this program wrote, such as a message of another process:
-// every field of a struct must be there and not be null, unless its tag has omitempty or omitzero.
-// Decode alone reads a field that is missing as zero, which is a number like any other. Slices and
-// maps may be null, because a nil one is written so.
-func DecodeWhole(text []byte, v any) error {
+// DecodeWhole is Decode for a value that this program writes, such as a message of another process,
+// which is not trusted. Every field of a struct must be there and not be null, unless its tag has
+// omitempty or omitzero: Decode alone reads a field that is missing as zero, which is a number like
+// any other. Slices and maps may be null, because a nil one is written so. Each text must have
+// printable characters only, at most mostText bytes of them, so that it can be shown.
+func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := Decode(text, v); err != nil {
 		return err
 	}
-	return whole(text, reflect.TypeOf(v).Elem(), "the value")
+	if err := whole(text, reflect.TypeOf(v).Elem(), "the value"); err != nil {
+		return err
+	}
+	return checkTexts("", reflect.ValueOf(v).Elem(), mostText)
 }
 
 // whole reports the first field of a type that a value lacks, which Decode has taken.
@@ -111,4 +118,44 @@ func hasStruct(t reflect.Type) bool {
 		t = t.Elem()
 	}
 	return t.Kind() == reflect.Struct && !reads(t)
+}
+
+// checkTexts refuses a value with a text that is too long or not printable.
+func checkTexts(name string, v reflect.Value, most int) error {
+	switch v.Kind() {
+	case reflect.String:
+		return message.CheckText(strings.TrimPrefix(name, "."), v.String(), most)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return checkTexts(name, v.Elem(), most)
+		}
+	case reflect.Struct:
+		for f, field := range v.Fields() {
+			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); (f.IsExported() || f.Anonymous) && key != "-" {
+				inner := name // of an embedded struct
+				if key != "" {
+					inner += "." + key
+				}
+				if err := checkTexts(inner, field, most); err != nil {
+					return err
+				}
+			}
+		}
+	case reflect.Map:
+		for key := range v.Seq() {
+			if err := checkTexts(name, key, most); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.String, reflect.Struct, reflect.Pointer:
+			for i, one := range v.Seq2() {
+				if err := checkTexts(name+"["+strconv.FormatInt(i.Int(), 10)+"]", one, most); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
