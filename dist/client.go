@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"proactivedp/dist/internal/journal"
 	"proactivedp/dist/internal/wire"
 	"proactivedp/dp"
+	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -32,9 +34,13 @@ type JoinOptions struct {
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
 	// at least five seconds; 0: for ever. Nothing is lost by it: another Join goes on.
 	GiveUpAfter time.Duration
+	// MaxEpsilon is the most that a record of this client may cost in all rounds of the run, certified,
+	// over all clients that hold it, at the run's δ or at 1/N of the N records here, whichever is less.
+	// 0: any finite ε, on the client's part of the run's data set; a client with records of its own
+	// must give it. math.Inf(1): any run, even one of which no ε can be certified.
+	MaxEpsilon float64
 	// Prepare prepares the client's part of what the server has announced: on the client's
-	// part of the run's data, or on its own (see Announcement). It may refuse. Whether the
-	// client agrees to the privacy that the run would leave it is its to say.
+	// part of the run's data, or on its own (see Announcement). It may refuse.
 	Prepare func(*Announcement) (*train.Prepared, error)
 	Log     *slog.Logger // nil: nothing is logged
 	// Watch is shown the client's round now and then; nil: nobody is.
@@ -162,6 +168,9 @@ func newClient(o JoinOptions) (*client, error) {
 	if o.Prepare == nil {
 		errs = append(errs, errors.New("dist: prepare = nil, must be given: what the client trains on"))
 	}
+	if o.MaxEpsilon != 0 && !math.IsInf(o.MaxEpsilon, 1) {
+		errs = append(errs, plan.CheckEpsilon(o.MaxEpsilon))
+	}
 	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
 		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
 			o.Client))
@@ -251,7 +260,7 @@ func (c *client) agree(ctx context.Context) error {
 	if c.prepared, err = c.Prepare(c.about); err != nil {
 		return err
 	}
-	if err := keepsTarget(ctx, c.prepared); err != nil {
+	if err := errors.Join(keepsTarget(ctx, c.prepared), c.affords(ctx)); err != nil {
 		return err
 	}
 	c.server.heard()
@@ -390,9 +399,6 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 
 // mechanism is the client's.
 func (c *client) mechanism() *dp.Mechanism {
-	if own := c.prepared.Config.Own; own != nil {
-		return &own[c.Client]
-	}
 	return &c.prepared.Config.Mechanism
 }
 

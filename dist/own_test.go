@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	r := newTestRun(t, s, drawn())
 	r.serve = func(o *ServeOptions) { o.Engine.Key = key }
 	r.join = func(o *JoinOptions) {
-		o.Key = key
+		o.Key, o.MaxEpsilon = key, math.Inf(1)
 		o.Prepare = func(a *Announcement) (*train.Prepared, error) {
 			return a.PrepareOwn(synth.OneHot(rng.New(uint64(10+o.Client)), 100*(o.Client+1)), o.Client)
 		}
@@ -77,7 +78,7 @@ func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 	defer cancel()
 	join := func(ctx context.Context, client int, d *data.Dataset, watch func(round, of int)) (*JoinReport, error) {
 		o := r.joinOptions(client)
-		o.Watch = watch
+		o.Watch, o.MaxEpsilon = watch, math.Inf(1)
 		o.Prepare = func(a *Announcement) (*train.Prepared, error) { return a.PrepareOwn(d, client) }
 		return Join(ctx, o)
 	}
@@ -221,6 +222,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 	}
 	r := newTestRun(t, calibrated.Spec, drawn())
 	r.join = func(o *JoinOptions) {
+		o.MaxEpsilon = math.Inf(1)
 		o.Prepare = func(a *Announcement) (*train.Prepared, error) {
 			return a.PrepareOwn(synth.OneHot(rng.New(4), 20), o.Client)
 		}

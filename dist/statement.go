@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -48,6 +49,44 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	if *cost.EpsilonUpper > target {
 		return fmt.Errorf("dist: the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
 			"more records, or a run with more noise", target, cost.DatasetSize, decimal.Up(*cost.EpsilonUpper, 5))
+	}
+	return nil
+}
+
+// affords refuses a run that could cost a record here more than MaxEpsilon allows.
+func (c *client) affords(ctx context.Context) error {
+	// The releases must be those that Planned states: of the sizes planned, by one mechanism.
+	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
+		return err
+	}
+	if c.prepared.Config.Own != nil {
+		return errors.New("dist: mechanisms of clients' own, must be one for all")
+	}
+	if own := c.prepared.Test.Data == nil; own && c.MaxEpsilon == 0 {
+		return errors.New("dist: max-epsilon is missing: records of the client's own are trained on only if it says how " +
+			"much one of them may cost (JoinOptions.MaxEpsilon)")
+	}
+	if math.IsInf(c.MaxEpsilon, 1) {
+		return nil
+	}
+	p := *c.prepared
+	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
+	s, err := Planned(ctx, &p)
+	if err != nil {
+		return err
+	}
+	most := ""
+	if c.MaxEpsilon != 0 {
+		most = fmt.Sprintf("max-epsilon = %v: ", c.MaxEpsilon)
+	}
+	cost := s.Certified.PerRecord
+	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
+		return fmt.Errorf("dist: %sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
+			"joins it nevertheless, and may release gradients without protection", most, cost.Reason)
+	}
+	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
+		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here", most,
+			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta))
 	}
 	return nil
 }

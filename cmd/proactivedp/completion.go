@@ -86,6 +86,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"run-id":         oneOf(),
 		"expel-after":    oneOf("10m", "1h"),
 		"give-up-after":  oneOf("10m", "1h", "never"),
+		"max-epsilon":    oneOf("1", "any"),
 		"listen":         oneOf("127.0.0.1:4222"),
 		"workers-at":     oneOf("nats://127.0.0.1:4222", "tls://"),
 		"metrics":        oneOf("127.0.0.1:9090"),

@@ -91,7 +91,7 @@ var around = map[string]string{
 // called are other names that messages have for what a flag is for.
 var called = map[string]string{
 	"sigma": "noise multiplier", "clip": "clipping norm", "n": "size N", "steps": "count of rounds",
-	"max-epsilon": "epsilon", "epochs": "epochs k", "against-grid": "times of a grid",
+	"epochs": "epochs k", "against-grid": "times of a grid",
 	"orders": "order", "epsilons": "epsilon",
 }
 

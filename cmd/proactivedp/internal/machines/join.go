@@ -3,8 +3,10 @@ package machines
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"proactivedp/dist"
 	"proactivedp/dist/broker"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/train"
 )
@@ -23,7 +26,7 @@ type joinFlags struct {
 	brokerFlags
 	where         cli.DataFlags
 	data, records string
-	maxEpsilon    float64
+	maxEpsilon    string
 	exact         bool
 	giveUpAfter   string
 	options       dist.JoinOptions
@@ -52,14 +55,17 @@ its own records in the place of that, all of which it trains on.
 --max-epsilon is the most that a record of this client may cost, in all rounds of all
 clients that hold it, certified: at the run's δ, or at 1/N of the N records here where
 that is less, as a server could name a δ at which anything is cheap. A run that would
-cost more is not joined. Nor is one, with --exact, whose server trains with --exact=false:
-its noise has low bits, of which some can tell the records.
+cost more is not joined. --records always needs the flag. Without it, a run of which no
+finite ε can be certified is refused, such as one without noise (sigma = 0); only
+--max-epsilon any accepts it. With --exact, a run whose server trains with --exact=false
+is refused, because the low bits of its noise can reveal records.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
 the time --give-up-after ends with status 1; the same command goes on.`,
 		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
-  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm`,
+  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm \
+    --max-epsilon 1`,
 		Args: cli.OneArg("the URL of a broker"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			j.options.URL = args[0]
@@ -88,8 +94,9 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
 	f.StringVar(&j.records, "records", "", "`file` of this client's own records, of a kind that train --data takes "+
 		"(default: its part of the run's data set)")
-	f.Float64Var(&j.maxEpsilon, "max-epsilon", 0, "join no run that would cost a record of this client more than this "+
-		"ε, over all clients that hold it; in [1e-8, 1e4] (default: any)")
+	f.StringVar(&j.maxEpsilon, "max-epsilon", "", "join no run that would cost a record of this client more than this "+
+		"`ε`, over all clients that hold it; in [1e-8, 1e4], or any, even if no ε can be certified (default: a run of "+
+		"which a finite ε can be certified; --records needs it)")
 	f.BoolVar(&j.exact, "exact", false, "join no run of train --exact=false, but only those whose samples and "+
 		"noise are drawn by whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
@@ -112,13 +119,34 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 	if err := j.patience(); err != nil {
 		errs = append(errs, err)
 	}
-	if cmd.Flags().Changed("max-epsilon") {
-		errs = append(errs, plan.CheckEpsilon(j.maxEpsilon))
+	if err := j.most(cmd); err != nil {
+		errs = append(errs, err)
 	}
 	if j.records != "" {
 		errs = append(errs, cli.RefuseWith(cmd, "records", "data", "test"))
 	}
 	return cli.Usage(errors.Join(errs...))
+}
+
+// most reads how much a record may cost.
+func (j *joinFlags) most(cmd *cobra.Command) error {
+	switch {
+	case j.maxEpsilon == "any":
+		j.options.MaxEpsilon = math.Inf(1)
+		return nil
+	case cmd.Flags().Changed("max-epsilon"):
+		var err error
+		if j.options.MaxEpsilon, err = strconv.ParseFloat(j.maxEpsilon, 64); err != nil {
+			return fmt.Errorf("--max-epsilon = %q, must be a number in [1e-8, 1e4], or any", j.maxEpsilon)
+		}
+		if err := plan.CheckEpsilon(j.options.MaxEpsilon); err != nil {
+			return fmt.Errorf("--max-epsilon: %w, or any", err)
+		}
+		return nil
+	case j.records != "":
+		return errors.New("--records needs --max-epsilon: the most ε that a record in the file may cost, or any")
+	}
+	return nil
 }
 
 // patience reads how long the client waits for a silent server.
@@ -146,7 +174,7 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 		return nil, err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "run %s: %s of %s, all its rounds:\n", a.Run, decimal.Many(a.Rounds, "round"),
-		filepath.Base(a.Spec.Data))
+		message.Name(filepath.Base(a.Spec.Data)))
 	if err := s.WriteText(cmd.ErrOrStderr()); err != nil {
 		return nil, err
 	}
@@ -154,28 +182,7 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 		return nil, errors.New("--exact: the samples and the noise of this run are not drawn exactly, its server " +
 			"must not train with --exact=false")
 	}
-	if j.maxEpsilon == 0 {
-		return p, nil
-	}
-	return p, j.affordable(cmd, *p)
-}
-
-// affordable refuses a run that would cost a record more than --max-epsilon.
-func (j *joinFlags) affordable(cmd *cobra.Command, p train.Prepared) error {
-	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
-	s, err := dist.Planned(cmd.Context(), &p)
-	if err != nil {
-		return err
-	}
-	cost := s.Certified.PerRecord
-	if cost.EpsilonUpper == nil {
-		return fmt.Errorf("--max-epsilon = %v: no ε can be certified for the run: %s", j.maxEpsilon, cost.Reason)
-	}
-	if *cost.EpsilonUpper > j.maxEpsilon {
-		return fmt.Errorf("--max-epsilon = %v: the run would cost a record ε ≤ %s at δ = %s here", j.maxEpsilon,
-			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta))
-	}
-	return nil
+	return p, nil
 }
 
 // load loads the client's records. A server does not say which files are read here.
