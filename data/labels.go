@@ -185,10 +185,16 @@ func canonical(label string) string {
 	return label
 }
 
-// Class returns the class of a label; false if it is none.
-func (l *Labels) Class(label string) (int32, bool) {
+// ErrLabel reports a label that is none of those that were given.
+var ErrLabel = errors.New("must be one of those that were given")
+
+// Class returns the class of a label. The error wraps ErrLabel if it is none.
+func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[canonical(label)]
-	return class, ok
+	if !ok {
+		return 0, fmt.Errorf("label %.40q, %w: %v", label, ErrLabel, l)
+	}
+	return class, nil
 }
 
 // Names returns, by class, the first label that was given for it.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -29,12 +30,12 @@ func TestParseLabels(t *testing.T) {
 			continue
 		}
 		for label, class := range want.of {
-			if got, ok := l.Class(label); !ok || got != class {
-				t.Errorf("%q: label %q is of class %d (%v), must be of %d", text, label, got, ok, class)
+			if got, err := l.Class(label); err != nil || got != class {
+				t.Errorf("%q: label %q is of class %d (%v), must be of %d", text, label, got, err, class)
 			}
 		}
-		if _, ok := l.Class("other"); ok {
-			t.Errorf("%q has a label that was not given", text)
+		if _, err := l.Class("other"); !errors.Is(err, ErrLabel) || !strings.Contains(err.Error(), `label "other"`) {
+			t.Errorf("%q: a label that was not given: %v", text, err)
 		}
 	}
 	for text, want := range map[string]string{
@@ -66,7 +67,7 @@ func FuzzParseLabels(f *testing.F) {
 			return
 		}
 		for class, name := range l.Names() {
-			if got, ok := l.Class(name); !ok || int(got) != class {
+			if got, err := l.Class(name); err != nil || int(got) != class {
 				t.Fatalf("%q: %q is of class %d, must be of %d", text, name, got, class)
 			}
 		}

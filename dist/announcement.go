@@ -221,7 +221,7 @@ func (a *Announcement) checkClasses(d *data.Dataset) error {
 			run)
 	}
 	for class, label := range d.Names {
-		if of, ok := run.Class(label); !ok {
+		if of, err := run.Class(label); err != nil {
 			return fmt.Errorf("dist: label %s of %s is none of the run's labels, %v", message.Quoted(label),
 				message.Name(d.Name), run)
 		} else if int(of) != class {

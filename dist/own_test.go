@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"proactivedp/data"
+	"proactivedp/data/libsvm"
 	"proactivedp/data/synth"
 	"proactivedp/dist/internal/journal"
 	"proactivedp/rng"
@@ -321,5 +323,57 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// A client's file that writes the run's classes 0 and 1 as 2 and 1 is refused, however it is read:
+// its labels, guessed from the file, would train each class as the other.
+func TestLabelsOfAnotherPairAreRefused(t *testing.T) {
+	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(labels ...string) string {
+		text := ""
+		for i := range 40 {
+			text += labels[i%len(labels)] + " 1:1 20:0.5\n"
+		}
+		return text
+	}
+	guessed, err := libsvm.Parse("mine", strings.NewReader(rows("2", "1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.PrepareOwn(guessed, 0); err == nil || !strings.Contains(err.Error(), `label "1" of mine was read as `+
+		"class 0, it is class 1 of the run, whose labels are 0, 1") {
+		t.Errorf("labels that were guessed: %v", err)
+	}
+	run, err := data.LabelsOf(a.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(text string) (*data.Dataset, error) {
+		path := filepath.Join(t.TempDir(), "mine.libsvm")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return libsvm.ParseFile(path, libsvm.Options{Labels: run, Features: a.Features})
+	}
+	if _, err := parse(rows("2", "1")); !errors.Is(err, data.ErrLabel) || !strings.Contains(err.Error(), `label "2"`) {
+		t.Errorf("read by the run's labels: %v", err)
+	}
+	for _, class := range []string{"0", "1"} { // all of one class
+		d, err := parse(rows(class))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.PrepareOwn(d, 0); err != nil || fmt.Sprint(d.Label[0]) != class {
+			t.Errorf("records of class %s alone: %v", class, err)
+		}
+	}
+	three := *drawn()
+	three.Classes, three.Label = 3, make([]int32, three.Len())
+	if _, err := a.PrepareOwn(&three, 0); err == nil || !strings.Contains(err.Error(), "3 classes, the run has 2") {
+		t.Errorf("three classes: %v", err)
 	}
 }

@@ -14,9 +14,9 @@ func (p *parser) label(text []byte, at int) error {
 		return nil
 	}
 	if p.given != nil {
-		class, ok := p.given.Class(string(text))
-		if !ok {
-			return p.fault(at, "label %.40q: must be one of those that were given: %v", text, p.given)
+		class, err := p.given.Class(string(text))
+		if err != nil {
+			return p.fault(at, "%w", err)
 		}
 		p.set.Label = append(p.set.Label, class)
 		return nil

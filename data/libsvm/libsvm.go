@@ -51,7 +51,12 @@ type ParseError struct {
 	Line   int // line number from 1; 0 if the fault is of the file as a whole
 	Column int // byte of the line, from 1; 0 if the fault is of the line as a whole
 	Msg    string
+
+	err error // what it wraps; nil: nothing
 }
+
+// Unwrap returns the error that it wraps, such as data.ErrLabel.
+func (e *ParseError) Unwrap() error { return e.err }
 
 func (e *ParseError) Error() string {
 	where := e.File
@@ -193,7 +198,8 @@ func newParser(name, file string, o Options) *parser {
 
 // fault makes an error at byte i of the line.
 func (p *parser) fault(i int, format string, args ...any) error {
-	return &ParseError{p.file, p.line, i + 1, fmt.Sprintf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	return &ParseError{p.file, p.line, i + 1, err.Error(), errors.Unwrap(err)}
 }
 
 // rows reads the rows of a file.
@@ -229,7 +235,7 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 		line = p.spill
 	}
 	if len(line) > p.maxLine {
-		return nil, &ParseError{p.file, p.line, 0, fmt.Sprintf("line of more than %d bytes", p.maxLine)}
+		return nil, &ParseError{File: p.file, Line: p.line, Msg: fmt.Sprintf("line of more than %d bytes", p.maxLine)}
 	}
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("libsvm: read %s: line %d: %w", p.file, p.line, err)

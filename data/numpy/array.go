@@ -154,9 +154,8 @@ func (a *array) classes(l *data.Labels, to []int32) error {
 				if err != nil {
 					return a.fault("row %d: %w", at+1, err)
 				}
-				var ok bool
-				if class, ok = l.Class(label); !ok {
-					return a.fault("row %d: label %.40q, must be one of those that were given: %v", at+1, label, l)
+				if class, err = l.Class(label); err != nil {
+					return a.fault("row %d: %w", at+1, err)
 				}
 				if len(known) < data.MaxClasses { // more are spellings of these
 					known[string(raw[:a.kind.size])] = class

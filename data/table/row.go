@@ -53,9 +53,9 @@ func (p *parser) fits() error {
 
 // class returns the class of a label.
 func (p *parser) class(label string) (int32, error) {
-	class, ok := p.Labels.Class(label)
-	if !ok {
-		return 0, p.fault("label %.40q, must be one of those that were given: %v", label, p.Labels)
+	class, err := p.Labels.Class(label)
+	if err != nil {
+		return 0, p.fault("%w", err)
 	}
 	return class, nil
 }

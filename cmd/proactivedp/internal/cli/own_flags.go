@@ -21,6 +21,7 @@ import (
 type OwnFlags struct {
 	labelColumn, LabelMap, normalise, test, columns string
 
+	Run    *data.Labels // labels of the run that a client joins, where --label-map is not given; nil: there is none
 	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
 	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
 
@@ -69,7 +70,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
 			o.labelColumn, name))
 	}
-	if kind != LIBSVMFile && o.LabelMap == "" {
+	if kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil {
 		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels a %s file has, such as no,yes "+
 			"or 0..9: that is public, and not found in the data", kind))
 	}
@@ -98,10 +99,10 @@ func (o *OwnFlags) Text() string {
 	return text
 }
 
-// labels returns the label map; nil if none was given.
+// labels returns the label map, or that of the run; nil if there is neither.
 func (o *OwnFlags) labels() (*data.Labels, error) {
 	if o.LabelMap == "" {
-		return nil, nil
+		return o.Run, nil
 	}
 	return data.ParseLabels(o.LabelMap)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dist"
 	"proactivedp/dist/broker"
@@ -190,9 +191,21 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 	if j.records != "" {
 		spec := a.Spec
 		spec.Features = a.Features
-		d, err := j.where.LoadAs(cmd, spec, j.records)
+		run, err := data.LabelsOf(a.Labels)
 		if err != nil {
 			return nil, err
+		}
+		j.where.Own.Run = run
+		d, err := j.where.LoadAs(cmd, spec, j.records)
+		if errors.Is(err, data.ErrLabel) && j.where.Own.LabelMap == "" {
+			return nil, fmt.Errorf("%w\nThe run's labels are %v. If the file has others, --label-map LABEL=CLASS says of "+
+				"which class each is, from 0 on in that order,", err, run)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if j.where.Own.LabelMap != "" && d.Classes == len(a.Labels) {
+			d.Names = a.Labels // the map says of which class of the run each label is
 		}
 		if d.Train > 0 {
 			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+
