@@ -39,6 +39,9 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 			s.respond(m.Reply, s.about)
 		}
 		return
+	case s.names.pulse():
+		s.listened(s.now())
+		return
 	case s.names.status():
 		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
 			s.respond(m.Reply, s.status())
@@ -69,6 +72,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 			return // it asks again
 		}
 		if q.until = newest; q.until > s.processed {
+			s.clients[client].silent = 0
 			s.waiting = append(s.waiting, q)
 			return
 		}
@@ -164,6 +168,7 @@ func (s *server) hear(q question) {
 	}
 	state := &s.clients[q.client]
 	state.heard, state.newest, state.bye = time.Now(), h.Newest, h.Bye
+	state.silent = 0
 	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
 		Covered: s.covered[q.client], Processed: s.processed}
 	for i := a.Next; i < a.Highest && len(a.Missing) < maxMissing; i++ {
@@ -340,21 +345,4 @@ func (s *server) expelClient(client int, why string) error {
 	}
 	s.log.Warn("a client is expelled", "client", client, "why", why)
 	return nil
-}
-
-// expelSilent expels clients that were silent for too long.
-func (s *server) expelSilent() {
-	if s.ExpelAfter == 0 {
-		return
-	}
-	for c := range s.clients {
-		r := &s.record.Clients[c]
-		if r.Expelled || r.Ledger != nil || time.Since(s.clients[c].heard) < s.ExpelAfter {
-			continue
-		}
-		if err := s.expelClient(c, "silent"); err != nil {
-			s.log.Error("a silent client", "client", c, "error", err)
-			s.clients[c].heard = time.Now()
-		}
-	}
 }

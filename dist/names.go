@@ -29,6 +29,7 @@ func (n names) down(k, chunk int) string { return n.subject("down", k%slots, chu
 func (n names) hello(client int) string  { return n.subject("hello", client) }
 func (n names) status() string           { return n.subject("status") }
 func (n names) expel() string            { return n.subject("expel") }
+func (n names) pulse() string            { return n.subject("pulse") }
 func (n names) call() string             { return n.subject("call") }
 func (n names) news() string             { return n.subject("news") }
 func (n names) upStream() string         { return n.stream("UP") }

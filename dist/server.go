@@ -41,6 +41,7 @@ type ServeOptions struct {
 	// Watch is shown how the run stands, each second or so; nil: nobody is.
 	Watch func(*Status)
 
+	now     func() time.Time     // a test's: the clock by which silence is counted; nil: time.Now
 	at      func(point)          // a test's: is told what happens
 	started func(*broker.Broker) // a test's: is shown the broker
 }
@@ -130,6 +131,8 @@ type server struct {
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
 
+	sent     time.Time     // when the last heartbeat was sent
+	pulsed   time.Time     // when the last one came back
 	told     time.Time     // when the log was told last how far it is
 	saved    time.Time     // when the state was saved last, or this life began
 	saving   time.Duration // how long the last saving took
@@ -151,6 +154,7 @@ type assembly struct {
 // peerState is what the server knows of a client in this life.
 type peerState struct {
 	heard   time.Time
+	silent  time.Duration // how long the server has listened since, see pulse
 	newest  int
 	bye     bool
 	refused int
@@ -188,6 +192,9 @@ func newServer(o ServeOptions) (*server, error) {
 	if o.at == nil {
 		o.at = func(point) {}
 	}
+	if o.now == nil {
+		o.now = time.Now
+	}
 	config := o.Prepared.Config
 	machine, err := sim.NewServer(config)
 	if err != nil {
@@ -207,8 +214,8 @@ func newServer(o ServeOptions) (*server, error) {
 	if s.run, err = s.about.id(); err != nil {
 		return nil, err
 	}
+	s.pulsed = s.now()
 	for c := range s.clients {
-		s.clients[c].heard = s.begun
 		s.clients[c].newest = -1
 	}
 	s.cover()
@@ -247,7 +254,8 @@ func (s *server) listen(ctx context.Context) error {
 		jetstream.WithPublishAsyncTimeout(patience)); err != nil {
 		return fmt.Errorf("dist: %w", err)
 	}
-	for _, subject := range []string{findSubject, s.names.subject("hello", "*"), s.names.status(), s.names.expel()} {
+	for _, subject := range []string{findSubject, s.names.subject("hello", "*"), s.names.status(), s.names.expel(),
+		s.names.pulse()} {
 		if _, err := s.conn.ChanSubscribe(subject, s.asked); err != nil {
 			return fmt.Errorf("dist: %w", err)
 		}
@@ -324,7 +332,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 		case <-s.up.failed:
 			s.retry()
 		case <-tick.C:
-			s.expelSilent()
+			s.pulse(s.now())
 			s.tell()
 			if s.Watch != nil {
 				s.Watch(s.status())
@@ -379,6 +387,7 @@ func (s *server) save() error {
 	}
 	s.at(afterSave)
 	s.unsaved, s.pending, s.saved, s.saving = 0, 0, time.Now(), time.Since(begun)
+	s.pulsed = s.pulsed.Add(s.saving) // in which the server read nothing, and was not away
 	s.cover()
 	if s.conn != nil {
 		_ = s.conn.Publish(s.names.call(), nil) // who does not hear it says hello a little later

@@ -1,0 +1,50 @@
+package dist
+
+import "time"
+
+// A client is silent while the server listens and does not hear it. A server that was stopped or
+// starved, or whose connection was away, hears nobody, and must not expel anybody for that: 1. the
+// server stops for an hour, 2. it goes on, and its clocks say that all clients were silent for an
+// hour, 3. it expels them before it reads their messages. So the server sends itself a heartbeat
+// through the broker. When one comes back, the connection is up and all messages before it were
+// read, because heartbeats and hellos wait in one queue. The time between two of them counts as
+// silence. If it is so long that more than two heartbeats are missing, no clock is right, and all
+// start again: a client may need as long to notice that the server is back.
+
+// mostMissed is the longest time between two heartbeats that counts as silence.
+const mostMissed = 3 * beat
+
+// pulse sends the server's heartbeat, about once in a beat.
+func (s *server) pulse(now time.Time) {
+	if s.ExpelAfter == 0 || now.Sub(s.sent) < beat {
+		return
+	}
+	s.sent = now
+	_ = s.conn.Publish(s.names.pulse(), nil) // what does not come back is not counted
+}
+
+// listened takes a heartbeat that came back, and expels clients that were silent for too long.
+func (s *server) listened(now time.Time) {
+	passed := now.Sub(s.pulsed)
+	s.pulsed = now
+	if s.ExpelAfter == 0 {
+		return
+	}
+	if passed > mostMissed {
+		s.log.Warn("heartbeats are missing: no silence is counted", "seconds", passed.Seconds())
+		for c := range s.clients {
+			s.clients[c].silent = 0
+		}
+		return
+	}
+	for c := range s.clients {
+		r := &s.record.Clients[c]
+		if s.clients[c].silent += passed; r.Expelled || r.Ledger != nil || s.clients[c].silent < s.ExpelAfter {
+			continue
+		}
+		if err := s.expelClient(c, "silent"); err != nil {
+			s.log.Error("a silent client", "client", c, "error", err)
+			s.clients[c].silent = 0
+		}
+	}
+}
