@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/dist/internal/wire"
+	"proactivedp/internal/message"
 	"proactivedp/sim"
 )
 
@@ -277,7 +278,7 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 		return nil, fmt.Errorf("dist: %s: %w", subject, err)
 	}
 	if status := m.Header.Get("Status"); status != "" {
-		return nil, fmt.Errorf("dist: %s: status %s", subject, status)
+		return nil, fmt.Errorf("dist: %s: status %s", subject, message.Name(status))
 	}
 	return m.Data, nil
 }

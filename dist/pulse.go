@@ -31,7 +31,7 @@ func (s *server) listened(now time.Time) {
 		return
 	}
 	if passed > mostMissed {
-		s.log.Warn("heartbeats are missing: no silence is counted", "seconds", passed.Seconds())
+		s.log.Warn("heartbeats are missing", "seconds", passed.Seconds())
 		for c := range s.clients {
 			s.clients[c].silent = 0
 		}

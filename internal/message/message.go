@@ -40,7 +40,7 @@ func Of(err error) string {
 		lines = append(lines[:mostLines], fmt.Sprintf("and %d more lines like these", more))
 	}
 	for i, line := range lines {
-		lines[i] = shortened(visible(line))
+		lines[i] = shortened(Visible(line))
 	}
 	return bare(strings.Join(lines, "\n"))
 }

@@ -30,11 +30,11 @@ func Quoted(text string) string {
 }
 
 // Name returns a name that another party chose. It is returned unchanged if it has only letters and
-// digits of ASCII and the characters ._+@%/-, which cannot be read as anything else than a name;
+// digits of ASCII and the characters ._+@%:/-, which cannot be read as anything else than a name;
 // otherwise it is Quoted.
 func Name(text string) string {
 	plain := func(c rune) bool {
-		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("._+@%/-", c)
+		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("._+@%:/-", c)
 	}
 	if text == "" || len(text) > mostQuoted || strings.ContainsFunc(text, func(c rune) bool { return !plain(c) }) {
 		return Quoted(text)
@@ -55,8 +55,8 @@ func CheckText(name, text string, most int) error {
 	return nil
 }
 
-// visible escapes the characters of a text that are not printable, except line breaks and tabs.
-func visible(text string) string {
+// Visible escapes the characters of a text that are not printable, except line breaks and tabs.
+func Visible(text string) string {
 	hidden := func(c rune) bool { return c == utf8.RuneError || !strconv.IsPrint(c) && c != '\n' && c != '\t' }
 	if !strings.ContainsFunc(text, hidden) {
 		return text

@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dist/broker"
+	"proactivedp/internal/message"
 )
 
 // brokerFlags say who somebody is at a broker, and under which key files are.
@@ -60,7 +61,7 @@ func (b *brokerFlags) read() error {
 func (b *brokerFlags) log(cmd *cobra.Command) (log *slog.Logger, done func() error, err error) {
 	var shown slog.Handler = slog.NewTextHandler(cmd.ErrOrStderr(), nil)
 	if b.logJSON {
-		shown = slog.NewJSONHandler(cmd.ErrOrStderr(), nil)
+		shown = slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: visible})
 	}
 	if b.eventLog == "" {
 		return slog.New(shown), func() error { return nil }, nil
@@ -69,8 +70,20 @@ func (b *brokerFlags) log(cmd *cobra.Command) (log *slog.Logger, done func() err
 	if err != nil {
 		return nil, nil, cli.Usage(fmt.Errorf("--event-log: %w", err))
 	}
-	kept := slog.NewJSONHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})
+	kept := slog.NewJSONHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: visible})
 	return slog.New(slog.NewMultiHandler(shown, kept)), f.Close, nil
+}
+
+// visible escapes what another party put into a log and a terminal would obey: JSON leaves some control
+// characters as they are. The log as text quotes all of them.
+func visible(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(message.Visible(v))
+	case error:
+		a.Value = slog.StringValue(message.Visible(v.Error()))
+	}
+	return a
 }
 
 // withKeys returns the broker with the keyring in a folder, if one is named, and what is
