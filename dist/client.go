@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -270,15 +271,9 @@ func (c *client) agree(ctx context.Context) error {
 	return c.build()
 }
 
-// build makes the machine, which draws from the client's own secret.
+// build makes the machine, which draws from the root of the journal's opening.
 func (c *client) build() error {
-	root := c.root
-	if root == nil {
-		var err error
-		if root, err = rng.NewFromSecret(c.journal.Secret()); err != nil {
-			return err
-		}
-	}
+	root := cmp.Or(c.root, c.journal.Root())
 	config := *c.prepared.Config
 	config.Roots.Clients = slices.Clone(config.Roots.Clients)
 	config.Roots.Clients[c.Client] = root

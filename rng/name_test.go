@@ -40,6 +40,40 @@ func TestRunsHaveStreamsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// A salted root has the public name of its root, and streams that depend on root, run and salt.
+func TestSaltedRootsHaveTheNameAndStreamsOfTheirOwn(t *testing.T) {
+	secret, err := NewFromSecret(make([]byte, MinSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(r *Root) uint64 { return r.Stream(Noise, 0, 0).Uint64() }
+	seen := map[uint64]string{}
+	for _, root := range []*Root{secret, secret.ForRun(1), New(1)} {
+		for _, salt := range []string{"", "a", "b", string(make([]byte, MinSecret))} {
+			salted := root.Salted([]byte(salt))
+			if salted.Name() != root.Name() {
+				t.Errorf("%s salted with %q has the name %s", root.Name(), salt, salted.Name())
+			}
+			if again := root.Salted([]byte(salt)); first(again) != first(salted) {
+				t.Errorf("%s salted with %q draws other bits the second time", root.Name(), salt)
+			}
+			runs := []*Root{salted}
+			if root.Name().Run == 0 { // the runs of a run are those of its root
+				runs = append(runs, salted.ForRun(2))
+			}
+			for _, r := range runs {
+				if other, twice := seen[first(r)]; twice {
+					t.Errorf("%s salted with %q draws what %s does", r.Name(), salt, other)
+				}
+				seen[first(r)] = r.Name().String() + " salted with " + salt
+			}
+		}
+		if other, twice := seen[first(root)]; twice {
+			t.Errorf("%s draws what %s does", root.Name(), other)
+		}
+	}
+}
+
 // A name says which seed it is, and nothing of a secret: neither the secret nor its
 // key, the first bytes of origin, stand in it, and another bit of the secret changes all.
 func TestNames(t *testing.T) {

@@ -1,8 +1,7 @@
 // Package journal keeps what a client of a distributed training must not lose: its
 // secret, which run it takes part in, and every release that it has made. A release is
 // in the journal, on disk, before anybody else sees a bit of it. So a client that is
-// started again sends the same bytes again, and never computes a released round anew: the
-// same noise over other gradients would show their difference.
+// started again sends the same bytes again, and never computes a released round anew.
 //
 // A journal is a folder with one file and its lock. The file begins with a line that
 // says what it is and the version of its format; then there are records:
@@ -17,7 +16,8 @@
 // A record whose head would not fit into what is left of a sector of 512 bytes begins with the
 // next one.
 //
-// Each opening adds a record of a new life with a random salt. Under a key the payloads
+// Each opening adds a record of a new life with a random salt, and is over when that is on disk:
+// see Root for what the salt is for. Under a key the payloads
 // of the records of a life are sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes
 // of the key and the life's salt, and the number of the record in its life as the nonce.
 //
@@ -87,6 +87,7 @@ type Journal struct {
 	lives  int
 
 	secret   []byte
+	root     *rng.Root // of this opening
 	pinned   []byte
 	client   int     // whose journal it is, if it is pinned
 	before   history // the rounds before those in releases
@@ -157,7 +158,10 @@ func (j *Journal) open() error {
 			return err
 		}
 		j.lives = 1
-		return j.rewrite()
+		if err := j.rewrite(); err != nil {
+			return err
+		}
+		return j.plant()
 	}
 	if err := j.read(info.Size()); err != nil {
 		return err
@@ -169,7 +173,19 @@ func (j *Journal) open() error {
 	if err := errors.Join(f.Truncate(min(j.end, info.Size())), f.Sync()); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return j.begin()
+	if err := j.begin(); err != nil {
+		return err
+	}
+	return j.plant()
+}
+
+// plant makes the root of this opening. The record with its salt must be on disk.
+func (j *Journal) plant() error {
+	root, err := rng.NewFromSecret(j.secret)
+	if err == nil {
+		j.root = root.Salted(j.life.salt)
+	}
+	return err
 }
 
 // Close lets go of the journal.
@@ -186,8 +202,12 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Secret returns the client's secret, drawn when the journal was made.
-func (j *Journal) Secret() []byte { return slices.Clone(j.secret) }
+// Root returns the root of this opening's samples, noise and dropout, made of the journal's secret
+// and the opening's salt. Every opening has streams of its own: a journal that is restored from an
+// older copy computes the rounds that are not in it with fresh noise, where the same noise over
+// other gradients would show their difference. The root's public name depends on the secret only.
+// It names the journal: copies of one journal have one name, and no other journal has it.
+func (j *Journal) Root() *rng.Root { return j.root }
 
 // Lives returns how often the journal was opened.
 func (j *Journal) Lives() int { return j.lives }

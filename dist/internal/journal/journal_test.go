@@ -91,7 +91,16 @@ func TestReleasesSurvive(t *testing.T) {
 		const n, end = 60_000, 40 // 240 kB each: more than rewriteFrom in all
 		dir := t.TempDir()
 		j := open(t, dir, key)
-		secret := j.Secret()
+		name, draws := j.Root().Name(), map[uint64]bool{}
+		draw := func() {
+			t.Helper()
+			u := j.Root().Stream(rng.Noise, 1, 0).Uint64()
+			if draws[u] {
+				t.Error("two openings have one noise")
+			}
+			draws[u] = true
+		}
+		draw()
 		if err := j.Pin(run, 1, n); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +113,8 @@ func TestReleasesSurvive(t *testing.T) {
 			if err := j.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if j = open(t, dir, key); life == 3 {
+			j = open(t, dir, key)
+			if draw(); life == 3 {
 				break
 			}
 		}
@@ -112,8 +122,12 @@ func TestReleasesSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		release(t, j, n, end)
+		root := j.Root()
 		if err := j.Cover(end - 3); err != nil {
 			t.Fatal(err)
+		}
+		if j.Root() != root {
+			t.Error("an opening changes its root when the file is written anew")
 		}
 		checkReleases(t, j, n, end-3, end)
 		release(t, j, n, end+1)
@@ -127,8 +141,9 @@ func TestReleasesSurvive(t *testing.T) {
 		j = open(t, dir, key)
 		checkReleases(t, j, n, end-3, end+1)
 		pinned, client := j.Pinned()
-		if !bytes.Equal(j.Secret(), secret) || !bytes.Equal(pinned, run) || len(secret) < rng.MinSecret {
-			t.Error("another secret, or another run")
+		draw()
+		if j.Root().Name() != name || name.Simulated() || !bytes.Equal(pinned, run) {
+			t.Error("another name, or another run")
 		}
 		if err := j.Pin([]byte("b"), 1, n); err == nil {
 			t.Error("pinned to two runs")
@@ -142,6 +157,35 @@ func TestReleasesSurvive(t *testing.T) {
 		if _, err := j.Append(journal.Entry{Release: journal.Release{Round: end}, U: vector(end, n)}); err == nil {
 			t.Error("a round was released twice")
 		}
+	}
+}
+
+// A copy of a journal that is opened again and again, as one that is restored from a backup each
+// time, has fresh noise in each opening, and the opening is on disk before anybody can draw from it.
+func TestAnOlderCopyHasFreshNoise(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir, nil)
+	name, draws := j.Root().Name(), map[uint64]bool{j.Root().Stream(rng.Noise, 0, 0).Uint64(): true}
+	for restored := range 4 {
+		text := content(t, dir) // of a journal that is open
+		again, err := reopen(t, text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Lives() != j.Lives()+1 {
+			t.Errorf("the copy of life %d opens life %d", j.Lives(), again.Lives())
+		}
+		if draws[again.Root().Stream(rng.Noise, 0, 0).Uint64()] || again.Root().Name() != name {
+			t.Errorf("restored %d times: the noise of before, or the name %s and not %s", restored+1,
+				again.Root().Name(), name)
+		}
+		draws[again.Root().Stream(rng.Noise, 0, 0).Uint64()] = true
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := reopen(t, []byte{}, nil); err != nil || j.Root().Name() == name {
+		t.Errorf("a new journal has the name of another: %v", err)
 	}
 }
 

@@ -52,6 +52,7 @@ var (
 
 // life is the time from one opening of the journal to the next.
 type life struct {
+	salt  []byte
 	aead  cipher.AEAD // nil: the journal has no key
 	next  uint64      // number of the next record
 	blank *blank      // what its room holds; nil: it makes none
@@ -62,7 +63,7 @@ func (l *life) sealed() bool { return l != nil && l.aead != nil }
 // newLife returns the life of the salt.
 func newLife(key, salt []byte) (*life, error) {
 	if len(key) == 0 {
-		return &life{blank: newBlank(salt)}, nil
+		return &life{salt: slices.Clone(salt), blank: newBlank(salt)}, nil
 	}
 	own, err := hkdf.Key(sha256.New, key, salt, "proactivedp journal", 32)
 	if err != nil {
@@ -76,7 +77,7 @@ func newLife(key, salt []byte) (*life, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	return &life{aead: aead, blank: newBlank(salt)}, nil
+	return &life{salt: slices.Clone(salt), aead: aead, blank: newBlank(salt)}, nil
 }
 
 func nonce(number uint64) []byte { return le.AppendUint64(make([]byte, 4, 12), number) }
