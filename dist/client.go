@@ -29,9 +29,12 @@ type JoinOptions struct {
 	URL    string // the broker, such as nats://127.0.0.1:4222
 	Run    string // the run's id; "": the only one that is there
 	Client int    // the client's number, from 0
-	Dir    string // the client's folder, which holds its journal and secret
-	Key    []byte // the journal is encrypted under it; nil: it is not
-	Creds  *broker.Credentials
+	// Replace lets a new folder take the client's number from one that is lost for good. What ran
+	// from the lost folder must have stopped.
+	Replace bool
+	Dir     string // the client's folder, which holds its journal and secret
+	Key     []byte // the journal is encrypted under it; nil: it is not
+	Creds   *broker.Credentials
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
 	// at least five seconds; 0: for ever. Nothing is lost by it: another Join goes on.
 	GiveUpAfter time.Duration
@@ -85,6 +88,7 @@ type client struct {
 	ws       *sim.Workspace
 	instance string
 	begun    time.Time
+	replaced int // how many journals this one replaces
 	server   *silence
 
 	conn *nats.Conn
@@ -301,6 +305,9 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.takeOver(first); err != nil {
+		return nil, err
+	}
 	if highest := first.Highest; highest >= c.journal.Next() {
 		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: "+
 			"it is lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
@@ -374,6 +381,9 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	c.log.Info("going on", "round", next, "lacking", lacking)
 	m := c.mechanism()
 	var ledger dp.Ledger
+	for _, e := range m.Events(c.journal.First()) { // of the journal that this one replaces
+		ledger.Record(e)
+	}
 	for _, s := range sizes {
 		e := m.EventOf(s.Size)
 		e.Count = s.Rounds

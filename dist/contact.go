@@ -22,7 +22,7 @@ func (c *client) ask() {
 // greet says hello until the server answers, and returns what it has.
 func (c *client) greet(ctx context.Context) (*answer, error) {
 	for {
-		a, err := c.hello(ctx, hello{First: true})
+		a, err := c.hello(ctx, hello{First: true, Replace: c.Replace})
 		if err == nil {
 			return a, nil
 		}
@@ -38,7 +38,8 @@ func (c *client) greet(ctx context.Context) (*answer, error) {
 // hello says hello, and more that h says, and returns the answer.
 func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	c.disk.Lock()
-	h.Life, h.Instance, h.Next = c.journal.Lives(), c.instance, c.journal.Next()
+	h.Journal, h.Life, h.Instance = c.journal.Root().Name().Root, c.journal.Lives(), c.instance
+	h.Oldest, h.Next = c.journal.Oldest(), c.journal.Next()
 	c.disk.Unlock()
 	c.mu.Lock()
 	h.Newest = c.newest
@@ -54,7 +55,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	case a.Error != "":
 		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client,
 			message.Quoted(a.Error))
-	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1:
+	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1 || a.First < 0 || a.Replaced < 0:
 		return nil, fmt.Errorf("dist: the server answers %+v", *a)
 	}
 	return a, nil

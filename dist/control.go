@@ -28,9 +28,6 @@ type question struct {
 	since  time.Time
 }
 
-// maxWaiting bounds the hellos that wait: of each client the newest is enough.
-const maxWaiting = 2 * MaxClients
-
 // reply answers a question.
 func (s *server) reply(ctx context.Context, m *nats.Msg) {
 	switch m.Subject {
@@ -65,7 +62,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		s.respond(m.Reply, answer{Error: "hello: " + message.OneLine(err)})
 		return
 	}
-	if q.hello.First && len(s.waiting) < maxWaiting {
+	if q.hello.First {
 		// What the client must know is in the stream, perhaps, and not yet folded.
 		newest, err := s.newestMessage(ctx)
 		if err != nil {
@@ -73,7 +70,8 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		}
 		if q.until = newest; q.until > s.processed {
 			s.clients[client].silent = 0
-			s.waiting = append(s.waiting, q)
+			older := func(w question) bool { return w.client == client } // the newest is enough
+			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
 			return
 		}
 	}
@@ -148,29 +146,26 @@ func (s *server) answerWaiting() {
 // hear takes what a client says of itself and answers.
 func (s *server) hear(q question) {
 	h, r := q.hello, &s.record.Clients[q.client]
-	if why := r.older(h); why != "" {
-		s.respond(q.m.Reply, answer{Error: why})
-		return
-	}
-	if h.Life > r.Life {
-		was := *r
-		r.Life, r.Instance = h.Life, h.Instance
-		if err := s.record.saveClients(); err != nil {
-			*r = was
-			s.log.Error("the clients' file", "error", err)
-			return // the client must not go on by what a restart would not know
-		}
-		s.log.Info("a client is there", "client", q.client, "life", h.Life, "next", h.Next)
-	}
 	if r.Expelled {
 		s.respond(q.m.Reply, answer{Gone: true, Error: "it was expelled"})
 		return
+	}
+	if why := s.refuses(q.client, h); why != "" {
+		s.log.Warn("a client is refused", "client", q.client, "why", why)
+		s.respond(q.m.Reply, answer{Error: why})
+		return
+	}
+	if h.Journal != r.Journal || h.Life > r.Life {
+		if err := s.admit(q.client, h); err != nil {
+			s.log.Error("the clients' file", "error", err)
+			return // the client must not go on by what a restart would not know
+		}
 	}
 	state := &s.clients[q.client]
 	state.heard, state.newest, state.bye = time.Now(), h.Newest, h.Bye
 	state.silent = 0
 	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
-		Covered: s.covered[q.client], Processed: s.processed}
+		Covered: s.covered[q.client], First: r.First, Replaced: len(r.Replaced), Processed: s.processed}
 	for i := a.Next; i < a.Highest && len(a.Missing) < maxMissing; i++ {
 		if !s.machine.Has(q.client, i) {
 			a.Missing = append(a.Missing, i)
@@ -216,6 +211,9 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	if s.covered[client] < s.about.Rounds {
 		return fmt.Errorf("a ledger before all rounds are safe: %d of %d", s.covered[client], s.about.Rounds)
 	}
+	if l.First != r.First {
+		return fmt.Errorf("a ledger from round %d on, the journal begins at round %d", l.First, r.First)
+	}
 	if _, err := l.ledger(client, s.mech, s.about.Rounds); err != nil {
 		return err
 	}
@@ -228,8 +226,8 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	return nil
 }
 
-// ledger returns what a client says that it released, which must be T rounds of the run's
-// mechanism.
+// ledger returns what a client says that it released, which must be the rounds from the first one of
+// its journal to T, of the run's mechanism.
 func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
 	var out dp.Ledger
 	mech := *m
@@ -240,7 +238,11 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 	if l.Noise.Simulated() && l.Noise.Run != 0 {
 		return out, fmt.Errorf("dist: client %d: noise of %v", client, l.Noise)
 	}
-	counted := 0
+	if l.First < 0 || l.First >= rounds {
+		return out, fmt.Errorf("dist: client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
+			rounds-1)
+	}
+	counted := l.First
 	for _, stretch := range l.Sizes {
 		if stretch.Rounds < 1 || stretch.Rounds > rounds-counted {
 			return out, fmt.Errorf("dist: client %d: a ledger of more than %d rounds", client, rounds)
@@ -260,9 +262,9 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		out.Record(e)
 	}
 	if counted != rounds {
-		return out, fmt.Errorf("dist: client %d: a ledger of %d rounds, must be of %d", client, counted, rounds)
+		return out, fmt.Errorf("dist: client %d: a ledger up to round %d, must be up to %d", client, counted, rounds)
 	}
-	lagged := 0
+	lagged := l.First
 	for lag, n := range l.Lags {
 		if n < 0 || n > rounds-lagged || lag > rounds {
 			return out, fmt.Errorf("dist: client %d: %d rounds at lag %d", client, n, lag)
@@ -270,7 +272,8 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		lagged += n
 	}
 	if lagged != rounds {
-		return out, fmt.Errorf("dist: client %d: lags of %d rounds, must be of %d", client, lagged, rounds)
+		return out, fmt.Errorf("dist: client %d: lags of %d rounds, must be of %d", client, lagged-l.First,
+			rounds-l.First)
 	}
 	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil
 }

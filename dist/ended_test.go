@@ -77,8 +77,8 @@ func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 // answered, so that the client asks again, and does not end as one that is refused.
 func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
 	s, answers, mend := fullDisk(t)
-	s.record.Clients[0] = clientRecord{Life: 1, Instance: "one"}
-	q := question{m: &nats.Msg{Reply: "answers"}, hello: hello{Life: 1, Instance: "one", Next: 1,
+	s.record.Clients[0] = clientRecord{Journal: "secret:00", Life: 1, Instance: "one"}
+	q := question{m: &nats.Msg{Reply: "answers"}, hello: hello{Journal: "secret:00", Life: 1, Instance: "one", Next: 1,
 		Ledger: ledgerOf(t, s, 0)}}
 	for answered := range 2 {
 		s.hear(q)
@@ -107,7 +107,8 @@ func TestLifeThatCannotBeKeptIsNotAnswered(t *testing.T) {
 		if said == 2 {
 			mend()
 		}
-		s.hear(question{m: &nats.Msg{Reply: "answers"}, hello: hello{Life: 2, Instance: "two", Next: 1}})
+		s.hear(question{m: &nats.Msg{Reply: "answers"}, hello: hello{Journal: "secret:00", Life: 2, Instance: "two",
+			Next: 1}})
 		if err := s.conn.Flush(); err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,15 @@ import (
 
 // hello is what a client says of itself, again and again.
 type hello struct {
+	Journal  string `json:"journal"`  // the public name of its journal's secret
 	Life     int    `json:"life"`     // how often its journal was opened
 	Instance string `json:"instance"` // of the process, drawn at its start
 	First    bool   `json:"first"`    // the client asks what the server has before it does anything
-	Next     int    `json:"next"`     // the first round that was not released
-	Newest   int    `json:"newest"`   // the k of its newest broadcast
+	// Replace asks to take the client's number from a journal that is lost, see replace.go.
+	Replace bool `json:"replace,omitempty"`
+	Oldest  int  `json:"oldest"` // the first round that the journal can send again
+	Next    int  `json:"next"`   // the first round that was not released
+	Newest  int  `json:"newest"` // the k of its newest broadcast
 	// Ledger is what the client has released in all its rounds, said when all of them
 	// are safe with the server.
 	Ledger *clientLedger `json:"ledger,omitempty"`
@@ -29,6 +33,7 @@ type hello struct {
 // clientLedger is a client's ledger as it is sent.
 type clientLedger struct {
 	Records int               `json:"records"` // N_c
+	First   int               `json:"first"`   // the first round of the journal
 	Noise   rng.Name          `json:"noise"`
 	Sizes   []journal.Stretch `json:"sizes"`
 	Lags    []int             `json:"lags"`
@@ -47,6 +52,8 @@ type answer struct {
 	Highest   int    `json:"highest"`           // the highest round of which anything has come; -1: none
 	Missing   []int  `json:"missing,omitempty"` // the first rounds up to Highest that are not in
 	Covered   int    `json:"covered"`           // rounds below are safe with the server
+	First     int    `json:"first"`             // the first round of the client's journal
+	Replaced  int    `json:"replaced"`          // how many journals the client's journal replaces
 	Processed uint64 `json:"processed"`         // up to which message the stream is folded
 	Farewell  bool   `json:"farewell,omitempty"`
 }

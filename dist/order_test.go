@@ -182,8 +182,8 @@ func (m *puppet) leave(ctx context.Context, want *sim.Result) {
 			Sizes: []journal.Stretch{{Size: 6, Rounds: rounds}}, Lags: []int{rounds}}
 		for said := false; !said; {
 			var a answer
-			err := ask(ctx, conn, m.names.hello(c), hello{Life: 1, Instance: "puppet", Next: rounds, Ledger: l,
-				Bye: true}, &a, patience)
+			err := ask(ctx, conn, m.names.hello(c), hello{Journal: "secret:00", Life: 1, Instance: "puppet",
+				Next: rounds, Ledger: l, Bye: true}, &a, patience)
 			if err != nil && (!silent(err) || ctx.Err() != nil) { // a disk may be busy for as long
 				m.t.Fatal(err)
 			}

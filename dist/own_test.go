@@ -41,7 +41,7 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	report, joined := r.run(t.Context())
 	r.checkFold(report)
 	for c, j := range joined {
-		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want || len(j.Notes) != 1 ||
+		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want || len(j.Notes) != 2 ||
 			!strings.Contains(j.Notes[0], "run as fast as they can") {
 			t.Errorf("client %d accounts for %d records, has %d; notes %q", c, j.Records, want, j.Notes)
 		}
@@ -284,7 +284,7 @@ func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 }
 
 func FuzzAnnouncement(f *testing.F) {
-	f.Add([]byte(`{"protocol":3,"run":"0123456789abcdef"}`))
+	f.Add([]byte(`{"protocol":4,"run":"0123456789abcdef"}`))
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
 }
 

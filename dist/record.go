@@ -61,7 +61,12 @@ type tally struct {
 
 // clientRecord is what is kept of a client.
 type clientRecord struct {
-	Life     int           `json:"life"`
+	// Journal is the public name of the journal that has taken the client's number, First its first
+	// round, and Replaced are the journals that had the number before.
+	Journal  string        `json:"journal"`
+	First    int           `json:"first"`
+	Replaced []string      `json:"replaced,omitempty"`
+	Life     int           `json:"life"` // of the journal
 	Instance string        `json:"instance"`
 	Ledger   *clientLedger `json:"ledger,omitempty"`
 	Expelled bool          `json:"-"` // in tally
@@ -70,11 +75,9 @@ type clientRecord struct {
 // older says why a hello is of a life that is over, or of a copy of one; "": it is not.
 func (r *clientRecord) older(h hello) string {
 	switch {
-	case h.Life < 1 || len(h.Instance) == 0 || len(h.Instance) > 64 || h.Next < 0 || h.Newest < 0:
-		return fmt.Sprintf("hello: life %d, round %d, k = %d of instance %q", h.Life, h.Next, h.Newest, h.Instance)
 	case h.Life < r.Life || h.Life == r.Life && h.Instance != r.Instance:
-		return fmt.Sprintf("its journal was opened %d times, another one %d times: this is a copy, or an old one. "+
-			"Rounds would be released twice", h.Life, r.Life)
+		return fmt.Sprintf("its journal was opened %d times, another copy of it %d times: this is a copy, or an "+
+			"older one. Rounds would be released twice", h.Life, r.Life)
 	}
 	return ""
 }

@@ -43,6 +43,9 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 			if ledger, err = one.Ledger.ledger(c, s.mech, s.about.Rounds); err != nil {
 				return nil, err
 			}
+			mech := *s.mech
+			mech.DatasetSize = min(mech.DatasetSize, one.Ledger.Records)
+			addReplaced(&ledger, len(one.Replaced), &mech, s.about.Rounds)
 			r.Resent += one.Ledger.Resent
 		}
 		result.Ledgers = append(result.Ledgers, ledger)
@@ -57,6 +60,10 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 			"rounds, of as many records as the server's model is for; one that holds fewer of its own pays more for "+
 			"each, as it said when it joined", listed(r.Expelled)))
 	}
+	for c, one := range s.record.Clients {
+		r.Notes = append(r.Notes, replacedNote(c, len(one.Replaced))...)
+	}
+	r.Notes = append(r.Notes, olderCopies(r.Rounds)...)
 	if err := writeJSON(s.record.path(reportFile), r); err != nil {
 		return nil, err
 	}

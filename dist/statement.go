@@ -118,16 +118,17 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	events := ledger.Events()
 	names, _ := dp.Names(events)
 	anonymous := ledger.Named(dp.Noise{}) // as the others' noise is from secrets of their own
+	addReplaced(&anonymous, c.replaced, c.mechanism(), c.about.Rounds)
 	statement, err := state(context.WithoutCancel(ctx), c.prepared, anonymous.Events(), names)
 	if err != nil {
 		return nil, err
 	}
 	lags := sim.Staleness(l.Lags)
 	return &JoinReport{
-		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds, Records: l.Records, MaxLag: lags.Max(),
+		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds - l.First, Records: l.Records, MaxLag: lags.Max(),
 		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
 		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
-		Notes: notesOf(c.prepared),
+		Notes: slices.Concat(notesOf(c.prepared), replacedNote(c.Client, c.replaced), olderCopies(c.about.Rounds)),
 	}, nil
 }
 

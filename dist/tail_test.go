@@ -36,7 +36,7 @@ func TestNobodyWaitsForWhatWasRefused(t *testing.T) {
 			}
 			m.untilRefused(ctx, 1)
 		} else {
-			h := hello{Life: 1, Instance: "x", First: true}
+			h := hello{Journal: "secret:00", Life: 1, Instance: "x", First: true}
 			var a answer
 			if err := ask(ctx, m.conn, m.names.hello(0), h, &a, patience); err != nil || a.Next != 1 {
 				t.Errorf("%v, answer %+v", err, a)

@@ -90,6 +90,7 @@ type Journal struct {
 	root     *rng.Root // of this opening
 	pinned   []byte
 	client   int     // whose journal it is, if it is pinned
+	first    int     // its first round: another journal, which it replaces, had those before
 	before   history // the rounds before those in releases
 	releases []Release
 	buffer   []byte
@@ -215,15 +216,22 @@ func (j *Journal) Lives() int { return j.lives }
 // Pinned returns the run and the client that Pin wrote down; nil if it was not called.
 func (j *Journal) Pinned() (run []byte, client int) { return slices.Clone(j.pinned), j.client }
 
+// First returns the journal's first round: 0, or what Begin said.
+func (j *Journal) First() int { return j.first }
+
+// Oldest returns the first round that the journal can still send: it has forgotten the vectors of
+// those before, as they were covered.
+func (j *Journal) Oldest() int { return j.first + j.before.rounds() }
+
 // Next returns the first round that was not released.
-func (j *Journal) Next() int { return j.before.rounds() + len(j.releases) }
+func (j *Journal) Next() int { return j.Oldest() + len(j.releases) }
 
 // Releases returns the releases that must be sent until they are covered, in order.
 func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
 
 // Release returns the release of a round; false if it is covered, or was not made.
 func (j *Journal) Release(round int) (Release, bool) {
-	i := round - j.before.rounds()
+	i := round - j.Oldest()
 	if i < 0 || i >= len(j.releases) {
 		return Release{}, false
 	}
@@ -268,6 +276,20 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 		return err
 	}
 	j.pinned, j.client, j.params = slices.Clone(run), client, params
+	return nil
+}
+
+// Begin says that the journal replaces a lost one, which released the rounds below first, so that its
+// own begin there. It must be pinned and have no rounds.
+func (j *Journal) Begin(first int) error {
+	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
+		return fmt.Errorf("journal: first round = %d after %d rounds, must be at least 1, after Pin and before any "+
+			"release", first, j.Next())
+	}
+	if err := j.write(firstRecord, firstPayload(first)); err != nil {
+		return err
+	}
+	j.first = first
 	return nil
 }
 

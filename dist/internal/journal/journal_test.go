@@ -330,7 +330,7 @@ func TestAFlippedBitIsNoReasonToReleaseAgain(t *testing.T) {
 		j, err := reopen(t, text, nil)
 		switch {
 		case errors.Is(err, journal.ErrDamaged):
-		case err != nil && i/8 < len("proactivedp journal 3\n") && strings.Contains(err.Error(), "another version"):
+		case err != nil && i/8 < len("proactivedp journal 4\n") && strings.Contains(err.Error(), "another version"):
 		case err != nil:
 			t.Fatalf("bit %d: %v", i, err)
 		case j.Next() < 3:
@@ -367,7 +367,7 @@ func TestOneProcessAtATime(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte("proactivedp journal 3\n"))
+	f.Add([]byte("proactivedp journal 4\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		j, err := reopen(t, text, nil)
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 
 // beginning is what every journal's file begins with; the number is raised with every
 // change of what is written.
-const beginning = "proactivedp journal 3\n"
+const beginning = "proactivedp journal 4\n"
 
 // anyBeginning is what journals of every version begin with.
 const anyBeginning = "proactivedp journal "
@@ -35,6 +35,8 @@ const (
 	pinRecord     = 3 // the length of the vectors, whose they are, and which run it is
 	historyRecord = 4 // sizes and lags of rounds that need not be sent again
 	releaseRecord = 5 // round, k, size, digest and vector
+	firstRecord   = 6 // the journal's first round, if that is not round 0
+	lastKind      = firstRecord
 )
 
 const (
@@ -207,6 +209,8 @@ func pinPayload(run []byte, client, params int) []byte {
 	return append(le.AppendUint32(record, uint32(client)), run...)
 }
 
+func firstPayload(first int) []byte { return le.AppendUint64(make([]byte, recordHead), uint64(first)) }
+
 // payload appends the record of a release of u to dst, which is empty.
 func (r Release) payload(dst []byte, u []float32) []byte {
 	dst = append(dst, make([]byte, recordHead)...)
@@ -329,7 +333,7 @@ func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 		return nil, errors.New("the CRC of a record's head is not that of its content")
 	}
 	kind, length := le.Uint32(head[8:]), le.Uint64(head)
-	if kind < lifeRecord || kind > releaseRecord || length > 4*wire.MaxParams+mostSmall {
+	if kind < lifeRecord || kind > lastKind || length > 4*wire.MaxParams+mostSmall {
 		return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
 	}
 	if length > uint64(left-recordHead) {
@@ -377,6 +381,15 @@ func (j *Journal) take(record []byte) error {
 		if j.params < 1 || j.params > wire.MaxParams || j.client > math.MaxInt32 {
 			return fmt.Errorf("vectors of %d numbers of client %d", j.params, j.client)
 		}
+	case firstRecord:
+		if len(payload) != 8 || j.pinned == nil || j.Next() != 0 {
+			return errors.New("a first round behind others")
+		}
+		first := le.Uint64(payload)
+		if first < 1 || first > math.MaxInt32 {
+			return fmt.Errorf("the first round is %d", first)
+		}
+		j.first = int(first)
 	case historyRecord:
 		if len(j.before.sizes) > 0 || len(j.releases) > 0 {
 			return errors.New("a second history")
@@ -471,6 +484,11 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 	}
 	if j.pinned != nil {
 		if err := put(pinRecord, pinPayload(j.pinned, j.client, j.params), copied.life); err != nil {
+			return err
+		}
+	}
+	if j.first > 0 {
+		if err := put(firstRecord, firstPayload(j.first), copied.life); err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,7 @@ func (j *Journal) unwritten(in *bufio.Reader, size int64) error {
 	}
 	for at := size - int64(len(rest)); len(rest) >= recordHead; rest, at = rest[1:], at+1 {
 		kind := le.Uint32(rest[8:])
-		if kind < lifeRecord || kind > releaseRecord || le.Uint32(rest[16:]) != sumOfHead(rest) {
+		if kind < lifeRecord || kind > lastKind || le.Uint32(rest[16:]) != sumOfHead(rest) {
 			continue
 		}
 		if at-int64(le.Uint32(rest[12:])) > j.end {

@@ -46,8 +46,15 @@ secret that this client alone has. It is in the folder --dir, with a journal of 
 that was released, and both must be kept as carefully as the records.
 
 Whatever happens to it, the same command goes on: what is in the journal is sent again,
-bit by bit, and no round is released twice. A journal that is lost, copied or restored
-from an old copy is refused; an operator can expel the client then.
+bit by bit, and no round is released twice. Do not restore the folder from an older copy:
+rounds after that copy may then be released again, with independent noise, and no ledger
+counts them.
+
+The first folder that joins takes the client's number. A process with another folder is
+refused. If the folder is lost for good, stop what ran from it, and join once with a new
+folder and --replace. It goes on after the last round that the server has. The privacy
+statement then counts all rounds of the lost folder too. Or let an operator expel the
+client.
 
 A client holds its part of the run's data set, as the partition deals it: that is a
 simulation of clients, since everybody can have the whole set. --records names a file of
@@ -92,6 +99,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	cli.CountVar(f, &j.options.Client, "client", -1, "number of this client, in [0, 4095]")
 	f.StringVar(&j.options.Dir, "dir", "", "`folder` of this client's secret and journal, made if it is not there")
 	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
+	f.BoolVar(&j.options.Replace, "replace", false, "take the client's number from another folder, which is lost for "+
+		"good")
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
 	f.StringVar(&j.records, "records", "", "`file` of this client's own records, of a kind that train --data takes "+
 		"(default: its part of the run's data set)")
