@@ -58,11 +58,15 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1 || a.First < 0 || a.Replaced < 0:
 		return nil, fmt.Errorf("dist: the server answers %+v", *a)
 	}
+	if a.lacks = a.Next < h.Oldest; a.lacks && h.First {
+		return nil, c.lost(a.Next, h.Oldest)
+	}
 	return a, nil
 }
 
 // keepInTouch says hello now and then, and takes the answers.
 func (c *client) keepInTouch(ctx context.Context) error {
+	lacks := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,7 +74,7 @@ func (c *client) keepInTouch(ctx context.Context) error {
 		case <-c.beats:
 		case <-time.After(beat):
 		}
-		a, err := c.hello(ctx, hello{})
+		a, err := c.hello(ctx, hello{First: lacks})
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -79,6 +83,9 @@ func (c *client) keepInTouch(ctx context.Context) error {
 				return err
 			}
 			continue
+		}
+		if lacks = a.lacks; lacks {
+			c.ask()
 		}
 		if err := c.learn(a); err != nil {
 			return err

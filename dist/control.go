@@ -162,8 +162,9 @@ func (s *server) hear(q question) {
 		}
 	}
 	state := &s.clients[q.client]
-	state.heard, state.newest, state.bye = time.Now(), h.Newest, h.Bye
+	state.heard, state.newest, state.oldest, state.bye = time.Now(), h.Newest, h.Oldest, h.Bye
 	state.silent = 0
+	s.noteLost(q.client, h)
 	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
 		Covered: s.covered[q.client], First: r.First, Replaced: len(r.Replaced), Processed: s.processed}
 	for i := a.Next; i < a.Highest && len(a.Missing) < maxMissing; i++ {
@@ -298,6 +299,7 @@ func (s *server) status() *Status {
 	}
 	for c, r := range s.record.Clients {
 		one := ClientStatus{Client: c, Next: s.machine.Next(c), Covered: s.covered[c], Newest: s.clients[c].newest,
+			Oldest: s.clients[c].oldest, Lost: s.lostRounds(c),
 			Life: r.Life, Heard: -1, Expelled: r.Expelled, Ended: r.Ledger != nil, Refused: s.clients[c].refused}
 		if s.clients[c].newest >= 0 {
 			one.Heard = time.Since(s.clients[c].heard).Seconds()

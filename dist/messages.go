@@ -56,6 +56,7 @@ type answer struct {
 	Replaced  int    `json:"replaced"`          // how many journals the client's journal replaces
 	Processed uint64 `json:"processed"`         // up to which message the stream is folded
 	Farewell  bool   `json:"farewell,omitempty"`
+	lacks     bool   // whether the journal has forgotten round Next: see ErrLost
 }
 
 // maxMissing bounds the rounds that an answer names as missing.
@@ -82,6 +83,8 @@ type ClientStatus struct {
 	Client   int     `json:"client"`
 	Next     int     `json:"next"`    // the first round that is not in
 	Covered  int     `json:"covered"` // rounds below are on the server's disk
+	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, as it said last
+	Lost     int     `json:"lost"`    // so many rounds from Next on are nowhere any more
 	Newest   int     `json:"newest"`  // the k of its newest broadcast, as it said last
 	Life     int     `json:"life"`
 	Heard    float64 `json:"heard_seconds_ago"` // -1: never in this life of the server

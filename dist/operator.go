@@ -123,6 +123,8 @@ func (c *ClientStatus) state() string {
 		return "expelled"
 	case c.Ended:
 		return "has ended"
+	case c.Lost > 0:
+		return roundsText(c.Next, c.Next+c.Lost) + " are lost"
 	}
 	return ""
 }

@@ -156,6 +156,8 @@ type peerState struct {
 	heard   time.Time
 	silent  time.Duration // how long the server has listened since, see pulse
 	newest  int
+	oldest  int
+	lost    time.Time // since when rounds before oldest are lost; zero: none are
 	bye     bool
 	refused int
 }
@@ -333,6 +335,9 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.retry()
 		case <-tick.C:
 			s.pulse(s.now())
+			if err := s.checkLost(); err != nil {
+				return nil, errors.Join(err, s.save())
+			}
 			s.tell()
 			if s.Watch != nil {
 				s.Watch(s.status())
