@@ -108,8 +108,9 @@ test-arm64: ## Pass the tests of the core for arm64 under an emulator, where the
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
-kills: ## Kill 200 training processes and 200 loops at random times, and compare what they resume to (some minutes).
+kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare what they resume to (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'
+	PROACTIVEDP_DIST_ROLLBACKS=10 $(GO) test ./dist -v -count 1 -timeout 30m -run '^TestARollbackReleasesWithFreshNoise$$'
 
 audit: build ## Measure which faults an audit finds, and how often it gives a false alarm, and write results/audit (an hour).
 	$(BIN) audit --runs 2000 --audits $(AUDITS) --out results/audit

@@ -205,7 +205,8 @@ func (a *attacker) forbidden() {
 	}
 	a.send(n.down(1, 0), &nats.Msg{Data: a.update(1, func(h *wire.Header, _ []float32) { h.Kind = wire.Broadcast })})
 	a.send(n.call(), &nats.Msg{})
-	a.unheard(n.hello(0), `{"journal":"secret:00","oldest":0,"life":99,"instance":"x","first":false,"next":0,"newest":0}`)
+	a.unheard(n.hello(0), `{"journal":"secret:00","life":99,"instance":"x","first":false,"oldest":0,"next":0,`+
+		`"newest":0}`)
 	a.unheard(n.status(), "{}")
 	a.unheard(n.expel(), `{"client":0}`)
 	for _, api := range []string{"STREAM.PURGE.", "STREAM.DELETE.", "STREAM.INFO.", "STREAM.MSG.GET.",

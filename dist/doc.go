@@ -36,18 +36,23 @@
 // A client's journal may be copied, or restored from an old copy, and then it would release
 // rounds a second time. Each opening of a journal is a new life; the server hears no life
 // but the latest, and a client that learns that the server has more of it than its own
-// journal stops before it computes anything.
+// journal stops before it computes anything. Where the server and the broker are restored as
+// well, nobody remembers, and rounds are released again: with samples and noise of the new
+// life, which are independent of those before.
+//
+// A client's number belongs to the journal that took it: see replace.go for how another one
+// may. Rounds that neither the server nor a journal has end the run: see ErrLost.
 //
 // # Who learns what
 //
-// A client's samples, noise and dropout come from the secret in its journal, which nobody
-// else has. Each update is private at record level by the client's own noise, towards the
-// server and everybody who sees it; the statement is of the client's ledger, as for every
-// other run. It is not local differential privacy of a person who holds many records, and
-// there is no secure aggregation: the server sees each client's update by itself. Clients
-// see the broadcasts, and with the right credentials nothing else of each other. When a
-// message is sent may depend on how long a gradient takes to compute; (ε, δ) takes that to
-// be independent of the records.
+// A client's samples, noise and dropout come from the secret in its journal, which nobody else
+// has, and from the salt of the journal's opening. Each update is private at record level by
+// the client's own noise, towards the server and everybody who sees it; the statement is of
+// the client's ledger, as for every other run. It is not local differential privacy of a
+// person who holds many records, and there is no secure aggregation: the server sees each
+// client's update by itself. Clients see the broadcasts, and with the right credentials
+// nothing else of each other. When a message is sent may depend on how long a gradient takes
+// to compute; (ε, δ) takes that to be independent of the records.
 //
 // What no honest client sends is refused, counted and taken out of the stream: see Refusal.
 package dist

@@ -27,8 +27,8 @@ func roundsText(first, end int) string {
 // lost reports rounds that the server lacks, by its answer, and the journal has forgotten.
 func (c *client) lost(next, oldest int) error {
 	c.log.Error("rounds are lost", "client", c.Client, "first", next, "next", oldest)
-	return fmt.Errorf("%w: the server said that it had saved %s of client %d, and does not have them any more, nor does "+
-		"the journal in %s. Its folder must be an older copy: restore a newer one of the server, or let an operator "+
+	return fmt.Errorf("%w: the server said that it had saved %s of client %d, and does not have them any more, nor "+
+		"does the journal in %s. The server's folder must be an older copy: restore a newer one, or let an operator "+
 		"expel the client", ErrLost, roundsText(next, oldest), c.Client, c.Dir)
 }
 
@@ -60,10 +60,10 @@ func (s *server) checkLost() error {
 	for c := range s.clients {
 		if n := s.lostRounds(c); n > 0 && time.Since(s.clients[c].lost) > linger {
 			next := s.machine.Next(c)
-			return fmt.Errorf("%w: neither the folder %s, the broker nor the client's journal has %s of client %d, which "+
-				"were saved here once. The folder must be an older copy: restore a newer one, or begin a new run in "+
-				"another folder. After a restart an operator may expel the client within %v of its return", ErrLost,
-				s.Dir, roundsText(next, next+n), c, linger)
+			return fmt.Errorf("%w: neither the folder %s, the broker nor the client's journal has %s of client %d, "+
+				"which were saved here once. The folder must be an older copy: restore a newer one, or begin a new "+
+				"run in another folder. After a restart an operator may also expel the client", ErrLost, s.Dir,
+				roundsText(next, next+n), c)
 		}
 	}
 	return nil

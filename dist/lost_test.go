@@ -107,7 +107,9 @@ func TestRoundsThatNobodyHasEndTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gates[10])
-	err = serve(ctx, func(who *Operator) bool { return until(who, func(c ClientStatus) bool { return c.Oldest >= 20 }) })
+	err = serve(ctx, func(who *Operator) bool {
+		return until(who, func(c ClientStatus) bool { return c.Oldest >= 20 })
+	})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -50,8 +50,8 @@ func (s *server) refuses(client int, h hello) string {
 	next, free := s.machine.Next(client), LeastSilence-time.Since(s.clients[client].heard)
 	switch {
 	case slices.Contains(r.Replaced, h.Journal):
-		return fmt.Sprintf("this journal was replaced by another one, which has the number %d now (join --replace). It "+
-			"must not be used any more", client)
+		return fmt.Sprintf("this journal was replaced by another one, which has the number %d now (join --replace). "+
+			"It must not be used any more", client)
 	case !h.Replace || !h.First:
 		return fmt.Sprintf("another journal has the number %d. If this process was started by mistake, or in another "+
 			"folder, stop it: the client with that journal goes on. If the folder of that journal is lost for good, "+
@@ -130,7 +130,7 @@ func replacedNote(client, replaced int) []string {
 
 // olderCopies says what no ledger counts.
 func olderCopies(rounds int) []string {
-	return []string{fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned to "+
-		"an older copy, it may release up to %s again, with independent noise, which no ledger counts",
+	return []string{fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned "+
+		"to an older copy, it may release up to %s again, with independent noise, which no ledger counts",
 		decimal.Many(rounds, "round"))}
 }

@@ -113,7 +113,8 @@ func listenIn(f *fleet) *sniffer {
 	s := &sniffer{t: f.t, seen: map[[2]int][][]float32{}, closest: math.Inf(1)}
 	var err error
 	s.conn, err = nats.Connect("nats://"+f.url, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(time.Millisecond), nats.ReconnectJitter(0, 0))
+		nats.ReconnectWait(time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the broker is killed now and then
 	if err != nil {
 		f.t.Fatal(err)
 	}

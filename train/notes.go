@@ -36,8 +36,8 @@ func (s Spec) Notes() []string {
 			free = fmt.Sprintf("clients run on a real clock, a second of the durations drawn being %g long",
 				s.TimeScale)
 		}
-		free += ": which updates a round has seen depends on how long computing really takes, which may depend on the " +
-			"data; (ε, δ) takes it to be independent of them"
+		free += ": which updates a round has seen depends on how long computing really takes, which may depend on " +
+			"the data; (ε, δ) takes it to be independent of them"
 		if s.Runner == HogwildRunner {
 			free += ". Another run of the seed gives another model, with the same samples and noise"
 		}
