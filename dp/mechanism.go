@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"proactivedp/internal/f32"
+	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
@@ -320,16 +321,24 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes. Unknown and missing keys, and events that are none,
+// are errors: a round that is not understood must not be counted as another.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []ledgerRow
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return err
+	if err := strictjson.DecodeWhole(text, &rows, maxName); err != nil {
+		return fmt.Errorf("dp: ledger: %w", err)
 	}
-	*l = Ledger{}
-	for _, row := range rows {
+	var read Ledger
+	for i, row := range rows {
+		if err := row.Event.Validate(); err != nil {
+			return fmt.Errorf("dp: ledger: event %d: %w", i, err)
+		}
 		row.Event.Noise = row.Noise
-		l.events = append(l.events, row.Event)
+		read.events = append(read.events, row.Event)
 	}
+	*l = read
 	return nil
 }
+
+// maxName is how many bytes a text in a ledger or a release may have.
+const maxName = 200

@@ -117,10 +117,13 @@ type Release struct {
 func (r *Release) UnmarshalJSON(text []byte) error {
 	type plain Release
 	var read plain
-	if err := strictjson.Decode(text, &read); err != nil {
+	if err := strictjson.DecodeWhole(text, &read, maxName); err != nil {
 		return err
 	}
 	for i := range read.Events {
+		if err := read.Events[i].Validate(); err != nil {
+			return fmt.Errorf("dp: release: event %d: %w", i, err)
+		}
 		if read.Noise.Known() {
 			read.Events[i].Noise = Noise{Name: read.Noise, Client: AllClients}
 		}

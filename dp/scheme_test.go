@@ -1,6 +1,7 @@
 package dp_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -217,6 +218,40 @@ func TestEpochsOfShuffledBatches(t *testing.T) {
 	for t98 := 1; t98 < 200_000; t98 += 1 + t98/100 {
 		if b := (dp.Event{Rate: 1 / float64(t98), Count: 1}).Batches(); b != t98 {
 			t.Errorf("%d batches of rate 1/%d", b, t98)
+		}
+	}
+}
+
+// A ledger or a release with a key that is unknown or missing, or with rounds of an unknown
+// scheme, is no ledger: a round that is not understood would be counted as another.
+func TestLedgersAreReadWhole(t *testing.T) {
+	var l dp.Ledger
+	l.Record(poissonRounds())
+	text, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read dp.Ledger
+	if err := json.Unmarshal(text, &read); err != nil || !reflect.DeepEqual(read.Events(), l.Events()) {
+		t.Fatalf("%s: %+v, %v", text, read, err)
+	}
+	for old, with := range map[string]string{
+		`"noise_multiplier":6,`: ``,
+		`"count":10000`:         `"count":10000,"correlation":0.9`,
+		`"poisson"`:             `"allocation"`,
+		`"add-or-remove"`:       `null`,
+		`:10000`:                `:0`,
+	} {
+		bad := strings.Replace(string(text), old, with, 1)
+		if bad == string(text) {
+			t.Fatalf("%s is not in %s", old, text)
+		}
+		if err := json.Unmarshal([]byte(bad), &read); err == nil {
+			t.Errorf("%s is read as %+v", bad, read.Events())
+		}
+		var release dp.Release
+		if err := json.Unmarshal([]byte(`{"events":`+bad+`}`), &release); err == nil {
+			t.Errorf("%s is read as %+v", bad, release)
 		}
 	}
 }
