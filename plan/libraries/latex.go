@@ -15,7 +15,7 @@ func writeLaTeX(r Release) Code {
 	e, b := r.Event, r.Bound
 	var text strings.Builder
 	text.WriteString("% What a paper must say of a privacy guarantee; as planned by ProactiveDP. No package is " +
-		"needed.\n")
+		"needed.\n% " + holdsFor(e) + "\n")
 	for _, note := range r.Notes {
 		line := strings.Join(strings.Fields(note), " ") // a line of its own would be no comment
 		text.WriteString("% It must say, too, what was reported of these rounds: " + line + "\n")
@@ -34,6 +34,9 @@ func writeLaTeX(r Release) Code {
 	}
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
 		"looking at the data are not covered.\n")
+	if e.DatasetSize != 0 {
+		text.WriteString("The number of records $N$ is public.\n")
+	}
 	if claim.WeakDelta(b, e) {
 		text.WriteString("The $\\delta$ is not below $1/N$, which is weak: so is it of a mechanism that\n" +
 			"publishes one of the $N$ records as it is.\n")

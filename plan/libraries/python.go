@@ -3,6 +3,7 @@ package libraries
 import (
 	"embed"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -20,22 +21,32 @@ type writer struct {
 	library string
 	tried   string
 	files   []string
+	// bits is how many bits the random numbers have that the library compares with the sample rate.
+	// The rate is rounded down to a multiple of 2^-bits, so that no record is drawn more often.
+	bits    int
 	caveats func(r Release) []string
 }
 
 // sums says how a step size is carried over to a library that divides by the batch.
 const sums = "ProactiveDP multiplies its step size η with the noised SUM of clipped gradients; "
 
+// torchBits are the bits of the numbers of torch.rand, which Opacus compares with the sample rate.
+const torchBits = 24
+
+// ownRate says why the code for Opacus does not call what users of Opacus know.
+const ownRate = "PrivacyEngine.make_private computes the sample rate and the expected batch size from the data set: " +
+	"one more record changes both, and its ε does not hold for add-or-remove adjacency (Opacus' issues 571 and 819). " +
+	"The code does not call it: it uses the parts of Opacus with constants. The sample rate is rounded down to a " +
+	"multiple of 2^-24, because Opacus draws with random numbers of 24 bits."
+
 var writers = map[Format]writer{
 	Opacus: {
-		library: "Opacus 1.5.4", files: []string{"sample.py", "opacus.py"},
+		library: "Opacus 1.5.4", files: []string{"private.py", "opacus.py"}, bits: torchBits,
 		tried: "run with the public sources of Opacus 1.4.0 and 1.5.4 on Debian's PyTorch 1.13.1, where what they " +
 			"import beside it and one process does not use was stood in for",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"Opacus draws Poisson samples at rate 1/len(loader), which is at most the planned rate. Of numbers " +
-					"that are multiples of 2^-24: where s divides N the rate may be exceeded by so much, which " +
-					"proactivedp account --events counts.",
+				ownRate,
 				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
 					"of η times the expected batch size takes the same steps.",
 				"Each record of a batch has a gradient of its own in memory: where that is too little, at_once says " +
@@ -47,7 +58,7 @@ var writers = map[Format]writer{
 		},
 	},
 	TFPrivacy: {
-		library: "TensorFlow Privacy 0.9.0", files: []string{"sample.py", "tfprivacy.py"},
+		library: "TensorFlow Privacy 0.9.0", files: []string{"tfprivacy.py"},
 		tried: "syntax checked, and its event run with the public source of dp_accounting 0.6.0; the training was " +
 			"read against the public source of TensorFlow Privacy 0.9.0 and not run",
 		caveats: func(r Release) []string {
@@ -66,7 +77,7 @@ var writers = map[Format]writer{
 		},
 	},
 	JAXPrivacy: {
-		library: "JAX Privacy 2.2.0", files: []string{"sample.py", "jaxprivacy.py"},
+		library: "JAX Privacy 2.2.0", files: []string{"jaxprivacy.py"},
 		tried: "syntax checked, and read against the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
 		caveats: func(r Release) []string {
 			return append([]string{
@@ -78,13 +89,14 @@ var writers = map[Format]writer{
 		},
 	},
 	Flower: {
-		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"sample.py", "flower.py"},
+		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"private.py", "flower.py"}, bits: torchBits,
 		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.4.0 on Debian's " +
 			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
 				"Flower's own wrappers for differential privacy protect a whole CLIENT, and their ε counts clients: " +
 					"they are not used. Here each client's rounds are private for its RECORDS, by Opacus.",
+				ownRate,
 				"A round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
 					"client. FedAvg waits for all, where ProactiveDP's clients may run ahead.",
 				sums + "Opacus steps along the noised mean: a learning rate of η times the expected batch size " +
@@ -120,16 +132,25 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		return Code{}, fmt.Errorf("libraries: sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
 			r.Event.Sampling, dp.Poisson, w.library, dp.ErrNotCovered)
 	}
+	rate := r.Event.SampleRate()
+	if w.bits > 0 {
+		rate = math.Ldexp(math.Floor(math.Ldexp(rate, w.bits)), -w.bits)
+	}
+	if rate == 0 {
+		return Code{}, fmt.Errorf("libraries: sample rate = %v, must be at least 2^-%d for %s, which draws with random "+
+			"numbers of so many bits: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
+	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
 	var text strings.Builder
 	fmt.Fprintf(&text, "\"\"\"Private training with %s, as planned by ProactiveDP.\n\n%s\n\n", w.library,
 		wrapped(escaped(claim.Noted(claim.Statement(claim.PerRecord, r.Bound, r.all()), r.Notes))))
-	fmt.Fprintf(&text, "%s\n", wrapped("Tried: "+w.tried+"."))
+	fmt.Fprintf(&text, "%s\n\n%s\n\n%s\n", wrapped(holdsFor(r.Event)), wrapped(constantsOf(r.Event)),
+		wrapped("Tried: "+w.tried+"."))
 	for _, caveat := range c.Caveats {
 		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
 	}
 	text.WriteString("\"\"\"\n\n")
-	r.constants(&text)
+	r.constants(&text, rate)
 	if f == Flower {
 		r.clients(&text)
 	}
@@ -156,21 +177,39 @@ func (r Release) all() dp.Event {
 	return e
 }
 
-// constants writes the numbers of the release.
-func (r Release) constants(w *strings.Builder) {
+// holdsFor says which batches the ε is for, and which not.
+func holdsFor(e dp.Event) string {
+	return fmt.Sprintf("This ε holds for %s sampling, with every batch drawn anew. It does NOT hold for a DataLoader "+
+		"that shuffles (shuffle=True): such batches cost more, see `proactivedp account --sampling shuffle`.", e.Sampling)
+}
+
+// constantsOf says what the code takes from the plan, and what the plan takes for public.
+func constantsOf(e dp.Event) string {
+	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the plan. The " +
+		"code never computes them from the data set, so one record more or less changes none of them. "
+	if e.DatasetSize == 0 {
+		return text + "The plan has a rate and no number of records, so EXPECTED_BATCH_SIZE is 1. You may replace it " +
+			"with any number that you know without a look at the data: ε does not depend on it."
+	}
+	return text + fmt.Sprintf("The plan is for N = %d records. That N = %d records is public: this file says so.",
+		e.DatasetSize, e.DatasetSize)
+}
+
+// constants writes the numbers of the release, with the rate that the code samples at.
+func (r Release) constants(w *strings.Builder, rate float64) {
 	e := r.Event
-	size, records := "None", "None"
+	size, records := "1", "None"
 	if e.DatasetSize != 0 {
 		size, records = fmt.Sprint(e.SampleSize), fmt.Sprint(e.DatasetSize)
 	}
 	for _, c := range []struct{ name, value, is string }{
 		{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"},
 		{"MAX_GRAD_NORM", "1.0", "C: to be chosen, not by looking at private data"},
-		{"SAMPLE_SIZE", size, "s: records of a round, on average"},
-		{"DATASET_SIZE", records, "N"},
-		{"SAMPLE_RATE", decimal.Exactly(e.SampleRate()), "q = s/N"},
+		{"SAMPLE_RATE", decimal.Exactly(rate), "q: the probability of each record to be in a batch"},
+		{"EXPECTED_BATCH_SIZE", size, "s: records of a batch on average; 1 if the plan has only a rate"},
 		{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
 		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
+		{"DATASET_SIZE", records, "N: only the drawn data at the end has so many records"},
 	} {
 		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 	}

@@ -1,11 +1,7 @@
-from sample import DATASET_SIZE, sample_size
+from private import private, torch
 
-NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
-CLIENTS = 5
+STEPS, DATASET_SIZE, CLIENTS = 1, 1, 5
 # ---
-import torch  # noqa: E402
-from opacus import PrivacyEngine  # noqa: E402
-
 LEARNING_RATE = 0.5
 
 
@@ -23,19 +19,9 @@ def records_of(client):
 
 def private_round(model, dataset):
     """Takes one noised step along one Poisson sample; STEPS of them are the plan."""
-    torch.seed()  # from the operating system: with one seed two runs share their noise
-    loader = torch.utils.data.DataLoader(dataset, batch_size=sample_size(len(dataset)))
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
-    private, optimizer, loader = PrivacyEngine().make_private(
-        module=model,
-        optimizer=optimizer,
-        data_loader=loader,
-        noise_multiplier=NOISE_MULTIPLIER,
-        max_grad_norm=MAX_GRAD_NORM,
-        poisson_sampling=True,
-    )
+    model, optimizer, loader, _ = private(model, dataset, LEARNING_RATE)
     inputs, labels = next(iter(loader))
-    torch.nn.functional.cross_entropy(private(inputs), labels).backward()
+    torch.nn.functional.cross_entropy(model(inputs), labels).backward()
     optimizer.step()
 
 

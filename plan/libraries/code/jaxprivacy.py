@@ -1,6 +1,6 @@
-from sample import DATASET_SIZE, sample_size
-
-NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
+# Constants of the plan, as an editor sees them; what is written has those of the plan.
+NOISE_MULTIPLIER, MAX_GRAD_NORM, SAMPLE_RATE, STEPS = 1.0, 1.0, 0.5, 1
+DATASET_SIZE, EXPECTED_BATCH_SIZE = 1, 1
 # ---
 import secrets  # noqa: E402
 
@@ -16,9 +16,8 @@ def train(params, features, labels, loss_of, step_size):
 
     loss_of(params, features, labels) is the mean loss of a batch.
     """
-    records = len(features)
     samples = batch_selection.CyclicPoissonSampling(
-        sampling_prob=sample_size(records) / records,
+        sampling_prob=SAMPLE_RATE,
         iterations=STEPS,
         partition_type=batch_selection.PartitionType.INDEPENDENT,
     )
@@ -33,7 +32,7 @@ def train(params, features, labels, loss_of, step_size):
     def noise(leaf, leaf_key):
         return deviation * jax.random.normal(leaf_key, leaf.shape, leaf.dtype)
 
-    for chosen in samples.batch_iterator(records, rng=secrets.randbits(63)):
+    for chosen in samples.batch_iterator(len(features), rng=secrets.randbits(63)):
         key, round_key = jax.random.split(key)
         if len(chosen) == 0:  # a round without records releases its noise alone
             total = jax.tree.map(jnp.zeros_like, params)
@@ -56,5 +55,6 @@ if __name__ == "__main__":  # a linear model of drawn data: put yours in its pla
     def logistic(params, x, y):
         return jnp.mean(jnp.log1p(jnp.exp(-y * (x @ params))))
 
-    trained = train(jnp.zeros(20), drawn, signs, logistic, step_size=0.5 / sample_size(count))
+    step_size = 0.5 / EXPECTED_BATCH_SIZE
+    trained = train(jnp.zeros(20), drawn, signs, logistic, step_size)
     print(trained)

@@ -1,15 +1,14 @@
-from sample import DATASET_SIZE, sample_size
-
-NOISE_MULTIPLIER, MAX_GRAD_NORM, STEPS, DELTA = 1.0, 1.0, 1, 1e-5
+# Constants of the plan, as an editor sees them; what is written has those of the plan.
+NOISE_MULTIPLIER, MAX_GRAD_NORM, SAMPLE_RATE, STEPS, DELTA = 1.0, 1.0, 0.5, 1, 1e-5
 # ---
 import dp_accounting  # noqa: E402
 import numpy as np  # noqa: E402
 
 
-def release(rate):
-    """Returns what all rounds release at a sample rate, for dp_accounting."""
+def release():
+    """Returns what all rounds release, for dp_accounting."""
     noised = dp_accounting.GaussianDpEvent(NOISE_MULTIPLIER)
-    sampled = dp_accounting.PoissonSampledDpEvent(rate, noised)
+    sampled = dp_accounting.PoissonSampledDpEvent(SAMPLE_RATE, noised)
     return dp_accounting.SelfComposedDpEvent(sampled, STEPS)
 
 
@@ -21,8 +20,6 @@ def train(model, features, labels, loss_of, step_size):
     import tensorflow as tf
     import tensorflow_privacy
 
-    records = len(features)
-    rate = sample_size(records) / records
     draws = np.random.default_rng()  # seeded by the operating system
     query = tensorflow_privacy.GaussianSumQuery(
         l2_norm_clip=MAX_GRAD_NORM, stddev=NOISE_MULTIPLIER * MAX_GRAD_NORM
@@ -34,7 +31,7 @@ def train(model, features, labels, loss_of, step_size):
     for _ in range(STEPS):
         params = query.derive_sample_params(state)
         total = query.initial_sample_state(variables)
-        for i in np.flatnonzero(draws.random(records) < rate):
+        for i in np.flatnonzero(draws.random(len(features)) < SAMPLE_RATE):
             with tf.GradientTape() as tape:
                 loss = loss_of(labels[i : i + 1], model(features[i : i + 1], training=True))
             total = query.accumulate_record(params, total, tape.gradient(loss, variables))
@@ -43,13 +40,12 @@ def train(model, features, labels, loss_of, step_size):
         noised, state, _ = query.get_noised_result(total, state)
         for variable, update in zip(variables, noised):
             variable.assign_sub(step_size * update)
-    return release(rate)
+    return release()
 
 
 if __name__ == "__main__":
-    count = DATASET_SIZE or 10_000
     accountant = dp_accounting.pld.PLDAccountant()
-    event = release(sample_size(count) / count)
+    event = release()
     accountant.compose(event)
     print(event)
     print(f"epsilon = {accountant.get_epsilon(DELTA):.6g} at delta = {DELTA}, by dp_accounting")

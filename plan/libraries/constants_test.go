@@ -1,0 +1,229 @@
+package libraries
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/dp/rdp"
+	"proactivedp/plan"
+)
+
+// manyReleases returns the releases of plans and of rates that have nothing round in common.
+func manyReleases(t *testing.T) map[string]Release {
+	t.Helper()
+	all := releases(t)
+	for _, r := range []plan.Request{
+		{N: 100, Epochs: 2, Epsilon: 8, Delta: 1e-3, SampleSize: 3, Method: plan.PLD},
+		{N: 101, Epochs: 2, Epsilon: 8, Delta: 1e-3, SampleSize: 100, Method: plan.PLD},
+		{N: 1009, Epochs: 3, Epsilon: 4, Delta: 1e-4, SampleSize: 64, Method: plan.PLD},
+		{N: 50000, Epochs: 1, Epsilon: 3, Delta: 1e-5, SampleSize: 500, Method: plan.PLD},
+	} {
+		p, err := plan.Solve(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[fmt.Sprintf("n%d-s%d", r.N, r.SampleSize)], err = OfPlan(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rate := range []float64{1, 0.7, 1. / 3, 0.01} {
+		e := poisson(2, rate, 60)
+		b, err := rdp.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[fmt.Sprintf("rate%v", rate)], err = OfEvents([]dp.Event{e}, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// constant returns the number of a line NAME = number.
+func constant(t *testing.T, text, name string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^`+name+` = (\S+)  # `).FindAllStringSubmatch(text, -1)
+	if len(found) != 1 {
+		t.Fatalf("%d lines define %s, want one", len(found), name)
+	}
+	x, err := strconv.ParseFloat(found[0][1], 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return x
+}
+
+// rateOf is the rate that code in a format must sample with: that of the release, or, where
+// the library draws with random numbers of 24 bits, the multiple of 2^-24 below it.
+func rateOf(f Format, r Release) float64 {
+	if f == Opacus || f == Flower {
+		return math.Floor(r.Event.SampleRate()*(1<<24)) / (1 << 24)
+	}
+	return r.Event.SampleRate()
+}
+
+// The numbers in the code are those of the plan, once each, and no line computes a rate, a
+// batch size or noise from the length of a data set.
+func TestCodeHasTheNumbersOfThePlan(t *testing.T) {
+	harmless := regexp.MustCompile(`draws\.random\(len\(features\)\) < SAMPLE_RATE|` +
+		`batch_iterator\(len\(features\),|len\(chosen\) == 0|split\(round_key, len\(leaves\)\)`)
+	for name, r := range manyReleases(t) {
+		for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+			c, err := Write(f, r)
+			if err != nil {
+				t.Fatalf("%s for %s: %v", f, name, err)
+			}
+			size := 1.
+			if r.Event.DatasetSize != 0 {
+				size = float64(r.Event.SampleSize)
+			}
+			for constantName, want := range map[string]float64{
+				"NOISE_MULTIPLIER": r.Event.NoiseMultiplier, "SAMPLE_RATE": rateOf(f, r),
+				"EXPECTED_BATCH_SIZE": size, "STEPS": float64(r.Event.Count), "DELTA": r.Bound.DeltaUpper,
+			} {
+				if got := constant(t, c.Text, constantName); got != want {
+					t.Errorf("%s for %s: %s = %v, want %v", f, name, constantName, got, want)
+				}
+			}
+			for line := range strings.Lines(c.Text) {
+				if strings.Contains(line, "len(") && !harmless.MatchString(line) {
+					t.Errorf("%s for %s: a length decides something: %s", f, name, line)
+				}
+			}
+		}
+	}
+}
+
+// The attack of Opacus' issues 571 and 819: one record more, or any other number, must change
+// neither noise nor rate nor what a sum is divided by, and must not be refused either. All code is
+// run with stand-ins for the libraries, which do as these do.
+func TestOneMoreRecordChangesNothing(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	type run struct {
+		Used     [][]*float64
+		Recorded []float64
+		Error    string
+	}
+	type job struct {
+		name  string
+		f     Format
+		r     Release
+		sizes []int
+	}
+	var jobs []job
+	var asked [][]any
+	folder := t.TempDir()
+	for name, r := range manyReleases(t) {
+		if r.Event.Count > 2000 { // as long as others, and no other code
+			continue
+		}
+		n := r.Event.DatasetSize
+		if n == 0 {
+			n = 10_000
+		}
+		for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+			c, err := Write(f, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(folder, name+string(f)+".py")
+			if err := os.WriteFile(path, []byte(c.Text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			sizes := []int{n, n + 1, n - 1, 2*n + 1, 99}
+			jobs, asked = append(jobs, job{name, f, r, sizes}), append(asked, []any{f, path, sizes})
+		}
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attack := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "attack.py"))
+	attack.Stdin, attack.Stderr = bytes.NewReader(text), os.Stderr
+	out, err := attack.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results [][]run
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != len(jobs) {
+		t.Fatalf("%d results of %d, %v", len(results), len(jobs), err)
+	}
+	for i, j := range jobs {
+		e := j.r.Event
+		steps, size := float64(e.Count), float64(e.SampleSize)
+		if j.f == Flower { // the server counts the rounds
+			steps = 1
+		}
+		if e.DatasetSize == 0 {
+			size = 1
+		}
+		want := []float64{e.NoiseMultiplier, 1, size, rateOf(j.f, j.r), steps}
+		if len(results[i]) != len(j.sizes) {
+			t.Errorf("%s for %s: %d runs, want %d", j.f, j.name, len(results[i]), len(j.sizes))
+			continue
+		}
+		for k, got := range results[i] {
+			if got.Error != "" || len(got.Used) != 1 {
+				t.Errorf("%s for %s: %d records: %d kinds of steps, error %q", j.f, j.name, j.sizes[k], len(got.Used),
+					got.Error)
+				continue
+			}
+			for at, x := range got.Used[0] {
+				if x == nil && at == 2 && (j.f == TFPrivacy || j.f == JAXPrivacy) { // these divide by nothing
+					continue
+				}
+				if x == nil || *x != want[at] {
+					t.Errorf("%s for %s: %d records: number %d of a step is not %v", j.f, j.name, j.sizes[k], at, want[at])
+				}
+			}
+			if recorded := []float64{want[0], want[3], want[4]}; got.Recorded != nil && !slices.Equal(got.Recorded, recorded) {
+				t.Errorf("%s for %s: %d records: recorded %v, want %v", j.f, j.name, j.sizes[k], got.Recorded, recorded)
+			}
+		}
+	}
+}
+
+// Every export says which sampling its ε is for, and that shuffled batches are another.
+func TestCodeSaysThatShufflingIsNotCovered(t *testing.T) {
+	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
+		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp"}}
+	all := manyReleases(t)
+	all["fixed"] = fixed
+	for name, r := range all {
+		codes, err := All(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range codes {
+			head := c.Text
+			if c.Format != LaTeX {
+				head, _, _ = strings.Cut(head[3:], `"""`)
+			}
+			head = strings.Join(strings.Fields(strings.ReplaceAll(head, "\n%", "\n")), " ")
+			for _, want := range []string{"holds for " + string(r.Event.Sampling) + " sampling", "does NOT hold", "shuffle=True",
+				"proactivedp account --sampling shuffle"} {
+				if !strings.Contains(head, want) {
+					t.Errorf("%s for %s does not say %q:\n%s", c.Format, name, want, head)
+				}
+			}
+			public := regexp.MustCompile(`N = \d+ records\S* is public|number of records \$N\$ is public`)
+			if stated := r.Event.DatasetSize != 0; public.MatchString(head) != stated {
+				t.Errorf("%s for %s: says that N is public: %v, want %v:\n%s", c.Format, name, !stated, stated, head)
+			}
+		}
+	}
+}
