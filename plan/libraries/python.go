@@ -42,7 +42,7 @@ const ownRate = "PrivacyEngine.make_private computes the sample rate and the exp
 var writers = map[Format]writer{
 	Opacus: {
 		library: "Opacus 1.5.4", files: []string{"private.py", "opacus.py"}, bits: torchBits,
-		tried: "run with the public sources of Opacus 1.4.0 and 1.5.4 on Debian's PyTorch 1.13.1, where what they " +
+		tried: "run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's PyTorch 1.13.1, where what they " +
 			"import beside it and one process does not use was stood in for",
 		caveats: func(r Release) []string {
 			return append([]string{
@@ -90,7 +90,7 @@ var writers = map[Format]writer{
 	},
 	Flower: {
 		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"private.py", "flower.py"}, bits: torchBits,
-		tried: "syntax checked; its clients' rounds were run with the public source of Opacus 1.4.0 on Debian's " +
+		tried: "syntax checked; its clients' rounds were run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's " +
 			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
