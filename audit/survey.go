@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/internal/version"
@@ -151,25 +152,24 @@ func (s *survey) record(p Power) []string {
 func (s *survey) read() error {
 	s.known = map[string]Power{}
 	path := filepath.Join(s.dir, surveyTable)
-	f, err := os.Open(path)
+	const most = 1 << 20 // of bytes; a survey has some kilobytes
+	text, err := bounded.Within(s.dir, surveyTable, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	defer f.Close()
-	const most = 1 << 20 // of bytes; a survey has some kilobytes
-	records, err := csv.NewReader(io.LimitReader(f, most)).ReadAll()
+	_, records, err := report.ParseCSV(text)
 	if err != nil {
 		return fmt.Errorf("audit: %s: %w", path, err)
 	}
 	for i, r := range records {
 		p, ok := parseCell(r)
-		if i > 0 && !ok {
+		if !ok {
 			return fmt.Errorf("audit: %s: line %d is no cell of a survey: remove the file to measure all anew", path,
-				i+1)
+				i+2)
 		}
-		if i > 0 && r[0] == s.record(p)[0] {
+		if r[0] == s.record(p)[0] {
 			s.known[r[0]] = p
 		}
 	}

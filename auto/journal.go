@@ -61,7 +61,7 @@ const journalVersion = 1
 // readJournal reads the journal of a folder; nil if there is none, and nothing was run there.
 func readJournal(dir string) (*Journal, error) {
 	path := filepath.Join(dir, journalFile)
-	text, err := bounded.File(path, maxJournal)
+	text, err := bounded.Within(dir, journalFile, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, checkNew(dir)
 	}
@@ -90,7 +90,7 @@ func checkNew(dir string) error {
 // itself.
 func parseJournal(text []byte) (*Journal, error) {
 	var s sealed
-	if err := strictjson.Decode(text, &s); err != nil {
+	if err := errors.Join(strictjson.Decode(text, &s), strictjson.RefuseHidden(text, false)); err != nil {
 		return nil, err
 	}
 	if s.Version != journalVersion {

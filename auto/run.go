@@ -379,7 +379,7 @@ func writeModel(path string, params []float32) error {
 }
 
 func readModel(path string) ([]float32, error) {
-	text, err := bounded.File(path, 4*sim.MaxClientParams)
+	text, err := bounded.Within(filepath.Dir(path), filepath.Base(path), 4*sim.MaxClientParams)
 	if err != nil {
 		return nil, fmt.Errorf("auto: model: %w", err)
 	}

@@ -63,7 +63,7 @@ var errLostSecret = errors.New("the stage is charged with noise from its own sec
 // readSecret returns the root of the folder's secret, which must be of that public name.
 func readSecret(dir, name string) (*rng.Root, error) {
 	path := filepath.Join(dir, secretFile)
-	text, err := bounded.File(path, maxSecretFile)
+	text, err := bounded.Within(dir, secretFile, maxSecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("auto: %s is missing: %w", path, errLostSecret)
 	}

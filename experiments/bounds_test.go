@@ -37,7 +37,7 @@ func TestSizesAreAsAsked(t *testing.T) {
 		{"phishing-logreg-sample-size", []int{7, 2}, []string{"7", "2"}},
 		{"phishing-logreg-delay", nil, nil},
 	} {
-		k, err := readKept(filepath.Join(dir, c.figure))
+		k, err := readKept(dir, c.figure)
 		if err != nil {
 			t.Fatal(err)
 		}

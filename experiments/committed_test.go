@@ -60,7 +60,7 @@ func TestMakeResultsMakesWhatIsCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			text, err := manifest.Text(path)
+			text, err := manifest.Text(filepath.Dir(path), "")
 			if err != nil {
 				t.Fatal(err)
 			}

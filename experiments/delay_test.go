@@ -295,7 +295,7 @@ func TestCompareDelays(t *testing.T) {
 	}
 	var m Manifest
 	for name, want := range map[string]int{"timeline": 1, "time": 2} { // a timeline is of the first seed
-		if m = (Manifest{}); manifest.Read(filepath.Join(dir, name, manifest.File), &m) != nil || m.Seeds != want {
+		if m = (Manifest{}); manifest.Read(dir, name, &m) != nil || m.Seeds != want {
 			t.Errorf("%s: manifest of %d seeds, want %d", name, m.Seeds, want)
 		}
 	}
@@ -434,7 +434,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 		t.Errorf("error %v, table %.200s", err, table)
 	}
 	var m Manifest
-	if err := manifest.Read(filepath.Join(dir, "timeline", manifest.File), &m); err != nil || m.Computed != 6 {
+	if err := manifest.Read(dir, "timeline", &m); err != nil || m.Computed != 6 {
 		t.Errorf("error %v, %d cells computed, must be 3 runs and the 3 windows", err, m.Computed)
 	}
 	if m.Runner != train.HogwildRunner || m.TimeScale != 10 {

@@ -53,7 +53,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 			continue
 		}
 		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
-		err := manifest.Read(filepath.Join(dir, fig.Name, manifest.File), &m)
+		err := manifest.Read(dir, fig.Name, &m)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

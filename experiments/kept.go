@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
@@ -18,9 +17,9 @@ type kept struct {
 	table  manifest.Table
 }
 
-// readKept reads what the folder of a figure has.
-func readKept(dir string) (*kept, error) {
-	text, err := manifest.Text(filepath.Join(dir, manifest.File))
+// readKept reads what the folder of a figure has, by its name within dir.
+func readKept(dir, folder string) (*kept, error) {
+	text, err := manifest.Text(dir, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +31,7 @@ func readKept(dir string) (*kept, error) {
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale), checkSizes(k.Sizes)); err != nil {
 		return nil, fmt.Errorf("%s: %w", manifest.File, err)
 	}
-	table, err := manifest.ReadTable(dir, k.Table)
+	table, err := manifest.ReadTable(dir, folder, k.Table)
 	if err != nil {
 		return nil, err
 	}

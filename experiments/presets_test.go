@@ -26,7 +26,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 			want         []float64
 		}{{"-utility", "sigma", s.Sigmas}, {"-sample-size", "sample_size", sizes}} {
 			var made Manifest
-			if err := manifest.Read(filepath.Join("..", "results", s.name()+c.kind, manifest.File), &made); err != nil {
+			if err := manifest.Read(filepath.Join("..", "results"), s.name()+c.kind, &made); err != nil {
 				t.Fatal(err)
 			}
 			if made.Sizes != nil {

@@ -90,7 +90,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return ErrNotRedrawn
 	}
 	dir := filepath.Join(o.Out, fig.Name)
-	k, err := readKept(dir)
+	k, err := readKept(o.Out, fig.Name)
 	if err != nil {
 		return err
 	}

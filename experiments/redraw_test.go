@@ -143,7 +143,7 @@ func TestRedraw(t *testing.T) {
 		if !strings.Contains(bare[fig.Name+"/figure.svg"], "<svg") {
 			t.Errorf("%s has no picture as SVG", fig.Name)
 		}
-		is, err := readKept(filepath.Join(dir, fig.Name))
+		is, err := readKept(dir, fig.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		t.Errorf("other data than the manifest's: error %v", err)
 	}
 	write(table, files[table])
-	k, err := readKept(filepath.Join(dir, curves.Name))
+	k, err := readKept(dir, curves.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,8 @@ func readFile(text []byte) (file historyFile, err error) {
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
-		if err := errors.Join(strictjson.RefuseRepeats(text), refuseMisspelt(text)); err != nil {
+		if err := errors.Join(strictjson.RefuseRepeats(text), strictjson.RefuseHidden(text, true),
+			refuseMisspelt(text)); err != nil {
 			return file, err
 		}
 		if beside.Filter != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"proactivedp/data"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/strictjson"
@@ -107,7 +108,7 @@ func OpenCheckpoint(path string) (*Checkpoint, error) { return OpenKeyedCheckpoi
 // one that was not, or under another key, is refused. Without a key, a checkpoint
 // can be anybody's: its digest finds damage and no forgery.
 func OpenKeyedCheckpoint(path string, key []byte) (*Checkpoint, error) {
-	f, err := os.Open(path)
+	f, err := bounded.Regular(path)
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint: %w", err)
 	}
@@ -123,14 +124,12 @@ func (c *Checkpoint) read() error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return errors.New("this is no regular file")
-	}
 	if c.state, err = sim.OpenKeyedCheckpoint(c.file, info.Size(), c.key); err != nil {
 		return err
 	}
 	// Fields of a newer program may decide the result: they are refused.
-	if err := strictjson.Decode(c.state.Header, &c.header); err != nil {
+	if err := errors.Join(strictjson.Decode(c.state.Header, &c.header),
+		strictjson.RefuseHidden(c.state.Header, false)); err != nil {
 		return fmt.Errorf("which run it is of: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
@@ -150,7 +151,7 @@ func writeHeader(path string, header []byte, params []float32) error {
 // OpenModel reads the file of a model, and refuses one that is damaged, that contradicts
 // itself, or that this program cannot evaluate.
 func OpenModel(path string) (*Saved, error) {
-	f, err := os.Open(path)
+	f, err := bounded.Regular(path)
 	if err != nil {
 		return nil, fmt.Errorf("train: model: %w", err)
 	}
@@ -167,15 +168,15 @@ func readSaved(f *os.File) (*Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("this is no regular file")
-	}
 	header, content, err := savedFormat.Open(f, info.Size(), nil)
 	if err != nil {
 		return nil, err
 	}
 	var s Saved
 	if err := strictjson.Decode(header, &s); err != nil {
+		return nil, err
+	}
+	if err := s.checkText(); err != nil {
 		return nil, err
 	}
 	if err := s.check(content.Size()); err != nil {
@@ -192,6 +193,17 @@ func readSaved(f *os.File) (*Saved, error) {
 		return nil, fmt.Errorf("params_sha256 = %s, the parameters have %s", s.ParamsSHA256, got)
 	}
 	return &s, models.CheckFinite(s.params)
+}
+
+// checkText refuses a header with text that could hide what is printed next to it: only the
+// statement has lines.
+func (s Saved) checkText() error {
+	s.Statement = ""
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return strictjson.RefuseHidden(text, false)
 }
 
 // check makes the model, and reports where the header contradicts itself or the size of the

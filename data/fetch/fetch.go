@@ -223,8 +223,12 @@ func (f File) in(folder string, places []string) (string, error) {
 func (f File) most() int64 { return cmp.Or(f.MaxBytes, DefaultMaxBytes) }
 
 // verify returns an error that says in what way the file at path is not f, or
-// nil.
+// nil. It may be a symbolic link: data sets are large, and the user's own often lie
+// on another disk. A named pipe or a device is refused, because it may never end.
 func (f File) verify(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return bounded.ErrNotPlain
+	}
 	if f.SHA256 != "" {
 		sum, err := hashFile(path, f.most())
 		if err != nil {

@@ -34,7 +34,7 @@ const (
 
 // openFile opens a file and adds the parts that it has.
 func (p *parser) openFile(path string, r role) error {
-	f, err := os.Open(path)
+	f, err := bounded.Regular(path)
 	if err != nil {
 		return fmt.Errorf("numpy: %w", err)
 	}
@@ -42,9 +42,6 @@ func (p *parser) openFile(path string, r role) error {
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("numpy: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("numpy: %s: this is no regular file, must be", path)
 	}
 	if strings.ToLower(filepath.Ext(path)) == arrayEnd {
 		return p.addArray(path, f, info.Size())

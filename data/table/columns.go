@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/message"
 )
 
 // Columns say what columns of a table hold that are no numbers as they stand. Like labels and
@@ -89,6 +90,9 @@ func ParseColumns(text string) (*Columns, error) {
 func (c *Columns) add(name, kind, values string) error {
 	if _, twice := c.kinds[name]; twice || name == "" {
 		return fmt.Errorf("column %.40q, must be the name of one that does not stand there already", name)
+	}
+	if err := message.CheckText("column and values", name+values, len(name)+len(values)); err != nil {
+		return err
 	}
 	k := column{kind: kind}
 	switch kind {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"proactivedp/internal/message"
 	"proactivedp/internal/nearest"
 )
 
@@ -31,6 +32,9 @@ func (p *parser) names() error {
 			errs = append(errs, p.fault("column %d has no name, must have one of its own", i+1))
 		case seen[name]:
 			errs = append(errs, p.fault("column %d is named %q, must have a name of its own", i+1, name))
+		}
+		if err := message.CheckText(fmt.Sprintf("the name of column %d", i+1), name, len(name)); err != nil {
+			errs = append(errs, p.fault("%w", err))
 		}
 		seen[name] = true
 	}

@@ -290,7 +290,7 @@ func (h *hand) store(ctx context.Context) {
 	if err != nil || !info.ModTime().After(h.saved) || info.Size() > maxSaved {
 		return
 	}
-	f, err := os.Open(h.file)
+	f, err := bounded.Regular(h.file)
 	if err != nil {
 		return
 	}

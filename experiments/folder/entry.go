@@ -13,6 +13,7 @@ import (
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // Entry is a folder with a figure, as an index of figures lists it.
@@ -47,14 +48,18 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 		if !e.IsDir() || strings.HasPrefix(name, ".") || slices.Contains(listed, name) {
 			continue
 		}
+		if err := message.CheckText("name of a folder", name, maxName); err != nil {
+			errs = append(errs, fmt.Errorf("folder: %w", err))
+			continue
+		}
 		b, err := readEntry(dir, name)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("folder: %w; make it again, or remove it", err))
 		case b.Title != "" && len(b.Files) > 0:
 			pictures = append(pictures, b)
-		case b.Command != "" || hasOurPage(filepath.Join(dir, name)):
-			if _, err := os.Stat(filepath.Join(dir, name, PageFile)); err == nil {
+		case b.Command != "" || hasOurPage(dir, name):
+			if info, err := os.Lstat(filepath.Join(dir, name, PageFile)); err == nil && info.Mode().IsRegular() {
 				pages = append(pages, name)
 			}
 		}
@@ -66,7 +71,7 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 // program's.
 func readEntry(dir, name string) (Entry, error) {
 	b := Entry{Folder: name}
-	text, err := manifest.Text(filepath.Join(dir, name, manifest.File))
+	text, err := manifest.Text(dir, name)
 	if errors.Is(err, manifest.ErrDamaged) {
 		return b, err
 	}
@@ -77,13 +82,16 @@ func readEntry(dir, name string) (Entry, error) {
 }
 
 // hasOurPage reports whether a folder has a page that a command has written.
-func hasOurPage(dir string) bool {
-	text, err := bounded.File(filepath.Join(dir, PageFile), maxPage)
+func hasOurPage(dir, name string) bool {
+	text, err := bounded.Within(dir, filepath.Join(name, PageFile), maxPage)
 	return err == nil && strings.HasPrefix(string(text), OurMark)
 }
 
-// maxPage bounds a page that is looked at, in bytes.
-const maxPage = 16 << 20
+// maxPage bounds a page that is looked at, and maxName the name of a folder, in bytes.
+const (
+	maxPage = 16 << 20
+	maxName = 255
+)
 
 // WriteRow writes the entry as a row of a table in Markdown: a thumbnail, name, what it shows,
 // more cells of the index's own, which are Markdown, data, command and links.

@@ -72,7 +72,7 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 	if s.dir == "" {
 		return nil, nil
 	}
-	text, err := bounded.File(s.path(key), maxCellBytes)
+	text, err := bounded.Within(s.dir, filepath.Base(s.path(key)), maxCellBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -122,7 +122,7 @@ func (s store) took(key string) time.Duration {
 	if s.dir == "" {
 		return 0
 	}
-	text, err := bounded.File(s.timePath(key), maxTimeBytes)
+	text, err := bounded.Within(s.dir, filepath.Base(s.timePath(key)), maxTimeBytes)
 	if err != nil {
 		return 0
 	}

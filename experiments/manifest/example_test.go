@@ -35,7 +35,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	var read result
-	if err := manifest.Read(path, &read); err != nil {
+	if err := manifest.Read(dir, "", &read); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s: %d of %d trainings computed in %v s\n", read.Title, read.Computed, read.Cells, read.Seconds)

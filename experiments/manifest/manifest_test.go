@@ -30,13 +30,13 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		return Read(path, into)
+		return Read(filepath.Dir(path), "", into)
 	}
 	var read result
 	if err := reads(text.Bytes(), &read); err != nil || read.Title != "T" || read.Config["a"] != 2 {
 		t.Fatalf("read %+v, error %v", read, err)
 	}
-	if whole, err := Text(path); err != nil || !bytes.Equal(whole, text.Bytes()) {
+	if whole, err := Text(filepath.Dir(path), ""); err != nil || !bytes.Equal(whole, text.Bytes()) {
 		t.Errorf("text %s, error %v", whole, err)
 	}
 	flipped := bytes.Clone(text.Bytes())
@@ -59,13 +59,13 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 func TestReadNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), File)
 	var read result
-	if err := Read(path, &read); !errors.Is(err, fs.ErrNotExist) {
+	if err := Read(filepath.Dir(path), "", &read); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v of a file that is not there", err)
 	}
 	if err := os.WriteFile(path, []byte(`{"manifest_sha256": "0"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	err := Read(path, &read)
+	err := Read(filepath.Dir(path), "", &read)
 	if !errors.Is(err, ErrDamaged) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
 		t.Errorf("error %v, must be of damage and name %s", err, path)
 	}
@@ -99,7 +99,7 @@ func TestTablesHaveADigest(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, TableFile), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		read, err := ReadTable(dir, digest)
+		read, err := ReadTable(dir, "", digest)
 		if err == nil && !bytes.Equal(read, text) {
 			t.Errorf("%q is read as %q", text, read)
 		}
@@ -118,7 +118,7 @@ func TestTablesHaveADigest(t *testing.T) {
 			t.Fatalf("of an older version: %v", err)
 		}
 	}
-	if _, err := ReadTable(t.TempDir(), ""); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadTable(t.TempDir(), "", ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no data: error %v", err)
 	}
 }

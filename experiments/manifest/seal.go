@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/strictjson"
@@ -44,29 +45,30 @@ var ErrDamaged = errors.New("damaged: its content is not of the SHA-256 that was
 // maxBytes bounds a manifest, in bytes.
 const maxBytes = 16 << 20
 
-// Read reads the manifest in a file into one of the kind that was written, which may have
+// Read reads the manifest of a folder, by its name within dir, into one of the kind that was written, which may have
 // defaults, and reports one that is not as it was written, by ErrDamaged or by a key that
 // is unknown. One without a digest is of an older version of this program and is taken as
 // it is.
-func Read(path string, into any) error {
-	text, err := bounded.File(path, maxBytes)
+func Read(dir, folder string, into any) error {
+	text, err := bounded.Within(dir, filepath.Join(folder, File), maxBytes)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(strictjson.Decode(text, into), check(text)); err != nil {
-		return fmt.Errorf("manifest %s: %w", path, err)
+		return fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, File), err)
 	}
 	return nil
 }
 
-// Text returns the text of the manifest in a file, of whatever kind, or ErrDamaged.
-func Text(path string) ([]byte, error) {
-	text, err := bounded.File(path, maxBytes)
+// Text returns the text of the manifest of a folder, by its name within dir, of whatever kind, or
+// ErrDamaged. Links are not followed: somebody else may have made the folder.
+func Text(dir, folder string) ([]byte, error) {
+	text, err := bounded.Within(dir, filepath.Join(folder, File), maxBytes)
 	if err != nil {
 		return nil, err
 	}
 	if err := check(text); err != nil {
-		return nil, fmt.Errorf("manifest %s: %w", path, err)
+		return nil, fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, File), err)
 	}
 	return text, nil
 }
@@ -77,6 +79,9 @@ func check(text []byte) error {
 		SHA256 string `json:"manifest_sha256"`
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	if err := strictjson.RefuseHidden(text, false); err != nil {
 		return err
 	}
 	if m.SHA256 == "" {

@@ -8,11 +8,13 @@
 package overview
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +24,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/message"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/verdict"
@@ -93,6 +96,8 @@ const (
 	maxPicture = 32 << 20
 	maxText    = 8 << 20
 	maxFolders = 1000
+	maxName    = 255
+	maxPixels  = 1 << 25
 )
 
 // Read reads the folder. What is damaged is an error; folders that are neither a figure's
@@ -118,6 +123,10 @@ func Read(dir string) (*Page, error) {
 			if filepath.Ext(e.Name()) == ".md" && e.Name() != "README.md" {
 				errs = append(errs, p.addText(dir, e.Name()))
 			}
+			continue
+		}
+		if err := message.CheckText("name of a folder", e.Name(), maxName); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		found, err := readFigure(dir, e.Name())
@@ -183,7 +192,7 @@ type made struct {
 
 // readFigure reads a figure; nil if the folder is none: if it has no manifest with a title.
 func readFigure(dir, name string) (*figure, error) {
-	text, err := manifest.Text(filepath.Join(dir, name, manifest.File))
+	text, err := manifest.Text(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -212,10 +221,10 @@ func readFigure(dir, name string) (*figure, error) {
 	if f.Statements, err = statements(m.Config); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
-	if f.Pictures, err = readPictures(filepath.Join(dir, name), m.Title, listed.Files); err != nil {
+	if f.Pictures, err = readPictures(dir, name, m.Title, listed.Files); err != nil {
 		return nil, err
 	}
-	return f, f.readTable(filepath.Join(dir, name), listed.Table)
+	return f, f.readTable(dir, listed.Table)
 }
 
 // statements returns the privacy statements in a manifest's config, each once.
@@ -269,7 +278,7 @@ func statement(v any) (string, error) {
 // readPictures returns those of a figure's files that are PNG. Beside them a folder may have
 // the picture of older data, in another format. A manifest that names no files is an older
 // version's, whose picture had one name.
-func readPictures(dir, title string, files []string) ([]picture, error) {
+func readPictures(dir, folder, title string, files []string) ([]picture, error) {
 	old := len(files) == 0
 	if old {
 		files = []string{manifest.PictureFile}
@@ -280,9 +289,9 @@ func readPictures(dir, title string, files []string) ([]picture, error) {
 			continue
 		}
 		if filepath.Base(name) != name {
-			return nil, fmt.Errorf("manifest of %s: file = %q, must be in its folder", filepath.Base(dir), name)
+			return nil, fmt.Errorf("manifest of %s: file = %q, must be in its folder", folder, name)
 		}
-		p, err := readPicture(filepath.Join(dir, name), title)
+		p, err := readPicture(dir, filepath.Join(folder, name), title)
 		if old && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -294,12 +303,28 @@ func readPictures(dir, title string, files []string) ([]picture, error) {
 	return all, nil
 }
 
-func readPicture(path, title string) (picture, error) {
-	content, err := bounded.File(path, maxPicture)
+// readPicture reads a file within dir, which must be a PNG to its end: what is not shown as a picture
+// would be carried along unseen.
+func readPicture(dir, name, title string) (picture, error) {
+	content, err := bounded.Within(dir, name, maxPicture)
 	if err != nil {
 		return picture{}, err
 	}
-	return picture{Name: filepath.Base(path), Alt: title, Source: embedded("image/png", content)}, nil
+	in := bytes.NewReader(content)
+	size, err := png.DecodeConfig(in)
+	if err == nil && size.Width*size.Height > maxPixels { // neither is above 2^31
+		err = fmt.Errorf("%d×%d pixels, must be at most %d", size.Width, size.Height, maxPixels)
+	}
+	if err == nil {
+		in.Reset(content)
+		if _, err = png.Decode(in); err == nil && in.Len() > 0 {
+			err = fmt.Errorf("%d bytes behind its end", in.Len())
+		}
+	}
+	if err != nil {
+		return picture{}, fmt.Errorf("%s is no picture in PNG: %w", filepath.Join(dir, name), err)
+	}
+	return picture{Name: filepath.Base(name), Alt: title, Source: embedded("image/png", content)}, nil
 }
 
 // embedded returns content as an address that holds it.
@@ -312,13 +337,13 @@ const shownRows = 40
 
 // readTable reads the figure's data, of a digest.
 func (f *figure) readTable(dir, digest string) error {
-	content, err := manifest.ReadTable(dir, digest)
+	content, err := manifest.ReadTable(dir, f.Name, digest)
 	if err != nil {
 		return err
 	}
 	header, rows, err := report.ParseCSV(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, manifest.TableFile), err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, f.Name, manifest.TableFile), err)
 	}
 	f.Table = sample{Header: header, Rows: rows[:min(len(rows), shownRows)], More: max(0, len(rows)-shownRows),
 		Whole: embedded("text/csv", content)}

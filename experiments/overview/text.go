@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/message"
 	"proactivedp/internal/report"
 )
 
@@ -25,19 +25,26 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
 // addReadme adds the page of a folder that is no figure, if there is one.
 func (p *Page) addReadme(dir, name string) error {
-	if _, err := os.Stat(filepath.Join(dir, name, "README.md")); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
+	err := p.addText(dir, filepath.Join(name, "README.md"))
+	if errors.Is(err, errNoPage) {
+		return nil
 	}
-	return p.addText(dir, filepath.Join(name, "README.md"))
+	return err
 }
+
+// errNoPage says that a page is not there.
+var errNoPage = errors.New("no page")
 
 // addText adds a page, by its path within the folder.
 func (p *Page) addText(dir, path string) error {
-	content, err := bounded.File(filepath.Join(dir, path), maxText)
+	content, err := bounded.Within(dir, path, maxText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errNoPage, err)
+	}
 	if err != nil {
+		return err
+	}
+	if err := message.CheckPage(filepath.Join(dir, path), string(content)); err != nil {
 		return err
 	}
 	var out bytes.Buffer
@@ -45,7 +52,7 @@ func (p *Page) addText(dir, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(path), "/README.md"), ".md")
-	text, err := contained(out.String(), name, filepath.Join(dir, filepath.Dir(path)))
+	text, err := contained(out.String(), name, dir, filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -62,7 +69,7 @@ var (
 // contained makes the HTML of a page one that needs nothing beside it: pictures are held
 // in it, and links that lead to other files become their text. Headings stand two levels
 // lower, below that of the page's section, and what is wide can be scrolled by keyboard.
-func contained(text, name, dir string) (string, error) {
+func contained(text, name, dir, folder string) (string, error) {
 	var failed error
 	text = images.ReplaceAllStringFunc(text, func(tag string) string {
 		source := html.UnescapeString(images.FindStringSubmatch(tag)[1])
@@ -71,7 +78,7 @@ func contained(text, name, dir string) (string, error) {
 			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG beside the page", source))
 			return tag
 		}
-		p, err := readPicture(filepath.Join(dir, filepath.FromSlash(file)), "")
+		p, err := readPicture(dir, filepath.Join(folder, filepath.FromSlash(file)), "")
 		failed = errors.Join(failed, err)
 		return `<img src="` + string(p.Source) + `"`
 	})

@@ -26,7 +26,7 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 	}
 	for _, folder := range folders {
 		m := Manifest{Config: Spec{Proxy: 1}} // what was run before there were proxies
-		if err := manifest.Read(filepath.Join(folder, manifest.File), &m); err != nil {
+		if err := manifest.Read(folder, "", &m); err != nil {
 			t.Fatal(err)
 		}
 		page, err := os.ReadFile(filepath.Join(folder, readmeFile))

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+
+	"proactivedp/internal/message"
 )
 
 // ParseRows reads a table with a header: each row by the names of its columns, which are
@@ -25,7 +27,8 @@ func ParseRows(text []byte) ([]map[string]string, error) {
 	return rows, nil
 }
 
-// ParseCSV reads a table with a header, whose names are different.
+// ParseCSV reads a table with a header, whose names are different. Cells have printable characters
+// only, see [message.CheckText].
 func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
@@ -40,6 +43,13 @@ func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 			return nil, nil, fmt.Errorf("column = %q is there twice", name)
 		}
 		seen[name] = true
+	}
+	for i, record := range records {
+		for _, cell := range record {
+			if err := message.CheckText(fmt.Sprintf("cell of row %d", i), cell, len(cell)); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	return records[0], records[1:], nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"proactivedp/internal/bounded"
@@ -16,7 +15,7 @@ const maxMarked = 16 << 20
 // HoldsOurs reports whether dir holds a file of that name. One that does not
 // begin with the mark is somebody's own, not what was expected: an error.
 func HoldsOurs(dir, name, mark, expected string) (bool, error) {
-	text, err := bounded.File(filepath.Join(dir, name), maxMarked)
+	text, err := bounded.Within(dir, name, maxMarked)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

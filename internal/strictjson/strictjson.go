@@ -13,10 +13,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"proactivedp/internal/message"
 )
 
 // Decode decodes one JSON value that is all of text, and has no field that v has not and no
-// key twice.
+// key twice. Strings may have line breaks and otherwise printable characters only, see
+// [RefuseHidden].
 func Decode(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -26,7 +29,7 @@ func Decode(text []byte, v any) error {
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("there is more after the first JSON value")
 	}
-	return RefuseRepeats(text)
+	return errors.Join(RefuseRepeats(text), RefuseHidden(text, true))
 }
 
 // Plain is what a decoder's error says of text, without the decoder's own words.
@@ -89,6 +92,38 @@ func refuseRepeats(d *json.Decoder) error {
 	}
 	_, err = d.Token() // the closing bracket
 	return err
+}
+
+// RefuseHidden reports a string or a key with characters that are not printable, in the value that
+// text begins with: escape sequences of a terminal, characters that change the reading order, and
+// line breaks unless strings may have lines. Whoever made the file could hide with them what is
+// printed next to that text. The value must be JSON that the decoder has taken.
+func RefuseHidden(text []byte, lines bool) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else {
+				depth--
+			}
+		case string:
+			if lines {
+				token = strings.ReplaceAll(token, "\n", "")
+			}
+			if err := message.CheckText("a string", token, len(token)); err != nil {
+				return err
+			}
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
 }
 
 // folded returns a key as the decoder compares it: of the letters that differ in case alone,

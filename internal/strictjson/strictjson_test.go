@@ -43,3 +43,24 @@ func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		}
 	}
 }
+
+// A string or a key of somebody else's file has no line break, no escape sequence and nothing that
+// changes the reading order.
+func TestHiddenCharactersAreRefused(t *testing.T) {
+	if err := RefuseHidden([]byte(`{"a": "b\nc"}`), false); err == nil || !strings.Contains(err.Error(), "printable") {
+		t.Errorf("a line break: %v", err)
+	}
+	for _, text := range []string{`"\u001b[2J"`, `["x", {"y": ["\u202e"]}]`, `{"a\u0007": 1}`, "\"\u2066\"", `"\u009b"`,
+		`"\u0000"`, `{"a": 1, "b": {"c\rd": null}}`} {
+		var v any
+		if err := Decode([]byte(text), &v); err == nil || !strings.Contains(err.Error(), "printable") {
+			t.Errorf("%s: %v, want that it has characters that are not printable", text, err)
+		}
+	}
+	for _, text := range []string{`"ε ≤ 1, \"quoted\" \\ é 中 🙂"`, `"two\nlines"`, `{"a": [1, "b", null, true, {}]}`, `3`, `[]`} {
+		var v any
+		if err := Decode([]byte(text), &v); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

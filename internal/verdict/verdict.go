@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +130,7 @@ func readTable(dir, figure string) (*table, error) {
 			Synthetic bool   `json:"synthetic"`
 		} `json:"data"`
 	}{}
-	text, err := manifest.Text(filepath.Join(dir, figure, manifest.File))
+	text, err := manifest.Text(dir, figure)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -149,7 +148,7 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
-	if text, err = manifest.ReadTable(filepath.Join(dir, figure), m.Table); err != nil {
+	if text, err = manifest.ReadTable(dir, figure, m.Table); err != nil {
 		return nil, fmt.Errorf("verdict: %w", err)
 	}
 	if t.rows, err = report.ParseRows(text); err != nil {

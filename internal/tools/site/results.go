@@ -10,7 +10,6 @@ import (
 	"image"
 	"image/png"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,7 +99,7 @@ func (s *site) proseOf(name string) prose {
 
 // cardOf reads a figure; nil if the folder is none: if its manifest has no title.
 func (s *site) cardOf(dir, folder string) (*card, error) {
-	text, err := manifest.Text(filepath.Join(dir, folder, manifest.File))
+	text, err := manifest.Text(dir, folder)
 	if err != nil {
 		return nil, err
 	}

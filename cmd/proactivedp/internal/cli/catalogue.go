@@ -16,6 +16,7 @@ import (
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/message"
 	"proactivedp/internal/nearest"
 	"proactivedp/rng"
 )
@@ -99,6 +100,9 @@ func OwnFile(name string) bool {
 	return name != "" && !synth.Is(name) && !slices.Contains(PublishedNames(), name)
 }
 
+// maxDataName bounds the name of a file of data, in bytes.
+const maxDataName = 4096
+
 // CheckData refuses a name that is neither a data set nor a file, before
 // anything is loaded.
 func CheckData(name string) error {
@@ -107,6 +111,9 @@ func CheckData(name string) error {
 		return nil
 	case synth.Is(name):
 		return synth.Check(name)
+	}
+	if err := message.CheckText("data", name, maxDataName); err != nil {
+		return err
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
