@@ -287,3 +287,49 @@ func writeSaved(path string, s *Saved, params []float32) error {
 	}
 	return writeHeader(path, header, params)
 }
+
+// A model's file is somebody else's: text in it that would hide or change what is printed next to it
+// is refused, wherever it stands. Only the statement has lines.
+func TestModelWithHiddenTextIsRefused(t *testing.T) {
+	path, _, _ := savedModel(t, func(*Spec) {})
+	m, err := OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := *m
+	s.Statement = "Privacy.\nTwo lines."
+	if err := writeSaved(path, &s, m.params); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenModel(path); err != nil {
+		t.Errorf("a statement of two lines: %v", err)
+	}
+	forged := "x\x1b[2K\rε ≤ 0.1"
+	for name, change := range map[string]func(*Saved, string){
+		"note":      func(s *Saved, text string) { s.Notes = []string{text} },
+		"data note": func(s *Saved, text string) { s.DataNote = text },
+		"data":      func(s *Saved, text string) { s.Spec.Data = text },
+		"label":     func(s *Saved, text string) { s.Inputs.Labels = []string{"a", text} },
+		"column": func(s *Saved, text string) {
+			s.Inputs.Columns = make([]string, s.Inputs.Features)
+			s.Inputs.Columns[0] = text
+		},
+		"averaged":  func(s *Saved, text string) { s.Averaged = text },
+		"statement": func(s *Saved, text string) { s.Statement = text },
+	} {
+		for _, text := range []string{forged, "x\u202ey", "x\nε ≤ 0.1"} {
+			s := *m
+			change(&s, text)
+			if err := writeSaved(path, &s, m.params); err != nil {
+				t.Fatal(err)
+			}
+			_, err := OpenModel(path)
+			if lines := name == "statement" && strings.Contains(text, "\n"); lines && err == nil {
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), "printable characters only") {
+				t.Errorf("%s %q: %v, want that it is refused", name, text, err)
+			}
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 // the user names is the user's choice: [File] reads it, be it behind a link or a pipe.
 
 // ErrNotPlain reports that what is read is a link, a pipe, a device or a folder.
-var ErrNotPlain = errors.New("must be a regular file")
+var ErrNotPlain = errors.New("this is no regular file, must be one")
 
 // Within returns the content of a file in the folder dir, by its name within it, which may have most
 // bytes. The file and the folders between must be no symbolic links, and the file must be a regular
