@@ -382,3 +382,61 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// A journal that replaces another one begins at a later round, also in later lives and after the file
+// is written anew, and counts its own rounds only.
+func TestAJournalBeginsBehindTheOneItReplaces(t *testing.T) {
+	const n, first = 60_000, 7
+	dir := t.TempDir()
+	j := open(t, dir, key)
+	if err := j.Begin(first); err == nil {
+		t.Error("it begins before it is pinned")
+	}
+	if err := j.Pin(run, 1, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Begin(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Begin(first + 1); err == nil {
+		t.Error("it begins twice")
+	}
+	add := func(end int) {
+		t.Helper()
+		for i := j.Next(); i < end; i++ {
+			e := journal.Entry{Release: journal.Release{Round: i, Newest: i - 1, Size: 10}, U: vector(i, n)}
+			if _, err := j.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(oldest, next int) {
+		t.Helper()
+		r, ok := j.Release(next - 1)
+		u := make([]float32, n)
+		if !ok || j.Read(r, u) != nil || !slices.Equal(u, vector(next-1, n)) {
+			t.Errorf("release %d is %+v, %v", next-1, r, ok)
+		}
+		sizes, lags := []journal.Stretch{{Size: 10, Rounds: next - first}}, []int{0, next - first}
+		if j.First() != first || j.Oldest() != oldest || j.Next() != next || !slices.Equal(j.Sizes(), sizes) ||
+			!slices.Equal(j.Lags(), lags) {
+			t.Errorf("from round %d, %d to %d, sizes %v, lags %v", j.First(), j.Oldest(), j.Next(), j.Sizes(), j.Lags())
+		}
+	}
+	add(first + 3)
+	check(first, first+3)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open(t, dir, key)
+	check(first, first+3)
+	add(first + 40)
+	if err := j.Cover(first + 38); err != nil { // 240 kB each: more than rewriteFrom in all
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open(t, dir, key)
+	check(first+38, first+40)
+}
