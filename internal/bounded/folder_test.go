@@ -27,8 +27,9 @@ func TestWithinFollowsNoLink(t *testing.T) {
 		os.Symlink("folder", filepath.Join(dir, "aside"))); err != nil {
 		t.Skip(err)
 	}
-	for name, want := range map[string]error{"plain": nil, "folder/deep": nil, "folder/../plain": nil, "out": ErrNotPlain,
-		"in": ErrNotPlain, "away/secret": ErrNotPlain, "aside/deep": ErrNotPlain, "folder": ErrNotPlain,
+	for name, want := range map[string]error{"plain": nil, "folder/deep": nil, "folder/../plain": nil,
+		"out": ErrNotPlain,
+		"in":  ErrNotPlain, "away/secret": ErrNotPlain, "aside/deep": ErrNotPlain, "folder": ErrNotPlain,
 		"none": fs.ErrNotExist, "folder/none": fs.ErrNotExist} {
 		text, err := Within(dir, filepath.FromSlash(name), 10)
 		if !errors.Is(err, want) || (err == nil) != (want == nil) || (want != nil && text != nil) {

@@ -84,6 +84,8 @@ var sameFloor = map[[2]string]bool{
 	{"internal/atomicfile", "internal/lockfile"}: true,
 	{"internal/report", "internal/bounded"}:      true,
 	{"internal/report", "internal/wrap"}:         true,
+	{"internal/report", "internal/message"}:      true,
+	{"internal/strictjson", "internal/message"}:  true,
 	{"rng", "internal/only64bit"}:                true,
 	{"dp/claim", "dp/closedform"}:                true,
 	{"dp/claim", "dp/pld"}:                       true,

@@ -11,7 +11,8 @@ func TestCheckPage(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{"a\n\x1b[2J", "a\rb", "\u202e", "\u2066", "\x9b", "\u009b", "\x00", "\u200b", "\u2028"} {
+	for _, text := range []string{"a\n\x1b[2J", "a\rb", "\u202e", "\u2066", "\x9b", "\u009b",
+		"\x00", "\u200b", "\u2028"} {
 		if err := CheckPage("page", text); err == nil || !strings.HasPrefix(err.Error(), "page: line ") {
 			t.Errorf("%q: %v, want that it is refused", text, err)
 		}

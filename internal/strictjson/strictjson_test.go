@@ -57,7 +57,8 @@ func TestHiddenCharactersAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want that it has characters that are not printable", text, err)
 		}
 	}
-	for _, text := range []string{`"ε ≤ 1, \"quoted\" \\ é 中 🙂"`, `"two\nlines"`, `{"a": [1, "b", null, true, {}]}`, `3`, `[]`} {
+	for _, text := range []string{`"ε ≤ 1, \"quoted\" \\ é 中 🙂"`, `"two\nlines"`,
+		`{"a": [1, "b", null, true, {}]}`, `3`, `[]`} {
 		var v any
 		if err := Decode([]byte(text), &v); err != nil {
 			t.Errorf("%s: %v", text, err)

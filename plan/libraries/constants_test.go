@@ -187,10 +187,12 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 					continue
 				}
 				if x == nil || *x != want[at] {
-					t.Errorf("%s for %s: %d records: number %d of a step is not %v", j.f, j.name, j.sizes[k], at, want[at])
+					t.Errorf("%s for %s: %d records: number %d of a step is not %v", j.f, j.name, j.sizes[k], at,
+						want[at])
 				}
 			}
-			if recorded := []float64{want[0], want[3], want[4]}; got.Recorded != nil && !slices.Equal(got.Recorded, recorded) {
+			recorded := []float64{want[0], want[3], want[4]}
+			if got.Recorded != nil && !slices.Equal(got.Recorded, recorded) {
 				t.Errorf("%s for %s: %d records: recorded %v, want %v", j.f, j.name, j.sizes[k], got.Recorded, recorded)
 			}
 		}
@@ -214,7 +216,8 @@ func TestCodeSaysThatShufflingIsNotCovered(t *testing.T) {
 				head, _, _ = strings.Cut(head[3:], `"""`)
 			}
 			head = strings.Join(strings.Fields(strings.ReplaceAll(head, "\n%", "\n")), " ")
-			for _, want := range []string{"holds for " + string(r.Event.Sampling) + " sampling", "does NOT hold", "shuffle=True",
+			for _, want := range []string{"holds for " + string(r.Event.Sampling) + " sampling", "does NOT hold",
+				"shuffle=True",
 				"proactivedp account --sampling shuffle"} {
 				if !strings.Contains(head, want) {
 					t.Errorf("%s for %s does not say %q:\n%s", c.Format, name, want, head)

@@ -90,7 +90,8 @@ var writers = map[Format]writer{
 	},
 	Flower: {
 		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"private.py", "flower.py"}, bits: torchBits,
-		tried: "syntax checked; its clients' rounds were run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's " +
+		tried: "syntax checked; its clients' rounds were run with the public sources of Opacus 1.5.4 and 1.6.0 on " +
+			"Debian's " +
 			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
 		caveats: func(r Release) []string {
 			return append([]string{
@@ -137,8 +138,8 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		rate = math.Ldexp(math.Floor(math.Ldexp(rate, w.bits)), -w.bits)
 	}
 	if rate == 0 {
-		return Code{}, fmt.Errorf("libraries: sample rate = %v, must be at least 2^-%d for %s, which draws with random "+
-			"numbers of so many bits: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
+		return Code{}, fmt.Errorf("libraries: sample rate = %v, must be at least 2^-%d for %s, which draws with "+
+			"random numbers of so many bits: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
 	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
 	var text strings.Builder
@@ -180,13 +181,14 @@ func (r Release) all() dp.Event {
 // holdsFor says which batches the ε is for, and which not.
 func holdsFor(e dp.Event) string {
 	return fmt.Sprintf("This ε holds for %s sampling, with every batch drawn anew. It does NOT hold for a DataLoader "+
-		"that shuffles (shuffle=True): such batches cost more, see `proactivedp account --sampling shuffle`.", e.Sampling)
+		"that shuffles (shuffle=True): such batches cost more, see `proactivedp account --sampling shuffle`.",
+		e.Sampling)
 }
 
 // constantsOf says what the code takes from the plan, and what the plan takes for public.
 func constantsOf(e dp.Event) string {
-	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the plan. The " +
-		"code never computes them from the data set, so one record more or less changes none of them. "
+	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the plan. " +
+		"The code never computes them from the data set, so one record more or less changes none of them. "
 	if e.DatasetSize == 0 {
 		return text + "The plan has a rate and no number of records, so EXPECTED_BATCH_SIZE is 1. You may replace it " +
 			"with any number that you know without a look at the data: ε does not depend on it."
