@@ -69,7 +69,9 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 			return // it asks again
 		}
 		if q.until = newest; q.until > s.processed {
-			s.clients[client].silent = 0
+			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while the stream is folded
+				s.clients[client].silent = 0
+			}
 			older := func(w question) bool { return w.client == client } // the newest is enough
 			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
 			return

@@ -9,14 +9,15 @@ import "time"
 // through the broker. When one comes back, the connection is up and all messages before it were
 // read, because heartbeats and hellos wait in one queue. The time between two of them counts as
 // silence. If it is so long that more than two heartbeats are missing, no clock is right, and all
-// start again: a client may need as long to notice that the server is back.
+// start again: a client may need as long to notice that the server is back. The same silence says
+// whether a journal may be replaced, see replace.go.
 
 // mostMissed is the longest time between two heartbeats that counts as silence.
 const mostMissed = 3 * beat
 
 // pulse sends the server's heartbeat, about once in a beat.
 func (s *server) pulse(now time.Time) {
-	if s.ExpelAfter == 0 || now.Sub(s.sent) < beat {
+	if now.Sub(s.sent) < beat {
 		return
 	}
 	s.sent = now
@@ -27,9 +28,6 @@ func (s *server) pulse(now time.Time) {
 func (s *server) listened(now time.Time) {
 	passed := now.Sub(s.pulsed)
 	s.pulsed = now
-	if s.ExpelAfter == 0 {
-		return
-	}
 	if passed > mostMissed {
 		s.log.Warn("heartbeats are missing", "seconds", passed.Seconds())
 		for c := range s.clients {
@@ -39,7 +37,8 @@ func (s *server) listened(now time.Time) {
 	}
 	for c := range s.clients {
 		r := &s.record.Clients[c]
-		if s.clients[c].silent += passed; r.Expelled || r.Ledger != nil || s.clients[c].silent < s.ExpelAfter {
+		s.clients[c].silent += passed
+		if s.ExpelAfter == 0 || r.Expelled || r.Ledger != nil || s.clients[c].silent < s.ExpelAfter {
 			continue
 		}
 		if err := s.expelClient(c, "silent"); err != nil {

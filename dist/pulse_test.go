@@ -27,7 +27,7 @@ func silenceServer(t *testing.T) (s *server, wait func(time.Duration), hear func
 	}
 	t.Cleanup(s.record.close)
 	hear = func(client int) {
-		text, err := json.Marshal(hello{Life: 1, Instance: "0123456789abcdef"})
+		text, err := json.Marshal(hello{Journal: "secret:00", Life: 1, Instance: "0123456789abcdef"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package dist
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
@@ -47,7 +46,7 @@ func (s *server) refuses(client int, h hello) string {
 	if r.Journal == h.Journal {
 		return r.older(h)
 	}
-	next, free := s.machine.Next(client), LeastSilence-time.Since(s.clients[client].heard)
+	next, free := s.machine.Next(client), LeastSilence-s.clients[client].silent
 	switch {
 	case slices.Contains(r.Replaced, h.Journal):
 		return fmt.Sprintf("this journal was replaced by another one, which has the number %d now (join --replace). "+
@@ -63,8 +62,8 @@ func (s *server) refuses(client int, h hello) string {
 		return fmt.Sprintf("all rounds of client %d are in, there is nothing to replace. If its folder is lost let an "+
 			"operator expel it, which keeps its rounds", client)
 	case free > 0:
-		return fmt.Sprintf("the journal that has the number %d may be in use: less than %v have passed since it was "+
-			"heard, or since the server has begun. Stop the process that uses it, and try again", client, LeastSilence)
+		return fmt.Sprintf("the journal that has the number %d may be in use: the server has listened for less than "+
+			"%v since it was heard, or since the server has begun. Stop the process that uses it, and try again", client, LeastSilence)
 	case s.highest(client) >= next:
 		return fmt.Sprintf("the server lacks round %d of client %d, which nobody has but the journal that is to be "+
 			"replaced. Let an operator expel the client", next, client)
