@@ -46,6 +46,9 @@ type part struct {
 	Exact      bool     `json:"exact,omitempty"`
 }
 
+// mostText bounds a text in a part or in what came of it, in bytes.
+const mostText = 10_000
+
 // made is what came of a part.
 type made struct {
 	Checks   []Check  `json:"checks,omitempty"`
@@ -70,7 +73,7 @@ func (o *Options) describe(name string) part {
 // of the program.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
-	if err := strictjson.Decode(text, &p); err != nil {
+	if err := strictjson.DecodeWhole(text, &p, mostText); err != nil {
 		return nil, fmt.Errorf("audit: part: %w", err)
 	}
 	if own := version.Get().Source(); p.Kind != PartKind || p.Program != own {
@@ -171,7 +174,7 @@ func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	}
 	all := make([]made, len(parts))
 	err := e.Compute(ctx, texts, func(i int, result json.RawMessage) error {
-		if err := strictjson.Decode(result, &all[i]); err != nil {
+		if err := strictjson.DecodeWhole(result, &all[i], mostText); err != nil {
 			return fmt.Errorf("audit: what came of %s: %w", parts[i].Part, err)
 		}
 		name := parts[i].Part

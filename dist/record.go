@@ -169,7 +169,7 @@ func (r *record) readState(machine *sim.Server) error {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	clients := r.Clients
-	if err := strictjson.Decode(header, &r.tally); err != nil {
+	if err := strictjson.DecodeWhole(header, &r.tally, mostText); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	if r.Clients = clients; r.Run != r.about.Run {
@@ -193,7 +193,7 @@ func (r *record) readClients() error {
 		return fmt.Errorf("dist: %w", err)
 	}
 	var all []clientRecord
-	if err := strictjson.Decode(text, &all); err != nil {
+	if err := strictjson.DecodeWhole(text, &all, mostText); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(clientsFile), err)
 	}
 	if len(all) != len(r.Clients) {
