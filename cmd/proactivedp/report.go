@@ -22,7 +22,7 @@ func newReport() *cobra.Command {
 figure with its accuracies at the end, its data, command, digests, revision and privacy
 statements; what the paper states of it, with a verdict; and the pages of searches,
 audits, measurements and tables. The page needs nothing beside it, works offline and
-prints.`,
+prints. Symbolic links in the folder are not followed.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
