@@ -26,7 +26,7 @@ const (
 // stop: as soon as what was released speaks for the canary.
 func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
-	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, 2, 0
+	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0
 	spec.Partition, spec.Schedule, spec.Beta = string(data.Replicate), string(sim.NoDecay), 0
 	task := Task{Spec: spec, Strategy: Tight, Clients: []Client{{Epsilon: 6, Delta: 1e-3, Accuracy: 0.5}}}
 	public := Public{Data: "drawn", Records: auditedRecords, HeldOut: []int{2}, Features: 2, Classes: 2}
@@ -59,8 +59,8 @@ func Course(ctx context.Context) (audit.Course, error) {
 // orthogonal to those of all others.
 func auditedData() *data.Dataset {
 	d := &data.Dataset{Name: "gradients", Features: 2, Classes: 2, Start: []int{0}, Synthetic: true,
-		Train: auditedRecords + 2}
-	for i := range auditedRecords + 4 {
+		Train: auditedRecords}
+	for i := range auditedRecords + 2 {
 		x, label := [2]float32{-0.1, 3}, int32(0)
 		if i == 0 {
 			x, label = [2]float32{10, 0}, 1
@@ -90,7 +90,9 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 		if s == nil || err != nil {
 			return ratio, err
 		}
-		p, err := source.PrepareLeg(s.Spec(l.entry().Task), train.Leg{Initial: params, Parts: s.Parts})
+		spec := s.Spec(l.entry().Task)
+		spec.Holdout = 0 // the adversary judges
+		p, err := source.PrepareLeg(spec, train.Leg{Initial: params, Parts: s.Parts})
 		if err != nil {
 			return 0, err
 		}
@@ -118,12 +120,12 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 		if err := s.check(j.Accounts, j.Seed, r); err != nil {
 			return 0, err
 		}
-		heldOut := 0.0
+		heldOut := Tested{}
 		if ratio > auditedStop {
-			heldOut = 1
+			heldOut.TestAccuracy = 1
 		}
 		params = r.Params
-		if err := l.trained(fmt.Sprint("stage of seed ", j.Seed), []float64{heldOut}); err != nil {
+		if err := l.trained(fmt.Sprint("stage of seed ", j.Seed), []Tested{heldOut}); err != nil {
 			return 0, err
 		}
 	}

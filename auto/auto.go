@@ -120,8 +120,8 @@ func (t Task) Validate() error {
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter has let through sizes that are fixed", s.Adapt)
 	}
-	if s.Holdout < 1 {
-		fail("holdout = %d, must be at least 1: clients judge by records that nobody trains on", s.Holdout)
+	if s.Holdout == 0 {
+		fail("holdout = 0, must be in (0, 1): clients judge by records that nobody trains on")
 	}
 	if len(t.Clients) != s.Clients {
 		fail("wishes of %d clients, must be of all %d", len(t.Clients), s.Clients)
@@ -167,6 +167,10 @@ type Public struct {
 	Classes  int    `json:"classes"`
 }
 
+// leastHeldOut is the least number of held-out records that a client judges by: of fewer each is
+// more than a tenth of the accuracy.
+const leastHeldOut = 10
+
 // check reports what of p cannot be of the task's data.
 func (p Public) check(t Task) error {
 	var errs []error
@@ -178,8 +182,9 @@ func (p Public) check(t Task) error {
 		fail("held-out records of %d clients, must be of all %d", len(p.HeldOut), len(t.Clients))
 	}
 	for i, n := range p.HeldOut {
-		if n < 0 {
-			fail("held-out records = %d of client %d, must be at least 0", n, i)
+		if n < leastHeldOut {
+			fail("held-out records = %d of client %d, must be at least %d, as they decide whether it is satisfied: hold "+
+				"out a larger part (--holdout), or have more records or fewer clients", n, i, leastHeldOut)
 		}
 	}
 	for i, c := range t.Clients {
@@ -196,18 +201,18 @@ type Trainer interface {
 	// Train runs the stage from the global model initial, nil for the default one, and
 	// returns the global model at its end.
 	Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error)
-	// HeldOut returns, by client, the accuracy of the model on the client's own held-out
-	// records, which decide whether it is satisfied.
-	HeldOut(params []float32) ([]float64, error)
-	// Test judges the model, by client, on test records, which decide nothing.
+	// HeldOut judges the model, by client, on the client's own held-out records, which decide
+	// whether it is satisfied.
+	HeldOut(params []float32) ([]Tested, error)
+	// Test judges the model, by client, on test records, which decide no stage.
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is how a model does on the test records of a client, and what it has to be seen
-// beside, see train.Judgement.
+// Tested is how a model does on a client's test records, or held-out ones, and what it has to be
+// seen beside, see train.Judgement.
 type Tested struct {
-	TestAccuracy  float64 `json:"test_accuracy"`
-	TestRows      int     `json:"test_rows"`
+	TestAccuracy float64 `json:"test_accuracy"`
+	train.JudgedRows
 	MajorityShare float64 `json:"majority_share"` // the accuracy of guessing the most frequent class of these records
 }
 

@@ -23,7 +23,7 @@ import (
 // taskOf is a task of clients that want so much.
 func taskOf(strategy Strategy, partition data.Partition, clients ...Client) Task {
 	s := train.DefaultSpec()
-	s.NoiseMultiplier, s.Clients, s.Holdout, s.Partition = 0, len(clients), 100, string(partition)
+	s.NoiseMultiplier, s.Clients, s.Holdout, s.Partition = 0, len(clients), 0.1, string(partition)
 	return Task{Spec: s, Strategy: strategy, Clients: clients}
 }
 
@@ -53,8 +53,12 @@ func linear(_ context.Context, q Question) (Outlook, error) {
 type fake struct {
 	clients int
 	judge   func(client int) float64
-	trained []Stage
-	fail    func(stage Stage) error
+	// baseline is that of all records, and test what the test records say; nil: what the held-out
+	// ones do.
+	baseline float64
+	test     *Tested
+	trained  []Stage
+	fail     func(stage Stage) error
 }
 
 func (f *fake) Train(_ context.Context, s Stage, initial []float32) ([]float32, error) {
@@ -71,19 +75,20 @@ func (f *fake) Train(_ context.Context, s Stage, initial []float32) ([]float32, 
 	return []float32{first + float32(s.Parts[0].Run), float32(s.SampleSize)}, nil
 }
 
-func (f *fake) HeldOut([]float32) ([]float64, error) {
-	out := make([]float64, f.clients)
+func (f *fake) HeldOut([]float32) ([]Tested, error) {
+	out := make([]Tested, f.clients)
 	for i := range out {
-		out[i] = f.judge(i)
+		out[i].TestAccuracy, out[i].MajorityShare = f.judge(i), f.baseline
 	}
 	return out, nil
 }
 
 func (f *fake) Test([]float32) ([]Tested, error) {
-	accuracy, err := f.HeldOut(nil)
-	out := make([]Tested, f.clients)
+	out, err := f.HeldOut(nil)
 	for i := range out {
-		out[i].TestAccuracy = accuracy[i]
+		if f.test != nil {
+			out[i] = *f.test
+		}
 	}
 	return out, err
 }
@@ -383,7 +388,7 @@ func TestTasksShareTheirBudget(t *testing.T) {
 		"seed":     {func(t *Task) { t.Spec.Seed = 9 }, "seed = 9, must be 1"},
 		"strategy": {func(t *Task) { t.Strategy = Paper }, "that of a Rényi filter"},
 		// Other rows, or more of them in a sample's rate, than the ledger was charged for.
-		"holdout":   {func(t *Task) { t.Spec.Holdout = 1500 }, "holdout = 1500, must be 100"},
+		"holdout":   {func(t *Task) { t.Spec.Holdout = 0.2 }, "holdout = 0.2, must be 0.1"},
 		"fold":      {func(t *Task) { t.Spec.Fold = 2 }, "fold = 2, must be 0"},
 		"split":     {func(t *Task) { t.Spec.Split = train.RecordSplit }, `split = "by-record", must be "shuffled"`},
 		"partition": {func(t *Task) { t.Spec.Partition = "dirichlet:1" }, `partition = "dirichlet:1", must be "shard"`},

@@ -24,7 +24,7 @@ func Example() {
 	source := train.NewSource(synth.OneHot(rng.New(3), 4000))
 	task := auto.Task{Strategy: auto.Tight, Spec: train.DefaultSpec(),
 		Clients: []auto.Client{{Epsilon: 2, Accuracy: 0.7}}}
-	task.Spec.Clients, task.Spec.Holdout, task.Spec.NoiseMultiplier = 1, 500, 0
+	task.Spec.Clients, task.Spec.Holdout, task.Spec.NoiseMultiplier = 1, train.UsualHoldout, 0
 	task.Spec.Schedule, task.Spec.Beta = string(sim.ZeroDecay), 0
 	public, err := auto.PublicOf(source, task)
 	if err != nil {

@@ -56,7 +56,7 @@ type sealed struct {
 }
 
 // journalVersion is raised with every change of what a journal means.
-const journalVersion = 1
+const journalVersion = 2
 
 // readJournal reads the journal of a folder; nil if there is none, and nothing was run there.
 func readJournal(dir string) (*Journal, error) {
@@ -94,7 +94,9 @@ func parseJournal(text []byte) (*Journal, error) {
 		return nil, err
 	}
 	if s.Version != journalVersion {
-		return nil, fmt.Errorf("version = %d, must be %d", s.Version, journalVersion)
+		return nil, fmt.Errorf("version = %d, must be %d: it was written by a program that picked held-out records "+
+			"otherwise, and only that program goes on with it; what is trained in another folder has a budget of its own, "+
+			"which the records pay on top", s.Version, journalVersion)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, s.Journal); err != nil {

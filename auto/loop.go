@@ -41,7 +41,8 @@ func (l *loop) pending() *Stage {
 }
 
 // satisfied returns, by client, whether the last model of the task has its target accuracy
-// on the client's held-out records. Before the first model nobody is.
+// on the client's held-out records, and is better than guessing their most frequent class.
+// Before the first model nobody is.
 func (l *loop) satisfied() []bool {
 	e := l.entry()
 	out := make([]bool, len(e.Clients))
@@ -49,10 +50,28 @@ func (l *loop) satisfied() []bool {
 	if len(stages) == 0 {
 		return out
 	}
-	for i, a := range stages[len(stages)-1].HeldOut {
-		out[i] = a >= e.Clients[i].Accuracy
+	last := stages[len(stages)-1]
+	for i := range out {
+		out[i] = e.Clients[i].short("held-out", last.HeldOut[i], last.Baseline[i], 0) == ""
 	}
 	return out
+}
+
+// short says in words why a model of such an accuracy does not satisfy the client, "" if it does:
+// it must reach the target, but for a margin, and beat the baseline, which is the accuracy of
+// always guessing the most frequent class of the records that judge. A model that has learnt
+// nothing reaches a target below the baseline, too.
+func (c Client) short(of string, accuracy, baseline, margin float64) string {
+	switch {
+	case accuracy <= baseline:
+		return fmt.Sprintf("%s accuracy %.4f is no better than the majority-class baseline %.4f", of, accuracy, baseline)
+	case accuracy >= c.Accuracy-margin:
+		return ""
+	case margin > 0:
+		return fmt.Sprintf("%s accuracy %.4f is below the target %v by more than the sampling error %.4f", of, accuracy,
+			c.Accuracy, margin)
+	}
+	return fmt.Sprintf("%s accuracy %.4f is below the target %v", of, accuracy, c.Accuracy)
 }
 
 // advance decides what comes after the last model: a stage, which it charges to the
@@ -162,12 +181,15 @@ func (l *loop) stageOf(offers []offer) Stage {
 }
 
 // trained enters what came of the pending stage.
-func (l *loop) trained(params string, heldOut []float64) error {
+func (l *loop) trained(params string, heldOut []Tested) error {
 	s := l.pending()
 	if s == nil {
 		return fmt.Errorf("auto: no stage is under way")
 	}
-	s.Params, s.HeldOut = params, heldOut
+	s.Params, s.HeldOut, s.Baseline = params, nil, nil
+	for _, by := range heldOut {
+		s.HeldOut, s.Baseline = append(s.HeldOut, by.TestAccuracy), append(s.Baseline, by.MajorityShare)
+	}
 	return s.validate(l.entry().Task)
 }
 

@@ -19,15 +19,15 @@ func TestPublicIsChecked(t *testing.T) {
 	for _, strategy := range Strategies() {
 		task := Task{Spec: train.DefaultSpec(), Strategy: strategy, Clients: []Client{{Epsilon: 1, Accuracy: 0.9,
 			Records: 50}}}
-		task.Spec.Clients, task.Spec.NoiseMultiplier, task.Spec.Holdout = 1, 0, 10
+		task.Spec.Clients, task.Spec.NoiseMultiplier, task.Spec.Holdout = 1, 0, 0.1
 		utility := func(context.Context, Question) (Outlook, error) {
 			t.Errorf("%s: the utility graph is asked for", strategy)
 			return Outlook{}, context.Canceled
 		}
 		for want, p := range map[string]Public{
 			"records = 0": {HeldOut: []int{10}}, "held-out records of 0 clients": {Records: 100},
-			"held-out records = -1 of client 0": {Records: 100, HeldOut: []int{-1}},
-			"records = 50, must be at most":     {Records: 49, HeldOut: []int{10}},
+			"held-out records = 9 of client 0": {Records: 100, HeldOut: []int{9}},
+			"records = 50, must be at most":    {Records: 49, HeldOut: []int{10}},
 		} {
 			open := func(context.Context) (Trainer, error) { return nil, context.Canceled }
 			_, err := Run(t.Context(), task, Options{Public: p, Utility: utility, Open: open})

@@ -19,8 +19,8 @@ import (
 
 // Report is what a finished task says of itself.
 type Report struct {
-	Satisfied  bool           `json:"satisfied"` // whether every client has its target accuracy on its held-out records
-	Tested                    // the worst client's model on its test records, which decided nothing
+	Satisfied  bool           `json:"satisfied"` // whether every client is, see ClientReport
+	Tested                    // the worst client's model on its test records, which decided no stage
 	Strategy   Strategy       `json:"strategy"`
 	End        string         `json:"end"`
 	Clients    []ClientReport `json:"clients"`
@@ -44,11 +44,18 @@ type Report struct {
 // ClientReport is what became of one client.
 type ClientReport struct {
 	Client
+	// Satisfied says that the model has the client's target accuracy, and is better than always
+	// guessing the most frequent class, on the held-out records, which decided; and that the test
+	// records do not contradict that: they allow for the sampling error of their accuracy.
 	Satisfied   bool    `json:"satisfied"`
-	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records, which decided
+	Short       string  `json:"short,omitempty"`   // why it is not satisfied
+	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
 	HeldOutRows int     `json:"held_out_rows"`
+	Distinct    int     `json:"held_out_distinct_rows"`
+	Baseline    float64 `json:"held_out_baseline"` // the accuracy of guessing their most frequent class
 	Tested
-	Refused string `json:"refused,omitempty"` // why it takes part no more, if it is not satisfied
+	Warnings []string `json:"warnings,omitempty"` // of the records that judge, see train.JudgedRows
+	Refused  string   `json:"refused,omitempty"`  // why it takes part no more, if it is not satisfied
 }
 
 // StageReport is a stage as a report shows it.
@@ -104,6 +111,13 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	if len(test) != len(e.Clients) {
 		return nil, fmt.Errorf("auto: the trainer tests for %d clients, must be for all %d", len(test), len(e.Clients))
 	}
+	held, err := d.trainer.HeldOut(d.params)
+	if err != nil {
+		return nil, err
+	}
+	if len(held) != len(e.Clients) {
+		return nil, fmt.Errorf("auto: the trainer judges for %d clients, must be for all %d", len(held), len(e.Clients))
+	}
 	stages := d.stagesOfTask()
 	last := stages[len(stages)-1]
 	r.Params, r.Model = last.Params, d.model(len(d.Stages)-1)
@@ -112,16 +126,30 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	contradicted := false
 	for i, satisfied := range d.satisfied() {
-		r.Satisfied = r.Satisfied && satisfied
+		client := e.Clients[i]
 		c := ClientReport{
-			Client: e.Clients[i], Satisfied: satisfied, HeldOut: last.HeldOut[i],
-			HeldOutRows: d.Journal.Public.HeldOut[i], Tested: test[i],
+			Client: client, HeldOut: last.HeldOut[i], HeldOutRows: d.Journal.Public.HeldOut[i],
+			Distinct: held[i].DistinctRows, Baseline: last.Baseline[i], Tested: test[i],
 		}
 		if !satisfied {
-			c.Refused = why[i]
+			c.Refused, c.Short = why[i], client.short("held-out", c.HeldOut, c.Baseline, 0)
+		} else {
+			c.Short = client.short("test", c.TestAccuracy, c.MajorityShare, marginOf(client.Accuracy, c.TestRows))
+			contradicted = contradicted || c.Short != ""
+		}
+		c.Satisfied = c.Short == ""
+		r.Satisfied = r.Satisfied && c.Satisfied
+		for _, w := range []string{held[i].Warning(true), test[i].Warning(false)} {
+			if w != "" {
+				c.Warnings = append(c.Warnings, w)
+			}
 		}
 		r.Clients = append(r.Clients, c)
+	}
+	if contradicted {
+		r.End = "test records contradict what held-out ones decided"
 	}
 	first := len(d.Stages) - len(stages)
 	for i, s := range stages {
@@ -279,6 +307,16 @@ func list(accuracy []float64) string {
 	return strings.Join(texts, ", ")
 }
 
+// Unsatisfied says of the first client that is not satisfied why it is not; "" if all are.
+func (r *Report) Unsatisfied() string {
+	for i, c := range r.Clients {
+		if !c.Satisfied {
+			return fmt.Sprintf("client %d: %s", i, c.Short)
+		}
+	}
+	return ""
+}
+
 // reasons joins why clients take no part, each reason once.
 func reasons(why []string) string {
 	var all []string
@@ -302,7 +340,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Clients) > 1 {
 		whose = " (the worst client's)"
 	}
-	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided nothing%s\n", "test accuracy", r.TestAccuracy, whose)
+	fmt.Fprintf(&b, "%-16s%.4f on %s, which decided no stage%s\n", "test accuracy", r.TestAccuracy,
+		decimal.Many(r.TestRows, "test record"), whose)
+	fmt.Fprintf(&b, "%-16s%d of these rows\n", "distinct", r.DistinctRows)
 	fmt.Fprintf(&b, "%-16s%.4f by guessing the majority class\n", "beside it", r.MajorityShare)
 	if r.TestAccuracy <= r.MajorityShare {
 		fmt.Fprintf(&b, "%-16s%s\n", "WARNING", train.MajorityWarning)
@@ -320,10 +360,17 @@ func (r *Report) WriteText(w io.Writer) error {
 		if len(r.Clients) > 1 || !c.Satisfied {
 			state := "satisfied"
 			if !c.Satisfied {
-				state = "not satisfied: " + c.Refused
+				state = "not satisfied: " + strings.Join(slices.DeleteFunc([]string{c.Short, c.Refused},
+					func(text string) bool { return text == "" }), "; ")
 			}
-			fmt.Fprintf(&b, "%-16starget %v, held-out %.4f of %d, test %.4f of %d: %s\n", fmt.Sprintf("client %d", i),
-				c.Accuracy, c.HeldOut, c.HeldOutRows, c.TestAccuracy, c.TestRows, state)
+			fmt.Fprintf(&b, "%-16starget %v, held-out %.4f of %d (baseline %.4f), test %.4f of %d (baseline %.4f): %s\n",
+				fmt.Sprintf("client %d", i), c.Accuracy, c.HeldOut, c.HeldOutRows, c.Baseline, c.TestAccuracy, c.TestRows,
+				c.MajorityShare, state)
+		}
+		for _, w := range c.Warnings {
+			if i == 0 || !slices.Contains(r.Clients[0].Warnings, w) {
+				fmt.Fprintf(&b, "%-16s%s\n", "WARNING", w)
+			}
 		}
 	}
 	p := r.Privacy

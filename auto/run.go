@@ -285,7 +285,8 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	d.params = params
-	d.say("stage %d: accuracy on held-out records %s", number, list(heldOut))
+	d.say("stage %d: accuracy on held-out records %s, majority-class baseline %s", number, list(s.HeldOut),
+		list(s.Baseline))
 	return d.forget(number)
 }
 

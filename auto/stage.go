@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"proactivedp/dp"
@@ -23,10 +24,12 @@ type Stage struct {
 	// Root names in public what its samples and noise are from: a secret of the folder, which
 	// is gone when the stage is trained; absent: the seed.
 	Root string `json:"noise_root,omitempty"`
-	// Params is the SHA-256 of the global model at its end, and HeldOut its accuracy by
-	// client; both are absent until it is trained.
-	Params  string    `json:"params_sha256,omitempty"`
-	HeldOut []float64 `json:"held_out_accuracy,omitempty"`
+	// Params is the SHA-256 of the global model at its end, HeldOut its accuracy by client, and
+	// Baseline that of guessing the most frequent class of the client's held-out records; all are
+	// absent until it is trained.
+	Params   string    `json:"params_sha256,omitempty"`
+	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
+	Baseline []float64 `json:"held_out_baseline,omitempty"`
 }
 
 // maxStages bounds the stages of a journal: each takes a part of some budget.
@@ -69,10 +72,10 @@ func (s *Stage) validate(t Task) error {
 	if len(s.Parts) == 0 {
 		fail("nobody takes part")
 	}
-	if s.trained() && len(s.HeldOut) != len(t.Clients) {
-		fail("accuracies of %d clients, must be of all %d", len(s.HeldOut), len(t.Clients))
+	if n := len(t.Clients); s.trained() && (len(s.HeldOut) != n || len(s.Baseline) != n) {
+		fail("accuracies of %d clients and baselines of %d, must be of all %d", len(s.HeldOut), len(s.Baseline), n)
 	}
-	for _, a := range s.HeldOut {
+	for _, a := range slices.Concat(s.HeldOut, s.Baseline) {
 		if !(a >= 0 && a <= 1) {
 			fail("accuracy = %v, must be in [0, 1]", a)
 		}

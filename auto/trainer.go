@@ -129,19 +129,13 @@ func (t *trainer) keep() train.Keep {
 	return keep
 }
 
-func (t *trainer) HeldOut(params []float32) ([]float64, error) {
-	return judge(t, true, func(p *train.Prepared, own data.Subset) float64 { return p.JudgeOn(own)(params) })
-}
+func (t *trainer) HeldOut(params []float32) ([]Tested, error) { return t.judge(true, params) }
 
-func (t *trainer) Test(params []float32) ([]Tested, error) {
-	return judge(t, false, func(p *train.Prepared, own data.Subset) Tested {
-		return Tested{TestAccuracy: p.JudgeOn(own)(params), TestRows: own.Len(), MajorityShare: own.MajorityShare()}
-	})
-}
+func (t *trainer) Test(params []float32) ([]Tested, error) { return t.judge(false, params) }
 
-// judge returns, by client, what is found of its records of one kind: once, where all clients
-// have the same.
-func judge[T any](t *trainer, heldOut bool, find func(*train.Prepared, data.Subset) T) ([]T, error) {
+// judge judges the model by each client's records of one kind: once, where all clients have the
+// same.
+func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 	p, err := t.source.Prepare(t.task.Spec)
 	if err != nil {
 		return nil, err
@@ -150,13 +144,13 @@ func judge[T any](t *trainer, heldOut bool, find func(*train.Prepared, data.Subs
 	if err != nil {
 		return nil, err
 	}
-	found := make([]T, len(by))
+	all := make([]Tested, len(by))
 	for i, own := range by {
 		if i > 0 && p.Config.Partition == data.Replicate {
-			found[i] = found[0]
+			all[i] = all[0]
 			continue
 		}
-		found[i] = find(p, own)
+		all[i] = Tested{p.JudgeOn(own)(params), train.RowsOf(own), own.MajorityShare()}
 	}
-	return found, nil
+	return all, nil
 }

@@ -19,7 +19,7 @@ import (
 // task themselves, if these are, or others like them.
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // how the source is trained on: data, features and records held out are its own
+	Spec   train.Spec // how the source is trained on: data and features are its own
 	Same   bool       // whether these are the data of the task
 	Of     string     // what they are, in words
 	Graph  Graph      // for strategy Paper
@@ -44,7 +44,7 @@ func NewProbe(source *train.Source, t Task) Probe {
 
 // NewProbeOn returns the probe of a task that looks at another data set than its own, one
 // that is public or drawn.
-func NewProbeOn(d *data.Dataset, t Task) (Probe, error) {
+func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {
 		p.Of += ", drawn"
@@ -52,9 +52,7 @@ func NewProbeOn(d *data.Dataset, t Task) (Probe, error) {
 	p.Of += ": of settings a hint, of accuracies none"
 	p.Spec.SeedFromOS = false
 	p.Spec.Data, p.Spec.Features, p.Spec.Split = d.Name, 0, ""
-	holdout, err := p.Spec.UsualHoldout(d)
-	p.Spec.Holdout = holdout
-	return p, err
+	return p
 }
 
 // Utility is the [Utility] of the probe: for strategy Paper the paper's utility graph, by

@@ -54,29 +54,84 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := errors.Join(d.Validate(), root.Check()); err != nil {
 		return train, test, fmt.Errorf("data: split: %w", err)
 	}
-	stream := root.Stream(rng.Split, 0, 0)
-	var key [sha256.Size]byte
-	for i := range len(key) / 8 {
-		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
-	}
-	train, test = Subset{Data: d}, Subset{Data: d}
-	put := hasher{h: hmac.New(sha256.New, key[:])}
-	for i := range d.Len() {
-		put.h.Reset()
-		d.hashRecord(&put, i)
-		put.flush()
-		part := &train
-		// The first 53 bits are a number in [0, 1).
-		if float64(binary.BigEndian.Uint64(put.h.Sum(nil))>>11)/(1<<53) >= TrainFraction {
-			part = &test
-		}
-		part.Rows = append(part.Rows, int32(i))
-	}
+	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1)
 	if train.Len() == 0 || test.Len() == 0 {
 		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d "+
 			"into the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
 	}
 	return train, test, nil
+}
+
+// HoldOut parts the training rows into those to train on and those to judge by. A row is held
+// out if a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). As in
+// [SplitByRecord], the side of a record depends on neither its place nor the other records, and
+// equal records are on one side. Different folds hold out different records. The number of rows
+// held out is part·rows only by expectation; it is an error if either side is empty.
+func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
+	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
+		return rest, held, err
+	}
+	low := float64(fold) * part
+	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, low+part)
+	if rest.Len() == 0 || held.Len() == 0 {
+		return rest, held, fmt.Errorf("data: holdout = %v keeps %d of %d training rows and leaves %d to train on, must "+
+			"be at least 1 each: take another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
+	}
+	return rest, held, nil
+}
+
+// CheckHoldOut reports a part or a fold outside the range of [HoldOut].
+func CheckHoldOut(part float64, fold int) error {
+	if !(part > 0 && part < 1) {
+		return fmt.Errorf("data: holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
+			"out, such as 0.1, not their number", part)
+	}
+	const whole = 1 + 1e-9 // as 1/k is rounded
+	if fold < 0 || float64(fold+1)*part > whole {
+		return fmt.Errorf("data: fold = %d of holdout = %v, must be in [0, %d]", fold, part, int(whole/part)-1)
+	}
+	return nil
+}
+
+// byHash parts s by a hash of each record, which is a number in [0, 1), keyed by the stream: in
+// has the rows of which it is in [low, high).
+func (s Subset) byHash(stream *rng.Stream, low, high float64) (out, in Subset) {
+	var key [sha256.Size]byte
+	for i := range len(key) / 8 {
+		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
+	}
+	out, in = Subset{Data: s.Data}, Subset{Data: s.Data}
+	put := hasher{h: hmac.New(sha256.New, key[:])}
+	for _, i := range s.Rows {
+		part := &out
+		// The first 53 bits are a number in [0, 1).
+		if x := float64(binary.BigEndian.Uint64(s.Data.recordHash(&put, i))>>11) / (1 << 53); low <= x && x < high {
+			part = &in
+		}
+		part.Rows = append(part.Rows, i)
+	}
+	return out, in
+}
+
+// Distinct returns how many different records s has, and how often it has the most frequent one.
+// A split by hash decides on these, not on rows: all copies of a record are on one side.
+func (s Subset) Distinct() (records, copies int) {
+	times := map[[sha256.Size]byte]int{}
+	put := hasher{h: sha256.New()}
+	for _, i := range s.Rows {
+		key := [sha256.Size]byte(s.Data.recordHash(&put, i))
+		times[key]++
+		copies = max(copies, times[key])
+	}
+	return len(times), copies
+}
+
+// recordHash returns the hash of record i alone, by put's hash.
+func (d *Dataset) recordHash(put *hasher, i int32) []byte {
+	put.h.Reset()
+	d.hashRecord(put, int(i))
+	put.flush()
+	return put.h.Sum(nil)
 }
 
 // hashRecord puts all of record i.

@@ -63,7 +63,7 @@ func TestFigureOfACourse(t *testing.T) {
 	var asked atomic.Int64
 	o.Loop = func(_ context.Context, _ *train.Source, r LoopRequest, _ sim.Perf) (course.Course, error) {
 		asked.Add(1)
-		if len(r.Clients) != r.Train.Clients || r.Train.Holdout < 1 || r.Train.Partition != string(data.Shard) {
+		if len(r.Clients) != r.Train.Clients || r.Train.Holdout == 0 || r.Train.Partition != string(data.Shard) {
 			return course.Course{}, errors.New("not what a loop of shards needs")
 		}
 		return courseOf(r), nil

@@ -159,7 +159,7 @@ func TestLagRowsDouble(t *testing.T) {
 // messages, and which rows judge.
 func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec := smallSpec()
-	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 20, "3"
+	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 0.1, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run := timedRun(t, spec, 2)
 	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1},
@@ -167,7 +167,7 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", "on 20 rows (held-out training rows)",
+	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", " rows (held-out training rows)",
 		"lost with probability 0.1",
 		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤",
 		"certified by pld for N = ", "add-or-remove adjacency, poisson sampling: per client"} {

@@ -88,9 +88,8 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 	}
 	spec := s.Train
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
-	var err error
-	spec.Holdout, err = spec.UsualHoldout(f.data())
-	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, err
+	spec.Holdout = train.UsualHoldout
+	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, nil
 }
 
 // coursePicture draws the first of courses: accuracy, noise and budget over rounds.

@@ -115,8 +115,8 @@ func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
 }
 
 // countSigma is the standard deviation of the noise that is added to how many held-out
-// records are labelled rightly. That number moves by 1 at most as a record comes or goes:
-// the last of the training rows are held out, so that one of them may change.
+// records are labelled rightly. That number moves by 1 at most as a record comes or goes: a
+// hash of the record itself decides whether it is held out.
 func (s *searcher) countSigma() float64 { return countNoise / s.Epsilon }
 
 // leastSigma returns a noise multiplier, at most a thousandth above the least, at which
@@ -182,7 +182,7 @@ func (s *searcher) selectPrivately(ctx context.Context, l outlay) (stride, float
 // trial returns the accuracy on held-out records of one private training, as a release of
 // its own: 0 if it diverged.
 func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (float64, error) {
-	spec.Holdout, spec.Fold, spec.Run = s.holdout, 0, spec.Run+2+number
+	spec.Holdout, spec.Fold, spec.Run = 1/float64(s.folds()), 0, spec.Run+2+number
 	p, err := spec.Prepare(s.Data.Data(), nil)
 	if err != nil {
 		return 0, err

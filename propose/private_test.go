@@ -30,7 +30,7 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 		}
 		private, setting := report.Probe.Private, report.Proposals[0].Setting
 		trial := setting
-		trial.NoiseMultiplier, trial.Holdout = private.TrialSigma, report.Probe.HeldOut
+		trial.NoiseMultiplier, trial.Holdout = private.TrialSigma, train.UsualHoldout
 		events := func(spec train.Spec) []dp.Event {
 			p, err := source.Prepare(spec)
 			if err != nil {

@@ -201,10 +201,10 @@ func TestLeastEpsilon(t *testing.T) {
 func TestValidateSaysAll(t *testing.T) {
 	r := request()
 	r.Epsilon, r.TargetAccuracy, r.Seeds, r.Count, r.Rounds = 1000, 1, 2, 0, []int{1}
-	r.Base.Sampling, r.Base.Holdout, r.Base.Adapt, r.Base.Delta = "fixed", 5, 2, 2
+	r.Base.Sampling, r.Base.Holdout, r.Base.Adapt, r.Base.Delta = "fixed", 0.5, 2, 2
 	err := r.Validate()
 	for _, want := range []string{"epsilon = 1000", "target accuracy = 1", "seeds = 2", "count = 0", "sampling = ",
-		"holdout = 5", "adapt = 2", "delta = 2", "rounds = 1 "} {
+		"holdout = 0.5", "adapt = 2", "delta = 2", "rounds = 1 "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -218,7 +218,7 @@ func TestProxiesHoldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int32]int{}
+	seen, held := map[int32]int{}, 0
 	for number := range s.Seeds {
 		spec := s.probeOf(s.base, number)
 		p, err := s.Probe.Prepare(spec)
@@ -232,6 +232,7 @@ func TestProxiesHoldOut(t *testing.T) {
 		if spec.Run == s.base.Run {
 			t.Error("a proxy is of the run of the training")
 		}
+		held += p.Test.Len()
 		for _, row := range p.Test.Rows {
 			seen[row]++
 			if slices.Contains(whole.Test.Rows, row) {
@@ -247,8 +248,8 @@ func TestProxiesHoldOut(t *testing.T) {
 			t.Errorf("row %d is held out %d times", row, times)
 		}
 	}
-	if len(seen) != s.Seeds*s.holdout {
-		t.Errorf("%d rows are held out, must be %d", len(seen), s.Seeds*s.holdout)
+	if len(seen) != held {
+		t.Errorf("%d rows are held out, must be %d", len(seen), held)
 	}
 }
 
@@ -272,7 +273,7 @@ func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
 		}
 		largest = max(largest, size)
 	}
-	if largest <= n-n/train.HoldoutPart {
+	if largest <= n-n/usualFolds {
 		t.Errorf("the largest s is %d of N = %d: a proxy has as many", largest, n)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"proactivedp/dp"
 	"proactivedp/experiments/grid"
 	"proactivedp/internal/report"
-	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -25,11 +24,10 @@ type searcher struct {
 	base    train.Spec
 	records int            // of a client
 	copies  int            // how many clients hold a record
-	probed  int            // records of a client of a proxy
 	params  map[string]int // of the model, on the probed data, by the features that it is shown
 	delta   float64        // δ of a record
 	tested  int            // rows of the test set of the data
-	holdout int            // rows of the probed data that a proxy is judged by
+	holdout int            // rows of the probed data that the first proxy is judged by, of others about as many
 
 	trials   map[train.Spec]grid.Trial // what was found, by the proxy's spec
 	computed int                       // of these, those that had to be run
@@ -53,16 +51,6 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	if !p.Config.Partition.Disjoint() {
 		s.copies = s.base.Clients
 	}
-	probe := s.probeOf(s.base, 0)
-	rows, _, err := probe.SplitRows(o.Probe.Data(), rng.New(probe.Seed))
-	if err != nil {
-		return nil, err
-	}
-	parts := s.folds()
-	if s.holdout = rows.Len() / parts; s.holdout < 1 {
-		return nil, fmt.Errorf("propose: %s has %d training rows, must be at least %d", o.Probe.Data().Name, rows.Len(),
-			parts)
-	}
 	for _, v := range s.views() {
 		shown := s.base
 		shown.FeatureMap = v.features
@@ -70,19 +58,22 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 			return nil, err
 		}
 		s.params[v.features] = p.Config.Model.NumParams()
-		s.probed = p.Config.Mechanism.DatasetSize
+		s.holdout = p.Test.Len()
 	}
 	return s, nil
 }
+
+// usualFolds is how many parts of [train.UsualHoldout] there are.
+const usualFolds = 6
 
 // folds returns how many parts the training rows of the probed data have, of which a proxy holds
 // out one: a sixth of the rows, or less where there are so many matched seeds that each of them
 // could not hold out another part.
 func (s *searcher) folds() int {
 	if s.Probing == Private {
-		return train.HoldoutPart // the trials of a selection share the rows that judge
+		return usualFolds // the trials of a selection share the rows that judge
 	}
-	return max(train.HoldoutPart, s.Seeds+1)
+	return max(usualFolds, s.Seeds+1)
 }
 
 // checkBase reports what a proposal cannot take as given.
@@ -99,7 +90,7 @@ func checkBase(b train.Spec) error {
 		fail("adapt = %v, must be 0: sample sizes are planned here", b.Adapt)
 	}
 	if b.Holdout != 0 {
-		fail("holdout = %d, must be 0: which rows judge is decided here", b.Holdout)
+		fail("holdout = %v, must be 0: which rows judge is decided here", b.Holdout)
 	}
 	return errors.Join(errs...)
 }
@@ -273,9 +264,13 @@ func frugal(best, rest []*candidate) []*candidate {
 func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse float64) error {
 	specs := make([]train.Spec, 0, len(all)*seeds)
 	work := 0.0
+	probed, err := s.probed(seeds)
+	if err != nil {
+		return err
+	}
 	for _, c := range all {
 		size := float64(c.outlay.size)
-		most := min(1, float64(s.probed)/size) // a proxy samples no more than the records it has
+		most := min(1, float64(probed)/size) // a proxy samples no more than the records it has
 		largest, err := c.spec.Proxy(most)
 		if err != nil {
 			return err
@@ -303,6 +298,19 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		c.enter(trials[i*seeds : (i+1)*seeds])
 	}
 	return nil
+}
+
+// probed returns the fewest records of a client of a proxy, of so many seeds.
+func (s *searcher) probed(seeds int) (int, error) {
+	fewest := math.MaxInt
+	for seed := range seeds {
+		p, err := s.Probe.Prepare(s.probeOf(s.base, seed))
+		if err != nil {
+			return 0, err
+		}
+		fewest = min(fewest, p.Config.Mechanism.DatasetSize)
+	}
+	return fewest, nil
 }
 
 // enter sets what the proxies found.
@@ -352,19 +360,18 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 // noise. Where a seed decides which rows the test set has, the seed stays, as another's
 // proxies would look at rows of this one's test set, and each proxy holds out other rows.
 // Of a set that was published with its test set the seeds differ, with which a network
-// begins elsewhere, and the last rows are held out: rows in between need not be like those
-// of the test set (of MNIST every other row is by writers of one kind).
+// begins elsewhere and other rows are held out.
 func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	spec.Data, spec.Delta = s.Probe.Data().Name, 0
 	if s.Probing != Own {
 		spec.Features, spec.Split = 0, ""
 	}
-	spec.Holdout = s.holdout
+	spec.Holdout = 1 / float64(s.folds())
 	spec.SeedFromOS, spec.Run = false, s.base.Run+1+uint64(number)
 	if s.published() {
 		spec.Seed += uint64(number)
 	} else {
-		spec.Fold = number%s.folds() + 1
+		spec.Fold = number % s.folds()
 	}
 	return spec
 }

@@ -55,6 +55,7 @@ const (
 	Message      Purpose = 13 // what befalls the messages from and to a client
 	Presence     Purpose = 14 // when a client leaves and returns
 	Labels       Purpose = 15 // which classes a client holds
+	HoldOut      Purpose = 16 // which training records are held out
 )
 
 // Root derives streams from one secret: a numbered seed, bytes of the caller's, or

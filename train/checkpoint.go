@@ -23,6 +23,9 @@ import (
 // code changes what a spec gives (the golden tests of packages sim, train and
 // experiments show that); where it does so for some models alone, for those.
 func (s Spec) CodeVersion() int {
+	if s.Holdout > 0 {
+		return 6 // records were held out by their places in the file before
+	}
 	if k, err := kindOf(s.Model); err == nil && k.network && !k.tiled {
 		return 4
 	}

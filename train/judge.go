@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"proactivedp/data"
+	"proactivedp/internal/decimal"
 	"proactivedp/models"
 )
 
@@ -27,6 +28,43 @@ func (s Spec) JudgedOn() string {
 		return "held-out training rows"
 	}
 	return "test set"
+}
+
+// JudgedRows is how many records an accuracy is of. Of few different ones it says little, however
+// many rows they are: a split by hash has all copies of a record on one side, so that another seed
+// gives quite another accuracy.
+type JudgedRows struct {
+	TestRows     int `json:"test_rows"`
+	DistinctRows int `json:"distinct_rows"` // different records among them
+	MostCopies   int `json:"most_copies"`   // rows that are the most frequent record
+}
+
+// RowsOf counts the rows.
+func RowsOf(rows data.Subset) JudgedRows {
+	distinct, copies := rows.Distinct()
+	return JudgedRows{rows.Len(), distinct, copies}
+}
+
+// Fewer distinct rows, or a larger part of one record, are warned of.
+const (
+	fewDistinct  = 200
+	largestShare = 0.1
+)
+
+// Warning says what is wrong with the rows to judge by, test rows or held-out ones, and what
+// helps; "" if nothing is.
+func (r JudgedRows) Warning(heldOut bool) string {
+	share := float64(r.MostCopies) / float64(r.TestRows)
+	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
+		return ""
+	}
+	of, larger := "test row", "a test file of its own (--test)"
+	if heldOut {
+		of, larger = "held-out row", "a larger part (--holdout)"
+	}
+	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy depends on which records "+
+		"the seed picked, as all copies of a record are on one side. Judge by %s, by more records, or by the mean over "+
+		"seeds (train --seeds)", decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, larger)
 }
 
 // Judgement is what an accuracy has to be seen beside: where one class is frequent, a

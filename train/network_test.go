@@ -38,38 +38,44 @@ func TestNetworksNeedTheirImages(t *testing.T) {
 	}
 }
 
-// The last records of the training set are judged by, and no others: neither
-// trained on nor of the test set.
+// Held-out records of the training set are judged by, and no others: neither trained on nor of
+// the test set.
 func TestHoldout(t *testing.T) {
 	d := digits(350) // 300 for training
 	s := smallLeNet()
-	s.Holdout = 40
+	s.Holdout = 0.15
 	p, err := s.Prepare(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Test.Rows; len(got) != 40 || got[0] != 260 || got[39] != 299 {
-		t.Errorf("judged by rows %v, want 260 to 299", got)
+	held := p.Test.Len()
+	if held < 20 || held > 70 { // of 300, by expectation 45: 4 deviations of a binomial
+		t.Errorf("%d of 300 records are held out, must be about 45", held)
 	}
 	for _, part := range p.Config.Rows {
-		if n := part.Len(); n != 260 || slices.Max(part.Rows) != 259 {
-			t.Errorf("a client holds %d rows up to %d, want the first 260", n, slices.Max(part.Rows))
+		if part.Len() != 300-held {
+			t.Errorf("a client holds %d rows, must be the other %d", part.Len(), 300-held)
+		}
+		for _, row := range p.Test.Rows {
+			if row >= 300 || slices.Contains(part.Rows, row) {
+				t.Errorf("row %d judges, and is trained on or of the test set", row)
+			}
 		}
 	}
-	if p.Config.Mechanism.DatasetSize != 260 || p.Delta != 1.0/260 {
-		t.Errorf("accounted for N = %d, δ = %v", p.Config.Mechanism.DatasetSize, p.Delta)
+	if n := 300 - held; p.Config.Mechanism.DatasetSize != n || p.Delta != 1/float64(n) {
+		t.Errorf("accounted for N = %d, δ = %v, must be of %d", p.Config.Mechanism.DatasetSize, p.Delta, n)
 	}
 	r, err := p.Train(t.Context(), sim.Perf{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.TestRows != 40 || r.JudgedOn != "held-out training rows" {
+	if r.TestRows != held || r.JudgedOn != "held-out training rows" {
 		t.Errorf("%d rows, %s", r.TestRows, r.JudgedOn)
 	}
-	for _, bad := range []int{-1, 300} {
+	for _, bad := range []float64{-1, math.NaN(), 1, 40, 1e-9} { // 40 is what a number of records was before
 		s.Holdout = bad
 		if _, err := s.Prepare(d, nil); err == nil || !strings.Contains(err.Error(), "holdout") {
-			t.Errorf("holdout %d: error %v", bad, err)
+			t.Errorf("holdout %v: error %v", bad, err)
 		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 // Report is what a finished training run says of itself.
 type Report struct {
 	TestAccuracy float64      `json:"test_accuracy"`
-	TestRows     int          `json:"test_rows"`
-	JudgedOn     string       `json:"judged_on"` // which rows TestRows are: "test set" or "held-out training rows"
+	JudgedRows                // which the accuracy is of
+	JudgedOn     string       `json:"judged_on"`              // what they are: "test set" or "held-out training rows"
+	RowsWarning  string       `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Judgement                 // beside the accuracy
 	Rounds       int          `json:"rounds"` // per client
 	Updates      int          `json:"updates"`
@@ -106,14 +107,14 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	if err != nil {
 		return nil, err
 	}
-	set, accuracy := p.Test.Data, p.Judge()(result.Params)
+	set, accuracy, rows := p.Test.Data, p.Judge()(result.Params), RowsOf(p.Test)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
 		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
 		TestAccuracy: accuracy, Judgement: p.judgement(result.Params, accuracy),
-		TestRows: p.Test.Len(), JudgedOn: p.Spec.JudgedOn(),
+		JudgedRows: rows, JudgedOn: p.Spec.JudgedOn(), RowsWarning: rows.Warning(p.Spec.Holdout > 0),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
@@ -172,6 +173,14 @@ func (r *Report) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%-16s%.4f on %s of %s\n", accuracy, r.TestAccuracy, decimal.Many(r.TestRows, "row"),
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
+	}
+	if _, err := fmt.Fprintf(w, "%-16s%d of these rows\n", "distinct", r.DistinctRows); err != nil {
+		return err
+	}
+	if r.RowsWarning != "" {
+		if _, err := fmt.Fprintf(w, "%-16s%s\n", "WARNING", r.RowsWarning); err != nil {
+			return err
+		}
 	}
 	if err := r.Judgement.writeText(w); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 func TestReportText(t *testing.T) {
 	r := Report{
 		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true},
-		TestRows: 400, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
+		JudgedRows: JudgedRows{400, 390, 2}, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
 		GradCompsMin: 100, GradCompsMax: 100,
 		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4,
 		Synthetic: true, Notes: []string{"a note"},
@@ -29,7 +29,7 @@ note            a note
 		t.Errorf("%v:\n%s\nmust begin with\n%s", err, text.String(), want)
 	}
 	text.Reset()
-	r.Spec.Holdout, r.Spec.Runner, r.GradCompsMax, r.Theta = 20, HogwildRunner, 130, 1.5
+	r.Spec.Holdout, r.Spec.Runner, r.GradCompsMax, r.Theta = 0.1, HogwildRunner, 130, 1.5
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}

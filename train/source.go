@@ -63,7 +63,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 type dealt struct {
 	seed      uint64
 	split     string
-	holdout   int
+	holdout   float64
 	fold      int
 	partition data.Partition
 	clients   int
@@ -88,7 +88,7 @@ func (d deal) of(set *data.Dataset) deal {
 // deal splits the data and deals the training rows to the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
 	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
-	if s.data.Train > 0 && partition == data.Replicate {
+	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 {
 		key.seed = 0 // no seed decides such a deal
 	}
 	if d, done := s.deals[key]; done {
@@ -112,7 +112,7 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 		return deal{}, err
 	}
 	if spec.Holdout > 0 {
-		if train, test, err = holdOut(train, spec.Holdout, spec.Fold); err != nil {
+		if train, test, err = data.HoldOut(train, spec.Holdout, spec.Fold, root); err != nil {
 			return deal{}, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestSourceKeepsEachThingOnce(t *testing.T) {
 		"seed":      func(s *Spec) { s.Seed = 2 },
 		"partition": func(s *Spec) { s.Partition = string(data.Shard) },
 		"clients":   func(s *Spec) { s.Clients, s.Compute = 3, "constant:1ms" },
-		"holdout":   func(s *Spec) { s.Holdout = 40 },
+		"holdout":   func(s *Spec) { s.Holdout = 0.1 },
 	} {
 		other := spec
 		change(&other)
@@ -101,35 +102,33 @@ func TestNoDataSetIsAnError(t *testing.T) {
 	}
 }
 
-// The folds hold out disjoint rows, as many each, spread over all; more than there are
-// are refused.
+// The folds hold out disjoint rows, together all; more than there are are refused.
 func TestFolds(t *testing.T) {
-	spec := smallSpec()
-	spec.Holdout = 30
+	spec, source := smallSpec(), NewSource(drawn())
 	whole, _, err := spec.SplitRows(drawn(), rng.New(spec.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int32]bool{}
-	folds := whole.Len() / spec.Holdout
-	for fold := 1; fold <= folds; fold++ {
-		rest, held, err := holdOut(whole, spec.Holdout, fold)
-		if err != nil || held.Len() != spec.Holdout || rest.Len() != whole.Len()-spec.Holdout {
-			t.Fatalf("fold %d: %d rows held out, %d left, error %v", fold, held.Len(), rest.Len(), err)
-		}
-		if held.Rows[0] > whole.Rows[folds] || held.Rows[spec.Holdout-1] < whole.Rows[whole.Len()*9/10] {
-			t.Errorf("fold %d is not spread over the rows: from %d to %d", fold, held.Rows[0],
-				held.Rows[spec.Holdout-1])
-		}
-		for _, row := range held.Rows {
-			if seen[row] || slices.Contains(rest.Rows, row) {
-				t.Fatalf("fold %d: row %d is held out twice, or trained on", fold, row)
+	for _, folds := range []int{6, 7, 49} { // 49·(1/49) is not 1
+		seen := map[int32]bool{}
+		for spec.Holdout, spec.Fold = 1/float64(folds), 0; spec.Fold < folds; spec.Fold++ {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				t.Fatal(err)
 			}
-			seen[row] = true
+			for _, row := range p.Test.Rows {
+				if seen[row] || slices.Contains(p.Config.Rows[0].Rows, row) {
+					t.Fatalf("fold %d of %d: row %d is held out twice, or trained on", spec.Fold, folds, row)
+				}
+				seen[row] = true
+			}
 		}
-	}
-	if _, _, err := holdOut(whole, spec.Holdout, folds+1); err == nil {
-		t.Errorf("fold %d of %d is no error", folds+1, folds)
+		if len(seen) != whole.Len() {
+			t.Errorf("%d folds hold out %d of %d rows", folds, len(seen), whole.Len())
+		}
+		if _, err := source.Prepare(spec); err == nil || !strings.Contains(err.Error(), "fold = ") {
+			t.Errorf("fold %d of %d: error %v", spec.Fold, folds, err)
+		}
 	}
 	spec.Holdout, spec.Fold = 0, 1
 	if err := spec.Validate(); err == nil {

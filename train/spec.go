@@ -93,9 +93,13 @@ type Spec struct {
 	// data.Split does and "" means, or RecordSplit, as data.SplitByRecord does.
 	Split string `json:"split,omitempty"`
 
-	Delta      float64 `json:"delta"`             // δ of every statement, in (0, 1); 0: 1/N_c
-	Holdout    int     `json:"holdout,omitempty"` // the last so many training rows are judged by, not the test set
-	Fold       int     `json:"fold,omitempty"`    // from 1 on: the rows held out are spread evenly, others each
+	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0: 1/N_c
+	// Holdout is the part of the training records, in (0, 1), that is judged by in the place of
+	// the test set and that nobody trains on; 0: none. A hash of each record, keyed by the seed,
+	// decides, so that their number varies, see [data.HoldOut]. Fold says which part it is: each
+	// from 0 on has other records.
+	Holdout    float64 `json:"holdout,omitempty"`
+	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
 	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn exactly, see dp.Mechanism
@@ -270,12 +274,11 @@ func (s Spec) Validate() error {
 	if s.Split != "" && s.Split != ShuffledSplit && s.Split != RecordSplit {
 		errs = append(errs, fmt.Errorf("train: split = %q, must be %q or %q", s.Split, ShuffledSplit, RecordSplit))
 	}
-	if s.Holdout < 0 {
-		errs = append(errs, fmt.Errorf("train: holdout = %d, must be at least 0", s.Holdout))
-	}
-	if s.Fold < 0 || s.Fold > 0 && s.Holdout == 0 {
-		errs = append(errs, fmt.Errorf("train: fold = %d with holdout = %d, must be at least 0, and 0 where no rows "+
-			"are held out", s.Fold, s.Holdout))
+	switch {
+	case s.Holdout != 0:
+		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
+	case s.Fold != 0:
+		errs = append(errs, fmt.Errorf("train: fold = %d, must be 0 where no records are held out", s.Fold))
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
@@ -377,43 +380,9 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// HoldoutPart says that one in so many training rows is held out where nothing is said: of
-// MNIST as many as there are test images.
-const HoldoutPart = 6
-
-// UsualHoldout returns how many training rows of the data set are held out where nothing is
-// said.
-func (s Spec) UsualHoldout(d *data.Dataset) (int, error) {
-	train, _, err := s.SplitRows(d, rng.New(s.Seed))
-	return train.Len() / HoldoutPart, err
-}
-
-// holdOut parts n training rows, to judge by, from the rest, to train on. They are the
-// last ones in fold 0; in fold i ≥ 1 every k-th from place i-1 on, k being how many
-// times n fits into the rows.
-func holdOut(train data.Subset, n, fold int) (rest, held data.Subset, err error) {
-	if n >= train.Len() {
-		return rest, held, fmt.Errorf("train: holdout = %d, must be below the %d training rows", n, train.Len())
-	}
-	every := train.Len() / n
-	if fold > every {
-		return rest, held, fmt.Errorf("train: fold = %d, must be at most %d: so many times %d rows are in %d", fold,
-			every, n, train.Len())
-	}
-	rest, held = data.Subset{Data: train.Data}, data.Subset{Data: train.Data}
-	for place, row := range train.Rows {
-		out := place >= train.Len()-n
-		if fold > 0 {
-			out = place%every == fold-1 && place/every < n
-		}
-		if out {
-			held.Rows = append(held.Rows, row)
-		} else {
-			rest.Rows = append(rest.Rows, row)
-		}
-	}
-	return rest, held, nil
-}
+// UsualHoldout is the part of the training records that is held out where nothing is said: of
+// MNIST about as many as there are test images.
+const UsualHoldout = 1. / 6
 
 // Run trains and returns the result as package sim has it. observe may be nil.
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {

@@ -367,7 +367,7 @@ func TestFailedCellNamesItsCause(t *testing.T) {
 func TestStoppedCellsGoOn(t *testing.T) {
 	d := train.NewSource(drawn())
 	held := longSpec()
-	held.Holdout = 60
+	held.Holdout = 0.2
 	free := longSpec()
 	free.Runner = train.HogwildRunner
 	for name, c := range map[string]Cell{

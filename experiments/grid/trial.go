@@ -48,8 +48,12 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 		},
 		Check: func(text json.RawMessage) error {
 			t, err := Decode[Trial](text)
-			if err == nil && spec.Holdout > 0 && t.Rows != spec.Holdout {
-				err = fmt.Errorf("grid: finished cell: %d rows, must be %d", t.Rows, spec.Holdout)
+			if err != nil {
+				return err
+			}
+			p, err := source.Prepare(spec)
+			if err == nil && t.Rows != p.Test.Len() {
+				err = fmt.Errorf("grid: finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
 			}
 			return err
 		},

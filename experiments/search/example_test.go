@@ -15,7 +15,7 @@ import (
 // Step sizes are ranked by records held out of the training set.
 func ExampleRun() {
 	spec := search.Paper(train.Ridge, "synth-drawn")
-	spec.Train.Clients, spec.Train.GradComps, spec.Train.Holdout, spec.Seeds = 1, 5200, 50, 1
+	spec.Train.Clients, spec.Train.GradComps, spec.Train.Holdout, spec.Seeds = 1, 5200, 0.15, 1
 	spec.Eta0, spec.Beta, spec.Sigmas = []float64{1e-9, 1}, []float64{0.001}, []float64{0}
 	dir, err := os.MkdirTemp("", "search")
 	if err != nil {

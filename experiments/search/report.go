@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 
@@ -16,7 +17,7 @@ type Report struct {
 	Data          string    `json:"data"`
 	DataSHA256    string    `json:"data_sha256"` // of the parsed content
 	Synthetic     bool      `json:"synthetic_data"`
-	HeldOutRows   int       `json:"held_out_rows"`     // training records that judge
+	HeldOutRows   int       `json:"held_out_rows"`     // training records that judge, mean over the seeds
 	MajorityShare float64   `json:"majority_share"`    // accuracy of guessing their majority class, mean
 	GradComps     int       `json:"grad_computations"` // per client, of a whole training
 	Seeds         int       `json:"seeds"`
@@ -59,7 +60,7 @@ const privacyReason = "the search trains on the same records again and again and
 // report tells what was found.
 func (s Spec) report(all []found, source *train.Source, o Options) (*Report, error) {
 	d := source.Data()
-	share := 0.0
+	share, held := 0.0, 0.0
 	for seed := range s.Seeds {
 		spec := all[0].spec
 		spec.Seed = uint64(seed) + 1
@@ -68,10 +69,11 @@ func (s Spec) report(all []found, source *train.Source, o Options) (*Report, err
 			return nil, err
 		}
 		share += p.Test.MajorityShare() / float64(s.Seeds)
+		held += float64(p.Test.Len()) / float64(s.Seeds)
 	}
 	r := Report{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
-		HeldOutRows: s.Train.Holdout, MajorityShare: share, GradComps: all[0].spec.GradComps,
+		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
 	}
 	for _, sigma := range s.Sigmas {
@@ -97,7 +99,7 @@ const shownCandidates = 5
 // WriteText writes the winners, and the best that they have won against.
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "search on %s: judged by %d held-out training records, not by the test set\n",
+	fmt.Fprintf(&text, "search on %s: judged by about %d held-out training records, not by the test set\n",
 		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)
 	for _, ranking := range r.Rankings {
 		noise := "σ = " + decimal.Exactly(ranking.Sigma)

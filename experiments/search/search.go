@@ -14,7 +14,6 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/data"
 	"proactivedp/experiments"
 	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
@@ -27,7 +26,7 @@ import (
 // multiplier, by proxies where there is noise, and judged by records held out of the
 // training set, never by the test set.
 type Spec struct {
-	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout ≥ 1
+	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout > 0
 	Models []string   `json:"models"`
 	Eta0   []float64  `json:"eta0"`
 	Beta   []float64  `json:"beta"`
@@ -54,18 +53,11 @@ func Paper(model, dataset string) Spec {
 		Train: s.Train, Models: []string{s.Train.Model}, Eta0: s.Eta0, Beta: s.Beta,
 		Sigmas: []float64{s.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
 	}
-	spec.Train.Holdout = s.Records / train.HoldoutPart
+	spec.Train.Holdout = train.UsualHoldout
 	if model == "" && s.Train.Model == train.LeNet {
 		spec.Models = []string{train.LeNet, train.LeNetReLU}
 	}
 	return spec
-}
-
-// HoldOut makes the search hold out the same part of the training rows that the
-// data set has.
-func (s *Spec) HoldOut(d *data.Dataset) (err error) {
-	s.Train.Holdout, err = s.Train.UsualHoldout(d)
-	return err
 }
 
 // maxRuns bounds the runs of a search.
@@ -76,9 +68,8 @@ const maxRuns = 100_000
 func (s Spec) Validate() error {
 	parts := errors.Join(experiments.CheckPart("scale", s.Scale), experiments.CheckPart("proxy", s.Proxy))
 	errs := []error{experiments.CheckSeeds(s.Seeds), parts, s.Train.Validate()}
-	if s.Train.Holdout < 1 {
-		errs = append(errs, fmt.Errorf("search: holdout = %d, must be at least 1: a search is never judged by "+
-			"the test set", s.Train.Holdout))
+	if s.Train.Holdout == 0 {
+		errs = append(errs, errors.New("search: holdout = 0, must be in (0, 1): a search is never judged by the test set"))
 	}
 	runs := max(s.Seeds, 0)
 	with := func(name string, n int, set func(t *train.Spec, i int)) {

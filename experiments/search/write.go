@@ -218,10 +218,8 @@ func (s Spec) why() string {
 
 // heldOut says which records judge.
 func (s Spec) heldOut() string {
-	if s.Train.Fold == 0 {
-		return "its last " + decimal.Many(s.Train.Holdout, "record")
-	}
-	return decimal.Many(s.Train.Holdout, "record") + fmt.Sprintf(" of it, spread evenly (fold %d)", s.Train.Fold)
+	return fmt.Sprintf("a part of about %.4g of its records, picked by a hash of each (fold %d)", s.Train.Holdout,
+		s.Train.Fold)
 }
 
 func diverged(trials []grid.Trial) int {

@@ -128,9 +128,6 @@ func uncovered(s train.Spec, d *data.Dataset) string {
 		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other "+
 			"side")
 	}
-	if s.Fold > 0 {
-		what = append(what, "which rows are held out, spread evenly by their places (--fold 0 does not)")
-	}
 	if data.Partition(s.Partition).Disjoint() {
 		what = append(what, "which client holds a row, as rows are dealt anew for another number of them")
 	}

@@ -133,10 +133,10 @@ var specFlags = []specFlag{
 		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps " +
 			"it, in the place of --sigma; in [1e-8, 1e4]"},
 	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },
-		"keep this many training rows, the last ones, from training and judge by them, not by " +
-			"the test set; at least 1"},
+		"keep this part of the training records, in (0, 1), from training and judge by it, not by the test set; a " +
+			"hash of each record decides, so that the number of records varies"},
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
-		"which rows --holdout keeps, at least 0: 0 the last ones; 1, 2 and so on each as many others, spread evenly"},
+		"which records --holdout keeps: 0, 1 and so on below 1/holdout each keep others"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },

@@ -55,14 +55,14 @@ func TestFlagsTextIsRead(t *testing.T) {
 		t.Errorf("nothing differs, but %q", text)
 	}
 	spec := usual
-	spec.Clients, spec.Delay, spec.Loss, spec.Seed, spec.Holdout = 4, "unlimited", 0.25, 7, 10
+	spec.Clients, spec.Delay, spec.Loss, spec.Seed, spec.Holdout = 4, "unlimited", 0.25, 7, 0.1
 	spec.FeatureMap, spec.InputScale = "hog:4:8", 0.5
-	const want = " --clients 4 --delay unlimited --loss 0.25 --features hog:4:8 --input-scale 0.5 --holdout 10 --seed 7"
+	const want = " --clients 4 --delay unlimited --loss 0.25 --features hog:4:8 --input-scale 0.5 --holdout 0.1 --seed 7"
 	if text := FlagsText(spec, usual); text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
 	if text := FlagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --features hog:4:8 "+
-		"--input-scale 0.5 --holdout 10" {
+		"--input-scale 0.5 --holdout 0.1" {
 		t.Errorf("without what is stated otherwise: %q", text)
 	}
 }

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,7 +21,7 @@ import (
 )
 
 // errNotSatisfied reports a loop that ended with a client short of its target.
-var errNotSatisfied = errors.New("not every client has its target accuracy")
+var errNotSatisfied = errors.New("not every client has a model of its target accuracy that beats the majority-class baseline")
 
 // autoFlags are the flags of auto.
 type autoFlags struct {
@@ -119,7 +120,10 @@ to a file, for predict.
 A utility graph is looked at without noise, which is right only for public records: the
 named sets, of which it is the default (--probe own). For a file of yours it looks at
 drawn records, or at a named set (--probe phishing). Held-out records, by which clients
-judge, are not protected. The exit status is 0 if every client is satisfied.`,
+judge, are not protected. A client is satisfied by a
+model that has its target accuracy there and beats the majority-class baseline, always
+guessing the most frequent class, unless the test records contradict that. The exit
+status is 0 if every client is satisfied.`,
 		Example: `  proactivedp auto --data phishing --epsilon 0.5 --target-accuracy 0.9
   proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
   proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
@@ -147,14 +151,6 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		cli.NotCovered(d, "which records a client of fewer than it is dealt uses, the first: another takes the place "+
 			"of one that leaves")
 	}
-	if task.Spec.Holdout == 0 {
-		if task.Spec.Holdout, err = task.Spec.UsualHoldout(d); err != nil {
-			return cli.Usage(err)
-		}
-	}
-	if err := task.Validate(); err != nil {
-		return cli.Usage(err)
-	}
 	r, err := f.loop(cmd, train.NewSource(d), task, graph)
 	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
 		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
@@ -168,14 +164,14 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if !r.Satisfied {
-		return errNotSatisfied
+		return fmt.Errorf("%w: %s", errNotSatisfied, r.Unsatisfied())
 	}
 	return nil
 }
 
 // check reports what is wrong with the flags and the task before any data are read.
 func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
-	errs := []error{f.out.Check(), checkTask(task)}
+	errs := []error{f.out.Check(), task.Validate()}
 	_, probing, err := probeFor(task.Spec.Data, f.probe)
 	if probing == propose.Private {
 		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +
@@ -225,8 +221,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 	if err != nil {
 		return auto.Probe{}, err
 	}
-	probe, err := auto.NewProbeOn(other, task)
-	return probe, cli.Usage(err)
+	return auto.NewProbeOn(other, task), nil
 }
 
 // task returns the task that the flags ask for, with its utility graph.
@@ -241,20 +236,14 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 		n = spec.Clients
 	}
 	wishes, err := f.clients(cmd, n)
+	if spec.Holdout == 0 {
+		spec.Holdout = train.UsualHoldout
+	}
 	strategy := auto.Strategy(f.strategy)
 	if !cmd.Flags().Changed("schedule") {
 		spec = strategy.Schedule(spec)
 	}
 	return auto.NewTask(spec, strategy, wishes), graphFor(spec, len(wishes)), err
-}
-
-// checkTask reports what is wrong with a task before its data are read, which say how many
-// rows are usually held out.
-func checkTask(t auto.Task) error {
-	if t.Spec.Holdout == 0 {
-		t.Spec.Holdout = 1
-	}
-	return t.Validate()
 }
 
 // graphFor returns the paper's utility graph for so many clients.

@@ -53,12 +53,12 @@ func delayCommand(s experiments.DelaySpec) string {
 // differs from the paper's.
 func searchCommand(s search.Spec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
-		"--schedule %s --holdout %d --scale %v --proxy %v --seeds %d",
+		"--schedule %s --scale %v --proxy %v --seeds %d",
 		shell.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
-		s.Train.SampleSize, s.Train.Schedule, s.Train.Holdout, s.Scale, s.Proxy, s.Seeds)
+		s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := search.Paper(s.Models[0], s.Train.Data).Train
 	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
-		"holdout", "seed")
+		"seed")
 }
 
 // trainCommand trains a setting: with what a search decides of it, which is always

@@ -32,10 +32,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	if err != nil {
 		return c, err
 	}
-	probe, err := auto.NewProbeOn(drawn, task)
-	if err != nil {
-		return c, err
-	}
+	probe := auto.NewProbeOn(drawn, task)
 	probe.Graph, probe.Trials.Workers = graphFor(r.Train, len(wishes)), perf.Workers
 	report, err := auto.Run(ctx, task, auto.Options{
 		Public: public, Utility: probe.Utility,

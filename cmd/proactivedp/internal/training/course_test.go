@@ -18,7 +18,7 @@ import (
 // which its client takes part, ever more of it at ever less noise, and within ε.
 func TestCourseOfALoop(t *testing.T) {
 	spec := train.DefaultSpec()
-	spec.Clients, spec.Partition, spec.Holdout = 2, string(data.Shard), 400
+	spec.Clients, spec.Partition, spec.Holdout = 2, string(data.Shard), 0.1
 	r := experiments.LoopRequest{Train: spec, Strategy: string(auto.Tight),
 		Clients: []course.Client{{Epsilon: 0.5, Accuracy: 0.5}, {Epsilon: 2, Accuracy: 1}}}
 	source := train.NewSource(synth.OneHot(rng.New(3), 2400))

@@ -11,7 +11,6 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
-	"proactivedp/data"
 	"proactivedp/experiments/search"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -34,8 +33,8 @@ func newSearch() *cobra.Command {
 		Use:   "search",
 		Short: "Search model variant and step size on held-out training records",
 		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
-its last records, and rank them by the accuracy on these; the test set is not looked
-at. Prints the winners, each with the command that trains it, and writes a table of all
+a part that is held out, and rank them by the accuracy on that part; the test set is not
+looked at. Prints the winners, each with the command that trains it, and writes a table of all
 runs, the ranking and a manifest. The search itself is covered by no privacy statement.
 
 What is trained with noise is a proxy: s and σ times f and η₀ over f, in as many rounds,
@@ -43,8 +42,9 @@ which has the steps of the whole training and costs f of it. --proxy 1 trains al
 A training without noise has no proxy and is run whole: --sigma says which to search for.
 
 The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
-has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. Held out
-is a sixth of the training rows, unless --holdout says otherwise.
+has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. A
+sixth of the training records is held out, unless --holdout says otherwise: each record
+by a hash of itself.
 
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp search --data mnist
@@ -86,7 +86,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err := f.fill(cmd); err != nil {
 		return err
 	}
-	d, err := f.load(cmd)
+	d, err := f.where.LoadFor(cmd, f.spec.Train)
 	if err != nil {
 		return err
 	}
@@ -150,19 +150,4 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 		return cli.Usage(err)
 	}
 	return nil
-}
-
-// load reads the data, and holds out the usual part of them where none is given.
-func (f *searchFlags) load(cmd *cobra.Command) (*data.Dataset, error) {
-	d, err := f.where.LoadFor(cmd, f.spec.Train)
-	if err != nil || cmd.Flags().Changed("holdout") {
-		return d, err
-	}
-	if err := f.spec.HoldOut(d); err != nil {
-		return nil, cli.Usage(err)
-	}
-	if err := f.spec.Validate(); err != nil {
-		return nil, cli.Usage(err)
-	}
-	return d, nil
 }

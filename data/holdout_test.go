@@ -1,0 +1,133 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/rng"
+)
+
+// sorted is a table whose last sixth is another kind of record, as in a file that is sorted: of
+// kind 1 if the record's first number is 1.
+func sorted(n int) *Dataset {
+	d := &Dataset{Name: "sorted", Classes: 2, Label: make([]int32, n)}
+	value := make([]float32, 2*n)
+	for i := range n {
+		value[2*i+1] = float32(i)
+		if i >= n-n/6 {
+			value[2*i], d.Label[i] = 1, 1
+		}
+	}
+	return d.WithDense(2, value)
+}
+
+// records returns what the rows hold, sorted.
+func records(s Subset) []string {
+	var all []string
+	for _, i := range s.Rows {
+		all = append(all, fmt.Sprint(s.Data.Label[i], s.Data.Row(int(i)).Value))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Which records are held out depends on neither their order nor which others there are: of a
+// sorted file those held out are as the others.
+func TestHoldOutIsByRecord(t *testing.T) {
+	const n = 6000
+	d := sorted(n)
+	root := rng.New(5)
+	rest, held, err := HoldOut(d.All(), 1./6, 0, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for _, i := range held.Rows {
+		last += int(d.Label[i])
+	}
+	// Of n records each is held out with probability 1/6, and of those held out each is of the last
+	// kind with probability 1/6: 5 deviations, exceeded with probability 6e-7.
+	if off := math.Abs(float64(held.Len()) - n/6); off > 5*math.Sqrt(n*5./36) {
+		t.Errorf("%d of %d records are held out", held.Len(), n)
+	}
+	if share := float64(last) / float64(held.Len()); math.Abs(share-1./6) > 5*math.Sqrt(5./36/float64(held.Len())) {
+		t.Errorf("%.3f of those held out are of the last sixth of the file", share)
+	}
+
+	backwards := d.All()
+	slices.Reverse(backwards.Rows)
+	without := Subset{d, slices.Delete(slices.Clone(d.All().Rows), 17, 18)}
+	for name, all := range map[string]Subset{"backwards": backwards, "without a record": without} {
+		rest2, held2, err := HoldOut(all, 1./6, 0, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := n - all.Len()
+		if r, h := records(rest2), records(held2); len(r)+len(h) != n-gone ||
+			!contains(records(rest), r) || !contains(records(held), h) {
+			t.Errorf("%s: records change sides", name)
+		}
+	}
+	_, other, err := HoldOut(d.All(), 1./6, 0, rng.New(6))
+	if err != nil || slices.Equal(other.Rows, held.Rows) {
+		t.Errorf("another seed holds out the same records (%v)", err)
+	}
+	_, test, err := SplitByRecord(d, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, fifth, err := HoldOut(d.All(), 0.2, 0, root)
+	if err != nil || slices.Equal(test.Rows, fifth.Rows) {
+		t.Errorf("what is held out is what the split puts into the test set (%v)", err)
+	}
+}
+
+// contains reports whether all has each of some; both are sorted.
+func contains(all, some []string) bool {
+	for _, s := range some {
+		if _, found := slices.BinarySearch(all, s); !found {
+			return false
+		}
+	}
+	return true
+}
+
+// What cannot be held out is refused, and the error says what to change.
+func TestHoldOutRefuses(t *testing.T) {
+	d := sorted(12)
+	for _, tt := range []struct {
+		part float64
+		fold int
+		want string
+	}{
+		{0, 0, "holdout = 0, must be in (0, 1)"},
+		{1474, 0, "holdout = 1474, must be in (0, 1): it is the part"},
+		{math.NaN(), 0, "holdout = NaN"},
+		{0.2, -1, "fold = -1 of holdout = 0.2, must be in [0, 4]"},
+		{0.2, 5, "fold = 5 of holdout = 0.2, must be in [0, 4]"},
+		{1e-9, 0, "keeps 0 of 12 training rows"},
+		{1 - 1e-12, 0, "leaves 0 to train on"},
+	} {
+		if _, _, err := HoldOut(d.All(), tt.part, tt.fold, rng.New(1)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("part %v, fold %d: error %v, want %q", tt.part, tt.fold, err, tt.want)
+		}
+	}
+	if _, _, err := HoldOut(d.All(), 0.5, 0, nil); err == nil {
+		t.Error("no root is no error")
+	}
+}
+
+// Copies of a record are one distinct record.
+func TestDistinct(t *testing.T) {
+	d := sorted(10)
+	copies := Subset{d, []int32{0, 1, 1, 2, 1, 9}}
+	if distinct, most := copies.Distinct(); distinct != 4 || most != 3 {
+		t.Errorf("%d distinct, the most frequent %d times, must be 4 and 3", distinct, most)
+	}
+	if distinct, most := (Subset{Data: d}).Distinct(); distinct != 0 || most != 0 {
+		t.Errorf("of no rows: %d and %d", distinct, most)
+	}
+}
