@@ -340,9 +340,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Clients) > 1 {
 		whose = " (the worst client's)"
 	}
-	fmt.Fprintf(&b, "%-16s%.4f on %s, which decided no stage%s\n", "test accuracy", r.TestAccuracy,
-		decimal.Many(r.TestRows, "test record"), whose)
-	fmt.Fprintf(&b, "%-16s%d of these rows\n", "distinct", r.DistinctRows)
+	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided no stage%s\n", "test accuracy", r.TestAccuracy, whose)
+	fmt.Fprintf(&b, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows)
 	fmt.Fprintf(&b, "%-16s%.4f by guessing the majority class\n", "beside it", r.MajorityShare)
 	if r.TestAccuracy <= r.MajorityShare {
 		fmt.Fprintf(&b, "%-16s%s\n", "WARNING", train.MajorityWarning)

@@ -118,6 +118,12 @@ func TestHoldOutRefuses(t *testing.T) {
 	if _, _, err := HoldOut(d.All(), 0.5, 0, nil); err == nil {
 		t.Error("no root is no error")
 	}
+	for folds := 2; folds <= 1000; folds++ { // 49·(1/49) is not 1
+		part := 1 / float64(folds)
+		if err := CheckHoldOut(part, folds-1); err != nil || CheckHoldOut(part, folds) == nil {
+			t.Errorf("the last of %d folds: %v; one more: %v", folds, err, CheckHoldOut(part, folds))
+		}
+	}
 }
 
 // Copies of a record are one distinct record.

@@ -174,7 +174,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%d of these rows\n", "distinct", r.DistinctRows); err != nil {
+	if _, err := fmt.Fprintf(w, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows); err != nil {
 		return err
 	}
 	if r.RowsWarning != "" {

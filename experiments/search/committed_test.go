@@ -2,10 +2,12 @@ package search
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"proactivedp/data"
@@ -37,9 +39,13 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 		if found := trainWhole.FindStringSubmatch(oneLine(string(page))); found != nil {
 			o.TrainCommand = func(train.Spec) string { return found[1] }
 		}
+		// They held out the last records of the training set, which nothing does any more.
+		last := fmt.Sprintf("its last %v records", m.Config.Train.Holdout)
+		m.Config.Train.Holdout = train.UsualHoldout
 		all := committed(t, m.Config, filepath.Join(folder, tableFile))
 		d := &data.Dataset{Name: m.Data.Name, Synthetic: m.Data.Synthetic}
-		if want := mark + m.Config.readme(all, d, o); want != string(page) {
+		want := strings.ReplaceAll(oneLine(mark+m.Config.readme(all, d, o)), m.Config.heldOut(), last)
+		if want != oneLine(string(page)) {
 			t.Errorf("%s: the program writes\n%s", filepath.Join(folder, readmeFile), want)
 		}
 	}
