@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
@@ -163,6 +164,15 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	}
 	r.Privacy, r.within, err = d.privacy(ctx)
 	return r, err
+}
+
+// OfData says in the report and its statement what is to be known of the data: above all what of
+// them (ε, δ) does not cover.
+func (r *Report) OfData(d *data.Dataset) {
+	r.Synthetic, r.DataNote = d.Synthetic, d.Note
+	if d.Note != "" {
+		r.Privacy.Statement += "\n\nOf the data: " + d.Note + "."
+	}
 }
 
 // Save writes the last model to a file, for train.OpenModel, whole or not at all: with what

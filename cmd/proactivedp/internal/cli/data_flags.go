@@ -94,7 +94,7 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	}
 	if err == nil {
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
-		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, uncovered(spec, d)},
+		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, f.Own.uncovered(spec, d)},
 			func(note string) bool { return note == "" }), "; ")
 	}
 	return d, err
@@ -111,14 +111,21 @@ func checkSplit(cmd *cobra.Command, d *data.Dataset, name string) error {
 
 // uncovered says what one record can change beyond what (ε, δ) is about, or "". A set that
 // was published in two parts has one split for everybody; phishing and mushrooms were not,
-// and are split here. Synthetic records are nobody's.
-func uncovered(s train.Spec, d *data.Dataset) string {
+// and are split here; how many records they have is known. Synthetic records are nobody's.
+func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	var what []string
 	if d.Synthetic {
 		return ""
 	}
-	if s.Features == 0 && OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile {
+	inferred := OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile // other kinds have a header, or say their shape
+	if inferred && s.Features == 0 {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
+	}
+	if inferred && o.LabelMap == "" {
+		what = append(what, "which labels there are, as they are found in the records (--label-map says it)")
+	}
+	if OwnFile(s.Data) && dp.Sampling(s.Sampling) != dp.FixedSize {
+		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")
 	}
 	switch {
 	case d.Train > 0:

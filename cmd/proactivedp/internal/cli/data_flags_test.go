@@ -31,7 +31,7 @@ func TestNotCoveredIsSaidBesideTheRest(t *testing.T) {
 func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 	whole, parts, drawn := &data.Dataset{}, &data.Dataset{Train: 60_000}, &data.Dataset{Synthetic: true}
 	const features, split, dealt = "the model's length", "the split", "which client holds a row"
-	const held = "which rows are held out"
+	const labels, number = "which labels there are", "how many records there are"
 	for _, tt := range []struct {
 		name string
 		set  *data.Dataset
@@ -45,19 +45,29 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 		{"phishing in shards", whole, train.Spec{Data: "phishing", Partition: "shard"}, []string{split, dealt}},
 		{"mnist", parts, train.Spec{Data: "mnist"}, nil},
 		{"mnist in shards", parts, train.Spec{Data: "mnist", Partition: "shard"}, []string{dealt}},
-		{"the last rows held out", whole, train.Spec{Split: train.RecordSplit, Holdout: 5}, nil},
-		{"rows here and there", whole, train.Spec{Split: train.RecordSplit, Holdout: 5, Fold: 1}, []string{held}},
-		{"of mnist", parts, train.Spec{Data: "mnist", Holdout: 5, Fold: 2}, []string{held}},
+		{"records held out", whole, train.Spec{Split: train.RecordSplit, Holdout: 0.1}, nil},
+		{"another part of them", whole, train.Spec{Split: train.RecordSplit, Holdout: 0.1, Fold: 1}, nil},
 		{"stand-in", drawn, train.Spec{Data: "synth-phishing", Partition: "shard"}, nil},
-		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, split}},
-		{"arrays, which all have one width", whole, train.Spec{Data: "my.npz", Split: train.RecordSplit}, nil},
-		{"a file of known width", whole, train.Spec{Data: "my.libsvm", Features: 7, Split: train.RecordSplit}, nil},
+		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, labels, number, split}},
+		{"a stand-in's file", drawn, train.Spec{Data: "my.libsvm"}, nil},
+		{"a file with --label-map", whole, train.Spec{Data: "mapped.libsvm"}, []string{features, number, split}},
+		{"arrays, which all have one width", whole, train.Spec{Data: "mapped.npz", Split: train.RecordSplit},
+			[]string{number}},
+		{"a table", whole, train.Spec{Data: "mapped.csv", Split: train.RecordSplit}, []string{number}},
+		{"a file of known width", whole, train.Spec{Data: "my.libsvm", Features: 7, Split: train.RecordSplit},
+			[]string{labels, number}},
+		{"a file under replace-one adjacency, of which all neighbours have as many records", parts,
+			train.Spec{Data: "mapped.libsvm", Features: 7, Sampling: "fixed"}, nil},
 	} {
 		if tt.spec.Partition == "" {
 			tt.spec.Partition = string(data.Replicate)
 		}
-		got := uncovered(tt.spec, tt.set)
-		for _, what := range []string{features, split, dealt, held} {
+		var own OwnFlags
+		if strings.HasPrefix(tt.spec.Data, "mapped") {
+			own.LabelMap = "1,2"
+		}
+		got := own.uncovered(tt.spec, tt.set)
+		for _, what := range []string{features, labels, number, split, dealt} {
 			wanted := false
 			for _, w := range tt.want {
 				wanted = wanted || w == what

@@ -158,7 +158,7 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	r.Synthetic, r.DataNote = d.Synthetic, d.Note
+	r.OfData(d)
 	err = f.save.write(r, d)
 	if err := errors.Join(err, f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText)); err != nil {
 		return err
