@@ -95,6 +95,49 @@ func contains(all, some []string) bool {
 	return true
 }
 
+// Copies of a record are held out one by one, so that a part of them is. One that leaves takes one
+// record from one side, whichever row it was.
+func TestHoldOutOfCopies(t *testing.T) {
+	const n = 3000
+	d := sorted(n)
+	for i := range d.Label { // three different records
+		d.Value[2*i], d.Value[2*i+1], d.Label[i] = float32(i%3), 0, int32(i%2)
+	}
+	root := rng.New(5)
+	rest, held, err := HoldOut(d.All(), 1./6, 0, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := math.Abs(float64(held.Len()) - n/6); off > 5*math.Sqrt(n*5./36) { // as above
+		t.Errorf("%d of %d copies are held out", held.Len(), n)
+	}
+	for leaves := range 60 {
+		all := Subset{d, slices.Delete(slices.Clone(d.All().Rows), leaves, leaves+1)}
+		rest2, held2, err := HoldOut(all, 1./6, 0, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := less(records(rest), records(rest2)) + less(records(held), records(held2))
+		if gone != 1 || rest2.Len()+held2.Len() != n-1 {
+			t.Errorf("row %d leaves, and %d records do", leaves, gone)
+		}
+	}
+}
+
+// less returns how many of all are not in some, counting copies, and how many of some are not in all.
+// Both are sorted.
+func less(all, some []string) int {
+	n := 0
+	for _, r := range all {
+		if len(some) > 0 && some[0] == r {
+			some = some[1:]
+		} else {
+			n++
+		}
+	}
+	return n + len(some)
+}
+
 // What cannot be held out is refused, and the error says what to change.
 func TestHoldOutRefuses(t *testing.T) {
 	d := sorted(12)

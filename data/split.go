@@ -54,7 +54,7 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := errors.Join(d.Validate(), root.Check()); err != nil {
 		return train, test, fmt.Errorf("data: split: %w", err)
 	}
-	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1)
+	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
 		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d "+
 			"into the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
@@ -64,15 +64,18 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 
 // HoldOut parts the training rows into those to train on and those to judge by. A row is held
 // out if a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). As in
-// [SplitByRecord], the side of a record depends on neither its place nor the other records, and
-// equal records are on one side. Different folds hold out different records. The number of rows
-// held out is part·rows only by expectation; it is an error if either side is empty.
+// [SplitByRecord], the side of a record depends on neither its place nor other records. Of equal
+// records the hash is also of the number of the copy: else accuracies on the rows held out would
+// vary as if these were as few as the different records. A copy that leaves takes one record from
+// one side, as the others are alike, so that add-or-remove adjacency is that of the rest. Different
+// folds hold out different rows. Their number is part·rows only by expectation; it is an error if
+// either side is empty.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
 	}
 	low := float64(fold) * part
-	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, low+part)
+	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, low+part, true)
 	if rest.Len() == 0 || held.Len() == 0 {
 		return rest, held, fmt.Errorf("data: holdout = %v keeps %d of %d training rows and leaves %d to train on, must "+
 			"be at least 1 each: take another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
@@ -94,18 +97,31 @@ func CheckHoldOut(part float64, fold int) error {
 }
 
 // byHash parts s by a hash of each record, which is a number in [0, 1), keyed by the stream: in
-// has the rows of which it is in [low, high).
-func (s Subset) byHash(stream *rng.Stream, low, high float64) (out, in Subset) {
+// has the rows of which it is in [low, high). With copies, those of a record have hashes of their
+// own, else one.
+func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out, in Subset) {
 	var key [sha256.Size]byte
 	for i := range len(key) / 8 {
 		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
 	}
 	out, in = Subset{Data: s.Data}, Subset{Data: s.Data}
 	put := hasher{h: hmac.New(sha256.New, key[:])}
+	before := map[[sha256.Size]byte]uint64{} // how many copies of a record came before
 	for _, i := range s.Rows {
+		hash := s.Data.recordHash(&put, i)
+		if first := [sha256.Size]byte(hash); copies {
+			if n := before[first]; n > 0 {
+				put.h.Reset()
+				put.bytes(hash)
+				put.uint64(n)
+				put.flush()
+				hash = put.h.Sum(nil)
+			}
+			before[first]++
+		}
 		part := &out
 		// The first 53 bits are a number in [0, 1).
-		if x := float64(binary.BigEndian.Uint64(s.Data.recordHash(&put, i))>>11) / (1 << 53); low <= x && x < high {
+		if x := float64(binary.BigEndian.Uint64(hash)>>11) / (1 << 53); low <= x && x < high {
 			part = &in
 		}
 		part.Rows = append(part.Rows, i)

@@ -170,7 +170,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			"(certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
 			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
 	} else {
-		fmt.Fprintf(&text, "judged by %d held-out training rows for each of %d seeds or more, after %d trainings; "+
+		fmt.Fprintf(&text, "judged by about %d held-out training rows for each of %d seeds or more, after %d trainings; "+
 			"never by the test set\n", r.Probe.HeldOut, len(r.Proposals[len(r.Proposals)-1].Seeds), r.Probe.Trainings)
 	}
 	if len(r.Frontier) > 0 {

@@ -31,8 +31,8 @@ func (s Spec) JudgedOn() string {
 }
 
 // JudgedRows is how many records an accuracy is of. Of few different ones it says little, however
-// many rows they are: a split by hash has all copies of a record on one side, so that another seed
-// gives quite another accuracy.
+// many rows they are: [data.SplitByRecord] has all copies of a record on one side, so that another
+// seed gives quite another accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
 	DistinctRows int `json:"distinct_rows"` // different records among them
@@ -58,13 +58,14 @@ func (r JudgedRows) Warning(heldOut bool) string {
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
 		return ""
 	}
-	of, larger := "test row", "a test file of its own (--test)"
+	of, why, larger := "test row", ", and --split by-record has all copies of a record on one side",
+		"a test file of its own (--test)"
 	if heldOut {
-		of, larger = "held-out row", "a larger part (--holdout)"
+		of, why, larger = "held-out row", "", "a larger part (--holdout)"
 	}
-	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy depends on which records "+
-		"the seed picked, as all copies of a record are on one side. Judge by %s, by more records, or by the mean over "+
-		"seeds (train --seeds)", decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, larger)
+	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy is that of few different "+
+		"records, which the seed picks%s. Judge by %s, by more records, or by the mean over seeds (train --seeds)",
+		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
 // Judgement is what an accuracy has to be seen beside: where one class is frequent, a

@@ -28,7 +28,7 @@ func TestOneIsNotMany(t *testing.T) {
 		"tradeoff --events one.json --delta 1e-5 --accuracy 0.01",
 		"train " + training,
 		"train --dry-run " + training,
-		"train --sample-size 1 --grad-computations 1 --data synth-phishing --clients 1 --holdout 1",
+		"train --sample-size 1 --grad-computations 1 --data synth-phishing --clients 1 --holdout 0.00015",
 		"utility --draws 1 --sigma 1 " + training,
 		"delay --delays 0 --seeds 1 " + training,
 		"data verify synth-mnist:1000",

@@ -136,7 +136,7 @@ var specFlags = []specFlag{
 		"keep this part of the training records, in (0, 1), from training and judge by it, not by the test set; a " +
 			"hash of each record decides, so that the number of records varies"},
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
-		"which records --holdout keeps: 0, 1 and so on below 1/holdout each keep others"},
+		"which records --holdout keeps, a whole number of at least 0 and below 1/holdout: each keeps others"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
