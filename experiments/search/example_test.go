@@ -30,5 +30,5 @@ func ExampleRun() {
 	for _, ranking := range r.Rankings {
 		fmt.Printf("η₀ = %v, judged by %d records\n", ranking.Winner.Eta0, r.HeldOutRows)
 	}
-	// Output: η₀ = 1, judged by 39 records
+	// Output: η₀ = 1, judged by 38 records
 }
