@@ -150,7 +150,8 @@ func (a *Announcement) checkNumbers() error {
 			fail("%s = %d, must be in [1, %d]", one.name, one.value, one.most)
 		}
 	}
-	if sizes, err := dp.ParseSizes(a.Spec.SampleSize); err == nil && dp.Cut(sizes, a.Spec.GradComps).Rounds != a.Rounds {
+	sizes, err := dp.ParseSizes(a.Spec.SampleSize)
+	if err == nil && dp.Cut(sizes, a.Spec.GradComps).Rounds != a.Rounds {
 		fail("rounds = %d, must be those of %d gradient computations in rounds of sizes %v", a.Rounds,
 			a.Spec.GradComps, sizes)
 	}
@@ -158,11 +159,12 @@ func (a *Announcement) checkNumbers() error {
 		fail("delta = %v with %v of the settings, must be one number in (0, 1)", a.Delta, a.Spec.Delta)
 	}
 	for name, digest := range map[string]string{"data_sha256": a.Data, "initial_sha256": a.Initial} {
-		if b, err := hex.DecodeString(digest); err != nil || len(b) != sha256.Size || strings.ToLower(digest) != digest {
+		b, err := hex.DecodeString(digest)
+		if err != nil || len(b) != sha256.Size || strings.ToLower(digest) != digest {
 			fail("%s = %q, must be %d hexadecimal digits", name, digest, 2*sha256.Size)
 		}
 	}
-	_, err := data.LabelsOf(a.Labels)
+	_, err = data.LabelsOf(a.Labels)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -344,8 +344,8 @@ func TestLabelsOfAnotherPairAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.PrepareOwn(guessed, 0); err == nil || !strings.Contains(err.Error(), `label "1" of mine was read as `+
-		"class 0, it is class 1 of the run, whose labels are 0, 1") {
+	if _, err := a.PrepareOwn(guessed, 0); err == nil || !strings.Contains(err.Error(), `label "1" of mine was `+
+		"read as class 0, it is class 1 of the run, whose labels are 0, 1") {
 		t.Errorf("labels that were guessed: %v", err)
 	}
 	run, err := data.LabelsOf(a.Labels)

@@ -15,6 +15,7 @@ import (
 	"proactivedp/dist/internal/wire"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/message"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
@@ -169,7 +170,7 @@ func (r *record) readState(machine *sim.Server) error {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	clients := r.Clients
-	if err := strictjson.DecodeWhole(header, &r.tally, mostText); err != nil {
+	if err := strictjson.DecodeWhole(header, &r.tally, message.AtMost(mostText)); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	if r.Clients = clients; r.Run != r.about.Run {
@@ -193,7 +194,7 @@ func (r *record) readClients() error {
 		return fmt.Errorf("dist: %w", err)
 	}
 	var all []clientRecord
-	if err := strictjson.DecodeWhole(text, &all, mostText); err != nil {
+	if err := strictjson.DecodeWhole(text, &all, message.AtMost(mostText)); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(clientsFile), err)
 	}
 	if len(all) != len(r.Clients) {

@@ -63,8 +63,8 @@ func (c *client) affords(ctx context.Context) error {
 		return errors.New("dist: mechanisms of clients' own, must be one for all")
 	}
 	if own := c.prepared.Test.Data == nil; own && c.MaxEpsilon == 0 {
-		return errors.New("dist: max-epsilon is missing: records of the client's own are trained on only if it says how " +
-			"much one of them may cost (JoinOptions.MaxEpsilon)")
+		return errors.New("dist: max-epsilon is missing: records of the client's own are trained on only if it says " +
+			"how much one of them may cost (JoinOptions.MaxEpsilon)")
 	}
 	if math.IsInf(c.MaxEpsilon, 1) {
 		return nil

@@ -172,7 +172,8 @@ func TestMalformed(t *testing.T) {
 func TestParseErrorFields(t *testing.T) {
 	_, err := Parse("phishing", strings.NewReader("1 1:1\n0 7:1 5:1\n"))
 	got, ok := errors.AsType[*ParseError](err)
-	if want := (ParseError{File: "phishing", Line: 2, Column: 7, Msg: "index 5 after 7: indices must increase"}); !ok || *got != want {
+	want := ParseError{File: "phishing", Line: 2, Column: 7, Msg: "index 5 after 7: indices must increase"}
+	if !ok || *got != want {
 		t.Errorf("error %#v, want %#v", err, want)
 	}
 }

@@ -333,7 +333,7 @@ func taken(err error) bool {
 // heed takes what a worker says.
 func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
-	if err := strictjson.DecodeWhole(m.Data, &n, mostText); err != nil {
+	if err := strictjson.DecodeWhole(m.Data, &n, message.AtMost(mostText)); err != nil {
 		q.log.Warn("a note", "error", err)
 		return nil
 	}

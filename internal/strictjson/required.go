@@ -7,23 +7,21 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"proactivedp/internal/message"
 )
 
 // DecodeWhole is Decode for a value that this program writes, such as a message of another process,
 // which is not trusted. Every field of a struct must be there and not be null, unless its tag has
 // omitempty or omitzero: Decode alone reads a field that is missing as zero, which is a number like
-// any other. Slices and maps may be null, because a nil one is written so. Each text must have
-// printable characters only, at most mostText bytes of them, so that it can be shown.
-func DecodeWhole(text []byte, v any, mostText int) error {
+// any other. Slices and maps may be null, because a nil one is written so. Each text in the value must
+// pass check, such as message.AtMost, so that it can be shown.
+func DecodeWhole(text []byte, v any, check func(name, text string) error) error {
 	if err := Decode(text, v); err != nil {
 		return err
 	}
 	if err := whole(text, reflect.TypeOf(v).Elem(), "the value"); err != nil {
 		return err
 	}
-	return checkTexts("", reflect.ValueOf(v).Elem(), mostText)
+	return checkTexts("", reflect.ValueOf(v).Elem(), check)
 }
 
 // whole reports the first field of a type that a value lacks, which Decode has taken.
@@ -108,8 +106,8 @@ func inside(name, key string) string {
 
 // reads reports whether a type reads its own JSON.
 func reads(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	p, text := reflect.PointerTo(t), reflect.TypeFor[encoding.TextUnmarshaler]()
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(text)
 }
 
 // hasStruct reports whether values of a type may lack fields.
@@ -120,14 +118,14 @@ func hasStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reads(t)
 }
 
-// checkTexts refuses a value with a text that is too long or not printable.
-func checkTexts(name string, v reflect.Value, most int) error {
+// checkTexts reports the first text in a value that does not pass a check.
+func checkTexts(name string, v reflect.Value, check func(name, text string) error) error {
 	switch v.Kind() {
 	case reflect.String:
-		return message.CheckText(strings.TrimPrefix(name, "."), v.String(), most)
+		return check(strings.TrimPrefix(name, "."), v.String())
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return checkTexts(name, v.Elem(), most)
+			return checkTexts(name, v.Elem(), check)
 		}
 	case reflect.Struct:
 		for f, field := range v.Fields() {
@@ -136,14 +134,14 @@ func checkTexts(name string, v reflect.Value, most int) error {
 				if key != "" {
 					inner += "." + key
 				}
-				if err := checkTexts(inner, field, most); err != nil {
+				if err := checkTexts(inner, field, check); err != nil {
 					return err
 				}
 			}
 		}
 	case reflect.Map:
 		for key := range v.Seq() {
-			if err := checkTexts(name, key, most); err != nil {
+			if err := checkTexts(name, key, check); err != nil {
 				return err
 			}
 		}
@@ -151,7 +149,7 @@ func checkTexts(name string, v reflect.Value, most int) error {
 		switch v.Type().Elem().Kind() {
 		case reflect.String, reflect.Struct, reflect.Pointer:
 			for i, one := range v.Seq2() {
-				if err := checkTexts(name+"["+strconv.FormatInt(i.Int(), 10)+"]", one, most); err != nil {
+				if err := checkTexts(name+"["+strconv.FormatInt(i.Int(), 10)+"]", one, check); err != nil {
 					return err
 				}
 			}

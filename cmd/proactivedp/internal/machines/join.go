@@ -207,8 +207,8 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 		j.where.Own.Run = run
 		d, err := j.where.LoadAs(cmd, spec, j.records)
 		if errors.Is(err, data.ErrLabel) && j.where.Own.LabelMap == "" {
-			return nil, fmt.Errorf("%w\nThe run's labels are %v. If the file has others, --label-map LABEL=CLASS says of "+
-				"which class each is, from 0 on in that order,", err, run)
+			return nil, fmt.Errorf("%w\nThe run's labels are %v, of classes 0, 1 and so on. If the file has others, "+
+				"--label-map LABEL=CLASS says of which class each is", err, run)
 		}
 		if err != nil {
 			return nil, err
