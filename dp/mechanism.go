@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"proactivedp/internal/f32"
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -325,7 +326,7 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 // are errors: a round that is not understood must not be counted as another.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []ledgerRow
-	if err := strictjson.DecodeWhole(text, &rows, maxName); err != nil {
+	if err := strictjson.DecodeWhole(text, &rows, message.AtMost(maxName)); err != nil {
 		return fmt.Errorf("dp: ledger: %w", err)
 	}
 	var read Ledger

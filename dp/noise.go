@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -117,7 +118,7 @@ type Release struct {
 func (r *Release) UnmarshalJSON(text []byte) error {
 	type plain Release
 	var read plain
-	if err := strictjson.DecodeWhole(text, &read, maxName); err != nil {
+	if err := strictjson.DecodeWhole(text, &read, message.AtMost(maxName)); err != nil {
 		return err
 	}
 	for i := range read.Events {
