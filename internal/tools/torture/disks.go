@@ -86,7 +86,7 @@ func (a *attacker) nowhere(r *rng.Stream) error {
 		"train --data synth-phishing --grad-computations 500 --checkpoint OUT",
 		"train --data synth-phishing --grad-computations 500 --trace OUT",
 		"search --data synth-phishing --models logreg --eta0 0.1 --beta 0.01 --sigma 0 --grad-computations 200 " +
-			"--holdout 50 --out OUT",
+			"--holdout 0.1 --out OUT",
 		"delay --data synth-phishing --delays 0 --seeds 1 --grad-computations 200 --out OUT",
 		"figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in --out OUT",
 		"tables --out OUT",

@@ -31,7 +31,7 @@ var readers = []string{
 	"train --data FILE --features 7 --split shuffled --run 2 --grad-computations 100 --memory 64MiB",
 	"train --data synth-phishing --grad-computations 100 --checkpoint run.checkpoint --checkpoint-key FILE",
 	"train --resume FILE", "train --data synth-phishing --grad-computations 100 --checkpoint FILE",
-	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 1",
+	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 0.5",
 }
 
 // good are files that are right, of which hostile ones are made.

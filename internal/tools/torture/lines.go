@@ -24,7 +24,7 @@ var bases = []string{
 	"train --data synth-phishing --grad-computations 300 --dry-run",
 	"delay --data synth-phishing --grad-computations 300 --seeds 1 --delays 0,1",
 	"utility --data synth-phishing --grad-computations 300 --draws 1 --sigma 1",
-	"search --data synth-phishing --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 300 --holdout 10",
+	"search --data synth-phishing --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 300 --holdout 0.1",
 	"figures phishing-logreg-utility --quick --seeds 1 --allow-stand-in", "figures --list", "figures", "data list",
 	"data verify", "audit --runs 100 --fault no-clip",
 	"plan --n 10000 --epochs 5 --epsilon 0.05 --tight=false --root seed:1 --record legs.json --budget 0.2",

@@ -103,7 +103,7 @@ var works = []work{
 		"search",
 		words(
 			"search --data synth-phishing --models logreg --eta0 0.1,0.2 --beta 0.01 --sigma 0,5 " +
-				"--grad-computations 2000 --holdout 50 --out out",
+				"--grad-computations 2000 --holdout 0.1 --out out",
 		),
 		"out/search.csv",
 		false,
