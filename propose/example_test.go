@@ -30,7 +30,7 @@ func ExamplePropose() {
 	fmt.Println("better than guessing:", best.Low > 0.5)
 	fmt.Println("within the budget:", *best.Certified.PerRecord.EpsilonUpper <= request.Epsilon)
 	// Output:
-	// s = 73, T = 60, σ = 4.001
+	// s = 34, T = 60, σ = 2.022
 	// better than guessing: true
 	// within the budget: true
 }
