@@ -181,7 +181,7 @@ func TestInfeasible(t *testing.T) {
 // all predicted to reach it.
 func TestLeastEpsilon(t *testing.T) {
 	last := 0.0
-	for _, target := range []float64{0.7, 0.9} {
+	for _, target := range []float64{0.7, 0.88} {
 		r := request()
 		r.Epsilon, r.TargetAccuracy, r.Count = 0, target, 1
 		report := propose(t, r, options(2))
