@@ -195,10 +195,10 @@ func readSaved(f *os.File) (*Saved, error) {
 	return &s, models.CheckFinite(s.params)
 }
 
-// checkText refuses a header with text that could hide what is printed next to it: only the
-// statement has lines.
+// checkText refuses a header with text that could hide what is printed next to it. Only the
+// statement has lines, and what the columns hold, whose names and values table.ParseColumns checks.
 func (s Saved) checkText() error {
-	s.Statement = ""
+	s.Statement, s.Inputs.Kinds = "", ""
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err

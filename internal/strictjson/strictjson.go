@@ -99,31 +99,42 @@ func refuseRepeats(d *json.Decoder) error {
 // line breaks unless strings may have lines. Whoever made the file could hide with them what is
 // printed next to that text. The value must be JSON that the decoder has taken.
 func RefuseHidden(text []byte, lines bool) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	for depth := 0; ; {
-		token, err := d.Token()
-		if err != nil {
-			return err
+	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", lines)
+}
+
+// refuseHidden is RefuseHidden for one value, which has a name.
+func refuseHidden(d *json.Decoder, name string, lines bool) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if text, ok := token.(string); ok {
+		if lines {
+			text = strings.NewReplacer("\r\n", "", "\n", "").Replace(strings.TrimPrefix(text, "\uFEFF"))
 		}
-		switch token := token.(type) {
-		case json.Delim:
-			if token == '{' || token == '[' {
-				depth++
-			} else {
-				depth--
+		return message.CheckText(name, text, len(text))
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	for d.More() {
+		if open == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return err
 			}
-		case string:
-			if lines {
-				token = strings.ReplaceAll(token, "\n", "")
-			}
-			if err := message.CheckText("a string", token, len(token)); err != nil {
+			name = fmt.Sprint(key)
+			if err := message.CheckText("a key", name, len(name)); err != nil {
 				return err
 			}
 		}
-		if depth == 0 {
-			return nil
+		if err := refuseHidden(d, name, lines); err != nil {
+			return err
 		}
 	}
+	_, err = d.Token() // the closing bracket
+	return err
 }
 
 // folded returns a key as the decoder compares it: of the letters that differ in case alone,

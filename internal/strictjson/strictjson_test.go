@@ -57,7 +57,7 @@ func TestHiddenCharactersAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want that it has characters that are not printable", text, err)
 		}
 	}
-	for _, text := range []string{`"ε ≤ 1, \"quoted\" \\ é 中 🙂"`, `"two\nlines"`,
+	for _, text := range []string{`"ε ≤ 1, \"quoted\" \\ é 中 🙂"`, `"two\nlines"`, `"\ufeffa\r\nb\r\n"`,
 		`{"a": [1, "b", null, true, {}]}`, `3`, `[]`} {
 		var v any
 		if err := Decode([]byte(text), &v); err != nil {
