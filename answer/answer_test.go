@@ -152,6 +152,17 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 }
 
+// The curves of any rounds take seconds. Those of rare samples with little noise took 48 s of
+// CPU, as each of 200 ε had contours of its own.
+func TestCurvesOfRareSamplesEnd(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+	defer cancel()
+	r := put(t, ctx, `{"tradeoff": {"events": [{"noise_multiplier": 0.5, "sample_rate": 1e-6, "count": 1000}], "delta": 1e-5}}`)
+	if r.Error != nil {
+		t.Error(r.Error.Problems)
+	}
+}
+
 // The odds are those of (ε, δ): e^ε·α + δ where that is the tighter side (Dong, Roth, Su
 // 2022, Proposition 2.5), and those of the certified ε if it is the smaller.
 func TestOdds(t *testing.T) {

@@ -16,7 +16,7 @@ func TestAliasesAllowAShortPeriod(t *testing.T) {
 		{spec{0.01, 1, 1000}, 1e-5}, {spec{0.1, 2, 100}, 1e-5}, {spec{0.003, 0.8, 1612}, 1e-8},
 		{spec{0.01, 1, 1000}, 1e-100}, {spec{0.1, 2, 100}, 1e-100}, {spec{0.3, 5, 1000}, 1e-90},
 	} {
-		r := newRelease(t.Context(), remove, []spec{c.spec}, 1e-120, math.Inf(1))
+		r := newRelease(&effort{ctx: t.Context()}, remove, []spec{c.spec}, 1e-120, math.Inf(1))
 		s, ok := r.saddleOf(c.delta)
 		if !ok {
 			t.Fatalf("%+v: no saddle", c)

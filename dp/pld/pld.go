@@ -54,12 +54,17 @@
 //
 // The tilt, the step and the rest are chosen for the accuracy that is asked
 // for. A bad choice makes the interval wide, never wrong.
+//
+// A contour gives bounds of δ at every ε, sharp ones near its own. A profile, δ at many ε,
+// needs only a few contours (see profile.go).
 package pld
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp"
 )
@@ -117,28 +122,63 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 // Delta implements dp.Accountant: ε must be in [0, MaxEpsilon]. The Bound is as that of Epsilon,
 // but dp.Upper where a δ with a closed form is no normal float64. It is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
-	var bad error
-	switch {
-	case epsilon > MaxEpsilon && !math.IsInf(epsilon, 1):
-		bad = fmt.Errorf("pld: epsilon = %v, must be in [0, %v]: %w", epsilon, MaxEpsilon, dp.ErrNotCovered)
-	case !(epsilon >= 0 && epsilon <= MaxEpsilon):
-		bad = fmt.Errorf("pld: epsilon = %v, must be in [0, %v]", epsilon, MaxEpsilon)
-	}
-	q, err := a.query(ctx, events, bad)
+	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {
 		return dp.Bound{}, err
 	}
-	b := q.bound()
-	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = epsilon, epsilon, epsilon
-	lower, upper, err := q.delta(epsilon)
+	return bounds[0], nil
+}
+
+// Profile returns what Delta returns for each ε, in about a second however many there are:
+// where the accuracy would take longer, the intervals are wider. The ε must not decrease; those
+// above MaxEpsilon are left out, unless all are.
+func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
+	if !slices.IsSorted(epsilons) {
+		return nil, errors.New("pld: the epsilons of a profile must not decrease")
+	}
+	n := len(epsilons)
+	for n > 1 && epsilons[n-1] > MaxEpsilon && !math.IsInf(epsilons[n-1], 1) {
+		n--
+	}
+	return a.deltas(ctx, events, epsilons[:n], sharedWork, profileWork)
+}
+
+func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []float64, most, left float64) (
+	[]dp.Bound, error,
+) {
+	q, err := a.query(ctx, events, checkEpsilons(epsilons))
 	if err != nil {
-		return dp.Bound{}, err
+		return nil, err
 	}
-	if b.Kind == dp.Exact && lower == 0 {
-		b.Kind = dp.Upper // δ is too small for float64
+	// A contour of many different rounds is of no use with as few steps as one of a few.
+	q.most, q.left = min(maxWork, most*(1+float64(len(q.specs))/100)), left
+	p, err := q.deltas(epsilons)
+	if err != nil {
+		return nil, err
 	}
-	b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, lower, upper)
-	return b, nil
+	bounds := make([]dp.Bound, len(epsilons))
+	for i, eps := range epsilons {
+		b := q.bound()
+		b.EpsilonLower, b.Epsilon, b.EpsilonUpper = eps, eps, eps
+		if b.Kind == dp.Exact && p.lower[i] == 0 {
+			b.Kind = dp.Upper // δ is too small for float64
+		}
+		b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, p.lower[i], p.upper[i])
+		bounds[i] = b
+	}
+	return bounds, nil
+}
+
+func checkEpsilons(epsilons []float64) error {
+	for _, eps := range epsilons {
+		switch {
+		case eps > MaxEpsilon && !math.IsInf(eps, 1):
+			return fmt.Errorf("pld: epsilon = %v, must be in [0, %v]: %w", eps, MaxEpsilon, dp.ErrNotCovered)
+		case !(eps >= 0 && eps <= MaxEpsilon):
+			return fmt.Errorf("pld: epsilon = %v, must be in [0, %v]", eps, MaxEpsilon)
+		}
+	}
+	return nil
 }
 
 // ends returns the ends of a bound and its best value.

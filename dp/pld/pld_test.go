@@ -147,13 +147,14 @@ func TestExactForms(t *testing.T) {
 				b.EpsilonUpper < want {
 				t.Errorf("%+v, δ = %v: %+v, want %v", c.spec, delta, b, want)
 			}
-			query := query{ctx: t.Context(), directions: []direction{c.direction}, specs: []spec{c.spec},
+			query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{c.direction}, specs: []spec{c.spec},
 				accuracy: 1e-3}
 			lo, up := query.composeEpsilon(delta)
 			if lo > want*(1+1e-12) || up < want*(1-1e-12) || !(up-lo <= 1e-2*want || want < 1e-6) {
 				t.Errorf("%+v, δ = %v: contour [%v, %v], want %v", c.spec, delta, lo, up, want)
 			}
-			lo, up = query.composeDelta(want)
+			p := query.composeDeltas([]float64{want})
+			lo, up = p.lower[0], p.upper[0]
 			if want > 0 && (lo > delta*(1+1e-9) || up < delta*(1-1e-9) || !(up-lo <= 1e-2*delta)) {
 				t.Errorf("%+v, ε = %v: contour δ in [%v, %v], want %v", c.spec, want, lo, up, delta)
 			}
@@ -168,7 +169,7 @@ func TestRemovingCostsMoreThanAdding(t *testing.T) {
 	for range 40 {
 		q, sigma, _, delta := draw(r)
 		sigma = min(sigma, 50)
-		query := query{ctx: t.Context(), directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
+		query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
 		lo, _ := query.composeEpsilon(delta)
 		removed, err := oneEpsilon(spec{q, sigma, 1}, delta)
 		if err != nil || lo > removed*(1+1e-12) {
@@ -247,8 +248,9 @@ func TestTwoRounds(t *testing.T) {
 		eps := logUniform(r, 0.05, 5)
 		for _, d := range []direction{remove, add, replace} {
 			want := twoRounds(d, a, b, eps)
-			query := query{ctx: t.Context(), directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
-			lo, up := query.composeDelta(eps)
+			query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
+			p := query.composeDeltas([]float64{eps})
+			lo, up := p.lower[0], p.upper[0]
 			const rounding = 1e-9
 			if lo > want+rounding || up < want-rounding || want > 1e-6 && up-lo > 2e-3*want {
 				t.Errorf("direction %v, %+v then %+v, ε = %v: δ in [%v, %v], want %v", d, a, b, eps, lo, up, want)
@@ -289,7 +291,7 @@ func TestManyDifferentRounds(t *testing.T) {
 	if len(specs) <= maxSpecs || !sound(b) || b.EpsilonUpper > 1.01*b.EpsilonLower {
 		t.Errorf("%d different rounds: %+v", len(specs), b)
 	}
-	one := query{ctx: t.Context(), directions: []direction{remove}, specs: nil, accuracy: 1e-3}
+	one := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{remove}, specs: nil, accuracy: 1e-3}
 	for _, e := range events {
 		one.specs = append(one.specs, spec{e.Rate, e.NoiseMultiplier, float64(e.Count)})
 	}

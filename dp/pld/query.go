@@ -11,7 +11,7 @@ import (
 
 // query is a release to account.
 type query struct {
-	ctx        context.Context // once it is done, every loop ends where it is
+	*effort
 	directions []direction
 	specs      []spec
 	adjacency  dp.Adjacency
@@ -33,7 +33,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.invalid = append(wrong.invalid,
 			fmt.Errorf("pld: accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
-	q := query{ctx: ctx, accuracy: a.Accuracy}
+	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
@@ -164,18 +164,32 @@ func (q query) epsilon(delta float64) (lower, upper float64, err error) {
 	return q.answer(lower, upper)
 }
 
-// delta bounds δ at ε.
-func (q query) delta(epsilon float64) (lower, upper float64, err error) {
+// deltas bounds δ at each ε, which increase.
+func (q query) deltas(epsilons []float64) (*profile, error) {
 	if form := q.exact(); form != nil {
-		lower, upper = form.boundDelta(epsilon)
-		return lower, upper, nil
+		p := newProfile(epsilons)
+		for i, eps := range epsilons {
+			p.lower[i], p.upper[i] = form.boundDelta(eps)
+		}
+		return p, nil
 	}
 	least, most := q.ends()
-	lower, upper = most.composeDelta(epsilon)
 	if least != nil {
-		lower, _ = least.composeDelta(epsilon)
+		q.left /= 2 // for each end
 	}
-	return q.answer(lower, upper)
+	half := q.left
+	p := most.composeDeltas(epsilons)
+	if least != nil {
+		q.left = half
+		p.lower = least.composeDeltas(epsilons).lower
+	}
+	for i := range epsilons {
+		var err error
+		if p.lower[i], p.upper[i], err = q.answer(p.lower[i], p.upper[i]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 // answer returns the ends of an answer. They cross only by a fault of the

@@ -1,7 +1,6 @@
 package pld
 
 import (
-	"context"
 	"math"
 
 	"proactivedp/internal/root"
@@ -15,7 +14,7 @@ import (
 // is the release with at least one jump, a loss above a threshold, and what is
 // left, the bulk, is bounded. It would drown the rest.
 type release struct {
-	ctx    context.Context // of the query
+	*effort
 	rounds []*round
 	gauss  float64
 	out    float64 // probability that any of the rounds is outside its parts
@@ -28,8 +27,8 @@ type spec struct{ q, sigma, count float64 }
 
 // newRelease restricts all losses such that at most a probability of budget is
 // lost. It is peeled at the threshold if that is finite.
-func newRelease(ctx context.Context, d direction, specs []spec, budget, threshold float64) *release {
-	r := &release{ctx: ctx}
+func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
+	r := &release{effort: e}
 	var sampled float64
 	for _, s := range specs {
 		if s.q < 1 {
@@ -37,7 +36,7 @@ func newRelease(ctx context.Context, d direction, specs []spec, budget, threshol
 		}
 	}
 	for _, s := range specs {
-		if ctx.Err() != nil {
+		if e.ctx.Err() != nil {
 			break
 		}
 		if s.q == 1 {
@@ -90,6 +89,7 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 			break
 		}
 		b := one.bulk.tilt(one, lambda)
+		r.left -= tiltWork * float64(len(one.bulk.last.y))
 		bulk.k += one.count * b.k
 		bulk.mean += one.count * b.mean
 		bulk.variance += one.count * b.variance

@@ -1,15 +1,12 @@
 package pld
 
 import (
-	"context"
 	"math"
 
 	"proactivedp/internal/root"
 )
 
 const (
-	// maxWork limits the steps of a contour's sums, one or two nanoseconds each.
-	maxWork = 1.2e8
 	// lost is the part of δ that truncation may lose.
 	lost = 1e-7
 	// floor is the part of the loss's standard deviation below which an ε is not
@@ -53,7 +50,7 @@ func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper f
 
 // epsilonOf bounds the ε of one direction at δ.
 func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
-	r := newRelease(q.ctx, d, q.specs, lost*delta, math.Inf(1))
+	r := newRelease(q.effort, d, q.specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	upper = r.chernoff(s.lambda, delta)
 	if !ok {
@@ -148,7 +145,7 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 // peel returns a search in the release peeled for ε near the upper end, or nil.
 func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 	eps := s.upper
-	r, at := peeled(s.ctx, d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
+	r, at := peeled(s.effort, d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
 	if r == nil {
 		return nil
 	}
@@ -160,11 +157,11 @@ func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 // peeled returns the release peeled at the largest threshold for which the δ(eps)
 // of the bulk is a part of the accuracy wanted in a δ of about delta, and its
 // saddle for eps; nil if there is none, or if that wins nothing.
-func peeled(ctx context.Context, d direction, specs []spec, delta, eps, accuracy, lambda float64) (*release, saddle) {
+func peeled(e *effort, d direction, specs []spec, delta, eps, accuracy, lambda float64) (*release, saddle) {
 	logRest := math.Log(restShare * min(0.5, accuracy) * delta)
 	for _, part := range [...]float64{1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32} {
-		r := newRelease(ctx, d, specs, lost*delta, eps/part)
-		if !r.peeled || ctx.Err() != nil {
+		r := newRelease(e, d, specs, lost*delta, eps/part)
+		if !r.peeled || e.ctx.Err() != nil {
 			break
 		}
 		r.rest = r.aliasesOfBulk(eps)
@@ -216,45 +213,16 @@ func (r *release) saddleOf(delta float64) (s saddle, ok bool) {
 	return s, ok
 }
 
-// composeDelta bounds the δ of all directions at ε.
-func (q query) composeDelta(eps float64) (lower, upper float64) {
-	lower, upper = q.larger(func(d direction, accuracy float64) (float64, float64) {
-		return q.deltaOf(d, eps, accuracy)
-	})
-	return lower, min(upper, q.far())
-}
-
-// deltaOf bounds δ(ε) in one direction.
-func (q query) deltaOf(d direction, eps, accuracy float64) (lower, upper float64) {
-	if eps >= largest(d, q.specs) {
-		return 0, 0
-	}
-	r, s, ok := q.truncated(d, eps)
-	if !ok {
-		return 0, r.mostDelta(s.lambda, eps)
-	}
-	s.epsilon = eps
-	lower, upper = r.delta(s, 0, 1, accuracy)
-	if d == add || eps == 0 || upper-lower <= accuracy*upper {
-		return lower, upper
-	}
-	if r, s := peeled(q.ctx, d, q.specs, max(lower, 1e-3*upper), eps, accuracy, s.lambda); r != nil {
-		s.logDelta = math.Log(upper)
-		lower, upper = r.delta(s, lower, upper, accuracy)
-	}
-	return lower, upper
-}
-
 // truncated returns the release truncated for δ(eps), of which it guesses the
 // size, and its saddle.
 func (q query) truncated(d direction, eps float64) (r *release, s saddle, ok bool) {
 	at := func(s saddle) float64 { return s.epsilon - eps }
 	for _, budget := range [...]float64{1e-30, 1e-200} {
-		r = newRelease(q.ctx, d, q.specs, budget, math.Inf(1))
+		r = newRelease(q.effort, d, q.specs, budget, math.Inf(1))
 		if s, ok = r.find(r.start(20), at); !ok {
 			continue
 		}
-		right := newRelease(q.ctx, d, q.specs, max(1e-200, lost*min(1, math.Exp(s.logDelta))), math.Inf(1))
+		right := newRelease(q.effort, d, q.specs, max(1e-200, lost*min(1, math.Exp(s.logDelta))), math.Inf(1))
 		if t, found := right.find(s.lambda, at); found {
 			return right, t, true
 		}
@@ -274,43 +242,18 @@ func largest(d direction, specs []spec) (loss float64) {
 	return loss * (1 + 1e-12)
 }
 
-// delta narrows the bounds of δ(s.epsilon).
-func (r *release) delta(s saddle, lower, upper, accuracy float64) (float64, float64) {
-	logDelta, fall, slope := s.logDelta, 1+s.lambda, s.lambda
-	for range 6 {
-		p, _, ok := r.affordable(s, logDelta, accuracy/slope, fall)
-		if !ok || r.ctx.Err() != nil {
-			break
-		}
-		c := r.contour(p)
-		lo, _, _ := c.bounds(s.epsilon + c.shift)
-		_, up, sum := c.bounds(s.epsilon - c.shift)
-		before := upper - lower
-		lower, upper = max(lower, lo), min(upper, up)
-		if upper-lower <= accuracy*upper || upper-lower > 0.99*before {
-			break
-		}
-		logDelta = math.Log(upper)
-		if sum.slope > 0 && sum.most > 0 && sum.delta > 0 {
-			slope = max(slope/2, min(2*slope, sum.slope/sum.delta))
-			fall = max(fall/2, min(16*fall, sum.most/(gapMostMean*sum.slope)))
-		}
-		fall *= 1.5
-	}
-	return lower, max(lower, upper)
-}
-
 // affordable is the shape for the width, or for the least multiple of it that the
 // work allows, if there is one.
 func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, limited, ok bool) {
 	for i := range 10 {
 		p = r.shapeFor(s, logDelta, width, fall)
 		work := r.work(p)
-		if p.cut*p.period < 1e7 && work <= maxWork {
+		if p.cut*p.period < 1e7 && work <= r.most {
+			r.left -= work
 			return p, i > 0, true
 		}
 		// The work is inverse to the width, but where fall limits the smoothing.
-		width *= min(max(1.3, 1.1*work/maxWork), 100)
+		width *= min(max(1.3, 1.1*work/r.most), 100)
 		if i > 0 {
 			fall = max(1, fall/2)
 		}

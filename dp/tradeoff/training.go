@@ -40,10 +40,41 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 		return nil, fmt.Errorf("tradeoff: %s proves no upper end of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
 			dp.ErrNotCovered)
 	}
+	epsilons := make([]float64, p.Epsilons)
+	for i := range epsilons {
+		epsilons[i] = last.Epsilon * float64(i) / float64(p.Epsilons-1)
+	}
+	bounds, err := deltas(ctx, a, events, epsilons)
+	if err != nil {
+		return nil, err
+	}
+	label := func(s Side) Label {
+		return Label{a.Name() + " " + string(s), s, a.Name(), last.Adjacency, last.Sampling}
+	}
+	if last.Kind == dp.Approximation {
+		return Curves{Sample(label(Approximation), claimed(bounds).At, alphas)}, nil
+	}
+	curves := Curves{Sample(label(Lower), enough(bounds).At, alphas)}
+	if last.Kind == dp.Exact || last.Kind == dp.Interval {
+		curves = append(curves, Sample(label(Upper), needed(bounds).At, alphas))
+	}
+	return curves, nil
+}
+
+// Profiler is a dp.Accountant that answers what Delta answers for many ε together, faster than
+// one by one. The ε do not decrease.
+type Profiler interface {
+	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
+}
+
+// deltas asks a for δ at each ε that it covers.
+func deltas(ctx context.Context, a dp.Accountant, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
+	if p, ok := a.(Profiler); ok {
+		return p.Profile(ctx, events, epsilons)
+	}
 	var bounds []dp.Bound
 	var gaps []error
-	for i := range p.Epsilons {
-		eps := last.Epsilon * float64(i) / float64(p.Epsilons-1)
+	for _, eps := range epsilons {
 		b, err := a.Delta(ctx, events, eps)
 		switch {
 		case err == nil:
@@ -57,17 +88,7 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	if len(bounds) == 0 {
 		return nil, errors.Join(gaps...)
 	}
-	label := func(s Side) Label {
-		return Label{a.Name() + " " + string(s), s, a.Name(), last.Adjacency, last.Sampling}
-	}
-	if last.Kind == dp.Approximation {
-		return Curves{Sample(label(Approximation), claimed(bounds).At, alphas)}, nil
-	}
-	curves := Curves{Sample(label(Lower), enough(bounds).At, alphas)}
-	if last.Kind == dp.Exact || last.Kind == dp.Interval {
-		curves = append(curves, Sample(label(Upper), needed(bounds).At, alphas))
-	}
-	return curves, nil
+	return bounds, nil
 }
 
 // enough are the guarantees that hold.

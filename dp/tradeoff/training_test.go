@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,32 @@ func TestTrainingWithGaps(t *testing.T) {
 		if _, err := Training(t.Context(), r, []dp.Event{event(1, 1, 1)}, Profile{1e-6, 300},
 			alphas(t, 11)); !errors.Is(err, r.err) {
 			t.Errorf("%v, want %v", err, r.err)
+		}
+	}
+}
+
+// together is an accountant that answers for many ε together.
+type together struct {
+	gdp.Accountant
+	t *testing.T
+}
+
+func (a together) Delta(context.Context, []dp.Event, float64) (dp.Bound, error) {
+	a.t.Error("asked for one ε")
+	return dp.Bound{}, errors.New("one ε")
+}
+
+func (a together) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
+	return deltas(ctx, a.Accountant, events, epsilons)
+}
+
+// An accountant that answers for many ε together is asked for all of them at once.
+func TestTrainingAsksForAllTogether(t *testing.T) {
+	got := training(t, together{t: t}, Profile{1e-6, 300}, event(1, 1, 1))
+	want := training(t, gdp.Accountant{}, Profile{1e-6, 300}, event(1, 1, 1))
+	for i, c := range got {
+		if !slices.Equal(c.Points, want[i].Points) {
+			t.Errorf("curve %s differs", c.Name)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func newTradeoff() *cobra.Command {
 most α, that tells neighbouring data sets apart. A lower curve is a guarantee.
 
   pld lower, pld upper  certified: the release's own curve is between them
+                        (farther apart where --accuracy would take over a second)
   f(ε, δ)               lower: what (ε, δ) alone says, at --delta and pld's upper ε
   gdp                   G_μ of the central limit theorem: an APPROXIMATION; exact
                         where every round uses all records

@@ -1,0 +1,206 @@
+package pld
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// effort is what an answer may cost. The unit is one step of a contour's sums, which takes
+// one or two nanoseconds.
+type effort struct {
+	ctx  context.Context // once it is done, every loop ends where it is
+	most float64         // the limit of one contour
+	left float64         // what is left of the limit of all contours and rules
+}
+
+const (
+	// maxWork limits a contour for a single answer.
+	maxWork = 1.2e8
+	// unlimited is more than all contours of any single answer cost. It is finite, as parts are taken of it.
+	unlimited = 1e300
+	// profileWork limits all contours of a profile, and sharedWork each of them.
+	profileWork, sharedWork = 4e8, 2.5e7
+	// keptPoints limits the points of the contours that a profile keeps.
+	keptPoints = 1e6
+	// tiltWork is what a rule's node costs at another tilt, and pointWork what a contour's
+	// point costs at another ε.
+	tiltWork, pointWork = 20, 40
+	// firstPass is the accuracy of a profile's first pass.
+	firstPass = 0.05
+)
+
+// profile holds bounds of δ at several ε, which increase.
+type profile struct {
+	eps, lower, upper []float64
+	enough            []float64 // an upper bound of no more than this need not be narrower
+
+	contours [][]*contour // those that were made for each ε
+	points   int          // of all of them
+}
+
+func newProfile(eps []float64) *profile {
+	n := len(eps)
+	return &profile{eps, make([]float64, n), slices.Repeat([]float64{1}, n), make([]float64, n), make([][]*contour, n), 0}
+}
+
+// composeDeltas bounds the δ of all directions at each ε.
+func (q query) composeDeltas(eps []float64) *profile {
+	p := newProfile(eps)
+	clear(p.upper)
+	// The second direction is less work. A part of the effort is kept for it.
+	kept := q.left * float64(len(q.directions)-1) / 5
+	q.left -= kept
+	for i, d := range q.directions {
+		one := newProfile(eps)
+		if i > 0 {
+			// The first direction is nearly always the larger, as a coarse look shows.
+			q.left = max(0, q.left) + kept
+			look := newProfile(eps)
+			copy(look.enough, p.lower)
+			q.narrow(look, d, coarse*q.accuracy)
+			one.upper = look.upper
+			copy(one.enough, p.upper)
+			for j, lower := range look.lower {
+				p.lower[j] = max(p.lower[j], lower)
+			}
+		}
+		q.narrow(one, d, q.accuracy)
+		for j := range eps {
+			p.lower[j], p.upper[j] = max(p.lower[j], one.lower[j]), max(p.upper[j], one.upper[j])
+		}
+	}
+	far := q.far()
+	for j, upper := range p.upper {
+		p.upper[j] = min(upper, far)
+	}
+	return p
+}
+
+// narrow narrows p in one direction. If there are several ε, a first pass bounds δ
+// everywhere before the effort is spent on the accuracy.
+func (q query) narrow(p *profile, d direction, accuracy float64) {
+	order := spreadOut(len(p.eps))
+	if len(order) > 1 {
+		q.pass(p, order, d, max(accuracy, firstPass))
+	}
+	q.pass(p, order, d, accuracy)
+}
+
+// pass narrows p in order, by the contours made for the nearest ε on both sides and, where these do
+// not reach the accuracy, by new ones. Every contour is valid at every ε; it is sharp near its own.
+func (q query) pass(p *profile, order []int, d direction, accuracy float64) {
+	for _, i := range order {
+		if q.ctx.Err() != nil {
+			return
+		}
+		p.share(i, accuracy, q.effort)
+		if q.left > 0 && !p.known(i, accuracy) {
+			q.narrowAt(p, i, d, accuracy)
+		}
+	}
+	for i := 1; i < len(p.eps); i++ { // δ(ε) does not increase
+		p.upper[i] = min(p.upper[i], p.upper[i-1])
+		j := len(p.eps) - 1 - i
+		p.lower[j] = max(p.lower[j], p.lower[j+1])
+	}
+}
+
+// known reports whether the bounds at the i-th ε need not be narrower.
+func (p *profile) known(i int, accuracy float64) bool {
+	lower, upper := p.lower[i], p.upper[i]
+	return upper <= p.enough[i] || lower > 0 && upper-lower <= accuracy*upper
+}
+
+// share takes the bounds at the i-th ε of the contours that were made for the nearest ones.
+func (p *profile) share(i int, accuracy float64, e *effort) {
+	for _, step := range [...]int{-1, 1} {
+		j := i
+		for j >= 0 && j < len(p.eps) && len(p.contours[j]) == 0 {
+			j += step
+		}
+		if j < 0 || j == len(p.eps) {
+			continue
+		}
+		for _, c := range p.contours[j] {
+			if e.left > -profileWork/2 && !p.known(i, accuracy) {
+				e.left -= pointWork * float64(len(c.points))
+				lower, _, _ := c.bounds(p.eps[i] + c.shift)
+				_, upper, _ := c.bounds(p.eps[i] - c.shift)
+				p.lower[i], p.upper[i] = max(p.lower[i], lower), min(p.upper[i], upper)
+			}
+		}
+	}
+}
+
+// narrowAt narrows p by contours for its i-th ε.
+func (q query) narrowAt(p *profile, i int, d direction, accuracy float64) {
+	eps := p.eps[i]
+	if eps >= largest(d, q.specs) {
+		p.upper[i] = 0
+		return
+	}
+	r, s, ok := q.truncated(d, eps)
+	if most := r.mostDelta(s.lambda, eps); !ok || most <= p.enough[i] {
+		p.upper[i] = min(p.upper[i], most)
+		return
+	}
+	s.epsilon = eps
+	lower, upper := r.delta(s, 0, 1, accuracy, p, i)
+	if d == add || eps == 0 || upper-lower <= accuracy*upper {
+		return
+	}
+	if r, s := peeled(q.effort, d, q.specs, max(lower, 1e-3*upper), eps, accuracy, s.lambda); r != nil {
+		s.logDelta = math.Log(upper)
+		r.delta(s, lower, upper, accuracy, p, i)
+	}
+}
+
+// spreadOut returns the numbers below n in an order in which each is far from those before it.
+func spreadOut(n int) []int {
+	order := []int{0, n - 1}
+	if n < 2 {
+		return order[:n]
+	}
+	for gaps := [][2]int{{0, n - 1}}; len(gaps) > 0; gaps = gaps[1:] {
+		lo, hi := gaps[0][0], gaps[0][1]
+		if mid := lo + (hi-lo)/2; mid > lo {
+			order = append(order, mid)
+			gaps = append(gaps, [2]int{lo, mid}, [2]int{mid, hi})
+		}
+	}
+	return order
+}
+
+// delta narrows the bounds of δ(s.epsilon), the i-th of p, and keeps the last contour there.
+func (r *release) delta(s saddle, lower, upper, accuracy float64, p *profile, i int) (float64, float64) {
+	logDelta, fall, slope := s.logDelta, 1+s.lambda, s.lambda
+	var last *contour
+	for range 6 {
+		shape, _, ok := r.affordable(s, logDelta, accuracy/slope, fall)
+		if !ok || r.ctx.Err() != nil {
+			break
+		}
+		last = r.contour(shape)
+		lo, _, _ := last.bounds(s.epsilon + last.shift)
+		_, up, sum := last.bounds(s.epsilon - last.shift)
+		before := upper - lower
+		lower, upper = max(lower, lo), min(upper, up)
+		if upper-lower <= accuracy*upper || upper-lower > 0.99*before || r.left <= 0 {
+			break
+		}
+		logDelta = math.Log(upper)
+		if sum.slope > 0 && sum.most > 0 && sum.delta > 0 {
+			slope = max(slope/2, min(2*slope, sum.slope/sum.delta))
+			fall = max(fall/2, min(16*fall, sum.most/(gapMostMean*sum.slope)))
+		}
+		fall *= 1.5
+	}
+	upper = max(lower, upper)
+	p.lower[i], p.upper[i] = max(p.lower[i], lower), min(p.upper[i], upper)
+	if last != nil && p.points+len(last.points) <= keptPoints {
+		p.points += len(last.points)
+		p.contours[i] = append(p.contours[i], last)
+	}
+	return lower, upper
+}

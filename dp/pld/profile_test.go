@@ -1,0 +1,123 @@
+package pld
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// spaced returns n numbers from 0 to most.
+func spaced(most float64, n int) []float64 {
+	eps := make([]float64, n)
+	for i := range eps {
+		eps[i] = most * float64(i) / float64(n-1)
+	}
+	return eps
+}
+
+// The contours that several ε share hold the exact δ between them, where there is one: a single
+// round, or rounds of all records.
+func TestProfilesHoldTheExactDelta(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 1))
+	for range 30 {
+		q, sigma, rounds, _ := draw(r)
+		s := spec{q, max(sigma, 0.4), 1}
+		if r.IntN(2) == 0 {
+			s = spec{1, max(sigma, math.Sqrt(float64(rounds))/3), float64(rounds)}
+		}
+		query := query{effort: &effort{t.Context(), sharedWork, profileWork}, directions: []direction{remove},
+			specs: []spec{s}, accuracy: 1e-3, sampling: dp.Poisson, adjacency: dp.AddOrRemove}
+		last, err := query.exact().epsilon(1e-9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eps := spaced(last, 100)
+		p := query.composeDeltas(eps)
+		for i, e := range eps {
+			want := query.exact().delta(e)
+			if p.lower[i] > want*(1+1e-9) || p.upper[i] < want*(1-1e-9) {
+				t.Errorf("%+v, ε = %v: δ in [%v, %v], want %v", s, e, p.lower[i], p.upper[i], want)
+			}
+		}
+	}
+}
+
+// What a profile says of an ε never contradicts what Delta says of it, and its effort ends:
+// 200 ε of these settings took up to a minute, one by one.
+func TestProfilesAgreeWithDeltaAndEnd(t *testing.T) {
+	a := Accountant{}
+	for i, e := range []dp.Event{
+		event(1e-6, 0.5, 1000), event(0.1484, 1.059, 2_396_872),
+		{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 0.8, Rate: 1e-7, Count: 30},
+		{Sampling: dp.Poisson, Adjacency: dp.ReplaceOne, NoiseMultiplier: 0.6, Rate: 1e-5, Count: 300},
+	} {
+		events := []dp.Event{e}
+		last := epsilon(t, a, 1e-9, e)
+		eps := spaced(last.Epsilon, 200)
+		q, err := a.query(t.Context(), events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.most, q.left = sharedWork, profileWork
+		p := q.composeDeltas(eps)
+		if q.left < -profileWork {
+			t.Errorf("%+v: %v steps, want about %v at the most", e, profileWork-q.left, profileWork)
+		}
+		for _, at := range []int{1 + i, 150 + i} {
+			one, err := a.Delta(t.Context(), events, eps[at])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lo, up := p.lower[at], p.upper[at]; !(lo <= up) || lo > one.DeltaUpper || up < one.DeltaLower {
+				t.Errorf("%+v, ε = %v: δ in [%v, %v] of the profile, %+v alone", e, eps[at], lo, up, one)
+			}
+		}
+	}
+}
+
+// An easy release has a profile of the accuracy that was asked for.
+func TestProfilesAreAccurate(t *testing.T) {
+	a := Accountant{Accuracy: 1e-3}
+	e := event(0.01, 1, 1000)
+	bounds, err := a.Profile(t.Context(), []dp.Event{e}, spaced(epsilon(t, a, 1e-9, e).Epsilon, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bounds {
+		if !(b.DeltaUpper-b.DeltaLower <= 1.01e-3*b.DeltaUpper) {
+			t.Errorf("ε = %v: δ in [%v, %v]", b.Epsilon, b.DeltaLower, b.DeltaUpper)
+		}
+	}
+}
+
+func TestProfilesOfWrongEpsilons(t *testing.T) {
+	a, events := Accountant{}, []dp.Event{event(0.01, 1, 10)}
+	for _, eps := range [][]float64{{math.NaN()}, {1, 0.5}, {-1, 1}, {0, math.Inf(1)}, {0, math.NaN()}} {
+		if _, err := a.Profile(t.Context(), events, eps); err == nil || errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("%v: %v", eps, err)
+		}
+	}
+	for eps, want := range map[[2]float64]int{{1, 1}: 2, {1, 2 * MaxEpsilon}: 1} {
+		if bounds, err := a.Profile(t.Context(), events, eps[:]); err != nil || len(bounds) != want {
+			t.Errorf("%v: %d bounds, %v", eps, len(bounds), err)
+		}
+	}
+	if _, err := a.Profile(t.Context(), events, []float64{2 * MaxEpsilon}); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("only what is not covered: %v", err)
+	}
+	if bounds, err := a.Profile(t.Context(), events, nil); err != nil || len(bounds) != 0 {
+		t.Errorf("none: %v, %v", bounds, err)
+	}
+}
+
+func TestSpreadOut(t *testing.T) {
+	for n, want := range map[int]string{0: "[]", 1: "[0]", 2: "[0 1]", 3: "[0 2 1]", 6: "[0 5 2 1 3 4]"} {
+		if got := fmt.Sprint(spreadOut(n)); got != want {
+			t.Errorf("%d: %v, want %v", n, got, want)
+		}
+	}
+}
