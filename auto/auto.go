@@ -28,6 +28,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/decimal"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -88,7 +89,11 @@ type Task struct {
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	part := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
-	spec.GradComps = max(1, int(float64(spec.GradComps)/part))
+	comps, ok := decimal.Whole(float64(spec.GradComps) / part)
+	if !ok {
+		comps = math.MaxInt // more than a training may have, which Validate says
+	}
+	spec.GradComps = max(1, comps)
 	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/part of theirs
 	case sim.LinearDecay:
 		spec.Beta *= part

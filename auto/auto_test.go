@@ -505,3 +505,13 @@ func TestPaperKeepsToTheClosedForm(t *testing.T) {
 		}
 	}
 }
+
+// More gradient computations than a training may have are refused: as an int they were 1.
+func TestTasksOfTooManyGradients(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.GradComps, spec.Clients = 1<<53, 5000
+	task := NewTask(spec, "", []Client{{}})
+	if err := task.Validate(); err == nil || !strings.Contains(err.Error(), "must be in [1, 2^53]") {
+		t.Errorf("%d gradients: %v", task.Spec.GradComps, err)
+	}
+}

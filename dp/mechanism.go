@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
@@ -284,13 +285,18 @@ func (l *Ledger) Repeat(size int) bool {
 // Events returns a copy of what was recorded.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
-// Run returns what the recorded rounds are together; nothing is left over.
+// Run returns what the recorded rounds are together; nothing is left over. It panics if there
+// are more gradient computations than an int counts.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
-		r.Rounds += e.Count
-		r.Computed += e.Count * e.SampleSize
-		r.Max = max(r.Max, e.SampleSize)
+		some, ok1 := decimal.Product(e.Count, e.SampleSize)
+		rounds, ok2 := decimal.Sum(r.Rounds, e.Count)
+		computed, ok3 := decimal.Sum(r.Computed, some)
+		if !ok1 || !ok2 || !ok3 {
+			panic("dp: a ledger of more gradient computations than an int counts")
+		}
+		r = Run{Rounds: rounds, Computed: computed, Max: max(r.Max, e.SampleSize)}
 	}
 	return r
 }

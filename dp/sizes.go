@@ -32,12 +32,14 @@ type PolynomialSizes struct {
 	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
 }
 
-// At returns s_i, at most 2^31-1.
+// At returns s_i, at most 2^31-1, or 0, which no mechanism may have, if that is no size.
 func (s PolynomialSizes) At(i int) int {
-	if s.Slope == 0 { // times a power that is beyond all numbers
-		return int(min(s.First, math.MaxInt32))
+	size := s.First
+	if s.Slope != 0 { // 0 times a power that is beyond all numbers is 0
+		size += s.Slope * math.Pow(float64(i), s.Power)
 	}
-	return int(min(s.First+s.Slope*math.Pow(float64(i), s.Power), math.MaxInt32))
+	n, _ := decimal.Whole(min(size, math.MaxInt32))
+	return n
 }
 
 func (s PolynomialSizes) String() string {
@@ -127,17 +129,20 @@ type Run struct {
 }
 
 // Cut returns how many whole rounds of s fit into k gradient computations. It
-// stops looking above MaxRounds, which no run may have.
+// stops looking above MaxRounds, which no run may have, and after a round of a size below 1,
+// which Mechanism.Validate refuses.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
-	if c, ok := s.(ConstantSizes); ok && c == 0 { // no size, which Mechanism.Validate refuses
-		return Run{Remainder: k}
-	} else if ok {
+	if c, ok := s.(ConstantSizes); ok && c > 0 {
 		r = Run{Rounds: k / int(c), Max: int(c)}
 		r.Computed = r.Rounds * int(c)
 	} else {
 		for r.Rounds <= MaxRounds {
 			size := s.At(r.Rounds)
+			if size < 1 {
+				r.Rounds++
+				break
+			}
 			if size > k-r.Computed {
 				break
 			}

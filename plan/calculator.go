@@ -28,7 +28,7 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 		return err
 	}
 	c := calculator{p, price, p.Epsilon}
-	k := count(r.Epochs * float64(p.N))
+	k := epochsCount(r.Epochs, p.N)
 	if r.Epochs != 0 && k < 1 {
 		p.Reason = tooLittle(r.Epochs * float64(p.N))
 		return nil
@@ -254,7 +254,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 func shortEpochs(records int, s, rounds float64) string {
 	n := float64(records)
 	for digits := 6; digits < 17; digits++ {
-		if text := down(rounds*s/n, digits); float64(count(number(text)*n)) >= max(s, rounds) {
+		if text := down(rounds*s/n, digits); float64(epochsCount(number(text), records)) >= max(s, rounds) {
 			return text
 		}
 	}

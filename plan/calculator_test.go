@@ -220,7 +220,7 @@ func TestCombinationsRefused(t *testing.T) {
 		{Request{N: 100, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
 		{Request{N: 100, Epochs: 5, Rounds: 3, Sigma: 5},
 			"rounds = 3, must be more: then s = K/T = 166 is at most N/θ = 100"},
-		{Request{N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 9.2"},
+		{Request{N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 92233720368547758, must be in [1, 9007199254740992]"},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Method: "exact"}, `method = "exact", must be "closed-form"`},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},

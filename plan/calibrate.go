@@ -16,6 +16,7 @@ const (
 	minSigma, maxSigma = 0.05, 1e6
 	minRate            = 1e-9
 	maxSteps           = 1_000_000_000
+	maxRecords         = 1_000_000_000 // 1/minRate
 )
 
 // Target is a budget and two of the three quantities of a release of equal
@@ -47,7 +48,7 @@ func (t Target) Validate() error {
 		errs.fail("sample rate = %v and sample size = %d of N = %d, only one may be given", t.SampleRate, t.SampleSize,
 			t.DatasetSize)
 	case t.SampleSize == 0 && t.Sigma != 0 && t.Steps != 0:
-		errs.within("data set size", float64(t.DatasetSize), 1, 1/minRate, "")
+		errs.counts("data set size", t.DatasetSize, 1, maxRecords)
 	case t.SampleSize < 1 || t.SampleSize > t.DatasetSize:
 		errs.fail("sample size = %d, must be in [1, N = %d]", t.SampleSize, t.DatasetSize)
 	default:
@@ -58,14 +59,18 @@ func (t Target) Validate() error {
 		name      string
 		v, lo, hi float64
 	}{
-		{"sigma", t.Sigma, minSigma, maxSigma}, {"sample rate", t.SampleRate, minRate, 1}, {"steps", float64(t.Steps),
-			1, maxSteps},
+		{"sigma", t.Sigma, minSigma, maxSigma}, {"sample rate", t.SampleRate, minRate, 1},
 	} {
 		if q.v == 0 {
 			unknown++
 		} else {
 			errs.within(q.name, q.v, q.lo, q.hi, "")
 		}
+	}
+	if t.Steps == 0 {
+		unknown++
+	} else {
+		errs.counts("steps", t.Steps, 1, maxSteps)
 	}
 	if unknown != 1 {
 		errs.fail("sigma = %v, sample rate = %v and steps = %d, must be two given and one, to be solved for, 0",

@@ -355,7 +355,7 @@ func TestTargetRefusals(t *testing.T) {
 		{func(t *Target) { t.Epsilon = math.NaN() }, "epsilon = NaN"},
 		{func(t *Target) { t.Delta = 1 }, "delta = 1, must be in [1e-300, "},
 		{func(t *Target) { t.SampleRate = 1.5 }, "sample rate = 1.5, must be in [1e-09, 1]"},
-		{func(t *Target) { t.Steps = -1 }, "steps = -1, must be in [1, 1e+09]"},
+		{func(t *Target) { t.Steps = -1 }, "steps = -1, must be in [1, 1000000000]"},
 		{func(t *Target) { t.Sigma = 1 }, "sigma = 1, sample rate = 0.01 and steps = 1000, must be two given"},
 		{func(t *Target) { t.Steps = 0 }, "sigma = 0, sample rate = 0.01 and steps = 0, must be two given"},
 		{func(t *Target) { t.Steps, t.Sigma = 0, 0.01 }, "sigma = 0.01, must be in [0.05, 1e+06]"},

@@ -55,7 +55,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	}
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
 		Accountant: acc.Name()}
-	k := count(p.Epochs * float64(p.N))
+	k := epochsCount(p.Epochs, p.N)
 	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
 		return nil, fmt.Errorf("plan: epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
 			"frontier", p.Epsilon, k, p.Theta)

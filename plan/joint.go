@@ -28,7 +28,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	computations := count(p.Epochs * float64(p.N))
+	computations := epochsCount(p.Epochs, p.N)
 	p.setLimits(l, computations)
 
 	setting := closedform.Setting{

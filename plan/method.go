@@ -85,7 +85,7 @@ func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
 }
 
 // largest is the size that a round may have if the mean is s.
-func (p *Plan) largest(s int) int { return min(int(p.Theta*float64(s)), p.N) }
+func (p *Plan) largest(s int) int { return int(min(p.Theta*float64(s), float64(p.N))) }
 
 // priceByForm is the least ε of Theorem simpleF, as an upper bound also where
 // the form is Printed.

@@ -16,11 +16,12 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/decimal"
 	"proactivedp/rng"
 )
 
 // maxCount is up to where float64 counts by ones.
-const maxCount = 1 << 53
+const maxCount = decimal.MaxWhole
 
 // The ranges of a Request, ends included: within them there is always a plan,
 // feasible or not. δ, and σ for the closed form, have those of package
@@ -158,11 +159,17 @@ func (p *Plan) runs(s, rounds, k int) {
 	}
 }
 
-// count is K: the whole part of k·N, taking what k = K/N in float64 loses for
-// rounding.
-func count(kn float64) int {
+// count is K: the whole part of k·N in [0, maxCount], taking what k = K/N in float64 loses
+// for rounding. What is outside is no count, and ok is false.
+func count(kn float64) (k int, ok bool) {
 	if whole := math.Round(kn); math.Abs(kn-whole) <= 4e-16*kn {
-		return int(whole)
+		kn = whole
 	}
-	return int(kn)
+	return decimal.Whole(kn)
+}
+
+// epochsCount is count of epochs that were validated.
+func epochsCount(epochs float64, n int) int {
+	k, _ := count(epochs * float64(n))
+	return k
 }

@@ -261,7 +261,7 @@ func TestComputations(t *testing.T) {
 		want int
 	}{{100, 0.07, 7}, {100, 0.29, 29}, {3, 1. / 3, 1}, {10, 0.19999, 1}, {10000, 5, 50000}, {10, 0.05, 0}, {49,
 		1. / 49 * 3, 3}} {
-		if got := count(tt.k * float64(tt.n)); got != tt.want {
+		if got := epochsCount(tt.k, tt.n); got != tt.want {
 			t.Errorf("K of k = %v, N = %d is %d, want %d", tt.k, tt.n, got, tt.want)
 		}
 	}

@@ -28,6 +28,15 @@ func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
 	return ok
 }
 
+// counts is within for a count, which it writes in full.
+func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
+	ok := n >= lo && n <= hi
+	if !ok {
+		r.fail("%s = %d, must be in [%d, %d]", name, n, lo, hi)
+	}
+	return ok
+}
+
 // delta checks δ, which is 1/N if it is 0; an N that is no size at all is
 // another field's fault.
 func (r *rangeErrors) delta(delta float64, n int) {

@@ -81,8 +81,8 @@ func TestRemediesMakePlansFeasible(t *testing.T) {
 // What the text of a remedy says can be typed as it stands, also where it leaves one round,
 // or is asked for by σ.
 func TestRemediesCanBeTyped(t *testing.T) {
-	if k := number(shortEpochs(8844, 333, 1)); count(k*8844) != 333 {
-		t.Errorf("k = %v leaves %d computations, must leave the round of 333", k, count(k*8844))
+	if k := number(shortEpochs(8844, 333, 1)); epochsCount(k, 8844) != 333 {
+		t.Errorf("k = %v leaves %d computations, must leave the round of 333", k, epochsCount(k, 8844))
 	}
 	if text := shortEpochs(8844, 333, 100); text != down(33300./8844, 6) {
 		t.Errorf("k = %s, must be as short as it can", text)

@@ -70,11 +70,13 @@ func (r NextRequest) Validate() error {
 		errs.fail("data set size N = %d, must be in [1, 2^53 = %d]", n, int64(maxCount))
 	default:
 		copies := holders(r.Clients, r.Shared)
-		if errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients &&
-			r.Epochs*float64(n)*float64(copies) > maxCount {
+		goodEpochs := errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients
+		switch k, ok := count(r.Epochs * float64(n)); {
+		case !goodEpochs:
+		case !ok || r.Epochs*float64(n)*float64(copies) > maxCount:
 			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %d clients that hold "+
 				"a record)", r.Epochs, n, copies)
-		} else if count(r.Epochs*float64(n)) < 1 {
+		case k < 1:
 			errs.fail("epochs k = %v of N = %d, must be at least one gradient computation", r.Epochs, n)
 		}
 	}
@@ -286,7 +288,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	price := func(sigma float64, s, rounds int) (dp.Bound, error) {
 		return cost(p.release(p.event(sigma, s, rounds)))
 	}
-	k := count(p.Epochs * float64(p.N))
+	k := epochsCount(p.Epochs, p.N)
 	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
 	sizes := p.sizes(min(p.N, k))
 	best := stop{}

@@ -150,11 +150,16 @@ func (r Request) validateSizes(errs *rangeErrors) {
 			return
 		}
 	}
-	if r.Rounds != 0 && !errs.within("rounds", float64(r.Rounds), 1, maxCount, "") {
+	if r.Rounds != 0 && !errs.counts("rounds", r.Rounds, 1, maxCount) {
 		return
 	}
 	if r.Epochs != 0 {
-		k := count(r.Epochs * n)
+		k, ok := count(r.Epochs * n)
+		if !ok || r.Epochs*n*clients > maxCount {
+			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs,
+				r.N, clients)
+			return
+		}
 		if r.SampleSize > k {
 			errs.fail("sample size = %d, must be at most K = kN = %d", r.SampleSize, k)
 		}
@@ -163,10 +168,6 @@ func (r Request) validateSizes(errs *rangeErrors) {
 		}
 		if most := n / r.theta(); r.Rounds != 0 && float64(k/r.Rounds) > most {
 			errs.fail("rounds = %d, must be more: then s = K/T = %d is at most N/θ = %v", r.Rounds, k/r.Rounds, most)
-		}
-		if r.Epochs*n*clients > maxCount {
-			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs,
-				r.N, clients)
 		}
 		return
 	}

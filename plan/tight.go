@@ -46,7 +46,7 @@ type Setting struct {
 // every round is taken to be of the largest size. It stays nil if there is
 // nothing to account for: no ε, or less than one gradient computation.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
-	if p.Epsilon == 0 || p.Sigma == 0 || count(p.Epochs*float64(p.N)) < 1 {
+	if p.Epsilon == 0 || p.Sigma == 0 || epochsCount(p.Epochs, p.N) < 1 {
 		return nil
 	}
 	t := Tight{Accountant: acc.Name()}
@@ -73,7 +73,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 		}
 		return &Setting{sigma, size, rounds, s.bound.EpsilonLower, s.bound.EpsilonUpper}
 	}
-	k := count(p.Epochs * float64(p.N))
+	k := epochsCount(p.Epochs, p.N)
 	s, err := c.sizeFor(ctx, p.Sigma, k)
 	if err != nil {
 		return allowed, fmt.Errorf("plan: %w", err)

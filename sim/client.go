@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 	"proactivedp/models"
 	"proactivedp/rng"
@@ -319,7 +320,12 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	if ledger == nil || v == nil {
 		return fail("it needs a ledger and a broadcast, one of them is nil")
 	}
-	rounds := ledger.Run().Rounds
+	rounds, ok := 0, true
+	for _, e := range ledger.Events() {
+		if rounds, ok = decimal.Sum(rounds, e.Count); !ok {
+			return fail("the ledger's counts of rounds, such as %d, must be at most %d together", e.Count, c.rounds)
+		}
+	}
 	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
 		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between "+
 			"rounds",

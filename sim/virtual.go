@@ -93,7 +93,7 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 			v.crew = nil
 		}()
 	}
-	pollEvery := max(1, int(pollWork/v.cfg.work()))
+	pollEvery := max(1, int(pollWork/max(v.cfg.work(), 1)))
 	for left := 0; !stop(); left-- {
 		if left == 0 {
 			left = pollEvery

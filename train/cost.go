@@ -2,8 +2,10 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 	"proactivedp/models"
 	"proactivedp/sim"
@@ -71,13 +73,20 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
 }
 
-// total returns the bytes of all parts together.
+// total returns the bytes of all parts together, or the largest number if they are more: no
+// machine has as many, and a sum that overflowed would fit anywhere.
 func total(parts []sim.Part) int64 {
-	sum := int64(0)
+	sum := 0
 	for _, p := range parts {
-		sum += int64(p.Count) * p.Bytes
+		some, ok := decimal.Product(p.Count, int(p.Bytes))
+		if !ok {
+			return math.MaxInt64
+		}
+		if sum, ok = decimal.Sum(sum, some); !ok {
+			return math.MaxInt64
+		}
 	}
-	return sum
+	return int64(sum)
 }
 
 // Fits reports that the run needs more memory, beside what the process has, than

@@ -25,6 +25,7 @@ import (
 	"proactivedp/data/libsvm"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/decimal"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -284,8 +285,8 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
 			"training then has its own", s.Run))
 	}
-	if s.GradComps < 1 {
-		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be at least 1", s.GradComps))
+	if s.GradComps < 1 || s.GradComps > decimal.MaxWhole {
+		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be in [1, 2^53]", s.GradComps))
 	}
 	m := s.mechanism(p, math.MaxInt32)
 	return errors.Join(append(errs, m.Validate(1))...)

@@ -25,14 +25,17 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns s_i.
+// At returns s_i, or 0, which no mechanism may have, if g has no sizes.
 func (g Growing) At(i int) int {
+	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
+		return 0
+	}
 	x := float64(min(i+1, g.Rounds)) / float64(g.Rounds)
 	size := float64(g.Largest) * math.Pow(x, g.Power)
 	if whole := math.Round(size); math.Abs(size-whole) <= 4*ulp*size {
 		size = whole // a rounding error must not make it one more
 	}
-	return max(1, int(math.Ceil(size)))
+	return max(1, int(min(math.Ceil(size), float64(g.Largest))))
 }
 
 // String is the list of all T terms, as dp.ParseSizes reads it.

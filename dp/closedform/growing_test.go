@@ -93,3 +93,12 @@ func TestGrow(t *testing.T) {
 		}
 	}
 }
+
+// A sequence that was not made by Grow has no sizes, rather than sizes of 1.
+func TestGrowingOfNothing(t *testing.T) {
+	for _, g := range []Growing{{}, {Largest: 5}, {Largest: 5, Rounds: 3, Power: math.NaN()}, {Rounds: 3}} {
+		if at := g.At(1); at != 0 {
+			t.Errorf("%+v: %d", g, at)
+		}
+	}
+}

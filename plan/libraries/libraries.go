@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/plan"
 )
 
@@ -90,6 +91,10 @@ func (r Release) check() error {
 	var errs []error
 	if err := r.Event.Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if _, ok := decimal.Product(r.Event.Count, max(r.Holders, 1)); !ok {
+		errs = append(errs, fmt.Errorf("libraries: %d rounds of each of %d holders, must be at most 2^63-1 together",
+			r.Event.Count, r.Holders))
 	}
 	if r.Event.NoiseMultiplier == 0 {
 		errs = append(errs, fmt.Errorf("libraries: noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))

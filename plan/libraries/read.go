@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/strictjson"
 	"proactivedp/plan"
 )
@@ -147,8 +148,9 @@ func drawnRate(rate float64) float64 {
 
 // wholeNumber returns v, a count that may have been written as 100.0.
 func wholeNumber(name string, v float64) (int, error) {
-	if v != float64(int(v)) || v < 1 || v > 1<<53 {
+	n, ok := decimal.Whole(v)
+	if !ok || n < 1 || float64(n) != v {
 		return 0, fmt.Errorf("%s = %v, must be a whole number in [1, 2^53]", name, v)
 	}
-	return int(v), nil
+	return n, nil
 }

@@ -1,0 +1,42 @@
+package decimal
+
+import (
+	"math"
+	"math/bits"
+)
+
+// MaxWhole is 2^53: up to it a float64 holds every whole number.
+const MaxWhole = 1 << 53
+
+// Whole returns the whole part of v, and whether v is in [0, MaxWhole]. What Go converts to an
+// int outside the range of ints is any number, often a negative one.
+func Whole(v float64) (n int, ok bool) {
+	if !(v >= 0 && v <= MaxWhole) {
+		return 0, false
+	}
+	return int(v), true
+}
+
+// Product returns the product of counts, and whether none is negative and an int holds it.
+func Product(counts ...int) (n int, ok bool) {
+	n = 1
+	for _, c := range counts {
+		high, low := bits.Mul64(uint64(n), uint64(c))
+		if c < 0 || high != 0 || low > math.MaxInt {
+			return 0, false
+		}
+		n = int(low)
+	}
+	return n, true
+}
+
+// Sum returns the sum of counts, and whether none is negative and an int holds it.
+func Sum(counts ...int) (n int, ok bool) {
+	for _, c := range counts {
+		if c < 0 || c > math.MaxInt-n {
+			return 0, false
+		}
+		n += c
+	}
+	return n, true
+}

@@ -1,0 +1,26 @@
+package sim
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// A ledger whose counts overflow is refused: their sum was the number of rounds again.
+func TestResumeRefusesAnOverflowingLedger(t *testing.T) {
+	c, err := NewClient(brief(t), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ledger dp.Ledger
+	e := c.mech.EventOf(c.mech.Sizes.At(0))
+	for _, count := range []int{math.MaxInt, math.MaxInt, 2} { // 0 as an int
+		e.Count = count
+		ledger.Record(e)
+	}
+	if err := c.Resume(&ledger, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "counts of rounds") {
+		t.Error(err)
+	}
+}
