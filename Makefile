@@ -32,7 +32,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-page test-noasm test-invariants explore race load lint mutants calls generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build run quick test test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,9 +84,6 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 
 mutants: ## Plant the listed faults in the source, one at a time; the tests must go red (half an hour).
 	$(GO) run ./internal/tools/mutants
-
-calls: ## Show how the calls of sim and experiments run between their files.
-	$(GO) run ./internal/tools/calls ./sim ./experiments ./experiments/grid
 
 generate: ## Write the assembly of all packages anew.
 	cd $(GENERATOR) && $(GO) run .
