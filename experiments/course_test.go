@@ -90,7 +90,7 @@ func TestFigureOfACourse(t *testing.T) {
 	if want := "1 tight 1 20 4 10 1 0.1 0 0.3 0.85 false  0.88 true 0.2"; second != want {
 		t.Errorf("%q, want %q", second, want)
 	}
-	if want := "1 tight 1 20 4 10 1 0.1 4 3 0.92 true 2 0.88 false 0.2"; fifth != want {
+	if want := "1 tight 1 20 4 10 1 0.1 4 3 0.95 true 2 0.88 false 0.2"; fifth != want {
 		t.Errorf("%q, want %q", fifth, want)
 	}
 }
