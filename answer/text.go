@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -20,6 +21,9 @@ func (c CurveSummary) gain() string {
 
 // WriteText writes a table of the curves, what is left out and why, and the statement.
 func (s *Tradeoff) WriteText(w io.Writer) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α) of the points\tat α\n")
@@ -37,4 +41,12 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", s.Statement)
 	return err
+}
+
+// made reports that there are no curves.
+func (s *Tradeoff) made() error {
+	if s == nil || s.Accountant == "" {
+		return errors.New("answer: this Tradeoff was not made by Comparison.Curves")
+	}
+	return nil
 }

@@ -45,6 +45,9 @@ type Comparison struct {
 }
 
 // Tradeoff holds trade-off curves and what is said of them.
+//
+// A Tradeoff is made by Comparison.Curves. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 

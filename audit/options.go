@@ -53,6 +53,9 @@ const (
 
 // Validate reports every field outside its range.
 func (o *Options) Validate() error {
+	if o == nil {
+		return errors.New("audit: no Options, DefaultOptions returns some")
+	}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("audit: "+format, args...)) }
 	_, err := ParseFault(string(o.Fault))

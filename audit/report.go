@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -12,6 +13,9 @@ import (
 
 // Report is what an audit found. Its bounds are those of the probe whose lower
 // bound is largest beside what is claimed of it.
+//
+// A Report is made by Run. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record
@@ -68,6 +72,9 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	planted := string(r.Fault)
 	if unit := r.Fault.Unit(); unit != "" {
 		planted += fmt.Sprintf(" of size %v (%s)", r.FaultSize, unit)
@@ -158,3 +165,11 @@ const shownChecks = 10
 
 // shownDigits is how many digits of a bound are shown.
 const shownDigits = 4
+
+// made reports that there is no report.
+func (r *Report) made() error {
+	if r == nil || r.Fault == "" {
+		return errors.New("audit: this Report was not made by Run")
+	}
+	return nil
+}

@@ -17,7 +17,8 @@ import (
 // Mechanism is one client's private release, round after round: sample
 // records, sum their gradients clipped to ClipNorm, add Gaussian noise. What is
 // sampled and noised and what is accounted both come from this one value.
-// It is immutable and safe for concurrent use.
+// It is immutable and safe for concurrent use. Its zero value, and any that Validate refuses,
+// is of no use.
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
@@ -209,6 +210,9 @@ const roundingOfRelease = 1e-6
 // with noise from s: without the noise it is longer than C times the records. So another
 // σ is seen, wherever more than their gradients is left of the noise.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
+	if m == nil || !(m.ClipNorm > 0) {
+		return errors.New("dp: no Mechanism, or one without a clipping norm")
+	}
 	noise := make([]float32, len(u))
 	m.Noise(noise, s)
 	var rest2 float64

@@ -148,6 +148,9 @@ func (p *Next) History() History {
 // the run. A budget that does not let the run through is an error; so is a plan
 // without a run. What the run needs of a budget is in a [*BudgetError].
 func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
+	if err := p.made(); err != nil {
+		return History{}, err
+	}
 	if p.Run == nil {
 		return History{}, fmt.Errorf("plan: no history: there is no run: %s", p.Reason)
 	}

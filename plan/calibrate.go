@@ -91,6 +91,9 @@ func (t Target) ofSizes() Target {
 }
 
 // Calibration is a release of equal rounds that meets a target.
+//
+// A Calibration is made by Calibrate. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if it is solved for
 	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for, or s/N
@@ -280,4 +283,12 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 		}
 	}
 	return e
+}
+
+// made reports that there is no calibration.
+func (c *Calibration) made() error {
+	if c == nil || c.Accountant == "" {
+		return errors.New("plan: this Calibration was not made by Calibrate")
+	}
+	return nil
 }

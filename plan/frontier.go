@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +18,9 @@ import (
 // Frontier is the trade of sample size against noise against rounds, for one
 // (N, k, ε, δ): each row's σ is the least within the budget, that which the plan was
 // allowed.
+//
+// A Frontier is made by Plan.Frontier. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
@@ -50,6 +54,9 @@ const MaxPoints = 1000
 // own size, which is among them; from 1 if the plan has no run. acc gives the
 // columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	if points < 1 || points > MaxPoints {
 		return nil, fmt.Errorf("plan: points = %d, must be in [1, %d]", points, MaxPoints)
 	}
@@ -115,6 +122,9 @@ func geometric(least, most, points int) []int {
 // WriteCSV writes the rows with a header of their JSON keys; what is nil is
 // empty.
 func (f *Frontier) WriteCSV(w io.Writer) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
 	out.Write([]string{"sample_size", "rounds", "sample_rate", "sigma_closed_form", "sigma_add_or_remove",
 		"sigma_replace_one"})
@@ -132,4 +142,12 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// made reports that there is no frontier.
+func (f *Frontier) made() error {
+	if f == nil || f.N < 1 {
+		return errors.New("plan: this Frontier was not made by Plan.Frontier")
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"proactivedp/dp"
@@ -38,6 +39,9 @@ const (
 //
 // With θ > 1 the sizes of the plan, SMax and Run.SampleSize too, are MEAN
 // sizes s̄ = K/T, as in the paper; a single round may sample θ·s̄.
+//
+// A Plan is made by Solve. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Plan struct {
 	N      int     `json:"n"`
 	Epochs float64 `json:"epochs"` // k of one client; 0 if it was not found
@@ -172,4 +176,12 @@ func count(kn float64) (k int, ok bool) {
 func epochsCount(epochs float64, n int) int {
 	k, _ := count(epochs * float64(n))
 	return k
+}
+
+// made reports a plan that cannot be used.
+func (p *Plan) made() error {
+	if p == nil || p.N < 1 {
+		return errors.New("plan: this Plan was not made by Solve")
+	}
+	return nil
 }

@@ -131,6 +131,9 @@ func (r NextRequest) n() int {
 
 // Next is the plan of a next leg. Every ε but those of the past is that of all
 // rounds, past and next, of all clients that hold a record.
+//
+// A Next is made by Replan. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // k_j
@@ -380,4 +383,12 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 		e.Remedies.add("epochs", number(k), "", fmt.Sprintf("lower k to %s, %.0f rounds", k, better.value))
 	}
 	return e.Reason()
+}
+
+// made reports that there is no next leg.
+func (p *Next) made() error {
+	if p == nil || p.N < 1 {
+		return errors.New("plan: this Next was not made by Replan")
+	}
+	return nil
 }

@@ -114,6 +114,9 @@ func (p *Plan) Certified() *dp.Bound {
 // the rounds and sizes, every condition, what a tight accountant allows if p.Tight
 // is set, and the paragraph that the ε stands for. ε and σ are shown rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	t := newPage(p.Verdict() + "\n\n" + titles[p.Method])
 	work := ""
 	if p.Epochs > 0 {
@@ -270,6 +273,9 @@ func (s *Setting) String() string {
 // WriteText writes the calibrated release and the paragraph that its ε stands
 // for.
 func (c *Calibration) WriteText(w io.Writer) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
 		decimal.Exactly(c.TargetEpsilon))
 	// An answer at an end of its range is told from the budget's.
@@ -301,6 +307,9 @@ func (c *Calibration) Statement() string {
 
 // WriteText writes the rows as a table; "-" is what does not exist.
 func (f *Frontier) WriteText(w io.Writer) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g",
 		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
 	number := func(v *float64) string {
@@ -320,6 +329,9 @@ func (f *Frontier) WriteText(w io.Writer) error {
 // WriteText writes the next leg, what it is accounted by and what others say, the
 // sizes looked at, and the paragraph that ε stands for.
 func (p *Next) WriteText(w io.Writer) error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	how := "the " + p.Accountant + " accountant, all rounds fixed beforehand"
 	if !p.FixedBeforehand {
 		how = "a Rényi filter: rounds, and when to stop, may depend on results"

@@ -46,6 +46,9 @@ type Setting struct {
 // every round is taken to be of the largest size. It stays nil if there is
 // nothing to account for: no ε, or less than one gradient computation.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	if p.Epsilon == 0 || p.Sigma == 0 || epochsCount(p.Epochs, p.N) < 1 {
 		return nil
 	}

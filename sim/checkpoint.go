@@ -44,6 +44,9 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 // more: OpenKeyedCheckpoint sees a change by anybody who does not have it. An empty
 // key is none.
 func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
+	if err := v.made(); err != nil {
+		return err
+	}
 	if v.failed != nil {
 		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
 	}
@@ -60,6 +63,9 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 }
 
 // Checkpoint is the state of a run as WriteCheckpoint left it.
+//
+// A Checkpoint is made by OpenCheckpoint or OpenKeyedCheckpoint. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader
@@ -85,6 +91,9 @@ func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, er
 // Restore puts v, a run of the configuration that the checkpoint is of, into its
 // state. If it fails v is as it was, but for what Beside holds.
 func (k *Checkpoint) Restore(v *Virtual) error {
+	if err := k.made(); err != nil {
+		return err
+	}
 	if _, err := k.state.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("sim: checkpoint: %w", err)
 	}
@@ -134,6 +143,14 @@ func (v *Virtual) checkUpdates(s *virtualState) error {
 		if err := c.mech.CheckRelease(e.vector.X, records, &ws.noise); err != nil {
 			return fmt.Errorf("event %d: the update of client %d in round %d: %w", i, c.id, round, err)
 		}
+	}
+	return nil
+}
+
+// made reports a checkpoint that cannot be read.
+func (k *Checkpoint) made() error {
+	if k == nil || k.state == nil {
+		return errors.New("sim: this Checkpoint was not made by OpenCheckpoint")
 	}
 	return nil
 }

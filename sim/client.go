@@ -23,6 +23,9 @@ type Update struct {
 // round is Begin, Compute and Finish or Abort; Receive may come at any time between
 // them. Not safe for concurrent use, but Compute may run while Receive is
 // called: they share no field that is written.
+//
+// A Client is made by NewClient. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Client struct {
 	frame
 	id      int
@@ -144,6 +147,9 @@ func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 // ŵ, the client, the round and the client's root alone, and may be repeated. It is
 // an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	if !c.state.busy {
 		return fmt.Errorf("sim: client %d computes in no round: Begin comes first", c.id)
 	}
@@ -159,6 +165,9 @@ type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u to what the mechanism prescribes: noise, and the sum of a sample.
 func (c *Client) Release(u []float32, ws *Workspace) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	batch := c.Sample(ws)
 	ws.sums.Ahead(batch) // records come from memory while the noise is drawn
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
@@ -215,6 +224,9 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 // GradSum sets sum, of the model's length, to the sum of the batch's gradients at
 // ŵ, each clipped.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	c.draw(ws)
 	return ws.sums.GradSum(sum, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
@@ -271,6 +283,9 @@ func (c *Client) Finish(u []float32) Update {
 // have sent is an error and changes nothing: v̂_k holds the client's own rounds
 // below k, so k is not above Round.
 func (c *Client) Receive(k int, v *Vector) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	s := &c.state
 	if v == nil {
 		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d has no vector", c.id, s.i, k)
@@ -314,6 +329,9 @@ func (c *Client) keep(v *Vector) {
 // computed again has the same sample and the same noise, but another ŵ, and who
 // has both releases sees the difference of the gradients without noise.
 func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("sim: client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
 	}

@@ -33,6 +33,9 @@ import (
 // the context is cancelled, or when one of them fails or panics, which cancels
 // the others. A gradient that is being computed is finished first.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
+	if err := cfg.made(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(cfg.checkWithoutClock(), cfg.CheckFreeRunning()); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ import (
 // and nothing of Roots.Clients, a client reads of both only what is its own. What
 // belongs to others may be zero.
 func NewServer(cfg *Config) (*Server, error) {
+	if err := cfg.made(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(cfg.checkShared(), cfg.Roots.checkRun()); err != nil {
 		return nil, err
 	}
@@ -37,6 +40,9 @@ func NewServer(cfg *Config) (*Server, error) {
 // use the memory again; a broadcast that several clients were given is free when
 // all of them have let go of it.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
+	if err := cfg.made(); err != nil {
+		return nil, err
+	}
 	errs := []error{cfg.checkShared(), cfg.Roots.checkRun()}
 	if id < 0 || id >= cfg.Clients() {
 		errs = append(errs, fmt.Errorf("sim: client = %d, must be in [0, %d]", id, cfg.Clients()-1))
@@ -80,4 +86,20 @@ func (c *Config) initialModel() []float32 {
 	x := make([]float32, c.Model.NumParams())
 	c.Model.Init(x, c.InitStream())
 	return x
+}
+
+// made reports a server that cannot be used.
+func (s *Server) made() error {
+	if s == nil || s.sched == nil {
+		return errors.New("sim: this Server was not made by NewServer")
+	}
+	return nil
+}
+
+// made reports a client that cannot be used.
+func (c *Client) made() error {
+	if c == nil || c.sched == nil {
+		return errors.New("sim: this Client was not made by NewClient")
+	}
+	return nil
 }

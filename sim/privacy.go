@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"proactivedp/dp"
@@ -26,6 +27,12 @@ func (c *Config) PlannedEvents(client int) []dp.Event {
 // by acc: what it does at the least, as PlannedEvents says. The error is
 // context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
+	if err := c.made(); err != nil {
+		return claim.Privacy{}, err
+	}
+	if c.Mechanism.Sizes == nil {
+		return claim.Privacy{}, errors.New("sim: no sample sizes")
+	}
 	if c.Own != nil {
 		planned := make([]dp.Ledger, len(c.Own))
 		for i := range planned {

@@ -26,6 +26,9 @@ const (
 // Save writes the server's state, which Restore reads: the global model and which
 // updates are in it.
 func (s *Server) Save(w io.Writer) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	return writeState(w, serverMagic, s.frame, s.state.visit)
 }
 
@@ -33,6 +36,9 @@ func (s *Server) Save(w io.Writer) error {
 // state, and reads not a byte beyond it. A state that is damaged, or that no such
 // server can be in, is an error, and s is as it was.
 func (s *Server) Restore(r io.Reader) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	var state serverState
 	return readState(r, serverMagic, s.frame, state.visit, func() error {
 		if err := state.check(s.frame.clients); err != nil {
@@ -53,6 +59,9 @@ func (s *Server) Restore(r io.Reader) error {
 // releases sees the difference without noise. So save after a round is finished
 // and before its update is sent, or keep what was sent and see Resume.
 func (c *Client) Save(w io.Writer) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	return writeState(w, clientMagic, c.frame, c.visit)
 }
 
@@ -60,6 +69,9 @@ func (c *Client) Save(w io.Writer) error {
 // saved, into its state, and reads not a byte beyond it. A state that is damaged,
 // or that no such client can be in, is an error, and c is as it was.
 func (c *Client) Restore(r io.Reader) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	restored := Client{id: c.id, frame: c.frame}
 	return readState(r, clientMagic, c.frame, restored.visit, func() error {
 		state := &restored.state

@@ -9,6 +9,9 @@ import (
 
 // Server holds the global model v and knows which updates are in (the paper's
 // server in ISRReceive). Not safe for concurrent use.
+//
+// A Server is made by NewServer. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Server struct {
 	frame frame
 	sched *schedule
@@ -55,6 +58,9 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 // u ← M·u + U and v ← v − η̄_i·u, for each update as it comes, of whatever client and
 // round. A client's own steps are without it.
 func (s *Server) Receive(u Update) (broadcast bool, err error) {
+	if err := s.made(); err != nil {
+		return false, err
+	}
 	st := &s.state
 	switch {
 	case u.Client < 0 || u.Client >= len(st.clients):

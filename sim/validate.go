@@ -13,6 +13,9 @@ import (
 // Validate reports every problem of the configuration of a run on the virtual
 // clock.
 func (c *Config) Validate() error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	n := c.Clients()
 	errs := []error{c.checkWithoutClock(), c.Timing.Validate(n), c.Speeds.Validate(n),
 		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate()}
@@ -198,6 +201,9 @@ func (c *Config) checkClock(run dp.Run) error {
 // CheckFreeRunning reports every part of the configuration that only the virtual
 // clock has: a free-running client takes the time that it takes.
 func (c *Config) CheckFreeRunning() error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	var errs []error
 	for _, part := range []struct {
 		name string
@@ -215,4 +221,12 @@ func (c *Config) CheckFreeRunning() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// made reports that there is no configuration.
+func (c *Config) made() error {
+	if c == nil {
+		return errors.New("sim: no Config")
+	}
+	return nil
 }

@@ -15,6 +15,9 @@ import (
 // it: a round's Compute starts at its start event and is joined at its end
 // event, so clients whose rounds overlap on the virtual clock compute at the
 // same time. The result does not depend on Perf.
+//
+// A Virtual is made by NewVirtual. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Virtual struct {
 	// Beside is kept in checkpoints and restored from them, in place: numbers that an
 	// observer has made of the broadcasts so far. Its length is to be the same then.
@@ -81,6 +84,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 // returns true, which is asked before each. stop may look at the run (Now, Model,
 // Updates, Next, Snapshot); the run can go on with another call.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
+	if err := v.made(); err != nil {
+		return false, err
+	}
 	if workers := v.cfg.Computing(v.perf); workers > 1 {
 		v.crew = newCrew(workers, v.cfg.Model, len(v.clients))
 		for _, e := range *v.agenda.all() {
@@ -157,6 +163,9 @@ func (v *Virtual) result() (*Result, error) {
 // Step processes the next event and reports whether there was one. A run that
 // has failed fails again.
 func (v *Virtual) Step() (bool, error) {
+	if err := v.made(); err != nil {
+		return false, err
+	}
 	next := v.agenda.next()
 	if v.failed != nil || next == nil {
 		return false, v.failed
@@ -168,4 +177,12 @@ func (v *Virtual) Step() (bool, error) {
 		v.failed = err
 	}
 	return v.failed == nil, v.failed
+}
+
+// made reports a run that cannot be used.
+func (v *Virtual) made() error {
+	if v == nil || v.cfg == nil {
+		return errors.New("sim: this Virtual was not made by NewVirtual")
+	}
+	return nil
 }

@@ -21,6 +21,9 @@ import (
 // may draw. A target that no noise multiplier of at most 1e6 meets is a *plan.Infeasible
 // error.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
+	if err := s.made(); err != nil {
+		return Spec{}, err
+	}
 	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any that is allowed
 	p, err := s.Prepare(spec)
 	if err != nil {
@@ -35,6 +38,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 // Calibrate returns the run with the noise multiplier of Source.Calibrate. A leg's parts
 // have noise multipliers of their own, and it has no target.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	if p.leg != nil {
 		return nil, errors.New("train: a leg of a training has no target epsilon: each part has its own sigma")
 	}
@@ -69,6 +75,9 @@ func (p *Prepared) recordEvents() []dp.Event {
 // one may that was calibrated for other data. The error is context.Cause(ctx) or says
 // what it costs.
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	if p.Spec.TargetEpsilon == 0 {
 		return nil
 	}

@@ -95,6 +95,9 @@ type header struct {
 }
 
 // Checkpoint is a training run that a file keeps, up to some event.
+//
+// A Checkpoint is made by OpenCheckpoint or OpenKeyedCheckpoint. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Checkpoint struct {
 	header
 	path  string
@@ -139,11 +142,19 @@ func (c *Checkpoint) read() error {
 }
 
 // Close closes the file.
-func (c *Checkpoint) Close() error { return c.file.Close() }
+func (c *Checkpoint) Close() error {
+	if err := c.made(); err != nil {
+		return err
+	}
+	return c.file.Close()
+}
 
 // Prepare builds the run that the checkpoint is of. The data set must have the
 // content that it had, wherever it is now.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
+	if err := c.made(); err != nil {
+		return nil, err
+	}
 	source := NewSource(d)
 	now := identity{c.Spec, source.Hash(), c.Spec.CodeVersion(), c.Spec.Kernels(), cpu.Arch(), nil}
 	if err := now.goesOn(c.identity); err != nil {
@@ -244,6 +255,14 @@ func CheckKeep(path string, key []byte) error {
 	if !c.Finished {
 		return fmt.Errorf("train: checkpoint %s holds a run that is not finished, %d updates of it; resume it, or "+
 			"remove the file", path, c.Updates)
+	}
+	return nil
+}
+
+// made reports a checkpoint that cannot be read.
+func (c *Checkpoint) made() error {
+	if c == nil || c.state == nil {
+		return errors.New("train: this Checkpoint was not made by OpenCheckpoint")
 	}
 	return nil
 }

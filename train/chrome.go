@@ -2,6 +2,7 @@ package train
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -22,6 +23,9 @@ import (
 //     arrow from its round.
 //   - Broadcasts that arrive, and messages lost, resent and doubled, are marks on
 //     the client's track; so are leaving and coming back.
+//
+// A Trace is made by NewTrace. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Trace struct {
 	w       io.Writer
 	err     error  // the first error of writing
@@ -52,6 +56,9 @@ const MaxTraceRounds = 1 << 18
 
 // CheckTrace refuses a trace of a run that has none or too long a one.
 func (p *Prepared) CheckTrace() error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	if p.Spec.Runner != VirtualRunner {
 		return fmt.Errorf("train: trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner,
 			VirtualRunner)
@@ -84,6 +91,9 @@ func NewTrace(w io.Writer, clients int) *Trace {
 
 // Close ends the trace and reports the first error of writing it.
 func (t *Trace) Close() error {
+	if err := t.made(); err != nil {
+		return err
+	}
 	counts, err := json.Marshal(t.counts)
 	if err != nil {
 		return fmt.Errorf("train: trace: %w", err)
@@ -235,4 +245,12 @@ func (t *Trace) endRound(h sim.Happening) {
 	}
 	t.slice(clientTrack(h.Client), name, c.round.At, h.At, args)
 	c.busy, c.free = false, h.At
+}
+
+// made reports a trace that cannot be written.
+func (t *Trace) made() error {
+	if t == nil || t.w == nil {
+		return errors.New("train: this Trace was not made by NewTrace")
+	}
+	return nil
 }

@@ -93,6 +93,9 @@ func total(parts []sim.Part) int64 {
 // limit bytes; 0 stands for as much as the process may have: by the machine, by its
 // control group or by GOMEMLIMIT.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
+	if err := p.made(); err != nil {
+		return err
+	}
 	if err := memory.Given(limit).Check(total(p.memory(perf))); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -22,6 +23,9 @@ import (
 )
 
 // Forecast is what a training run will take and guarantee, said before it.
+//
+// A Forecast is made by Prepared.Forecast. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Forecast struct {
 	DryRun      bool         `json:"dry_run"` // always true: tells a Forecast from a Report
 	Parameters  int          `json:"parameters"`
@@ -58,6 +62,9 @@ const programBytes = 32 << 20
 
 // Forecast measures a gradient and tells what Train would do. Nothing is trained.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	gradient, rest, err := p.probe()
 	if err != nil {
 		return nil, err
@@ -150,6 +157,9 @@ func dataBytes(d *data.Dataset) int64 {
 
 // WriteText writes the forecast for people to read.
 func (f *Forecast) WriteText(w io.Writer) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, `dry run         nothing is trained
 data            %s
 rounds          %d per client, %s in all
@@ -177,4 +187,12 @@ memory          %s at the most, estimated
 		return err
 	}
 	return f.Privacy.WriteText(w)
+}
+
+// made reports that there is no forecast.
+func (f *Forecast) made() error {
+	if f == nil || f.Parameters == 0 {
+		return errors.New("train: this Forecast was not made by Prepared.Forecast")
+	}
+	return nil
 }

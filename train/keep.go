@@ -103,6 +103,9 @@ func (o *Outcome) Model() []float32 {
 // checkpoint cannot be written has an outcome and an error.
 func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	k Keep) (*Outcome, float64, error) {
+	if err := p.made(); err != nil {
+		return nil, 0, err
+	}
 	a, err := p.newAverager()
 	if err != nil {
 		return nil, 0, err

@@ -43,6 +43,9 @@ type legID struct {
 // run are not used and must be 0, so that no report can state them. All that is wrong
 // is reported together.
 func (s *Source) PrepareLeg(spec Spec, leg Leg) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(leg.check(spec)); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ import (
 // them; what is sampled and accounted goes by how many records there are. The spec's own
 // deal of records is not made. All that is wrong is reported together.
 func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
 	errs := []error{spec.Validate()}
 	if client < 0 || client >= spec.Clients {
 		errs = append(errs, fmt.Errorf("train: client = %d, must be in [0, %d]", client, spec.Clients-1))

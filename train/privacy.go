@@ -13,6 +13,9 @@ import (
 // PlannedPrivacy states what the run will guarantee, before it runs. The error is
 // context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
+	if err := p.made(); err != nil {
+		return claim.Report{}, err
+	}
 	names := p.Config.Roots.Names()
 	if p.Spec.Runner == DistributedRunner {
 		names = nil // each client has a secret of its own
@@ -26,6 +29,9 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 // clients released; where sizes adapt, never more than was planned, which holds for
 // the run too. The error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
+	if err := p.made(); err != nil {
+		return claim.Report{}, err
+	}
 	var events []dp.Event
 	for i := range result.Ledgers {
 		events = append(events, result.Ledgers[i].Events()...)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,6 +81,9 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 // TrainKept trains with checkpoints and reports. If the run has finished and only
 // its last checkpoint could not be written, there is a report beside the error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	if err := p.KeepsTarget(ctx); err != nil {
 		return nil, err
 	}
@@ -103,6 +107,9 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 // Report says what a finished run of so many seconds left. The error is
 // context.Cause(ctx).
 func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64) (*Report, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	privacy, err := p.ReleasedPrivacy(ctx, result.Result)
 	if err != nil {
 		return nil, err
@@ -166,6 +173,9 @@ func (s Spec) stated() Spec {
 
 // WriteText writes the report for people to read.
 func (r *Report) WriteText(w io.Writer) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	accuracy := "test accuracy"
 	if r.Spec.Holdout > 0 {
 		accuracy = "held-out acc."
@@ -229,4 +239,12 @@ func (r *Report) gradients() string {
 	}
 	return fmt.Sprintf("%d to %d gradients per client, nominally %d, θ ≤ %s", r.GradCompsMin, r.GradCompsMax,
 		r.GradComps, decimal.Up(r.Theta, 4))
+}
+
+// made reports that there is no report.
+func (r *Report) made() error {
+	if r == nil || r.Spec == (Spec{}) {
+		return errors.New("train: this Report was not made by Prepared.Train")
+	}
+	return nil
 }

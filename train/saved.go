@@ -105,6 +105,9 @@ type Saved struct {
 // Save writes the model that the report is of, the averaged one if it has one, to a file,
 // whole or not at all.
 func (r *Report) Save(path string, in Inputs) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	if r.params == nil {
 		return errors.New("train: save: the report has no model")
 	}
@@ -270,6 +273,9 @@ const maxSide = 1 << 15
 
 // Fits reports why the model cannot label the records of a data set, as they are read.
 func (s *Saved) Fits(d *data.Dataset) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	in := s.Inputs
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: "+format, args...)) }
@@ -304,7 +310,7 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 // Predict returns the class that the model, of OpenModel, finds for each record of a normalised
 // data set.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
-	if s.model == nil {
+	if s == nil || s.model == nil {
 		return nil, errors.New("train: predict: the model has no parameters, must be of OpenModel")
 	}
 	if err := s.Fits(d); err != nil {
@@ -326,3 +332,11 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 
 // predictedAtOnce bounds the scratch of a prediction.
 const predictedAtOnce = 1000
+
+// made reports that there is no model.
+func (s *Saved) made() error {
+	if s == nil || s.Params == 0 {
+		return errors.New("train: this Saved was not made by OpenModel")
+	}
+	return nil
+}

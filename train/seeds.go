@@ -38,6 +38,9 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 // the one of which a record pays most, as package pld certifies it: none costs more than its ε.
 // A run without a certified ε costs most: of such runs the first is returned.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {
 		return nil, err
@@ -75,6 +78,9 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 // CalibrateSeeds is Calibrate for the runs of the spec with so many seeds, at least 1, from its
 // own on: none of them costs a record more than targetEpsilon.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
+	if err := s.made(); err != nil {
+		return Spec{}, err
+	}
 	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any that is allowed
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {

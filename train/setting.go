@@ -22,6 +22,9 @@ import (
 
 // Setting is what a file says that is to be trained: a proposal, which is a whole spec,
 // or a plan, which is σ, s, T, δ and the clients.
+//
+// A Setting is made by ReadSetting. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
@@ -240,6 +243,9 @@ func (s *Setting) Over(usual Spec) Spec {
 // from the root that the plan names, if it names one, and at no more than the ε that the
 // file says a record costs, as certified by package pld.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	want := s.planned
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
 		return fmt.Errorf("train: the plan is for clients of N = %d records, here they hold %d", want.Records, n)
@@ -277,6 +283,14 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 		return fmt.Errorf("train: sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
 			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta),
 			decimal.Exactly(allowed))
+	}
+	return nil
+}
+
+// made reports a setting that cannot be used.
+func (s *Setting) made() error {
+	if s == nil || s.proposed == nil && s.planned == (plannedRun{}) && s.allowed == nil {
+		return errors.New("train: this Setting was not made by ReadSetting")
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ import (
 // once, and what specs have in common is in memory once: the data, the rows that
 // clients hold, the models, and the content of traces. Several goroutines may use
 // it.
+//
+// A Source is made by NewSource. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Source struct {
 	data *data.Dataset
 	hash func() string
@@ -47,6 +50,9 @@ func (s *Source) Hash() string { return s.hash() }
 // Prepare is Spec.Prepare with the spec's seed. It returns the same value for the
 // same spec, for all who ask: it is not to be changed.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.prepared[spec]; p != nil {
@@ -208,4 +214,12 @@ func (s *Source) readTrace(file string) (trace, error) {
 		s.traces[file] = t
 	}
 	return t, err
+}
+
+// made reports a source that cannot be used.
+func (s *Source) made() error {
+	if s == nil || s.data == nil {
+		return errors.New("train: this Source was not made by NewSource of a data set")
+	}
+	return nil
 }

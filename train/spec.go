@@ -141,6 +141,9 @@ func DefaultSpec() Spec {
 
 // Prepared is a spec made concrete: a configuration ready to run and the records
 // to judge it by: the test set, or those held out of the training set.
+//
+// A Prepared is made by a Source. The methods of any other return an error or, if they
+// have none to return, may panic.
 type Prepared struct {
 	Spec   Spec        // with the hashes of the traces that it names, and the model's FullName
 	Config *sim.Config // what any runner runs
@@ -387,6 +390,9 @@ const UsualHoldout = 1. / 6
 
 // Run trains and returns the result as package sim has it. observe may be nil.
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
+	if err := p.made(); err != nil {
+		return nil, err
+	}
 	train, err := p.ready(perf, observe)
 	if err != nil {
 		return nil, err
@@ -418,4 +424,12 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 	}
 	p.record(v)
 	return v.Run, nil
+}
+
+// made reports a run that cannot be used.
+func (p *Prepared) made() error {
+	if p == nil || p.Config == nil || p.source == nil {
+		return errors.New("train: this Prepared was not made by Source.Prepare")
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -66,6 +67,9 @@ func Drawn(exact bool, names []rng.Name) string {
 // NewReport reports on a release with noise multiplier sigma ≥ 0, from the roots of the
 // names given, of which account says what an accountant claims: it is asked for two.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
+	if account == nil {
+		return Report{}, errors.New("claim: no function that accounts")
+	}
 	closed, err := account(closedform.Accountant{})
 	if err != nil {
 		return Report{}, err

@@ -75,7 +75,8 @@ type Task struct {
 // For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k
 // epochs in samples of s cost about s times as much. The Filter of package rdp is the
 // tight one: it counts what a round costs exactly, and asks for no least noise. Make
-// a Budget with [NewBudget]. It is not safe for concurrent use.
+// a Budget with [NewBudget]: of any other, methods return an error or panic. It is not safe
+// for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -128,6 +129,9 @@ func (b *Budget) Tasks() []Task { return slices.Clone(b.tasks) }
 // have; they are s/N epochs each. s must be in [1, N]; above MaxSize there are
 // none.
 func (b *Budget) Remaining(size int) (int, error) {
+	if err := b.made(); err != nil {
+		return 0, err
+	}
 	if size < 1 || size > b.n {
 		return 0, fmt.Errorf("closedform: sample size = %d, must be in [1, N = %d]", size, b.n)
 	}
@@ -161,6 +165,9 @@ func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - 
 // recorded before; or with another error if they are invalid or from a data set of
 // another size.
 func (b *Budget) Spend(name string, events []dp.Event) error {
+	if err := b.made(); err != nil {
+		return err
+	}
 	m, sigma, err := MomentsOfEvents(events)
 	if err != nil {
 		return err
@@ -204,11 +211,27 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 // (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and Filters"). What
 // [MomentAccountant] says of the tasks' events is smaller, and holds only if the
 // tasks were fixed before the first result was seen.
-func (b *Budget) Guarantee() dp.Bound { return epsilonBound(MomentAccountant{}, b.eps, b.delta) }
+func (b *Budget) Guarantee() dp.Bound {
+	if err := b.made(); err != nil {
+		panic(err) // ε = 0 would be claimed
+	}
+	return epsilonBound(MomentAccountant{}, b.eps, b.delta)
+}
 
 // Composed returns the moments of the sequence of all tasks recorded, with its
 // θ. It fails with dp.ErrNotCovered, wrapped, if there are none.
 func (b *Budget) Composed() (Moments, error) {
+	if err := b.made(); err != nil {
+		return Moments{}, err
+	}
 	m, _, err := MomentsOfEvents(b.ledger.Events())
 	return m, err
+}
+
+// made reports a budget that cannot be spent.
+func (b *Budget) made() error {
+	if b == nil || b.n < 1 {
+		return errors.New("closedform: this Budget was not made by NewBudget")
+	}
+	return nil
 }

@@ -125,7 +125,8 @@ var ErrBudgetSpent = errors.New("budget spent")
 // goes every round of each before it is released. Rounds of one run have one mechanism:
 // a leg with other noise under the name of a run that was let through before is
 // refused; that events without a name have noise of their own is assumed. Make one
-// with [NewFilter]. It is not safe for concurrent use.
+// with [NewFilter]: of any other, methods return an error or panic. It is not safe for
+// concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up
@@ -170,6 +171,9 @@ func (f *Filter) Used() float64 { return f.used(f.spent) }
 // whatever was released: the whole ε at the whole δ, however little is spent.
 // Adjacency and sampling are those of the rounds, empty before the first.
 func (f *Filter) Guarantee() dp.Bound {
+	if err := f.made(); err != nil {
+		panic(err) // ε = 0 would be claimed
+	}
 	eps, delta := f.limits.Epsilon, f.limits.Delta
 	return dp.Bound{
 		Epsilon: eps, EpsilonUpper: eps, DeltaLower: delta, Delta: delta, DeltaUpper: delta,
@@ -188,6 +192,9 @@ const FilterName = "rdp-filter"
 // with context.Cause(ctx) once ctx is done. Rounds that were let through and not run
 // still count.
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	spent, err := f.with(ctx, events)
 	if err != nil {
 		return err
@@ -228,6 +235,9 @@ func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 // Remaining returns how many rounds like e, whose Count is not looked at, would be
 // let through now, up to 2^53. Errors are those of Spend but for ErrBudgetSpent.
 func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
+	if err := f.made(); err != nil {
+		return 0, err
+	}
 	const most = 1 << 53
 	count := func(n int) []dp.Event {
 		e.Count = n
@@ -330,4 +340,12 @@ func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) 
 		return short, nil
 	}
 	return best, nil
+}
+
+// made reports a filter that cannot be spent.
+func (f *Filter) made() error {
+	if f == nil || len(f.spent) == 0 {
+		return errors.New("rdp: this Filter was not made by NewFilter")
+	}
+	return nil
 }

@@ -60,6 +60,9 @@ type Release struct {
 // OfPlan returns the release of a plan, or an error that wraps dp.ErrNotCovered if there
 // is nothing to run or no guarantee to state.
 func OfPlan(p *plan.Plan) (Release, error) {
+	if p == nil {
+		return Release{}, errors.New("libraries: no Plan")
+	}
 	if p.Run == nil {
 		return Release{}, fmt.Errorf("libraries: the plan is not feasible, there is nothing to run: %w",
 			dp.ErrNotCovered)

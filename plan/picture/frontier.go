@@ -2,6 +2,7 @@
 package picture
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,9 @@ import (
 // sample size, by the closed form and by the tight accountant. Both axes are
 // logarithmic, as the sizes of interest are far below N.
 func Frontier(w io.Writer, f *plan.Frontier) error {
+	if f == nil {
+		return errors.New("picture: no Frontier")
+	}
 	p := plots.Picture{
 		Title: fmt.Sprintf("Least noise within ε = %s, δ = %s, by sample size", decimal.Up(f.Epsilon, 6),
 			decimal.Up(f.Delta, 6)),

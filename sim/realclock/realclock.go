@@ -55,6 +55,9 @@ func CheckScale(scale float64) error {
 // Check reports every part of the configuration that only the virtual clock has: what is
 // begun on a real clock is never given up. Speeds are not among them.
 func Check(cfg *sim.Config) error {
+	if cfg == nil {
+		return errors.New("realclock: no Config")
+	}
 	of := *cfg
 	of.Speeds = clock.Speeds{}
 	return of.CheckFreeRunning()

@@ -1,0 +1,15 @@
+package tradeoff
+
+import (
+	"testing"
+
+	"proactivedp/internal/zerotest"
+)
+
+// Zero values are refused, and where a constructor is needed it is named.
+func TestZeroValues(t *testing.T) {
+	zerotest.Package{
+		Values: []any{new(Curve), new(Curves), new(Paper)},
+		Funcs:  map[string]any{"Alphas": Alphas, "Training": Training},
+	}.Check(t)
+}

@@ -1,0 +1,197 @@
+// Package zerotest calls what returns an error with zero values, for tests.
+package zerotest
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// limit is how long a call may take.
+const limit = 20 * time.Second
+
+// Package is what a package exports that returns errors.
+type Package struct {
+	// Values holds a zero value of each type whose exported methods return errors, or a
+	// pointer to one.
+	Values []any
+	// Funcs are the exported functions that return an error, by name.
+	Funcs map[string]any
+	// Unusable says, by the name of a type whose zero value is of no use, what its errors
+	// must contain: the constructor.
+	Unusable map[string]string
+	// Given are what is passed where the type of an argument is an interface, by the first that
+	// has its methods, besides a context, an empty reader and a writer: nil stands for no thing
+	// there, and a call of it panics as in the standard library.
+	Given []any
+	// Skip names functions and methods that are not called, such as Type.Method: they wait
+	// for something, or read the process's input.
+	Skip []string
+}
+
+// Check calls every function and method that returns an error with zero arguments and a context
+// that is open, methods on a zero value and on a nil pointer. None may panic or wait for ever,
+// and those of types that are Unusable return the error said there. It fails, too, where p does not
+// have all that the package in the working directory exports.
+func (p Package) Check(t *testing.T) {
+	t.Helper()
+	funcs, types := exported(t)
+	for _, name := range funcs {
+		if p.Funcs[name] == nil {
+			t.Errorf("function %s is missing in the test", name)
+		}
+	}
+	seen := map[string]bool{}
+	for _, v := range p.Values {
+		kind := reflect.TypeOf(v)
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		seen[kind.Name()] = true
+		p.methods(t, kind)
+	}
+	for _, name := range types {
+		if !seen[name] {
+			t.Errorf("type %s is missing in the test", name)
+		}
+	}
+	for name, f := range p.Funcs {
+		if f := reflect.ValueOf(f); !slices.Contains(p.Skip, name) {
+			p.call(t, name, f, nil)
+		}
+	}
+}
+
+func (p Package) methods(t *testing.T, kind reflect.Type) {
+	t.Helper()
+	pointer := reflect.PointerTo(kind)
+	for i := range pointer.NumMethod() {
+		m := pointer.Method(i)
+		name := kind.Name() + "." + m.Name
+		if !returnsError(m.Type) || slices.Contains(p.Skip, name) {
+			continue
+		}
+		zero := reflect.New(kind)
+		p.call(t, name, zero.Method(i), func(err error) {
+			if want, is := p.Unusable[kind.Name()]; is && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s of the zero value: error %v, want one with %q", name, err, want)
+			}
+		})
+		if _, byValue := kind.MethodByName(m.Name); byValue {
+			continue // Go itself does not call it on nil
+		}
+		p.call(t, name+" on nil", reflect.Zero(pointer).Method(i), func(err error) {
+			if err == nil {
+				t.Errorf("%s on a nil pointer: no error", name)
+			}
+		})
+	}
+}
+
+// call calls f with zero arguments and shows its error.
+func (p Package) call(t *testing.T, name string, f reflect.Value, show func(error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit/2)
+	defer cancel()
+	var in []reflect.Value
+	for i := range f.Type().NumIn() {
+		if f.Type().IsVariadic() && i == f.Type().NumIn()-1 {
+			break
+		}
+		kind := f.Type().In(i)
+		arg := reflect.Zero(kind)
+		for _, v := range append([]any{ctx, strings.NewReader(""), io.Discard}, p.Given...) {
+			if kind.Kind() == reflect.Interface && kind.NumMethod() > 0 && reflect.TypeOf(v).Implements(kind) {
+				arg = reflect.ValueOf(v)
+				break
+			}
+		}
+		in = append(in, arg)
+	}
+	type result struct {
+		err   error
+		panic any
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			r.panic = recover()
+			done <- r
+		}()
+		out := f.Call(in)
+		r.err, _ = out[len(out)-1].Interface().(error)
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			t.Errorf("%s panics: %v", name, r.panic)
+		} else if show != nil {
+			show(r.err)
+		}
+	case <-time.After(limit):
+		t.Errorf("%s takes more than %v", name, limit)
+	}
+}
+
+func returnsError(f reflect.Type) bool {
+	n := f.NumOut()
+	return n > 0 && f.Out(n-1) == reflect.TypeFor[error]()
+}
+
+// exported returns the names of the functions that the package in the working directory
+// exports and that return an error, and of the types that have such methods.
+func exported(t *testing.T) (funcs, types []string) {
+	t.Helper()
+	files, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool {
+		return !strings.HasSuffix(f.Name(), "_test.go")
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range files {
+		for _, file := range pkg.Files {
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || !f.Name.IsExported() || !lastIsError(f.Type) {
+					continue
+				}
+				if f.Recv == nil {
+					funcs = append(funcs, f.Name.Name)
+				} else if name := receiver(f.Recv.List[0].Type); ast.IsExported(name) {
+					types = append(types, name)
+				}
+			}
+		}
+	}
+	slices.Sort(types)
+	return funcs, slices.Compact(types)
+}
+
+func lastIsError(f *ast.FuncType) bool {
+	if f.Results == nil || len(f.Results.List) == 0 {
+		return false
+	}
+	last, ok := f.Results.List[len(f.Results.List)-1].Type.(*ast.Ident)
+	return ok && last.Name == "error"
+}
+
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
