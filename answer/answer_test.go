@@ -157,7 +157,8 @@ func TestQuestionsEnd(t *testing.T) {
 func TestCurvesOfRareSamplesEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 	defer cancel()
-	r := put(t, ctx, `{"tradeoff": {"events": [{"noise_multiplier": 0.5, "sample_rate": 1e-6, "count": 1000}], "delta": 1e-5}}`)
+	r := put(t, ctx, `{"tradeoff": {"delta": 1e-5,
+		"events": [{"noise_multiplier": 0.5, "sample_rate": 1e-6, "count": 1000}]}}`)
 	if r.Error != nil {
 		t.Error(r.Error.Problems)
 	}

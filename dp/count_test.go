@@ -8,14 +8,16 @@ import (
 // What is no size is 0, which no mechanism may have, and its round is counted, so that
 // Mechanism.Validate sees it.
 func TestSizesThatAreNone(t *testing.T) {
-	for _, s := range []Sizes{ConstantSizes(0), ConstantSizes(-5), ConstantSizes(math.MinInt), ListSizes{}, ListSizes{-3},
+	for _, s := range []Sizes{ConstantSizes(0), ConstantSizes(-5), ConstantSizes(math.MinInt), ListSizes{},
+		ListSizes{-3},
 		PolynomialSizes{}, PolynomialSizes{First: math.NaN()}, PolynomialSizes{First: -1e300},
 		PolynomialSizes{First: 1, Slope: math.NaN(), Power: 1}, PolynomialSizes{First: 1, Slope: -10, Power: 1}} {
 		run := Cut(s, 1000)
 		if run.Rounds < 1 || run.Rounds > 2 || run.Computed < 0 || run.Computed > 1 {
 			t.Errorf("%v: %+v", s, run)
 		}
-		m := Mechanism{Sampling: Poisson, Adjacency: AddOrRemove, ClipNorm: 1, NoiseMultiplier: 1, DatasetSize: 100, Sizes: s}
+		m := Mechanism{Sampling: Poisson, Adjacency: AddOrRemove, ClipNorm: 1, NoiseMultiplier: 1, DatasetSize: 100,
+			Sizes: s}
 		if m.Validate(run.Rounds) == nil {
 			t.Errorf("%v is accepted", s)
 		}

@@ -10,6 +10,9 @@ import (
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
 		Values: []any{new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release)},
-		Funcs:  map[string]any{"Compose": Compose, "ParseAdjacency": ParseAdjacency, "ParseSampling": ParseSampling, "ParseSizes": ParseSizes},
+		Funcs: map[string]any{
+			"Compose": Compose, "ParseAdjacency": ParseAdjacency, "ParseSampling": ParseSampling,
+			"ParseSizes": ParseSizes,
+		},
 	}.Check(t)
 }

@@ -23,9 +23,6 @@ import (
 )
 
 // Forecast is what a training run will take and guarantee, said before it.
-//
-// A Forecast is made by Prepared.Forecast. The methods of any other return an error or, if they
-// have none to return, may panic.
 type Forecast struct {
 	DryRun      bool         `json:"dry_run"` // always true: tells a Forecast from a Report
 	Parameters  int          `json:"parameters"`
@@ -191,8 +188,8 @@ memory          %s at the most, estimated
 
 // made reports that there is no forecast.
 func (f *Forecast) made() error {
-	if f == nil || f.Parameters == 0 {
-		return errors.New("train: this Forecast was not made by Prepared.Forecast")
+	if f == nil {
+		return errors.New("train: no Forecast")
 	}
 	return nil
 }

@@ -218,8 +218,8 @@ func (s *Source) readTrace(file string) (trace, error) {
 
 // made reports a source that cannot be used.
 func (s *Source) made() error {
-	if s == nil || s.data == nil {
-		return errors.New("train: this Source was not made by NewSource of a data set")
+	if s == nil || s.hash == nil {
+		return errors.New("train: this Source was not made by NewSource")
 	}
 	return nil
 }

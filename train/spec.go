@@ -289,7 +289,8 @@ func (s Spec) Validate() error {
 			"training then has its own", s.Run))
 	}
 	if s.GradComps < 1 || s.GradComps > decimal.MaxWhole {
-		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be in [1, 2^53]", s.GradComps))
+		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be in [1, 2^53]",
+			s.GradComps))
 	}
 	m := s.mechanism(p, math.MaxInt32)
 	return errors.Join(append(errs, m.Validate(1))...)

@@ -10,9 +10,18 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values:   []any{new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved), new(Setting), new(Source), new(Spec), new(Trace)},
-		Funcs:    map[string]any{"CheckKeep": CheckKeep, "OpenCheckpoint": OpenCheckpoint, "OpenKeyedCheckpoint": OpenKeyedCheckpoint, "OpenModel": OpenModel, "ReadSetting": ReadSetting},
-		Given:    []any{gdp.Accountant{}},
-		Unusable: map[string]string{"Source": "NewSource", "Prepared": "Source.Prepare", "Checkpoint": "OpenCheckpoint", "Trace": "NewTrace", "Setting": "ReadSetting", "Forecast": "Prepared.Forecast"},
+		Values: []any{
+			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
+			new(Setting), new(Source), new(Spec), new(Trace),
+		},
+		Funcs: map[string]any{
+			"CheckKeep": CheckKeep, "OpenCheckpoint": OpenCheckpoint, "OpenKeyedCheckpoint": OpenKeyedCheckpoint,
+			"OpenModel": OpenModel, "ReadSetting": ReadSetting,
+		},
+		Given: []any{gdp.Accountant{}},
+		Unusable: map[string]string{
+			"Source": "NewSource", "Prepared": "Source.Prepare", "Checkpoint": "OpenCheckpoint",
+			"Trace": "NewTrace", "Setting": "ReadSetting",
+		},
 	}.Check(t)
 }

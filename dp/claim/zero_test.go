@@ -11,7 +11,9 @@ import (
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
 		Values: []any{new(Report)},
-		Funcs:  map[string]any{"NewReport": NewReport, "Of": Of, "OfClients": OfClients, "OfLedgers": OfLedgers},
-		Given:  []any{gdp.Accountant{}},
+		Funcs: map[string]any{
+			"NewReport": NewReport, "Of": Of, "OfClients": OfClients, "OfLedgers": OfLedgers,
+		},
+		Given: []any{gdp.Accountant{}},
 	}.Check(t)
 }

@@ -10,6 +10,8 @@ import (
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
 		Values: []any{new(Accountant)},
-		Funcs:  map[string]any{"Epsilon": Epsilon, "Mu": Mu, "MuPoisson": MuPoisson, "MuUniform": MuUniform},
+		Funcs: map[string]any{
+			"Epsilon": Epsilon, "Mu": Mu, "MuPoisson": MuPoisson, "MuUniform": MuUniform,
+		},
 	}.Check(t)
 }

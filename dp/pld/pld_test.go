@@ -34,6 +34,9 @@ func epsilon(t *testing.T, a dp.Accountant, delta float64, events ...dp.Event) d
 	return b
 }
 
+// free is the effort of a single answer.
+func free(t *testing.T) *effort { return &effort{t.Context(), maxWork, unlimited} }
+
 // sound reports whether a bound is a number that can be relied on.
 func sound(b dp.Bound) bool {
 	return b.EpsilonLower >= 0 && b.EpsilonLower <= b.Epsilon && b.Epsilon <= b.EpsilonUpper &&
@@ -147,7 +150,7 @@ func TestExactForms(t *testing.T) {
 				b.EpsilonUpper < want {
 				t.Errorf("%+v, δ = %v: %+v, want %v", c.spec, delta, b, want)
 			}
-			query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{c.direction}, specs: []spec{c.spec},
+			query := query{effort: free(t), directions: []direction{c.direction}, specs: []spec{c.spec},
 				accuracy: 1e-3}
 			lo, up := query.composeEpsilon(delta)
 			if lo > want*(1+1e-12) || up < want*(1-1e-12) || !(up-lo <= 1e-2*want || want < 1e-6) {
@@ -169,7 +172,7 @@ func TestRemovingCostsMoreThanAdding(t *testing.T) {
 	for range 40 {
 		q, sigma, _, delta := draw(r)
 		sigma = min(sigma, 50)
-		query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
+		query := query{effort: free(t), directions: []direction{add}, specs: []spec{{q, sigma, 1}}, accuracy: 1e-3}
 		lo, _ := query.composeEpsilon(delta)
 		removed, err := oneEpsilon(spec{q, sigma, 1}, delta)
 		if err != nil || lo > removed*(1+1e-12) {
@@ -248,7 +251,7 @@ func TestTwoRounds(t *testing.T) {
 		eps := logUniform(r, 0.05, 5)
 		for _, d := range []direction{remove, add, replace} {
 			want := twoRounds(d, a, b, eps)
-			query := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
+			query := query{effort: free(t), directions: []direction{d}, specs: []spec{a, b}, accuracy: 1e-3}
 			p := query.composeDeltas([]float64{eps})
 			lo, up := p.lower[0], p.upper[0]
 			const rounding = 1e-9
@@ -291,7 +294,7 @@ func TestManyDifferentRounds(t *testing.T) {
 	if len(specs) <= maxSpecs || !sound(b) || b.EpsilonUpper > 1.01*b.EpsilonLower {
 		t.Errorf("%d different rounds: %+v", len(specs), b)
 	}
-	one := query{effort: &effort{t.Context(), maxWork, unlimited}, directions: []direction{remove}, specs: nil, accuracy: 1e-3}
+	one := query{effort: free(t), directions: []direction{remove}, specs: nil, accuracy: 1e-3}
 	for _, e := range events {
 		one.specs = append(one.specs, spec{e.Rate, e.NoiseMultiplier, float64(e.Count)})
 	}

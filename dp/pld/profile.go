@@ -41,7 +41,10 @@ type profile struct {
 
 func newProfile(eps []float64) *profile {
 	n := len(eps)
-	return &profile{eps, make([]float64, n), slices.Repeat([]float64{1}, n), make([]float64, n), make([][]*contour, n), 0}
+	return &profile{
+		eps: eps, lower: make([]float64, n), upper: slices.Repeat([]float64{1}, n), enough: make([]float64, n),
+		contours: make([][]*contour, n),
+	}
 }
 
 // composeDeltas bounds the δ of all directions at each ε.

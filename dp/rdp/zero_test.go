@@ -9,8 +9,11 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values:   []any{new(Accountant), new(Filter), new(Limits), new(Selection)},
-		Funcs:    map[string]any{"CheckOrder": CheckOrder, "Delta": Delta, "Divergence": Divergence, "Epsilon": Epsilon, "NewFilter": NewFilter, "PlannedOrder": PlannedOrder},
+		Values: []any{new(Accountant), new(Filter), new(Limits), new(Selection)},
+		Funcs: map[string]any{
+			"CheckOrder": CheckOrder, "Delta": Delta, "Divergence": Divergence, "Epsilon": Epsilon,
+			"NewFilter": NewFilter, "PlannedOrder": PlannedOrder,
+		},
 		Unusable: map[string]string{"Filter": "NewFilter"},
 	}.Check(t)
 }

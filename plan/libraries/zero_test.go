@@ -11,7 +11,10 @@ import (
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
 		Values: []any{},
-		Funcs:  map[string]any{"All": All, "OfEvents": OfEvents, "OfPlan": OfPlan, "ParseFormat": ParseFormat, "Read": Read, "Write": Write},
-		Given:  []any{gdp.Accountant{}},
+		Funcs: map[string]any{
+			"All": All, "OfEvents": OfEvents, "OfPlan": OfPlan, "ParseFormat": ParseFormat, "Read": Read,
+			"Write": Write,
+		},
+		Given: []any{gdp.Accountant{}},
 	}.Check(t)
 }

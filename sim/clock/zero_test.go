@@ -10,6 +10,9 @@ import (
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
 		Values: []any{new(Churn), new(Network), new(Speeds), new(Timing)},
-		Funcs:  map[string]any{"ParseChurn": ParseChurn, "ParseDuration": ParseDuration, "ParseSpeeds": ParseSpeeds, "ParseTrace": ParseTrace},
+		Funcs: map[string]any{
+			"ParseChurn": ParseChurn, "ParseDuration": ParseDuration, "ParseSpeeds": ParseSpeeds,
+			"ParseTrace": ParseTrace,
+		},
 	}.Check(t)
 }
