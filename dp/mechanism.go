@@ -240,6 +240,9 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 // an exact mechanism the noise is larger than Cσ, by what its lattice takes. A sampling that
 // is not drawn is an error.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
+	if m == nil {
+		return 0, errors.New("dp: no Mechanism")
+	}
 	l, records := math.Log(2/tail), float64(size)
 	switch m.Sampling {
 	case Poisson:

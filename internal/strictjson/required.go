@@ -29,11 +29,10 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 	null := string(text) == "null"
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer:
-		t, kind = t.Elem(), t.Elem().Kind()
 		if null {
 			return nil
 		}
-		return whole(text, t, name)
+		return whole(text, t.Elem(), name)
 	case null && kind != reflect.Slice && kind != reflect.Map:
 		return fmt.Errorf("%s is null, must be given", name)
 	case null || reads(t): // a type that reads itself says what it needs
