@@ -202,7 +202,8 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 // Every export says which sampling its ε is for, and that shuffled batches are another.
 func TestCodeSaysThatShufflingIsNotCovered(t *testing.T) {
 	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
-		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp"}}
+		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp",
+		Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne}}
 	all := manyReleases(t)
 	all["fixed"] = fixed
 	for name, r := range all {
@@ -223,10 +224,26 @@ func TestCodeSaysThatShufflingIsNotCovered(t *testing.T) {
 					t.Errorf("%s for %s does not say %q:\n%s", c.Format, name, want, head)
 				}
 			}
-			public := regexp.MustCompile(`N = \d+ records\S* is public|number of records \$N\$ is public`)
+			public := regexp.MustCompile(`N = \d+ records\. This number is public|number of records \$N\$ is public`)
 			if stated := r.Event.DatasetSize != 0; public.MatchString(head) != stated {
 				t.Errorf("%s for %s: says that N is public: %v, want %v:\n%s", c.Format, name, !stated, stated, head)
 			}
+		}
+	}
+}
+
+// The LaTeX of shuffled batches does not say that its ε does not hold for them, and has no letters
+// that LaTeX needs a package for.
+func TestLaTeXOfShuffledBatches(t *testing.T) {
+	e := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 1, Rate: 0.1, Count: 10}
+	text := writeLaTeX(Release{Event: e, Bound: dp.Bound{Kind: dp.Upper, Accountant: "pld", Sampling: dp.Shuffle,
+		Adjacency: dp.ZeroOut, EpsilonUpper: 1, DeltaUpper: 1e-5}}).Text
+	if strings.Contains(text, "does NOT hold") || !strings.Contains(text, "This ε holds for batches that are cut") {
+		t.Errorf("the first lines are of another sampling: %s", text)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "%") && strings.Contains(line, "ε") {
+			t.Errorf("%q has an ε that is not in mathematics", line)
 		}
 	}
 }

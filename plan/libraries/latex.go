@@ -30,7 +30,7 @@ func writeLaTeX(r Release) Code {
 		holdersOf(r), relation(b.Kind), mathNumber(decimal.Up(b.EpsilonUpper, 5)),
 		mathNumber(decimal.Up(b.DeltaUpper, 5)), b.Adjacency, kindOf(b.Kind), b.Accountant)
 	if e.Sampling == dp.Shuffle {
-		text.WriteString(claim.Shuffled + "\n")
+		text.WriteString(strings.ReplaceAll(claim.Shuffled, "ε", "$\\varepsilon$") + "\n")
 	}
 	text.WriteString("Rates, noise and the number of rounds were fixed before the first release; choices made by\n" +
 		"looking at the data are not covered.\n")

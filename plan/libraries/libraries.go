@@ -102,7 +102,7 @@ func (r Release) check() error {
 	if r.Event.NoiseMultiplier == 0 {
 		errs = append(errs, fmt.Errorf("libraries: noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
 	}
-	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // unknown names are told by Validate
+	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
 		errs = append(errs, fmt.Errorf("libraries: %w", err))
 	}
 	switch of := r.Bound; {

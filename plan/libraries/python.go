@@ -21,8 +21,9 @@ type writer struct {
 	library string
 	tried   string
 	files   []string
-	// bits is how many bits the random numbers have that the library compares with the sample rate.
-	// The rate is rounded down to a multiple of 2^-bits, so that no record is drawn more often.
+	// bits is the number of bits of the random numbers that the library compares with the sample
+	// rate. The rate is rounded down to a multiple of 2^-bits, so that no record is drawn more
+	// often than planned.
 	bits    int
 	caveats func(r Release) []string
 }
@@ -33,7 +34,7 @@ const sums = "ProactiveDP multiplies its step size η with the noised SUM of cli
 // torchBits are the bits of the numbers of torch.rand, which Opacus compares with the sample rate.
 const torchBits = 24
 
-// ownRate says why the code for Opacus does not call what users of Opacus know.
+// ownRate says why the code for Opacus does not call make_private, which users of Opacus know.
 const ownRate = "PrivacyEngine.make_private computes the sample rate and the expected batch size from the data set: " +
 	"one more record changes both, and its ε does not hold for add-or-remove adjacency (Opacus' issues 571 and 819). " +
 	"The code does not call it: it uses the parts of Opacus with constants. The sample rate is rounded down to a " +
@@ -178,23 +179,28 @@ func (r Release) all() dp.Event {
 	return e
 }
 
-// holdsFor says which batches the ε is for, and which not.
+// holdsFor says for which batches the ε holds, and for which it does not.
 func holdsFor(e dp.Event) string {
+	if e.Sampling == dp.Shuffle {
+		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
+			"DataLoader makes them with shuffle=True and drop_last=True."
+	}
 	return fmt.Sprintf("This ε holds for %s sampling, with every batch drawn anew. It does NOT hold for a DataLoader "+
 		"that shuffles (shuffle=True): such batches cost more, see `proactivedp account --sampling shuffle`.",
 		e.Sampling)
 }
 
-// constantsOf says what the code takes from the plan, and what the plan takes for public.
+// constantsOf says which constants of the plan the code uses, and what the plan assumes to be
+// public.
 func constantsOf(e dp.Event) string {
 	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the plan. " +
 		"The code never computes them from the data set, so one record more or less changes none of them. "
 	if e.DatasetSize == 0 {
-		return text + "The plan has a rate and no number of records, so EXPECTED_BATCH_SIZE is 1. You may replace it " +
-			"with any number that you know without a look at the data: ε does not depend on it."
+		return text + "The plan has a sample rate and no number of records, so EXPECTED_BATCH_SIZE is 1. You may " +
+			"replace it with any number that does not come from the data: ε does not depend on it."
 	}
-	return text + fmt.Sprintf("The plan is for N = %d records. That N = %d records is public: this file says so.",
-		e.DatasetSize, e.DatasetSize)
+	return text + fmt.Sprintf("The plan is for N = %d records. This number is public, because it is in this file.",
+		e.DatasetSize)
 }
 
 // constants writes the numbers of the release, with the rate that the code samples at.
