@@ -31,8 +31,8 @@ type Announcement struct {
 	Params   int        `json:"params"`  // the model's length
 	Records  int        `json:"records"` // N_c, as the server's model has it
 	Features int        `json:"features"`
-	// Labels are, by class, the labels of the run's records, which are public then: a client reads
-	// its own records by them. A file of other labels would train another class.
+	// Labels are the labels of the run's records, by class. They are public: a client reads its own
+	// records with them. With other labels it would train other classes.
 	Labels  []string `json:"labels"`
 	Data    string   `json:"data_sha256"`    // the server's data set
 	Initial string   `json:"initial_sha256"` // v̂_0
@@ -58,7 +58,7 @@ func announce(run string, p *train.Prepared) (*Announcement, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = parseAnnouncement(text) // what every client would refuse is not served
+	_, err = parseAnnouncement(text) // do not serve what every client would refuse
 	return a, err
 }
 
@@ -109,9 +109,9 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	return a, nil
 }
 
-// checkSpec reports settings that a distributed run does not have. A server that announced them
-// could let clients read files (traces), or release what they do not state beforehand: sample sizes
-// that adapt, which the runners of one process have, may be any number of times those planned.
+// checkSpec reports settings that a distributed run does not support. By announcing them, a server
+// could make clients read files (traces), or release more than they state beforehand: sample sizes
+// that adapt, which the runners of one process support, can be many times the planned sizes.
 func checkSpec(s train.Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
@@ -125,7 +125,7 @@ func checkSpec(s train.Spec) error {
 		fail("clients = %d, must be at most %d", s.Clients, MaxClients)
 	}
 	if s.SeedFromOS {
-		fail("a seed from the system: every client has a secret of its own, and the seed is for what all agree on")
+		fail("seed from the system = true, must be false: every client draws its own secret, and all share the seed")
 	}
 	if s.Averages() {
 		fail("average = %q, must be none", s.Average)
@@ -133,7 +133,7 @@ func checkSpec(s train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// checkNumbers reports numbers that no run has, or that contradict the settings.
+// checkNumbers reports numbers that are out of range or contradict the settings.
 func (a *Announcement) checkNumbers() error {
 	var errs []error
 	fail := func(format string, args ...any) {
@@ -194,9 +194,9 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares the part of a client that holds all records of d, its own. Its classes must be
-// the run's: a file is read by data.LabelsOf(a.Labels). Where the labels of a file differ and you say
-// by a map of your own which class each is of, set d.Names to a.Labels.
+// PrepareOwn prepares the part of a client that trains on its own records, all of d. The classes of
+// d must be those of the run: read the file with data.LabelsOf(a.Labels). If the file has other
+// labels and your own map gives the class of each, set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared,
 	return p, a.fits(p)
 }
 
-// checkClasses refuses records whose classes are not known to be the run's.
+// checkClasses refuses records if their classes are not known to be those of the run.
 func (a *Announcement) checkClasses(d *data.Dataset) error {
 	run, err := data.LabelsOf(a.Labels)
 	if err != nil {
@@ -224,10 +224,10 @@ func (a *Announcement) checkClasses(d *data.Dataset) error {
 	}
 	for class, label := range d.Names {
 		if of, err := run.Class(label); err != nil {
-			return fmt.Errorf("dist: label %s of %s is none of the run's labels, %v", message.Quoted(label),
+			return fmt.Errorf("dist: label %s of %s is not one of the run's labels, %v", message.Quoted(label),
 				message.Name(d.Name), run)
 		} else if int(of) != class {
-			return fmt.Errorf("dist: label %s of %s was read as class %d, it is class %d of the run, whose labels are "+
+			return fmt.Errorf("dist: label %s of %s was read as class %d, but it is class %d of the run, whose labels are "+
 				"%v", message.Quoted(label), message.Name(d.Name), class, of, run)
 		}
 	}

@@ -29,8 +29,8 @@ type JoinOptions struct {
 	URL    string // the broker, such as nats://127.0.0.1:4222
 	Run    string // the run's id; "": the only one that is there
 	Client int    // the client's number, from 0
-	// Replace lets a new folder take the client's number from one that is lost for good. What ran
-	// from the lost folder must have stopped.
+	// Replace lets a new folder take over the client's number from a folder that is lost for good.
+	// The process that used the lost folder must have stopped.
 	Replace bool
 	Dir     string // the client's folder, which holds its journal and secret
 	Key     []byte // the journal is encrypted under it; nil: it is not
@@ -38,13 +38,14 @@ type JoinOptions struct {
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
 	// at least five seconds; 0: for ever. Nothing is lost by it: another Join goes on.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the most that a record of this client may cost in all rounds of the run, certified,
-	// over all clients that hold it, at the run's δ or at 1/N of the N records here, whichever is less.
-	// 0: any finite ε, on the client's part of the run's data set; a client with records of its own
-	// must give it. math.Inf(1): any run, even one of which no ε can be certified.
+	// MaxEpsilon is the largest ε that a record of this client may cost, certified, in all rounds
+	// of all clients that hold it. The δ is that of the run, or 1/N for the N records here if that
+	// is less. 0 accepts any finite ε, but only for the client's part of the run's data set: a
+	// client with its own records must set it. math.Inf(1) accepts any run, even if no ε can be
+	// certified for it.
 	MaxEpsilon float64
-	// Prepare prepares the client's part of what the server has announced: on the client's
-	// part of the run's data, or on its own (see Announcement). It may refuse.
+	// Prepare prepares the client's part of the run that the server has announced, with the
+	// client's part of the run's data or with its own data (see Announcement). It may refuse.
 	Prepare func(*Announcement) (*train.Prepared, error)
 	Log     *slog.Logger // nil: nothing is logged
 	// Watch is shown the client's round now and then; nil: nobody is.

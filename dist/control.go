@@ -229,8 +229,8 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	return nil
 }
 
-// ledger returns what a client says that it released, which must be the rounds from the first one of
-// its journal to T, of the run's mechanism.
+// ledger returns the rounds that a client says it released. They must be all rounds from the first
+// one of its journal to T, and of the run's mechanism.
 func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
 	var out dp.Ledger
 	mech := *m

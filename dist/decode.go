@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// mostText bounds a text in a message, in bytes.
+// mostText is the largest text in a message, in bytes.
 const mostText = 2000
 
 // decode reads a message of another process, which is not trusted.

@@ -33,15 +33,15 @@
 // what the server says it does not have. A broker that lost its last minutes, or all,
 // costs time.
 //
-// A client's journal may be copied, or restored from an old copy, and then it would release
-// rounds a second time. Each opening of a journal is a new life; the server hears no life
-// but the latest, and a client that learns that the server has more of it than its own
-// journal stops before it computes anything. Where the server and the broker are restored as
-// well, nobody remembers, and rounds are released again: with samples and noise of the new
-// life, which are independent of those before.
+// A client's journal may be copied, or restored from an old copy, and then it would release rounds
+// a second time. Each opening of a journal is a new life; the server hears no life but the latest,
+// and a client that learns that the server has more of it than its own journal stops before it
+// computes anything. If the server and the broker are restored too, nobody remembers these rounds,
+// and the client releases them again. Samples and noise of a life are independent of those of
+// earlier lives.
 //
-// A client's number belongs to the journal that took it: see replace.go for how another one
-// may. Rounds that neither the server nor a journal has end the run: see ErrLost.
+// A client's number belongs to the journal that took it. See replace.go for how another journal can
+// take it over. If neither the server nor a journal has a round, the run ends, see ErrLost.
 //
 // # Who learns what
 //

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// ErrLost reports that a run cannot go on: the server lacks rounds of a client that the client's
-// journal cannot send any more.
+// ErrLost reports that a run cannot continue: the server lacks rounds of a client, and the client's
+// journal no longer has them.
 //
-// A client forgets a round when the server says that it is saved. If the server's folder is then
-// replaced by an older copy, and the broker's messages are gone as well, nobody has the round. A
-// client says in each hello which is the oldest round that it can still send. Where the server lacks
-// an older one, the client asks again with First, which the server answers when it has folded all that
-// the stream has. If the round is not there either, it is lost, and both know.
+// It happens like this: 1. the server saves a round, and the client's journal forgets it, 2. the
+// server's folder is replaced by an older copy, and the broker's messages are gone too, 3. nobody
+// has the round. Each hello of a client names the oldest round that the client can still send. If
+// the server lacks an older one, the client asks again with First. The server answers that when it
+// has folded the whole stream. If the round was not there either, it is lost, and both sides know.
 var ErrLost = errors.New("dist: rounds are lost")
 
-// roundsText names the rounds from first to the one before end.
+// roundsText names the rounds from first to end − 1.
 func roundsText(first, end int) string {
 	if end == first+1 {
 		return fmt.Sprintf("round %d", first)
@@ -24,15 +24,16 @@ func roundsText(first, end int) string {
 	return fmt.Sprintf("rounds %d to %d", first, end-1)
 }
 
-// lost reports rounds that the server lacks, by its answer, and the journal has forgotten.
+// lost reports rounds that the server lacks, according to its answer, and that the journal has
+// forgotten.
 func (c *client) lost(next, oldest int) error {
 	c.log.Error("rounds are lost", "client", c.Client, "first", next, "next", oldest)
-	return fmt.Errorf("%w: the server said that it had saved %s of client %d, and does not have them any more, nor "+
-		"does the journal in %s. The server's folder must be an older copy: restore a newer one, or let an operator "+
-		"expel the client", ErrLost, roundsText(next, oldest), c.Client, c.Dir)
+	return fmt.Errorf("%w: neither the server nor the journal in %[4]s has %[2]s of client %[3]d, which the server "+
+		"had saved. So its folder is an older copy. Restore a newer copy of the server's folder, or expel the client: "+
+		"proactivedp expel %[3]d", ErrLost, roundsText(next, oldest), c.Client, c.Dir)
 }
 
-// noteLost notes whether rounds of a client are lost, as it says hello.
+// noteLost notes whether rounds of a client are lost, when a hello comes.
 func (s *server) noteLost(client int, h hello) {
 	state, next := &s.clients[client], s.machine.Next(client)
 	switch {
@@ -53,16 +54,16 @@ func (s *server) lostRounds(client int) int {
 	return max(0, state.oldest-s.machine.Next(client))
 }
 
-// checkLost returns an error when rounds of a client have been lost for a while. Until then the
-// status shows them, and an operator may expel the client, or start it again with a journal that has
-// them.
+// checkLost returns an error if rounds of a client have been lost for longer than linger. Until
+// then the status shows them, and an operator may expel the client, or start it again with a
+// journal that has the rounds.
 func (s *server) checkLost() error {
 	for c := range s.clients {
 		if n := s.lostRounds(c); n > 0 && time.Since(s.clients[c].lost) > linger {
 			next := s.machine.Next(c)
-			return fmt.Errorf("%w: neither the folder %s, the broker nor the client's journal has %s of client %d, "+
-				"which were saved here once. The folder must be an older copy: restore a newer one, or begin a new "+
-				"run in another folder. After a restart an operator may also expel the client", ErrLost, s.Dir,
+			return fmt.Errorf("%w: neither the folder %s nor the broker nor the client's journal has %s of client %[4]d, "+
+				"which were saved in this folder. So it is an older copy. Restore a newer copy, or begin a new run in "+
+				"another folder, or start this server again and expel the client: proactivedp expel %[4]d", ErrLost, s.Dir,
 				roundsText(next, next+n), c)
 		}
 	}

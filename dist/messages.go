@@ -84,7 +84,7 @@ type ClientStatus struct {
 	Next     int     `json:"next"`    // the first round that is not in
 	Covered  int     `json:"covered"` // rounds below are on the server's disk
 	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, as it said last
-	Lost     int     `json:"lost"`    // so many rounds from Next on are nowhere any more
+	Lost     int     `json:"lost"`    // this many rounds from Next on are lost
 	Newest   int     `json:"newest"`  // the k of its newest broadcast, as it said last
 	Life     int     `json:"life"`
 	Heard    float64 `json:"heard_seconds_ago"` // -1: never in this life of the server

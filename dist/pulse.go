@@ -2,15 +2,15 @@ package dist
 
 import "time"
 
-// A client is silent while the server listens and does not hear it. A server that was stopped or
-// starved, or whose connection was away, hears nobody, and must not expel anybody for that: 1. the
-// server stops for an hour, 2. it goes on, and its clocks say that all clients were silent for an
-// hour, 3. it expels them before it reads their messages. So the server sends itself a heartbeat
-// through the broker. When one comes back, the connection is up and all messages before it were
-// read, because heartbeats and hellos wait in one queue. The time between two of them counts as
-// silence. If it is so long that more than two heartbeats are missing, no clock is right, and all
-// start again: a client may need as long to notice that the server is back. The same silence says
-// whether a journal may be replaced, see replace.go.
+// A client is silent while the server listens and does not hear it. A server that was stopped,
+// starved or disconnected hears nobody. It must not expel anybody for that, as it otherwise would:
+// 1. the server stops for an hour, 2. it resumes, and its clocks say that all clients were silent
+// for an hour, 3. it expels them before it reads their messages. So the server sends itself a
+// heartbeat through the broker. When a heartbeat comes back, the connection is up and all messages
+// before it were read, because heartbeats and hellos wait in one queue. The time between two
+// returned heartbeats counts as silence. If more than two are missing between them, the silence of
+// all clients starts again from zero, because a client may need as long to notice that the server
+// is back. The same silence decides whether a journal may be replaced, see replace.go.
 
 // mostMissed is the longest time between two heartbeats that counts as silence.
 const mostMissed = 3 * beat
@@ -21,7 +21,7 @@ func (s *server) pulse(now time.Time) {
 		return
 	}
 	s.sent = now
-	_ = s.conn.Publish(s.names.pulse(), nil) // what does not come back is not counted
+	_ = s.conn.Publish(s.names.pulse(), nil) // a heartbeat that is lost counts as missing
 }
 
 // listened takes a heartbeat that came back, and expels clients that were silent for too long.

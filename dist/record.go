@@ -62,8 +62,8 @@ type tally struct {
 
 // clientRecord is what is kept of a client.
 type clientRecord struct {
-	// Journal is the public name of the journal that has taken the client's number, First its first
-	// round, and Replaced are the journals that had the number before.
+	// Journal is the public name of the journal that has the client's number, and First is its
+	// first round. Replaced are the journals that had the number before.
 	Journal  string        `json:"journal"`
 	First    int           `json:"first"`
 	Replaced []string      `json:"replaced,omitempty"`
@@ -73,12 +73,14 @@ type clientRecord struct {
 	Expelled bool          `json:"-"` // in tally
 }
 
-// older says why a hello is of a life that is over, or of a copy of one; "": it is not.
+// older says why a hello is from a life that is over or from another copy of the journal, or
+// returns "".
 func (r *clientRecord) older(h hello) string {
 	switch {
 	case h.Life < r.Life || h.Life == r.Life && h.Instance != r.Instance:
-		return fmt.Sprintf("its journal was opened %d times, another copy of it %d times: this is a copy, or an "+
-			"older one. Rounds would be released twice", h.Life, r.Life)
+		return fmt.Sprintf("this copy of its journal was opened %d times, another copy of it %d times. So this may be "+
+			"an older copy, which would release rounds twice. Use the other copy. If it is lost for good, join from a new "+
+			"folder with --replace, or expel the client", h.Life, r.Life)
 	}
 	return ""
 }

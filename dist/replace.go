@@ -10,17 +10,18 @@ import (
 )
 
 // A journal is named by its secret, see journal.Root. The first journal that says hello takes the
-// client's number, also if it has released nothing yet. A second process that is started by mistake in
-// a folder of its own has another journal, and is refused, however often it is retried: if its
-// journal could take the number, the honest client would be refused at its next hello.
+// client's number, even if it has released nothing yet. A second process that is started by
+// mistake, in another folder, has another journal. It is refused, however often it is retried. If
+// its journal could take the number, the honest client would be refused at its next hello.
 //
 // A client whose folder is lost may replace its journal by a new one (join --replace). The server
-// does that only while nobody uses the old journal, and if it has all rounds up to the highest of
-// which anything has come. The new journal begins at the round after that one: no two journals send
-// a round that the server has. Nobody knows how many rounds the lost journal released that never
-// came, so that privacy statements count all T rounds of it, beside those of the new one.
+// allows it only while nobody uses the old journal, and only if it has all rounds up to the newest
+// one of which it has received a part. The new journal begins at the round after that one, so no
+// two journals send a round that the server has. Nobody knows how many rounds the lost journal
+// released that never arrived. So privacy statements count all T rounds for it, in addition to
+// those of the new journal.
 
-// check reports that no client says such a hello.
+// check reports a hello that no client sends.
 func (h hello) check() error {
 	name := rng.Name{Root: h.Journal}
 	if h.Life < 1 || len(h.Instance) == 0 || len(h.Instance) > 64 || h.Next < 0 || h.Newest < 0 || h.Oldest < 0 ||
@@ -34,7 +35,7 @@ func (h hello) check() error {
 	return nil
 }
 
-// refuses says why a client's hello is refused; "": it is not.
+// refuses says why a client's hello is refused, or returns "".
 func (s *server) refuses(client int, h hello) string {
 	r := &s.record.Clients[client]
 	if err := h.check(); err != nil {
@@ -49,24 +50,24 @@ func (s *server) refuses(client int, h hello) string {
 	next, free := s.machine.Next(client), LeastSilence-s.clients[client].silent
 	switch {
 	case slices.Contains(r.Replaced, h.Journal):
-		return fmt.Sprintf("this journal was replaced by another one, which has the number %d now (join --replace). "+
-			"It must not be used any more", client)
+		return fmt.Sprintf("another journal has replaced this one and has the number %d now (join --replace). "+
+			"Do not use this journal any more", client)
 	case !h.Replace || !h.First:
-		return fmt.Sprintf("another journal has the number %d. If this process was started by mistake, or in another "+
-			"folder, stop it: the client with that journal goes on. If the folder of that journal is lost for good, "+
-			"either join with --replace, or let an operator expel the client", client)
+		return fmt.Sprintf("another journal has the number %d. If you started this process by mistake or with the wrong "+
+			"--dir, nothing is lost: the client with that journal goes on. If the folder of that journal is lost for "+
+			"good, either join from a new folder with --replace, or expel the client: proactivedp expel %[1]d", client)
 	case h.Next > 0:
-		return fmt.Sprintf("--replace is for a new folder, this journal has rounds up to %d of client %d. Take a new "+
-			"folder, or let an operator expel the client", h.Next-1, client)
+		return fmt.Sprintf("--replace needs a new folder, but this journal has rounds up to %d of client %d. Use a new "+
+			"folder, or expel the client: proactivedp expel %[2]d", h.Next-1, client)
 	case r.Ledger != nil || next == s.about.Rounds:
-		return fmt.Sprintf("all rounds of client %d are in, there is nothing to replace. If its folder is lost let an "+
-			"operator expel it, which keeps its rounds", client)
+		return fmt.Sprintf("the server has all rounds of client %d, so there is nothing to replace. If its folder is "+
+			"lost, expel the client, which keeps its rounds: proactivedp expel %[1]d", client)
 	case free > 0:
 		return fmt.Sprintf("the journal that has the number %d may be in use: the server has listened for less than "+
-			"%v since it was heard, or since the server has begun. Stop the process that uses it, and try again", client, LeastSilence)
+			"%v since that journal was heard, or since the server started. Stop the process that uses it, and try again", client, LeastSilence)
 	case s.highest(client) >= next:
-		return fmt.Sprintf("the server lacks round %d of client %d, which nobody has but the journal that is to be "+
-			"replaced. Let an operator expel the client", next, client)
+		return fmt.Sprintf("the server lacks round %d of client %d, and only the journal that you want to replace "+
+			"has it. Expel the client: proactivedp expel %[2]d", next, client)
 	}
 	return ""
 }
@@ -76,7 +77,7 @@ func (s *server) admit(client int, h hello) error {
 	r := &s.record.Clients[client]
 	was := *r
 	if r.Journal != "" && r.Journal != h.Journal {
-		if err := s.save(); err != nil { // what is folded of the lost journal nobody can send again
+		if err := s.save(); err != nil { // nobody can send the rounds of the lost journal again
 			return err
 		}
 		r.Replaced, r.First = append(slices.Clip(r.Replaced), r.Journal), s.machine.Next(client)
@@ -93,8 +94,9 @@ func (s *server) admit(client int, h hello) error {
 	return nil
 }
 
-// takeOver begins a new journal at the round that the server says, if it replaces another one. A
-// journal of which the server has rounds, and which has none, is no new one: that is refused next.
+// takeOver begins a new journal at the round that the server names, if it replaces another one. If
+// the journal has no rounds, but the server has rounds of it, the journal is an older copy, which
+// the next check refuses.
 func (c *client) takeOver(a *answer) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -109,7 +111,7 @@ func (c *client) takeOver(a *answer) error {
 	return c.journal.Begin(a.First)
 }
 
-// addReplaced adds the most that so many replaced journals can have released to a ledger.
+// addReplaced adds to a ledger the most that the replaced journals can have released.
 func addReplaced(l *dp.Ledger, replaced int, m *dp.Mechanism, rounds int) {
 	for range replaced {
 		for _, e := range m.Events(rounds) {
@@ -123,11 +125,11 @@ func replacedNote(client, replaced int) []string {
 	if replaced == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("client %d has replaced %s (join --replace); (ε, δ) counts all rounds of each, since "+
-		"nobody knows how many it released", client, decimal.Many(replaced, "lost journal"))}
+	return []string{fmt.Sprintf("client %d has replaced %s (join --replace); (ε, δ) counts all rounds of each, "+
+		"because nobody knows how many it released", client, decimal.Many(replaced, "lost journal"))}
 }
 
-// olderCopies says what no ledger counts.
+// olderCopies says that no ledger counts rounds that are released again from an older copy.
 func olderCopies(rounds int) []string {
 	return []string{fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned "+
 		"to an older copy, it may release up to %s again, with independent noise, which no ledger counts",

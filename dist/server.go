@@ -392,7 +392,7 @@ func (s *server) save() error {
 	}
 	s.at(afterSave)
 	s.unsaved, s.pending, s.saved, s.saving = 0, 0, time.Now(), time.Since(begun)
-	s.pulsed = s.pulsed.Add(s.saving) // in which the server read nothing, and was not away
+	s.pulsed = s.pulsed.Add(s.saving) // the server read nothing meanwhile, but was not away
 	s.cover()
 	if s.conn != nil {
 		_ = s.conn.Publish(s.names.call(), nil) // who does not hear it says hello a little later

@@ -53,18 +53,18 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	return nil
 }
 
-// affords refuses a run that could cost a record here more than MaxEpsilon allows.
+// affords refuses a run that could cost a record of this client more than MaxEpsilon.
 func (c *client) affords(ctx context.Context) error {
-	// The releases must be those that Planned states: of the sizes planned, by one mechanism.
+	// The releases must be those that Planned states: of the planned sizes, by one mechanism.
 	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
 		return err
 	}
 	if c.prepared.Config.Own != nil {
-		return errors.New("dist: mechanisms of clients' own, must be one for all")
+		return errors.New("dist: clients have different mechanisms, must have one for all")
 	}
 	if own := c.prepared.Test.Data == nil; own && c.MaxEpsilon == 0 {
-		return errors.New("dist: max-epsilon is missing: records of the client's own are trained on only if it says " +
-			"how much one of them may cost (JoinOptions.MaxEpsilon)")
+		return errors.New("dist: max-epsilon is missing: a client that trains on its own records must give the " +
+			"largest ε that one of them may cost (JoinOptions.MaxEpsilon)")
 	}
 	if math.IsInf(c.MaxEpsilon, 1) {
 		return nil
@@ -82,10 +82,11 @@ func (c *client) affords(ctx context.Context) error {
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
 		return fmt.Errorf("dist: %sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
-			"joins it nevertheless, and may release gradients without protection", most, cost.Reason)
+			"joins it all the same, but then gradients may be released without protection", most, cost.Reason)
 	}
 	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
-		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here", most,
+		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here, so this client does not join. "+
+			"Give a larger max-epsilon, or join a run with more noise or fewer rounds", most,
 			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta))
 	}
 	return nil

@@ -78,7 +78,7 @@ type note struct {
 	Fatal  bool    `json:"fatal,omitempty"` // no other worker would do better
 }
 
-// mostText bounds a text in a message, in bytes.
+// mostText is the largest text in a message, in bytes.
 const mostText = 10_000
 
 // Options says where cells are handed out.

@@ -16,10 +16,10 @@
 // A record whose head would not fit into what is left of a sector of 512 bytes begins with the
 // next one.
 //
-// Each opening adds a record of a new life with a random salt, and is over when that is on disk:
-// see Root for what the salt is for. Under a key the payloads
-// of the records of a life are sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes
-// of the key and the life's salt, and the number of the record in its life as the nonce.
+// Each opening adds a record of a new life with a random salt, and returns when that record is on
+// disk. See Root for the use of the salt. Under a key the payloads of the records of a life are
+// sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes of the key and the life's salt, and the
+// number of the record in its life as the nonce.
 //
 // Short records are written into room that was made for many of them, since a flush is
 // quicker where the file does not grow. Room holds bytes that the life's salt determines, the
@@ -90,7 +90,7 @@ type Journal struct {
 	root     *rng.Root // of this opening
 	pinned   []byte
 	client   int     // whose journal it is, if it is pinned
-	first    int     // its first round: another journal, which it replaces, had those before
+	first    int     // its first round; a journal that it replaces had the earlier ones
 	before   history // the rounds before those in releases
 	releases []Release
 	buffer   []byte
@@ -203,11 +203,12 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root returns the root of this opening's samples, noise and dropout, made of the journal's secret
-// and the opening's salt. Every opening has streams of its own: a journal that is restored from an
-// older copy computes the rounds that are not in it with fresh noise, where the same noise over
-// other gradients would show their difference. The root's public name depends on the secret only.
-// It names the journal: copies of one journal have one name, and no other journal has it.
+// Root returns the root of this opening's samples, noise and dropout, derived from the journal's
+// secret and the opening's salt. So every opening has its own streams. Otherwise this could happen:
+// 1. a client releases round 5, 2. its journal is restored from a copy that ends with round 4, 3.
+// it computes round 5 again, with other gradients and the same noise, 4. the two releases reveal
+// the difference of the gradients. The root's public name depends on the secret only. It names the
+// journal: copies of one journal have the same name, and no other journal has it.
 func (j *Journal) Root() *rng.Root { return j.root }
 
 // Lives returns how often the journal was opened.
@@ -219,8 +220,8 @@ func (j *Journal) Pinned() (run []byte, client int) { return slices.Clone(j.pinn
 // First returns the journal's first round: 0, or what Begin said.
 func (j *Journal) First() int { return j.first }
 
-// Oldest returns the first round that the journal can still send: it has forgotten the vectors of
-// those before, as they were covered.
+// Oldest returns the first round that the journal can still send. It has forgotten the vectors of
+// earlier rounds, because they were covered.
 func (j *Journal) Oldest() int { return j.first + j.before.rounds() }
 
 // Next returns the first round that was not released.
@@ -279,8 +280,8 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 	return nil
 }
 
-// Begin says that the journal replaces a lost one, which released the rounds below first, so that its
-// own begin there. It must be pinned and have no rounds.
+// Begin makes first the first round of a journal that replaces a lost one, which released the
+// rounds before. The journal must be pinned and have no rounds.
 func (j *Journal) Begin(first int) error {
 	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
 		return fmt.Errorf("journal: first round = %d after %d rounds, must be at least 1, after Pin and before any "+

@@ -74,8 +74,8 @@ func (b *brokerFlags) log(cmd *cobra.Command) (log *slog.Logger, done func() err
 	return slog.New(slog.NewMultiHandler(shown, kept)), f.Close, nil
 }
 
-// visible escapes what another party put into a log and a terminal would obey: JSON leaves some control
-// characters as they are. The log as text quotes all of them.
+// visible escapes control characters that another party put into the log and that a terminal would
+// obey. JSON leaves some of them unescaped. The text log quotes all of them.
 func visible(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:

@@ -51,21 +51,21 @@ rounds after that copy may then be released again, with independent noise, and n
 counts them.
 
 The first folder that joins takes the client's number. A process with another folder is
-refused. If the folder is lost for good, stop what ran from it, and join once with a new
-folder and --replace. It goes on after the last round that the server has. The privacy
-statement then counts all rounds of the lost folder too. Or let an operator expel the
-client.
+refused. If the folder is lost for good, stop the process that used it, and join once with
+a new folder and --replace. The new folder continues after the last round that the server
+has, and the privacy statement also counts all rounds of the lost folder. Or expel the
+client with proactivedp expel.
 
 A client holds its part of the run's data set, as the partition deals it: that is a
 simulation of clients, since everybody can have the whole set. --records names a file of
 its own records in the place of that, all of which it trains on.
 
---max-epsilon is the most that a record of this client may cost, in all rounds of all
-clients that hold it, certified: at the run's δ, or at 1/N of the N records here where
-that is less, as a server could name a δ at which anything is cheap. A run that would
-cost more is not joined. --records always needs the flag. Without it, a run of which no
-finite ε can be certified is refused, such as one without noise (sigma = 0); only
---max-epsilon any accepts it. With --exact, a run whose server trains with --exact=false
+--max-epsilon is the largest ε that a record of this client may cost, certified, in all
+rounds of all clients that hold it. A run that would cost more is refused. The δ is that
+of the run, or 1/N for the N records here if that is less, because a server could choose a
+δ at which anything is cheap. --records always needs the flag. Without it, a run is
+refused if no finite ε can be certified, for example if it has no noise (sigma = 0); only
+--max-epsilon any accepts that. With --exact, a run whose server trains with --exact=false
 is refused, because the low bits of its noise can reveal records.
 
 A client waits for a server that is not up yet or away. One that hears nothing of it for
@@ -99,14 +99,14 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	cli.CountVar(f, &j.options.Client, "client", -1, "number of this client, in [0, 4095]")
 	f.StringVar(&j.options.Dir, "dir", "", "`folder` of this client's secret and journal, made if it is not there")
 	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
-	f.BoolVar(&j.options.Replace, "replace", false, "take the client's number from another folder, which is lost for "+
-		"good")
+	f.BoolVar(&j.options.Replace, "replace", false, "take over the client's number from another folder that is lost "+
+		"for good")
 	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
 	f.StringVar(&j.records, "records", "", "`file` of this client's own records, of a kind that train --data takes "+
 		"(default: its part of the run's data set)")
-	f.StringVar(&j.maxEpsilon, "max-epsilon", "", "join no run that would cost a record of this client more than this "+
-		"`ε`, over all clients that hold it; in [1e-8, 1e4], or any, even if no ε can be certified (default: a run of "+
-		"which a finite ε can be certified; --records needs it)")
+	f.StringVar(&j.maxEpsilon, "max-epsilon", "", "refuse a run that would cost a record of this client more than this "+
+		"`ε`, over all clients that hold it; in [1e-8, 1e4], or any, which accepts every run (default: refuse a run for "+
+		"which no finite ε can be certified; --records needs this flag)")
 	f.BoolVar(&j.exact, "exact", false, "join no run of train --exact=false, but only those whose samples and "+
 		"noise are drawn by whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
@@ -138,7 +138,7 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 	return cli.Usage(errors.Join(errs...))
 }
 
-// most reads how much a record may cost.
+// most reads the largest ε that a record may cost.
 func (j *joinFlags) most(cmd *cobra.Command) error {
 	switch {
 	case j.maxEpsilon == "any":
@@ -154,7 +154,7 @@ func (j *joinFlags) most(cmd *cobra.Command) error {
 		}
 		return nil
 	case j.records != "":
-		return errors.New("--records needs --max-epsilon: the most ε that a record in the file may cost, or any")
+		return errors.New("--records needs --max-epsilon: the largest ε that a record in the file may cost, or any")
 	}
 	return nil
 }
@@ -207,14 +207,14 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 		j.where.Own.Run = run
 		d, err := j.where.LoadAs(cmd, spec, j.records)
 		if errors.Is(err, data.ErrLabel) && j.where.Own.LabelMap == "" {
-			return nil, fmt.Errorf("%w\nThe run's labels are %v, of classes 0, 1 and so on. If the file has others, "+
-				"--label-map LABEL=CLASS says of which class each is", err, run)
+			return nil, fmt.Errorf("%w\nThe run's labels are %v, for classes 0, 1 and so on. If the file has other "+
+				"labels, give the class of each: --label-map LABEL=CLASS,LABEL=CLASS", err, run)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if j.where.Own.LabelMap != "" && d.Classes == len(a.Labels) {
-			d.Names = a.Labels // the map says of which class of the run each label is
+			d.Names = a.Labels // the map gives the run's class of each label
 		}
 		if d.Train > 0 {
 			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+
