@@ -172,8 +172,8 @@ type Public struct {
 	Classes  int    `json:"classes"`
 }
 
-// leastHeldOut is the least number of held-out records that a client judges by: of fewer each is
-// more than a tenth of the accuracy.
+// leastHeldOut is the least number of held-out records that a client may judge by. With fewer, each
+// record is more than a tenth of the accuracy.
 const leastHeldOut = 10
 
 // check reports what of p cannot be of the task's data.
@@ -188,8 +188,8 @@ func (p Public) check(t Task) error {
 	}
 	for i, n := range p.HeldOut {
 		if n < leastHeldOut {
-			fail("held-out records = %d of client %d, must be at least %d, as they decide whether it is satisfied: hold "+
-				"out a larger part (--holdout), or have more records or fewer clients", n, i, leastHeldOut)
+			fail("held-out records = %d of client %d, must be at least %d, because they decide whether it is satisfied: "+
+				"use a larger --holdout, more records or fewer clients", n, i, leastHeldOut)
 		}
 	}
 	for i, c := range t.Clients {
@@ -213,8 +213,8 @@ type Trainer interface {
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is how a model does on a client's test records, or held-out ones, and what it has to be
-// seen beside, see train.Judgement.
+// Tested is the accuracy of a model on a client's test records or held-out records, with the
+// figures to compare it with, see train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows

@@ -94,9 +94,9 @@ func parseJournal(text []byte) (*Journal, error) {
 		return nil, err
 	}
 	if s.Version != journalVersion {
-		return nil, fmt.Errorf("version = %d, must be %d: it was written by a program that picked held-out records "+
-			"otherwise, and only that program goes on with it; what is trained in another folder has a budget of its own, "+
-			"which the records pay on top", s.Version, journalVersion)
+		return nil, fmt.Errorf("version = %d, must be %d: an older program wrote this folder, which picked held-out "+
+			"records differently. Continue with that program. A training in another folder has a separate budget, which "+
+			"the records pay in addition", s.Version, journalVersion)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, s.Journal); err != nil {

@@ -40,9 +40,9 @@ func (l *loop) pending() *Stage {
 	return nil
 }
 
-// satisfied returns, by client, whether the last model of the task has its target accuracy
-// on the client's held-out records, and is better than guessing their most frequent class.
-// Before the first model nobody is.
+// satisfied returns, by client, whether the last model of the task has its target accuracy on the
+// client's held-out records, and is better than guessing their most frequent class. Nobody is
+// satisfied before the first model.
 func (l *loop) satisfied() []bool {
 	e := l.entry()
 	out := make([]bool, len(e.Clients))
@@ -57,10 +57,10 @@ func (l *loop) satisfied() []bool {
 	return out
 }
 
-// short says in words why a model of such an accuracy does not satisfy the client, "" if it does:
-// it must reach the target, but for a margin, and beat the baseline, which is the accuracy of
+// short says why a model of such an accuracy does not satisfy the client, or returns "" if it does.
+// The accuracy must reach the target, less a margin, and must exceed the baseline: the accuracy of
 // always guessing the most frequent class of the records that judge. A model that has learnt
-// nothing reaches a target below the baseline, too.
+// nothing can reach a target below the baseline.
 func (c Client) short(of string, accuracy, baseline, margin float64) string {
 	switch {
 	case accuracy <= baseline:

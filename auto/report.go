@@ -45,9 +45,9 @@ type Report struct {
 // ClientReport is what became of one client.
 type ClientReport struct {
 	Client
-	// Satisfied says that the model has the client's target accuracy, and is better than always
-	// guessing the most frequent class, on the held-out records, which decided; and that the test
-	// records do not contradict that: they allow for the sampling error of their accuracy.
+	// Satisfied means that on the client's held-out records the model has the target accuracy and
+	// is better than always guessing the most frequent class, and that the test records do not
+	// contradict this by more than the sampling error of their accuracy.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
@@ -56,7 +56,7 @@ type ClientReport struct {
 	Baseline    float64 `json:"held_out_baseline"` // the accuracy of guessing their most frequent class
 	Tested
 	Warnings []string `json:"warnings,omitempty"` // of the records that judge, see train.JudgedRows
-	Refused  string   `json:"refused,omitempty"`  // why it takes part no more, if it is not satisfied
+	Refused  string   `json:"refused,omitempty"`  // why it no longer takes part, if it is not satisfied
 }
 
 // StageReport is a stage as a report shows it.
@@ -150,7 +150,7 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		r.Clients = append(r.Clients, c)
 	}
 	if contradicted {
-		r.End = "test records contradict what held-out ones decided"
+		r.End = "test records contradict the held-out records"
 	}
 	first := len(d.Stages) - len(stages)
 	for i, s := range stages {
@@ -166,8 +166,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData says in the report and its statement what is to be known of the data: above all what of
-// them (ε, δ) does not cover.
+// OfData adds a note on the data to the report and its statement, above all what (ε, δ) does not
+// cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
@@ -317,7 +317,7 @@ func list(accuracy []float64) string {
 	return strings.Join(texts, ", ")
 }
 
-// Unsatisfied says of the first client that is not satisfied why it is not; "" if all are.
+// Unsatisfied says why the first client that is not satisfied is not; it returns "" if all are.
 func (r *Report) Unsatisfied() string {
 	for i, c := range r.Clients {
 		if !c.Satisfied {

@@ -24,9 +24,9 @@ type Stage struct {
 	// Root names in public what its samples and noise are from: a secret of the folder, which
 	// is gone when the stage is trained; absent: the seed.
 	Root string `json:"noise_root,omitempty"`
-	// Params is the SHA-256 of the global model at its end, HeldOut its accuracy by client, and
-	// Baseline that of guessing the most frequent class of the client's held-out records; all are
-	// absent until it is trained.
+	// Params is the SHA-256 of the global model at the end of the stage. HeldOut is its accuracy by
+	// client on held-out records, and Baseline the accuracy of guessing their most frequent class.
+	// All are absent until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`

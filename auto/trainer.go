@@ -133,8 +133,8 @@ func (t *trainer) HeldOut(params []float32) ([]Tested, error) { return t.judge(t
 
 func (t *trainer) Test(params []float32) ([]Tested, error) { return t.judge(false, params) }
 
-// judge judges the model by each client's records of one kind: once, where all clients have the
-// same.
+// judge judges the model by each client's records of one kind. If all clients have the same
+// records, it does so once.
 func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 	p, err := t.source.Prepare(t.task.Spec)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // task themselves, if these are, or others like them.
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // how the source is trained on: data and features are its own
+	Spec   train.Spec // how to train on the source, with the data and features of the source
 	Same   bool       // whether these are the data of the task
 	Of     string     // what they are, in words
 	Graph  Graph      // for strategy Paper

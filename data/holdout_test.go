@@ -151,7 +151,7 @@ func TestHoldOutRefuses(t *testing.T) {
 		{math.NaN(), 0, "holdout = NaN"},
 		{0.2, -1, "fold = -1 of holdout = 0.2, must be in [0, 4]"},
 		{0.2, 5, "fold = 5 of holdout = 0.2, must be in [0, 4]"},
-		{1e-9, 0, "keeps 0 of 12 training rows"},
+		{1e-9, 0, "holds out 0 of 12 training rows"},
 		{1 - 1e-12, 0, "leaves 0 to train on"},
 	} {
 		if _, _, err := HoldOut(d.All(), tt.part, tt.fold, rng.New(1)); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -185,10 +185,10 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel reports a label that is none of those that were given.
+// ErrLabel reports a label that is not one of the given labels.
 var ErrLabel = errors.New("must be one of those that were given")
 
-// Class returns the class of a label. The error wraps ErrLabel if it is none.
+// Class returns the class of a label. The error wraps ErrLabel if the label is not one of l.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[canonical(label)]
 	if !ok {

@@ -62,14 +62,14 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return train, test, nil
 }
 
-// HoldOut parts the training rows into those to train on and those to judge by. A row is held
-// out if a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). As in
-// [SplitByRecord], the side of a record depends on neither its place nor other records. Of equal
-// records the hash is also of the number of the copy: else accuracies on the rows held out would
-// vary as if these were as few as the different records. A copy that leaves takes one record from
-// one side, as the others are alike, so that add-or-remove adjacency is that of the rest. Different
-// folds hold out different rows. Their number is part·rows only by expectation; it is an error if
-// either side is empty.
+// HoldOut splits the training rows into rows to train on and rows to judge by. A row is held out if
+// a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). As in [SplitByRecord],
+// the side of a record depends neither on its place nor on other records. The hash of the n-th copy
+// of a record also depends on n. Otherwise all copies would be on one side, and the accuracy would
+// vary as if there were only as many rows as different records. If one copy is removed, one side
+// loses one record and all else is unchanged, because copies are alike. So the rest has
+// add-or-remove adjacency. Different folds hold out different rows. The expected number of held-out
+// rows is part·rows. It is an error if either side is empty.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -77,8 +77,8 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	low := float64(fold) * part
 	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, low+part, true)
 	if rest.Len() == 0 || held.Len() == 0 {
-		return rest, held, fmt.Errorf("data: holdout = %v keeps %d of %d training rows and leaves %d to train on, must "+
-			"be at least 1 each: take another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
+		return rest, held, fmt.Errorf("data: holdout = %v holds out %d of %d training rows and leaves %d to train on, must "+
+			"be at least 1 each: use another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
 	}
 	return rest, held, nil
 }
@@ -87,7 +87,7 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("data: holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
-			"out, such as 0.1, not their number", part)
+			"out, such as 0.1, and not a number of records", part)
 	}
 	const whole = 1 + 1e-9 // as 1/k is rounded
 	if fold < 0 || float64(fold+1)*part > whole {
@@ -96,9 +96,9 @@ func CheckHoldOut(part float64, fold int) error {
 	return nil
 }
 
-// byHash parts s by a hash of each record, which is a number in [0, 1), keyed by the stream: in
-// has the rows of which it is in [low, high). With copies, those of a record have hashes of their
-// own, else one.
+// byHash splits s by a hash of each record, a number in [0, 1), keyed by the stream: in has the
+// rows with a hash in [low, high). With copies, each copy of a record has its own hash; without,
+// all have the same.
 func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out, in Subset) {
 	var key [sha256.Size]byte
 	for i := range len(key) / 8 {
@@ -129,8 +129,8 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	return out, in
 }
 
-// Distinct returns how many different records s has, and how often it has the most frequent one.
-// A split by hash decides on these, not on rows: all copies of a record are on one side.
+// Distinct returns how many different records s has, and how often the most frequent one occurs.
+// [SplitByRecord] splits records, not rows: all copies of a record are on one side.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[[sha256.Size]byte]int{}
 	put := hasher{h: sha256.New()}
@@ -142,7 +142,7 @@ func (s Subset) Distinct() (records, copies int) {
 	return len(times), copies
 }
 
-// recordHash returns the hash of record i alone, by put's hash.
+// recordHash returns the hash of record i, by put's hash.
 func (d *Dataset) recordHash(put *hasher, i int32) []byte {
 	put.h.Reset()
 	d.hashRecord(put, int(i))

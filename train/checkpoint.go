@@ -24,7 +24,7 @@ import (
 // experiments show that); where it does so for some models alone, for those.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
-		return 6 // records were held out by their places in the file before
+		return 6 // before, records were held out by their places in the file
 	}
 	if k, err := kindOf(s.Model); err == nil && k.network && !k.tiled {
 		return 4

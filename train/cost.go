@@ -73,8 +73,8 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 		sim.Part{What: "scratch of evaluation", Count: 1, Bytes: scratchBytes(m, p.Test.Len())})
 }
 
-// total returns the bytes of all parts together, or the largest number if they are more: no
-// machine has as many, and a sum that overflowed would fit anywhere.
+// total returns the bytes of all parts together, or the largest int64 if the sum overflows. No
+// machine has so much memory, but an overflowed sum would seem to fit.
 func total(parts []sim.Part) int64 {
 	sum := 0
 	for _, p := range parts {

@@ -30,9 +30,9 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows is how many records an accuracy is of. Of few different ones it says little, however
-// many rows they are: [data.SplitByRecord] has all copies of a record on one side, so that another
-// seed gives quite another accuracy.
+// JudgedRows counts the rows that an accuracy is computed on. If few of them are different, the
+// accuracy says little: [data.SplitByRecord] puts all copies of a record on one side, so another
+// seed can give a very different accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
 	DistinctRows int `json:"distinct_rows"` // different records among them
@@ -45,26 +45,26 @@ func RowsOf(rows data.Subset) JudgedRows {
 	return JudgedRows{rows.Len(), distinct, copies}
 }
 
-// Fewer distinct rows, or a larger part of one record, are warned of.
+// A report warns if there are fewer distinct rows, or if one record is a larger part of them.
 const (
 	fewDistinct  = 200
 	largestShare = 0.1
 )
 
-// Warning says what is wrong with the rows to judge by, test rows or held-out ones, and what
-// helps; "" if nothing is.
+// Warning says what is wrong with the test rows or held-out rows that judge, and what helps. It
+// returns "" if nothing is wrong.
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
 		return ""
 	}
-	of, why, larger := "test row", ", and --split by-record has all copies of a record on one side",
-		"a test file of its own (--test)"
+	of, why, larger := "test row", " and, with --split by-record, all copies of each",
+		"a separate test file (--test)"
 	if heldOut {
 		of, why, larger = "held-out row", "", "a larger part (--holdout)"
 	}
-	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy is that of few different "+
-		"records, which the seed picks%s. Judge by %s, by more records, or by the mean over seeds (train --seeds)",
+	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy may be much different "+
+		"with another seed, which picks other records%s. Use %s, more records, or the mean over seeds (train --seeds)",
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 

@@ -199,7 +199,8 @@ func readSaved(f *os.File) (*Saved, error) {
 }
 
 // checkText refuses a header with text that could hide what is printed next to it. Only the
-// statement has lines, and what the columns hold, whose names and values table.ParseColumns checks.
+// statement and the kinds of columns may have several lines. table.ParseColumns checks the names
+// and values of the latter.
 func (s Saved) checkText() error {
 	s.Statement, s.Inputs.Kinds = "", ""
 	text, err := json.Marshal(s)

@@ -95,10 +95,10 @@ type Spec struct {
 	Split string `json:"split,omitempty"`
 
 	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0: 1/N_c
-	// Holdout is the part of the training records, in (0, 1), that is judged by in the place of
-	// the test set and that nobody trains on; 0: none. A hash of each record, keyed by the seed,
-	// decides, so that their number varies, see [data.HoldOut]. Fold says which part it is: each
-	// from 0 on has other records.
+	// Holdout is the part of the training records, in (0, 1), that nobody trains on and that judges
+	// instead of the test set; 0 holds out none. A hash of each record, keyed by the seed, picks
+	// them, so their number varies, see [data.HoldOut]. Fold, from 0 on, says which part it is.
+	// Each fold has other records.
 	Holdout    float64 `json:"holdout,omitempty"`
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
@@ -282,7 +282,7 @@ func (s Spec) Validate() error {
 	case s.Holdout != 0:
 		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
 	case s.Fold != 0:
-		errs = append(errs, fmt.Errorf("train: fold = %d, must be 0 where no records are held out", s.Fold))
+		errs = append(errs, fmt.Errorf("train: fold = %d, must be 0 if no records are held out", s.Fold))
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
@@ -385,8 +385,8 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// UsualHoldout is the part of the training records that is held out where nothing is said: of
-// MNIST about as many as there are test images.
+// UsualHoldout is the default part of training records that is held out. For MNIST this gives about
+// as many as there are test images.
 const UsualHoldout = 1. / 6
 
 // Run trains and returns the result as package sim has it. observe may be nil.

@@ -52,7 +52,7 @@ type ParseError struct {
 	Column int // byte of the line, from 1; 0 if the fault is of the line as a whole
 	Msg    string
 
-	err error // what it wraps; nil: nothing
+	err error // the wrapped error, or nil
 }
 
 // Unwrap returns the error that it wraps, such as data.ErrLabel.

@@ -183,7 +183,7 @@ func batches(e dp.Event) string {
 	return "1 whole batch"
 }
 
-// samplingName is how a sampling that [describable] takes is called in a sentence.
+// samplingName is the name in a sentence of a sampling that [describable] accepts.
 func samplingName(s dp.Sampling) string {
 	switch s {
 	case dp.Poisson:
@@ -196,9 +196,9 @@ func samplingName(s dp.Sampling) string {
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
-// Shuffled is what must be said of every ε of shuffled batches.
-const Shuffled = "Each record is in at most one batch of an epoch. No amplification by shuffling is counted: none is " +
-	"proved that would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
+// Shuffled must be printed with every ε of shuffled batches.
+const Shuffled = "Each record is in at most one batch of an epoch. No amplification by shuffling is counted, because " +
+	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
 func shuffleSentence(s dp.Sampling) string {
 	if s != dp.Shuffle {
@@ -207,8 +207,8 @@ func shuffleSentence(s dp.Sampling) string {
 	return Shuffled + " "
 }
 
-// describable reports a bound whose sampling or adjacency is unknown, or not that of the
-// events: a statement of it would be of something else.
+// describable returns an error if the bound's sampling or adjacency is unknown or differs from that
+// of the events: a statement would then describe something else.
 func describable(b dp.Bound, events []dp.Event) error {
 	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
 		return fmt.Errorf("claim: %w", err)

@@ -122,7 +122,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
 	if inferred && o.LabelMap == "" {
-		what = append(what, "which labels there are, as they are found in the records (--label-map says it)")
+		what = append(what, "which labels there are, because they are found in the records (give --label-map)")
 	}
 	if OwnFile(s.Data) && dp.Sampling(s.Sampling) != dp.FixedSize {
 		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")

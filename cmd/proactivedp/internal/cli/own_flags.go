@@ -21,7 +21,7 @@ import (
 type OwnFlags struct {
 	labelColumn, LabelMap, normalise, test, columns string
 
-	Run    *data.Labels // labels of the run that a client joins, where --label-map is not given; nil: there is none
+	Run    *data.Labels // labels of the run that a client joins, used without --label-map; nil without a run
 	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
 	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
 
@@ -99,7 +99,7 @@ func (o *OwnFlags) Text() string {
 	return text
 }
 
-// labels returns the label map, or that of the run; nil if there is neither.
+// labels returns the label map, or the labels of the run; nil if there are neither.
 func (o *OwnFlags) labels() (*data.Labels, error) {
 	if o.LabelMap == "" {
 		return o.Run, nil

@@ -133,10 +133,11 @@ var specFlags = []specFlag{
 		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps " +
 			"it, in the place of --sigma; in [1e-8, 1e4]"},
 	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },
-		"keep this part of the training records, in (0, 1), from training and judge by it, not by the test set; a " +
-			"hash of each record decides, so that the number of records varies"},
+		"hold out this part of the training records, in (0, 1), and judge by it instead of by the test set; a hash " +
+			"of each record picks them, so their number varies"},
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
-		"which records --holdout keeps, a whole number of at least 0 and below 1/holdout: each keeps others"},
+		"which part of the records --holdout holds out, a whole number from 0 to 1/holdout − 1; each fold holds " +
+			"out other records"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },

@@ -16,7 +16,7 @@ import (
 type releaseFlags struct {
 	sigma, rate        float64
 	size, n, steps     int
-	batches            int     // of an epoch, where they are shuffled, in the place of a rate
+	batches            int     // of an epoch of shuffled batches, instead of a rate
 	epochs             float64 // in the place of steps
 	sampling, adjacent string
 }
@@ -30,7 +30,7 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
-	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; with --sampling shuffle, instead of "+
+	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle, instead of "+
 		"--sample-rate")
 	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], in the place of --steps: T = epochs/q "+
 		"rounds, rounded up")
@@ -122,7 +122,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 	e.Sampling, e.Adjacency, err = r.pair(cmd)
 	errs := []error{err}
 	if cmd.Flags().Changed("batches") {
-		if e.Rate = 1 / float64(r.batches); r.batches < 1 { // RefuseZeros says it of 0
+		if e.Rate = 1 / float64(r.batches); r.batches < 1 { // RefuseZeros reports 0
 			errs = append(errs, fmt.Errorf("--batches = %d, must be at least 1", r.batches))
 			e.Rate = 1
 		}
@@ -131,13 +131,17 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 				"--sample-size with --n", e.Sampling))
 		}
 	}
+	noRate := "--sample-rate is missing, or --sample-size with --n"
+	if e.Sampling == dp.Shuffle {
+		noRate = "--batches is missing, the batches of an epoch, or --sample-size with --n"
+	}
 	for _, q := range []struct {
 		name, missing string
 		flags         []string
 		allow         func()
 	}{
 		{"sigma", "--sigma is missing", []string{"sigma"}, func() { e.NoiseMultiplier = 1 }},
-		{"sample-rate", "--sample-rate is missing, or --sample-size with --n", rateFlags, func() {
+		{"sample-rate", noRate, rateFlags, func() {
 			e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
 		}},
 		{"steps", "--steps is missing, or --epochs", stepsFlags, func() { e.Count = 1 }},
