@@ -23,7 +23,7 @@ const MostEvents = 500
 
 // AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
 type AccountQuestion struct {
-	Events     []dp.Event `json:"events"`               // JSON may leave out sampling, poisson, and adjacency, natural to it
+	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, in the place of delta: gives δ
 	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all", which "" is
@@ -79,7 +79,7 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	return AccountBy(ctx, accs, plan.History{Events: events}, put)
 }
 
-// checkEvents reports every event that is none.
+// checkEvents reports every event that is not valid.
 func checkEvents(events []dp.Event) error {
 	if len(events) < 1 || len(events) > MostEvents {
 		return fmt.Errorf("answer: %d events, must be from 1 to %d", len(events), MostEvents)

@@ -119,8 +119,8 @@ func (q *Question) read(text []byte) error {
 	return nil
 }
 
-// complete gives what a question in JSON leaves out its documented default: Poisson sampling, and
-// the adjacency that goes with a sampling. The answer names both. A program in Go names them
+// complete sets what a question in JSON omits to its documented default: Poisson sampling, and the
+// adjacency that goes with the sampling. The answer names both. A program in Go must name them
 // itself.
 func (q *Question) complete() {
 	fill := func(events []dp.Event) {

@@ -26,7 +26,7 @@ const paperGuarantees = 400
 
 // TradeoffQuestion asks for the trade-off curves of rounds.
 type TradeoffQuestion struct {
-	Events   []dp.Event `json:"events"`             // JSON may leave out sampling, poisson, and adjacency, natural to it
+	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
 	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
 	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001], and one at the odds; 0: 101

@@ -47,7 +47,7 @@ type part struct {
 	Exact      bool     `json:"exact,omitempty"`
 }
 
-// mostText bounds a text in a part or in what came of it, in bytes.
+// mostText is the largest text in a part or in its result, in bytes.
 const mostText = 10_000
 
 // made is what came of a part.

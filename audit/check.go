@@ -224,7 +224,7 @@ func (t *tally) shape() (distance, freedom float64) {
 // claimed: C if it is removed, 2C if it is replaced, as often as it is sampled.
 func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
-	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 where it is unknown, and NaN fails
+	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 if unknown: the sensitivity is NaN, which fails
 	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()

@@ -79,7 +79,7 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 		// Its fourth cumulant is left out: it is that of a sum of many small parts.
 		return q * total, variance + q*(1-q)*n/(n-1)*max(0, squares-total*total/n), 0
 	case dp.Poisson:
-	default: // nothing is known of it, so every check of the sum fails
+	default: // every check of the sum fails for an unknown scheme
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	for _, a := range h.along {

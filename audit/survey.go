@@ -152,7 +152,7 @@ func (s *survey) record(p Power) []string {
 func (s *survey) read() error {
 	s.known = map[string]Power{}
 	path := filepath.Join(s.dir, surveyTable)
-	const most = 1 << 20 // of bytes; a survey has some kilobytes
+	const most = 1 << 20 // bytes; a survey has a few kilobytes
 	text, err := bounded.Within(s.dir, surveyTable, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -37,7 +37,7 @@ const (
 	AddOrRemove Adjacency = "add-or-remove"
 	// ReplaceOne says that the data sets have equal sizes and differ in one record.
 	ReplaceOne Adjacency = "replace-one"
-	// ZeroOut says that the gradient of one record is 0 in one of the data sets. The record
+	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
 	// keeps its place, so N and all batches are equal.
 	ZeroOut Adjacency = "zero-out"
 )

@@ -58,7 +58,7 @@ func (m Mechanism) Validate(rounds int) error {
 		fail("no sample sizes")
 		return errors.Join(errs...)
 	}
-	if _, err := SchemeOf(m.Sampling, m.Adjacency); errors.Is(err, ErrNotCovered) { // unknown names are told below
+	if _, err := SchemeOf(m.Sampling, m.Adjacency); errors.Is(err, ErrNotCovered) { // unknown names are reported below
 		errs = append(errs, err)
 	} else if err == nil {
 		errs = append(errs, m.Sampling.CheckDrawn())
@@ -292,8 +292,8 @@ func (l *Ledger) Repeat(size int) bool {
 // Events returns a copy of what was recorded.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
-// Run returns what the recorded rounds are together; nothing is left over. It panics if there
-// are more gradient computations than an int counts.
+// Run returns the recorded rounds as one Run, with nothing left over. It panics if an int cannot
+// hold the number of gradient computations.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
@@ -301,7 +301,7 @@ func (l *Ledger) Run() Run {
 		rounds, ok2 := decimal.Sum(r.Rounds, e.Count)
 		computed, ok3 := decimal.Sum(r.Computed, some)
 		if !ok1 || !ok2 || !ok3 {
-			panic("dp: a ledger of more gradient computations than an int counts")
+			panic("dp: the ledger has more gradient computations than an int can hold")
 		}
 		r = Run{Rounds: rounds, Computed: computed, Max: max(r.Max, e.SampleSize)}
 	}
@@ -335,8 +335,8 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Unknown and missing keys, and events that are none,
-// are errors: a round that is not understood must not be counted as another.
+// UnmarshalJSON reads what MarshalJSON writes. Unknown keys, missing keys and invalid events are
+// errors, because a round that is not understood must not be counted as another.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []ledgerRow
 	if err := strictjson.DecodeWhole(text, &rows, message.AtMost(maxName)); err != nil {
@@ -354,5 +354,5 @@ func (l *Ledger) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// maxName is how many bytes a text in a ledger or a release may have.
+// maxName is the largest text in a ledger or a release, in bytes.
 const maxName = 200

@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// Scheme is a sampling together with an adjacency. It is the one classification that
-// accountants, statements, samplers, exports, audits and servers share: each of them switches
-// over a Scheme, names the values that it covers and refuses all others. A Scheme comes from
-// [SchemeOf] only; the zero value is none.
+// Scheme is a sampling together with an adjacency. It is the one classification that accountants,
+// statements, samplers, exports, audits and servers share: each of them switches over a Scheme,
+// names the values that it covers and refuses all others. A Scheme comes from [SchemeOf] only. The
+// zero value is not a Scheme.
 //
 // To add a sampling or an adjacency, add its name to [ParseSampling] or [ParseAdjacency] and its
 // pairs here. Until a package names the new pairs, it refuses them.
 type Scheme int
 
-// The schemes for which something is proved.
+// These are the schemes for which something is proved.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -58,8 +58,8 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 // Scheme classifies the rounds of e, see [SchemeOf].
 func (e Event) Scheme() (Scheme, error) { return SchemeOf(e.Sampling, e.Adjacency) }
 
-// Sensitivity is by how many clipping norms C the sum of one round differs between neighbours,
-// at most: 2 where a record is replaced, else 1. For a value that is no scheme it is NaN.
+// Sensitivity returns the largest difference of the sum of one round between neighbours, in
+// clipping norms C: 2 if a record is replaced, else 1. For an invalid Scheme it is NaN.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
 	case PoissonAddOrRemove, ShuffleZeroOut:
@@ -70,10 +70,11 @@ func (s Scheme) Sensitivity() float64 {
 	return math.NaN()
 }
 
-// NaturalAdjacency is the neighbouring relation that goes with a sampling scheme. Poisson
-// sampling does not look at N, so a record may come or go. Drawing exactly s of N does, so N
-// stays and a record is replaced. Shuffled batches keep the place of the record, whose gradient
-// becomes 0. For an unknown sampling it is "", which [Event.Validate] and [SchemeOf] refuse.
+// NaturalAdjacency is the neighbouring relation that goes with a sampling. Poisson sampling does
+// not depend on N, so a record may be added or removed. Fixed-size sampling, exactly s of N, does,
+// so N stays and a record is replaced. With shuffled batches the record keeps its place, and its
+// gradient becomes 0. For an unknown sampling it is "", which [Event.Validate] and [SchemeOf]
+// refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson:
@@ -98,8 +99,8 @@ func (s Sampling) CheckDrawn() error {
 	return fmt.Errorf("dp: sampling = %q, must be %q or %q", s, Poisson, FixedSize)
 }
 
-// Batches returns t, the number of whole batches of a pass over the shuffled records, at sample
-// rate 1/t or with s of N records in each. A loader that also makes a batch of the remaining
+// Batches returns t, the number of whole batches in one pass over the shuffled records: the sample
+// rate is 1/t, or each batch has s of N records. A loader that also makes a batch of the remaining
 // records has one more.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
@@ -111,20 +112,21 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns E, how many passes over the records shuffled rounds begin, at most: ⌈T/t⌉.
+// Epochs returns E = ⌈T/t⌉, the largest number of passes over the records that T shuffled rounds
+// begin.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
 }
 
-// Unamplified returns rounds without sampling that cost at least as much as e, which must be
-// valid, and reports whether they are others. They are others for shuffled batches only.
+// Unamplified returns rounds without sampling that cost at least as much as e, and true, if e has
+// shuffled batches. Otherwise it returns e and false. The event e must be valid.
 //
-// Given the permutations, a record is in one batch of each of E epochs, so two neighbours
-// differ in E Gaussian rounds, by 1·C (zero-out) or 2·C (replace-one) each. Divergences are
-// jointly convex, so the mixture over the permutations, which do not depend on the data, costs
-// no more. Nothing is counted for the shuffling, and no better upper bound is known
-// (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
+// For fixed permutations, a record is in one batch of each of E epochs. So two neighbours differ in
+// E Gaussian rounds, by 1·C (zero-out) or 2·C (replace-one) each. Divergences are jointly convex,
+// and the permutations do not depend on the data, so the mixture over them costs no more. No
+// amplification by shuffling is counted, and no better upper bound is known (Chua et al., "How
+// Private are DP-SGD Implementations?", ICML 2024).
 func (e Event) Unamplified() (Event, bool) {
 	switch scheme, _ := e.Scheme(); scheme {
 	case ShuffleZeroOut:

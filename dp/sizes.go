@@ -32,10 +32,10 @@ type PolynomialSizes struct {
 	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
 }
 
-// At returns s_i, at most 2^31-1, or 0, which no mechanism may have, if that is no size.
+// At returns s_i, at most 2^31-1, or 0 if that is not a size. No mechanism may have size 0.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
-	if s.Slope != 0 { // 0 times a power that is beyond all numbers is 0
+	if s.Slope != 0 { // 0 times an infinite power is 0 here
 		size += s.Slope * math.Pow(float64(i), s.Power)
 	}
 	n, _ := decimal.Whole(min(size, math.MaxInt32))

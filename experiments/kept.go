@@ -17,7 +17,7 @@ type kept struct {
 	table  manifest.Table
 }
 
-// readKept reads what the folder of a figure has, by its name within dir.
+// readKept reads the content of a figure's folder, given by its name within dir.
 func readKept(dir, folder string) (*kept, error) {
 	text, err := manifest.Text(dir, folder)
 	if err != nil {

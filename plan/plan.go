@@ -163,8 +163,8 @@ func (p *Plan) runs(s, rounds, k int) {
 	}
 }
 
-// count is K: the whole part of k·N in [0, maxCount], taking what k = K/N in float64 loses
-// for rounding. What is outside is no count, and ok is false.
+// count returns K, the whole part of k·N, corrected for the rounding of k = K/N in float64. If K is
+// outside [0, maxCount], ok is false.
 func count(kn float64) (k int, ok bool) {
 	if whole := math.Round(kn); math.Abs(kn-whole) <= 4e-16*kn {
 		kn = whole
@@ -172,7 +172,7 @@ func count(kn float64) (k int, ok bool) {
 	return decimal.Whole(kn)
 }
 
-// epochsCount is count of epochs that were validated.
+// epochsCount is count for epochs that were validated.
 func epochsCount(epochs float64, n int) int {
 	k, _ := count(epochs * float64(n))
 	return k

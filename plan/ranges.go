@@ -28,7 +28,7 @@ func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
 	return ok
 }
 
-// counts is within for a count, which it writes in full.
+// counts is within for a count, which it prints in full.
 func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
 	ok := n >= lo && n <= hi
 	if !ok {

@@ -27,7 +27,7 @@ type searcher struct {
 	params  map[string]int // of the model, on the probed data, by the features that it is shown
 	delta   float64        // δ of a record
 	tested  int            // rows of the test set of the data
-	holdout int            // rows of the probed data that the first proxy is judged by, of others about as many
+	holdout int            // rows of the probed data that judge the first proxy; others have about as many
 
 	trials   map[train.Spec]grid.Trial // what was found, by the proxy's spec
 	computed int                       // of these, those that had to be run
@@ -300,7 +300,8 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	return nil
 }
 
-// probed returns the fewest records of a client of a proxy, of so many seeds.
+// probed returns the smallest number of records of a client of a proxy, with the given number of
+// seeds.
 func (s *searcher) probed(seeds int) (int, error) {
 	fewest := math.MaxInt
 	for seed := range seeds {

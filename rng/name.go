@@ -59,11 +59,11 @@ func (r *Root) ForRun(n uint64) *Root {
 	return newRoot(r.origin, key, Name{r.name.Root, n})
 }
 
-// Salted returns a root with r's public name whose streams also depend on the salt, so that they are
-// independent of r's and of those under any other salt. A process that may be taken back to an
-// earlier state draws a new salt each time it starts. What it then computes again has fresh noise,
-// and its releases still show by their name that they are of one run. The salt should be random,
-// and need not be secret. Salted panics for a root without a key.
+// Salted returns a root with r's public name whose streams also depend on the salt. They are
+// independent of r's streams and of those under any other salt. A process that may be restored to
+// an earlier state should draw a new salt each time it starts. Then anything that it computes again
+// has fresh noise, and its releases still show by their name that they belong to one run. The salt
+// should be random, and need not be secret. Salted panics for a root without a key.
 func (r *Root) Salted(salt []byte) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)

@@ -25,7 +25,7 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns s_i, or 0, which no mechanism may have, if g has no sizes.
+// At returns s_i, or 0 if g has no sizes. No mechanism may have size 0.
 func (g Growing) At(i int) int {
 	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
 		return 0

@@ -23,8 +23,8 @@ import (
 // Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
 // show by how much).
 //
-// Shuffled batches are taken as Gaussian rounds without amplification, which cost at least as
-// much, see [dp.Event.Unamplified]. The Bound is then dp.Upper.
+// Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
+// as much, see [dp.Event.Unamplified]. The Bound is then dp.Upper.
 //
 // dp.ErrNotCovered are other pairs of sampling and adjacency, events of
 // different pairs, no events, no noise, noise of sampled rounds outside

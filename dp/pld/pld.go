@@ -55,8 +55,8 @@
 // The tilt, the step and the rest are chosen for the accuracy that is asked
 // for. A bad choice makes the interval wide, never wrong.
 //
-// A contour gives bounds of δ at every ε, sharp ones near its own. A profile, δ at many ε,
-// needs only a few contours (see profile.go).
+// A contour gives bounds of δ at every ε. They are sharp near the ε that it was made for. So a
+// profile, δ at many ε, needs only a few contours (see profile.go).
 package pld
 
 import (
@@ -129,9 +129,9 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns what Delta returns for each ε, in about a second however many there are:
-// where the accuracy would take longer, the intervals are wider. The ε must not decrease; those
-// above MaxEpsilon are left out, unless all are.
+// Profile returns what Delta returns for each ε, in about a second however many there are. If the
+// full accuracy would take longer, the intervals are wider. The ε must not decrease. Those above
+// MaxEpsilon are left out, unless all are above it.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("pld: the epsilons of a profile must not decrease")
@@ -150,7 +150,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 	if err != nil {
 		return nil, err
 	}
-	// A contour of many different rounds is of no use with as few steps as one of a few.
+	// A contour of many different rounds needs more steps than a contour of a few to be of use.
 	q.most, q.left = min(maxWork, most*(1+float64(len(q.specs))/100)), left
 	p, err := q.deltas(epsilons)
 	if err != nil {

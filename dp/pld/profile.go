@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// effort is what an answer may cost. The unit is one step of a contour's sums, which takes
-// one or two nanoseconds.
+// effort limits the work for an answer. The unit is one step of a contour's sums, which takes one
+// or two nanoseconds.
 type effort struct {
-	ctx  context.Context // once it is done, every loop ends where it is
+	ctx  context.Context // when it is done, every loop ends at once
 	most float64         // the limit of one contour
 	left float64         // what is left of the limit of all contours and rules
 }
@@ -23,8 +23,8 @@ const (
 	profileWork, sharedWork = 4e8, 2.5e7
 	// keptPoints limits the points of the contours that a profile keeps.
 	keptPoints = 1e6
-	// tiltWork is what a rule's node costs at another tilt, and pointWork what a contour's
-	// point costs at another ε.
+	// tiltWork is the cost of a rule's node at another tilt, and pointWork the cost of a contour's
+	// point at another ε.
 	tiltWork, pointWork = 20, 40
 	// firstPass is the accuracy of a profile's first pass.
 	firstPass = 0.05
@@ -51,13 +51,13 @@ func newProfile(eps []float64) *profile {
 func (q query) composeDeltas(eps []float64) *profile {
 	p := newProfile(eps)
 	clear(p.upper)
-	// The second direction is less work. A part of the effort is kept for it.
+	// The second direction takes less work. A part of the effort is kept for it.
 	kept := q.left * float64(len(q.directions)-1) / 5
 	q.left -= kept
 	for i, d := range q.directions {
 		one := newProfile(eps)
 		if i > 0 {
-			// The first direction is nearly always the larger, as a coarse look shows.
+			// The first direction nearly always has the larger δ, which coarse bounds already show.
 			q.left = max(0, q.left) + kept
 			look := newProfile(eps)
 			copy(look.enough, p.lower)
@@ -90,8 +90,9 @@ func (q query) narrow(p *profile, d direction, accuracy float64) {
 	q.pass(p, order, d, accuracy)
 }
 
-// pass narrows p in order, by the contours made for the nearest ε on both sides and, where these do
-// not reach the accuracy, by new ones. Every contour is valid at every ε; it is sharp near its own.
+// pass narrows p in the given order. It uses the contours made for the nearest ε on both sides and,
+// if these do not reach the accuracy, makes new ones. Every contour is valid at every ε, and sharp
+// near the ε that it was made for.
 func (q query) pass(p *profile, order []int, d direction, accuracy float64) {
 	for _, i := range order {
 		if q.ctx.Err() != nil {
@@ -115,7 +116,7 @@ func (p *profile) known(i int, accuracy float64) bool {
 	return upper <= p.enough[i] || lower > 0 && upper-lower <= accuracy*upper
 }
 
-// share takes the bounds at the i-th ε of the contours that were made for the nearest ones.
+// share takes the bounds at the i-th ε from the contours that were made for the nearest ε.
 func (p *profile) share(i int, accuracy float64, e *effort) {
 	for _, step := range [...]int{-1, 1} {
 		j := i

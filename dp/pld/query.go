@@ -16,7 +16,7 @@ type query struct {
 	specs      []spec
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
-	upperOnly  bool // the rounds are accounted by others that cost at least as much
+	upperOnly  bool // the rounds were exchanged for others that cost at least as much
 	accuracy   float64
 }
 

@@ -61,8 +61,8 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is a dp.Accountant that answers what Delta answers for many ε together, faster than
-// one by one. The ε do not decrease.
+// Profiler is a dp.Accountant that returns δ for many ε in one call, faster than one by one. The ε
+// must not decrease.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

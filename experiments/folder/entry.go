@@ -87,7 +87,7 @@ func hasOurPage(dir, name string) bool {
 	return err == nil && strings.HasPrefix(string(text), OurMark)
 }
 
-// maxPage bounds a page that is looked at, and maxName the name of a folder, in bytes.
+// maxPage is the largest page that is read, and maxName the longest name of a folder, in bytes.
 const (
 	maxPage = 16 << 20
 	maxName = 255

@@ -60,8 +60,8 @@ func Read(dir, folder string, into any) error {
 	return nil
 }
 
-// Text returns the text of the manifest of a folder, by its name within dir, of whatever kind, or
-// ErrDamaged. Links are not followed: somebody else may have made the folder.
+// Text returns the text of the manifest, of any kind, of a folder, given by its name within dir, or
+// ErrDamaged. Links are not followed, because somebody else may have made the folder.
 func Text(dir, folder string) ([]byte, error) {
 	text, err := bounded.Within(dir, filepath.Join(folder, File), maxBytes)
 	if err != nil {

@@ -32,9 +32,9 @@ func Digest(table [][]string) (string, error) {
 // maxTable bounds the data of a figure, in bytes.
 const maxTable = 64 << 20
 
-// ReadTable returns the text of the data in the folder of a figure, by its name within dir, and
-// reports by ErrDamaged what is not of the digest in its manifest. A manifest of an older version
-// has none, "".
+// ReadTable returns the text of the data in the folder of a figure, given by its name within dir.
+// It returns ErrDamaged if the text does not have the digest in the manifest. A manifest of an
+// older version has no digest, "".
 func ReadTable(dir, folder, digest string) ([]byte, error) {
 	path := filepath.Join(dir, folder, TableFile)
 	text, err := bounded.Within(dir, filepath.Join(folder, TableFile), maxTable)

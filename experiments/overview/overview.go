@@ -303,8 +303,8 @@ func readPictures(dir, folder, title string, files []string) ([]picture, error) 
 	return all, nil
 }
 
-// readPicture reads a file within dir, which must be a PNG to its end: what is not shown as a picture
-// would be carried along unseen.
+// readPicture reads a file within dir. It must be one PNG image with nothing after it, because
+// anything else would be copied into the page without being shown.
 func readPicture(dir, name, title string) (picture, error) {
 	content, err := bounded.Within(dir, name, maxPicture)
 	if err != nil {
@@ -318,11 +318,11 @@ func readPicture(dir, name, title string) (picture, error) {
 	if err == nil {
 		in.Reset(content)
 		if _, err = png.Decode(in); err == nil && in.Len() > 0 {
-			err = fmt.Errorf("%d bytes behind its end", in.Len())
+			err = fmt.Errorf("%d bytes after its end", in.Len())
 		}
 	}
 	if err != nil {
-		return picture{}, fmt.Errorf("%s is no picture in PNG: %w", filepath.Join(dir, name), err)
+		return picture{}, fmt.Errorf("%s is not a PNG image: %w", filepath.Join(dir, name), err)
 	}
 	return picture{Name: filepath.Base(name), Alt: title, Source: embedded("image/png", content)}, nil
 }

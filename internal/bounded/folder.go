@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// What a folder has that somebody else made: an archive that was unpacked, a shared disk. A link in
-// it can lead to a file that only the user may read, a named pipe never ends to be opened, and a
-// device has no end. So the files of a folder are read by Within, which follows no link. A file that
-// the user names is the user's choice: [File] reads it, be it behind a link or a pipe.
+// Somebody else may have made a folder: it comes from an archive or is on a shared disk. A link in
+// it can lead to a file that only the user may read, opening a named pipe can block forever, and a
+// device has no end. So Within reads the files of a folder and follows no link. A file that the
+// user names is the user's choice: [File] also reads it through a link or from a pipe.
 
-// ErrNotPlain reports that what is read is a link, a pipe, a device or a folder.
+// ErrNotPlain reports that a link, a pipe, a device or a folder was to be read.
 var ErrNotPlain = errors.New("this is no regular file, must be one")
 
-// Within returns the content of a file in the folder dir, by its name within it, which may have most
-// bytes. The file and the folders between must be no symbolic links, and the file must be a regular
-// one. It waits for nobody. Errors name the path.
+// Within returns the content of a file in the folder dir, given by its name within it. The content
+// may have at most most bytes. The file must be a regular file, and neither it nor the folders
+// between may be a symbolic link. Within does not block. Errors name the path.
 func Within(dir, name string, most int64) ([]byte, error) {
 	f, err := within(dir, name)
 	if err != nil {
@@ -60,15 +60,15 @@ func within(dir, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Between the look and the opening another file may have come into its place.
+	// Another file may have replaced it between Lstat and the opening.
 	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
 		return nil, errors.Join(errors.New("was replaced while it was opened"), err, f.Close())
 	}
 	return f, nil
 }
 
-// Regular opens the file at path for reading, behind symbolic links as well, and refuses what is no
-// regular file. It waits for nobody, where os.Open of a named pipe waits for its writer.
+// Regular opens the file at path for reading. It follows symbolic links and refuses anything but a
+// regular file. It does not block, while os.Open of a named pipe waits for a writer.
 func Regular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {
@@ -84,7 +84,7 @@ func Regular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// bare is an error without the path that it names.
+// bare returns an error without the path that it names.
 func bare(err error) error {
 	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Err

@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// MaxWhole is 2^53: up to it a float64 holds every whole number.
+// MaxWhole is 2^53. A float64 holds every whole number up to it.
 const MaxWhole = 1 << 53
 
-// Whole returns the whole part of v, and whether v is in [0, MaxWhole]. What Go converts to an
-// int outside the range of ints is any number, often a negative one.
+// Whole returns the whole part of v, and whether v is in [0, MaxWhole]. In Go, converting a float64
+// outside the range of int gives an arbitrary number, often a negative one.
 func Whole(v float64) (n int, ok bool) {
 	if !(v >= 0 && v <= MaxWhole) {
 		return 0, false
@@ -17,7 +17,8 @@ func Whole(v float64) (n int, ok bool) {
 	return int(v), true
 }
 
-// Product returns the product of counts, and whether none is negative and an int holds it.
+// Product returns the product of counts. It reports false if one is negative or an int cannot hold
+// the product.
 func Product(counts ...int) (n int, ok bool) {
 	n = 1
 	for _, c := range counts {
@@ -30,7 +31,7 @@ func Product(counts ...int) (n int, ok bool) {
 	return n, true
 }
 
-// Sum returns the sum of counts, and whether none is negative and an int holds it.
+// Sum returns the sum of counts. It reports false if one is negative or an int cannot hold the sum.
 func Sum(counts ...int) (n int, ok bool) {
 	for _, c := range counts {
 		if c < 0 || c > math.MaxInt-n {

@@ -13,11 +13,11 @@ import (
 // raw, it can hide a true ε and show another. So it is checked with CheckText where it is read, and
 // printed with Quoted or Name.
 
-// mostQuoted bounds a quoted text, in bytes before it is escaped.
+// mostQuoted is the longest text that is quoted in full, in bytes before it is escaped.
 const mostQuoted = 500
 
 // Quoted returns text of another party in double quotes. Characters that are not printable are
-// escaped, so it stays on one line, and of a long text the beginning is returned.
+// escaped, so it stays on one line. A long text is cut after its beginning.
 func Quoted(text string) string {
 	if len(text) <= mostQuoted {
 		return strconv.Quote(text)
@@ -29,9 +29,8 @@ func Quoted(text string) string {
 	return fmt.Sprintf("%q… (%d bytes)", text[:cut], len(text))
 }
 
-// Name returns a name that another party chose. It is returned unchanged if it has only letters and
-// digits of ASCII and the characters ._+@%:/-, which cannot be read as anything else than a name;
-// otherwise it is Quoted.
+// Name returns a name that another party chose. A name of ASCII letters, digits and the characters
+// ._+@%:/- cannot be mistaken for other text, and is returned unchanged. Any other name is Quoted.
 func Name(text string) string {
 	plain := func(c rune) bool {
 		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("._+@%:/-", c)
@@ -55,7 +54,7 @@ func CheckText(name, text string, most int) error {
 	return nil
 }
 
-// AtMost returns CheckText for texts of at most so many bytes.
+// AtMost returns CheckText with a limit in bytes.
 func AtMost(bytes int) func(name, text string) error {
 	return func(name, text string) error { return CheckText(name, text, bytes) }
 }

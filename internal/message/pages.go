@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// CheckPage refuses text of another party that has several lines, such as a page of Markdown, if it
-// is not valid UTF-8 or has a character that hides or reorders what is around it: a control
-// character other than a line break or a tab, or one of formatting. The name says what the text is.
+// CheckPage is CheckText for text of several lines, such as a page of Markdown. It refuses text
+// that is not valid UTF-8 or has a character that hides or reorders its surroundings: a formatting
+// character, or a control character other than a line break or a tab. The name says what the text
+// is.
 func CheckPage(name, text string) error {
 	line := 0
 	for one := range strings.Lines(text) {

@@ -27,8 +27,8 @@ func ParseRows(text []byte) ([]map[string]string, error) {
 	return rows, nil
 }
 
-// ParseCSV reads a table with a header, whose names are different. Cells have printable characters
-// only, see [message.CheckText].
+// ParseCSV reads a table with a header. The names in the header must differ, and cells may have
+// printable characters only, see [message.CheckText].
 func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {

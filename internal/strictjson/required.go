@@ -10,10 +10,10 @@ import (
 )
 
 // DecodeWhole is Decode for a value that this program writes, such as a message of another process,
-// which is not trusted. Every field of a struct must be there and not be null, unless its tag has
-// omitempty or omitzero: Decode alone reads a field that is missing as zero, which is a number like
-// any other. Slices and maps may be null, because a nil one is written so. Each text in the value must
-// pass check, such as message.AtMost, so that it can be shown.
+// which is not trusted. Every field of a struct must be present and not null, unless its tag has
+// omitempty or omitzero. Decode would read a missing field as zero, and zero can be a valid value,
+// such as client 0. Slices and maps may be null, because a nil one is written as null. Each text in
+// the value must pass check, such as message.AtMost, so that it can be printed.
 func DecodeWhole(text []byte, v any, check func(name, text string) error) error {
 	if err := Decode(text, v); err != nil {
 		return err
@@ -24,7 +24,8 @@ func DecodeWhole(text []byte, v any, check func(name, text string) error) error 
 	return checkTexts("", reflect.ValueOf(v).Elem(), check)
 }
 
-// whole reports the first field of a type that a value lacks, which Decode has taken.
+// whole reports the first field of a type that is missing in a value. Decode must have accepted the
+// value.
 func whole(text json.RawMessage, t reflect.Type, name string) error {
 	null := string(text) == "null"
 	switch kind := t.Kind(); {
@@ -65,7 +66,7 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 	return nil
 }
 
-// wholeFields reports the first field of a struct that its keys lack.
+// wholeFields reports the first field of a struct that is missing among the keys.
 func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) error {
 	for f := range t.Fields() {
 		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")

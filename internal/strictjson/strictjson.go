@@ -17,9 +17,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Decode decodes one JSON value that is all of text, and has no field that v has not and no
-// key twice. Strings may have line breaks and otherwise printable characters only, see
-// [RefuseHidden].
+// Decode decodes one JSON value that is all of text, and has no field that v has not and no key
+// twice. Strings may have only line breaks and printable characters, see [RefuseHidden].
 func Decode(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -96,13 +95,13 @@ func refuseRepeats(d *json.Decoder) error {
 
 // RefuseHidden reports a string or a key with characters that are not printable, in the value that
 // text begins with: escape sequences of a terminal, characters that change the reading order, and
-// line breaks unless strings may have lines. Whoever made the file could hide with them what is
-// printed next to that text. The value must be JSON that the decoder has taken.
+// line breaks unless strings may have lines. With such characters the author of a file could hide
+// what is printed next to the text. The decoder must have accepted the value.
 func RefuseHidden(text []byte, lines bool) error {
 	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", lines)
 }
 
-// refuseHidden is RefuseHidden for one value, which has a name.
+// refuseHidden is RefuseHidden for one value with a name.
 func refuseHidden(d *json.Decoder, name string, lines bool) error {
 	token, err := d.Token()
 	if err != nil {
