@@ -345,7 +345,7 @@ func TestLabelsOfAnotherPairAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := a.PrepareOwn(guessed, 0); err == nil || !strings.Contains(err.Error(), `label "1" of mine was `+
-		"read as class 0, it is class 1 of the run, whose labels are 0, 1") {
+		"read as class 0, but it is class 1 of the run, whose labels are 0, 1") {
 		t.Errorf("labels that were guessed: %v", err)
 	}
 	run, err := data.LabelsOf(a.Labels)

@@ -116,7 +116,7 @@ func TestALostJournalIsReplaced(t *testing.T) {
 			t.Errorf("%s with replace = %v ends with %v, want %q", filepath.Base(dir), replace, err, why)
 		}
 	}
-	refused(r.clientDir(0), "join with --replace", false)
+	refused(r.clientDir(0), "from a new folder with --replace", false)
 	refused(r.clientDir(0), "may be in use", true)
 	select {
 	case <-time.After(LeastSilence):
@@ -130,7 +130,7 @@ func TestALostJournalIsReplaced(t *testing.T) {
 	o.at = func(p point) {
 		if p == beforeJournal {
 			stop()
-			refused(lost, "was replaced by another one", true)
+			refused(lost, "has replaced this one", true)
 		}
 	}
 	if _, err := Join(second, o); !errors.Is(err, context.Canceled) {
