@@ -52,7 +52,7 @@ const (
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
 	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as
-	// most data loaders do. It is accounted for without amplification, see [Event.Unamplified].
+	// most data loaders do. It is accounted for without amplification, see [Unamplified].
 	Shuffle Sampling = "shuffle"
 )
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Scheme is a sampling together with an adjacency. It is the one classification that accountants,
@@ -112,30 +113,50 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns E = ⌈T/t⌉, the largest number of passes over the records that T shuffled rounds
-// begin.
+// Epochs returns E, how many passes over the records shuffled rounds begin, at most, if the first
+// of them begins one: ⌈T/t⌉.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
 }
 
-// Unamplified returns rounds without sampling that cost at least as much as e, and true, if e has
-// shuffled batches. Otherwise it returns e and false. The event e must be valid.
+// Unamplified returns, for valid shuffled rounds, rounds without sampling that cost at least as
+// much, and reports whether it did. Other events are returned as they are.
 //
-// For fixed permutations, a record is in one batch of each of E epochs. So two neighbours differ in
-// E Gaussian rounds, by 1·C (zero-out) or 2·C (replace-one) each. Divergences are jointly convex,
-// and the permutations do not depend on the data, so the mixture over them costs no more. No
-// amplification by shuffling is counted, and no better upper bound is known (Chua et al., "How
-// Private are DP-SGD Implementations?", ICML 2024).
-func (e Event) Unamplified() (Event, bool) {
-	switch scheme, _ := e.Scheme(); scheme {
-	case ShuffleZeroOut:
-		e.Adjacency = AddOrRemove
-	case ShuffleReplaceOne:
-	default:
-		return e, false
+// Given the permutations, a record is in one batch of each of E epochs, so two neighbours
+// differ in E Gaussian rounds, by 1·C (zero-out) or 2·C (replace-one) each. Divergences are
+// jointly convex, so the mixture over the permutations, which do not depend on the data, costs
+// no more. Nothing is counted for the shuffling, and no better upper bound is known
+// (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
+//
+// The rounds are those of one data loader. Where they change within an epoch (1. an epoch begins at
+// noise σ₁, 2. the noise becomes σ₂, 3. the epoch ends and the next one begins at σ₂) a record can be
+// in two of t rounds of σ₂. So where rounds differ, all but the last must be whole epochs; others are
+// an error that wraps [ErrNotCovered].
+func Unamplified(events []Event) (all []Event, others bool, err error) {
+	all = slices.Clone(events)
+	shuffled := func(e Event) bool {
+		scheme, _ := e.Scheme()
+		return (scheme == ShuffleZeroOut || scheme == ShuffleReplaceOne) && e.Validate() == nil
 	}
-	e.Count = e.Epochs()
-	e.Sampling, e.Rate, e.SampleSize, e.DatasetSize = Poisson, 1, 0, 0
-	return e, true
+	first := slices.IndexFunc(events, shuffled)
+	differ := slices.ContainsFunc(events, func(e Event) bool {
+		return shuffled(e) && (e.NoiseMultiplier != events[first].NoiseMultiplier || e.Batches() != events[first].Batches())
+	})
+	for i, e := range events {
+		if !shuffled(e) {
+			continue
+		}
+		if differ && i != len(events)-1 && e.Count%e.Batches() != 0 {
+			return nil, false, fmt.Errorf("dp: event %d: %d rounds of shuffled batches, must be whole epochs of %d: other "+
+				"rounds follow, and a record may be in more of them than epochs begin: %w", i, e.Count, e.Batches(),
+				ErrNotCovered)
+		}
+		if others = true; e.Adjacency == ZeroOut {
+			all[i].Adjacency = AddOrRemove
+		}
+		all[i].Count = e.Epochs()
+		all[i].Sampling, all[i].Rate, all[i].SampleSize, all[i].DatasetSize = Poisson, 1, 0, 0
+	}
+	return all, others, nil
 }

@@ -196,6 +196,48 @@ func TestShuffledBatches(t *testing.T) {
 	}
 }
 
+// Where noise or batch size change within an epoch, a record may be in more rounds of the new kind
+// than epochs of them begin: with two batches an epoch, one round at σ = 1000 and two at σ = 0.5 are
+// two Poisson rounds at rate ½ and σ = 0.5 if all other gradients are 0, and their ε is above that of
+// one Gaussian round. Such rounds are refused. What changes between epochs is counted.
+func TestShuffledRoundsThatChangeWithinAnEpoch(t *testing.T) {
+	shuffled := func(sigma float64, batches, count int) dp.Event {
+		return dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: sigma, Rate: 1 / float64(batches),
+			Count: count}
+	}
+	truth, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
+		NoiseMultiplier: 0.5, Rate: 0.5, Count: 2}}, 1e-5)
+	one, oneErr := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{shuffled(0.5, 2, 2)}, 1e-5)
+	if err := errors.Join(err, oneErr); err != nil || !(truth.EpsilonLower > one.EpsilonUpper) {
+		t.Fatalf("ε ≥ %v, one Gaussian round %v: %v", truth.EpsilonLower, one.EpsilonUpper, err)
+	}
+	for _, c := range []struct {
+		events  []dp.Event
+		refused bool
+		epochs  float64 // that μ² = epochs at σ = 1 counts
+	}{
+		{[]dp.Event{shuffled(1000, 2, 1), shuffled(0.5, 2, 2)}, true, 0},
+		{[]dp.Event{shuffled(1, 98, 49), shuffled(1, 49, 49), shuffled(1, 98, 49)}, true, 0},
+		{[]dp.Event{shuffled(2, 98, 980), shuffled(1, 98, 99)}, false, 2.5 + 2},
+		{[]dp.Event{shuffled(1, 98, 49), shuffled(1, 98, 50)}, false, 2},
+	} {
+		for _, acc := range []dp.Accountant{pld.Accountant{}, gdp.Accountant{}, rdp.Accountant{}} {
+			b, err := acc.Epsilon(t.Context(), c.events, 1e-5)
+			if c.refused {
+				if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "must be whole epochs of") {
+					t.Errorf("%s of %+v: %+v, %v", acc.Name(), c.events, b, err)
+				}
+				continue
+			}
+			want, wantErr := gdp.Epsilon(math.Sqrt(c.epochs), 1e-5)
+			if err := errors.Join(err, wantErr); err != nil || b.EpsilonUpper < want*(1-1e-9) ||
+				acc.Name() != (rdp.Accountant{}).Name() && b.EpsilonUpper > want*(1+1e-9) {
+				t.Errorf("%s of %+v: ε ≤ %v, want %v; %v", acc.Name(), c.events, b.EpsilonUpper, want, err)
+			}
+		}
+	}
+}
+
 // A pass that has begun counts, and batches are whole: rounds that are no whole number of passes
 // cost as much as the next whole number does.
 func TestEpochsOfShuffledBatches(t *testing.T) {

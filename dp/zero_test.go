@@ -12,7 +12,7 @@ func TestZeroValues(t *testing.T) {
 		Values: []any{new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release), new(Sampling)},
 		Funcs: map[string]any{
 			"Compose": Compose, "ParseAdjacency": ParseAdjacency, "ParseSampling": ParseSampling,
-			"ParseSizes": ParseSizes, "SchemeOf": SchemeOf,
+			"ParseSizes": ParseSizes, "SchemeOf": SchemeOf, "Unamplified": Unamplified,
 		},
 	}.Check(t)
 }

@@ -86,7 +86,8 @@ func TestStatementsSayWhoseNoise(t *testing.T) {
 		e.Noise = dp.Noise{Name: rng.Name{Root: root, Run: run}, Client: dp.AllClients}
 		return e
 	}
-	b := dp.Bound{EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some"}
+	b := dp.Bound{EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some",
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}
 	const assumed, simulated = "is assumed", "SIMULATION: who knows the seed can take the noise off; a release needs " +
 		"--seed-from-os."
 	for _, c := range []struct {

@@ -105,6 +105,10 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
+			if e.Sampling == dp.Shuffle && r.clients > 1 { // each begins its epochs for itself
+				return Privacy{}, fmt.Errorf("claim: shuffled batches of %d clients that share records, must be of one: %w",
+					r.clients, dp.ErrNotCovered)
+			}
 			if e.Count > math.MaxInt/r.clients {
 				return Privacy{}, fmt.Errorf("claim: %d rounds of each of %d clients, must be at most 2^63-1 together",
 					e.Count, r.clients)

@@ -197,7 +197,8 @@ func samplingName(s dp.Sampling) string {
 }
 
 // Shuffled must be printed with every ε of shuffled batches.
-const Shuffled = "Each record is in at most one batch of an epoch. No amplification by shuffling is counted, because " +
+const Shuffled = "The rounds are those of one data loader, which has each record in at most one batch of an epoch. " +
+	"Clients that shuffle by themselves each cost as much. No amplification by shuffling is counted, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
 func shuffleSentence(s dp.Sampling) string {

@@ -24,7 +24,7 @@ import (
 // show by how much).
 //
 // Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
-// as much, see [dp.Event.Unamplified]. The Bound is then dp.Upper.
+// as much, see [dp.Unamplified]. The Bound is then dp.Upper.
 //
 // dp.ErrNotCovered are other pairs of sampling and adjacency, events of
 // different pairs, no events, no noise, noise of sampled rounds outside
@@ -111,6 +111,13 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	}
 	first := events[0]
 	b := dp.Bound{Kind: dp.Exact, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
+	counted, unamplified, err := dp.Unamplified(events)
+	if err != nil {
+		return 0, dp.Bound{}, fmt.Errorf("gdp: %w", err)
+	}
+	if unamplified {
+		b.Kind = dp.Upper
+	}
 	var errs []error
 	total := 0.0
 	for i, e := range events {
@@ -119,14 +126,10 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 				"gdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 		}
-		e, others := e.Unamplified()
-		switch {
-		case others:
-			b.Kind = dp.Upper // a release has rounds of one sampling only
-		case e.SampleRate() < 1:
+		if counted[i].SampleRate() < 1 {
 			b.Kind = dp.Approximation
 		}
-		mu, err := muOf(e)
+		mu, err := muOf(counted[i])
 		if err != nil {
 			if !errors.Is(err, dp.ErrNotCovered) {
 				err = fmt.Errorf("%w: %w", err, dp.ErrNotCovered)

@@ -27,7 +27,7 @@
 // under add-or-remove adjacency is not covered.
 //
 // Shuffled batches have an upper bound without amplification, under zero-out and replace-one
-// adjacency: see [dp.Event.Unamplified].
+// adjacency: see [dp.Unamplified].
 //
 // # How
 //

@@ -41,10 +41,16 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.notCovered("no events")
 	} else {
 		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
-		q.take(events, &wrong)
+		counted, others, err := dp.Unamplified(events)
+		if err != nil {
+			wrong.uncovered = append(wrong.uncovered, fmt.Errorf("pld: %w", err))
+			counted = events
+		}
+		q.upperOnly = others
+		q.take(events, counted, &wrong)
 		if events[0].Validate() == nil {
 			var err error
-			if q.directions, err = directionsOf(events[0]); err != nil {
+			if q.directions, err = directionsOf(counted[0]); err != nil {
 				wrong.uncovered = append(wrong.uncovered, fmt.Errorf("pld: %w", err))
 			}
 		}
@@ -55,8 +61,9 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	return q, wrong.err()
 }
 
-// take joins the events that are equal, and finds those that cannot be accounted.
-func (q *query) take(events []dp.Event, wrong *faults) {
+// take joins the events that are equal, as they are counted, and finds those that cannot be
+// accounted.
+func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	index := map[[2]float64]int{}
 	var rounds float64
 	for i, e := range events {
@@ -74,8 +81,7 @@ func (q *query) take(events []dp.Event, wrong *faults) {
 		if e.SampleRate() < MinRate {
 			wrong.notCovered("event %d: sample rate = %v, must be in [%v, 1]", i, e.SampleRate(), MinRate)
 		}
-		e, others := e.Unamplified()
-		q.upperOnly = q.upperOnly || others
+		e = counted[i]
 		rounds += float64(e.Count)
 		key := [2]float64{e.SampleRate(), e.NoiseMultiplier}
 		if _, ok := index[key]; !ok {
@@ -91,7 +97,6 @@ func (q *query) take(events []dp.Event, wrong *faults) {
 
 // directionsOf returns which pairs of worlds dominate a round like e.
 func directionsOf(e dp.Event) ([]direction, error) {
-	e, _ = e.Unamplified()
 	scheme, err := e.Scheme()
 	if err != nil {
 		return nil, err

@@ -137,6 +137,10 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	}
 	first := events[0]
 	b := dp.Bound{Kind: dp.Upper, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
+	counted, _, err := dp.Unamplified(events)
+	if err != nil {
+		return nil, dp.Bound{}, fmt.Errorf("rdp: %w", err)
+	}
 	var errs []error
 	var r release
 	at := map[pair]int{}
@@ -147,7 +151,7 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 			continue
 		}
-		e, _ := e.Unamplified()
+		e = counted[i]
 		p, err := newPair(e)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rdp: event %d: %w", i, err))

@@ -105,6 +105,10 @@ func (r Release) check() error {
 	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
 		errs = append(errs, fmt.Errorf("libraries: %w", err))
 	}
+	if r.Holders > 1 && r.Event.Sampling == dp.Shuffle {
+		errs = append(errs, fmt.Errorf("libraries: shuffled batches of %d clients that hold a record, must be of one: each "+
+			"client begins its epochs for itself: %w", r.Holders, dp.ErrNotCovered))
+	}
 	switch of := r.Bound; {
 	case of.Kind == "":
 		errs = append(errs, errors.New("libraries: bound is missing, must be an accountant's of the rounds"))

@@ -29,7 +29,8 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 	cli.CountVar(f, &r.size, "sample-size", 0,
 		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
-	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record")
+	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record; with "+
+		"--sampling shuffle, of one data loader")
 	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle, instead of "+
 		"--sample-rate")
 	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], in the place of --steps: T = epochs/q "+
