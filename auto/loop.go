@@ -52,7 +52,8 @@ func (l *loop) satisfied() []bool {
 	}
 	last := stages[len(stages)-1]
 	for i := range out {
-		out[i] = e.Clients[i].short("held-out", last.HeldOut[i], last.Baseline[i], 0) == ""
+		out[i] = e.Clients[i].short("held-out", last.HeldOut[i], last.Baseline[i],
+			marginOf(last.Baseline[i], l.Public.HeldOut[i]), 0) == ""
 	}
 	return out
 }
@@ -60,9 +61,13 @@ func (l *loop) satisfied() []bool {
 // short says why a model of such an accuracy does not satisfy the client, or returns "" if it does.
 // The accuracy must reach the target, less a margin, and must exceed the baseline: the accuracy of
 // always guessing the most frequent class of the records that judge. A model that has learnt
-// nothing can reach a target below the baseline.
-func (c Client) short(of string, accuracy, baseline, margin float64) string {
+// nothing can reach a target below the baseline, and is a little above the baseline by chance, so
+// it must exceed it by more than chance.
+func (c Client) short(of string, accuracy, baseline, chance, margin float64) string {
 	switch {
+	case accuracy > baseline && accuracy <= baseline+chance:
+		return fmt.Sprintf("%s accuracy %.4f is no better than the majority-class baseline %.4f, within the sampling "+
+			"error %.4f", of, accuracy, baseline, chance)
 	case accuracy <= baseline:
 		return fmt.Sprintf("%s accuracy %.4f is no better than the majority-class baseline %.4f", of, accuracy, baseline)
 	case accuracy >= c.Accuracy-margin:

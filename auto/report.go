@@ -135,9 +135,11 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 			Distinct: held[i].DistinctRows, Baseline: last.Baseline[i], Tested: test[i],
 		}
 		if !satisfied {
-			c.Refused, c.Short = why[i], client.short("held-out", c.HeldOut, c.Baseline, 0)
+			c.Refused, c.Short = why[i], client.short("held-out", c.HeldOut, c.Baseline,
+				marginOf(c.Baseline, c.HeldOutRows), 0)
 		} else {
-			c.Short = client.short("test", c.TestAccuracy, c.MajorityShare, marginOf(client.Accuracy, c.TestRows))
+			c.Short = client.short("test", c.TestAccuracy, c.MajorityShare, 0,
+				marginOf(client.Accuracy, c.TestRows))
 			contradicted = contradicted || c.Short != ""
 		}
 		c.Satisfied = c.Short == ""

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/internal/message"
 )
@@ -89,5 +90,27 @@ func TestStatusOfAudits(t *testing.T) {
 	}
 	if got := statusOf(errors.New("disk full")); got != exitFailure {
 		t.Errorf("another error: status %d, want %d", got, exitFailure)
+	}
+}
+
+// A name with a line break, an escape sequence or a change of the reading order could forge lines
+// of a message, so no argument has one; it is quoted in one line. A tab may be a separator.
+func TestArgumentsArePrintable(t *testing.T) {
+	for _, name := range []string{"x\npld  e <= 0.1", "x\x1b[2J", "x\u202e1.0", "x\u2028y", "x\ry"} {
+		for _, args := range [][]string{
+			{"account", "--events", name, "--delta", "1e-5"}, {"report", name}, {"report", "--out=" + name},
+			{"train", "--plan", name}, {name},
+		} {
+			var stdout, stderr strings.Builder
+			code := run(t.Context(), args, &stdout, &stderr)
+			lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+			if code != exitUsage || stdout.Len() != 0 || len(lines) != 2 || strings.ContainsAny(stderr.String(), "\x1b\u202e\r") ||
+				!strings.Contains(lines[0], "must have printable characters only") {
+				t.Errorf("%q: status %d, %q", args, code, stderr.String())
+			}
+		}
+	}
+	if _, err := cli.CheckArguments(nil, []string{"--separator", "\t", "größe.csv"}); err != nil {
+		t.Error(err)
 	}
 }

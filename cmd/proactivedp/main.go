@@ -68,7 +68,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	cmd, err := cli.CheckTwice(root, args)
+	cmd, err := cli.CheckArguments(root, args)
+	if err == nil {
+		cmd, err = cli.CheckTwice(root, args)
+	}
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}

@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"proactivedp/internal/message"
 )
 
 // AnyChanged reports whether one of the flags was given.
@@ -57,6 +60,18 @@ func CheckTexts(cmd *cobra.Command) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// CheckArguments reports arguments with control characters or characters that change the reading
+// order, such as a file name with a line break. Messages show names, and such a name could forge
+// lines of them. A tab may be a separator.
+func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
+	for i, arg := range args {
+		if strings.ContainsFunc(arg, func(c rune) bool { return c != '\t' && unicode.In(c, unicode.C, unicode.Zl, unicode.Zp) }) {
+			return cmd, Usage(fmt.Errorf("argument %d = %s, must have printable characters only", i+1, message.Quoted(arg)))
+		}
+	}
+	return cmd, nil
 }
 
 // RefuseWith reports the flags that were given and must not be beside another.

@@ -196,6 +196,31 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 }
 
 // load loads the client's records. A server does not say which files are read here.
+// checkMap reports a --label-map that has all of the run's labels and gives some of them another
+// class than the run: the client would train against the others. Labels of another set may mean
+// what the map says.
+func (j *joinFlags) checkMap(run []string) error {
+	if j.where.Own.LabelMap == "" {
+		return nil
+	}
+	own, err := data.ParseLabels(j.where.Own.LabelMap)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for class, label := range run {
+		of, err := own.Class(label)
+		if err != nil {
+			return nil // the file has labels of its own
+		}
+		if int(of) != class {
+			errs = append(errs, fmt.Errorf("--label-map gives label %s the class %d, in the run it is %d: leave the "+
+				"option out, or give the run's classes by LABEL=CLASS", message.Name(label), of, class))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
 	if j.records != "" {
 		spec := a.Spec
@@ -205,6 +230,9 @@ func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepa
 			return nil, err
 		}
 		j.where.Own.Run = run
+		if err := j.checkMap(a.Labels); err != nil {
+			return nil, cli.Usage(err)
+		}
 		d, err := j.where.LoadAs(cmd, spec, j.records)
 		if errors.Is(err, data.ErrLabel) && j.where.Own.LabelMap == "" {
 			return nil, fmt.Errorf("%w\nThe run's labels are %v, for classes 0, 1 and so on. If the file has other "+
