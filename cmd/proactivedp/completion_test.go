@@ -60,7 +60,7 @@ func TestValuesAreOffered(t *testing.T) {
 		{"plan --sample-size ", "", none},
 		{"plan --after ", "json csv", extensions},
 		{"account --accountant ", "all pld rdp closed-form-moments closed-form gdp", none},
-		{"account --adjacency ", "add-or-remove replace-one", none},
+		{"account --adjacency ", "add-or-remove replace-one zero-out", none},
 		{"calibrate --solve s", "sigma sample-rate steps", none},
 		{"audit --fault no-", "no-clip", none},
 		{"figures phishing-logreg-u", "phishing-logreg-utility", none},

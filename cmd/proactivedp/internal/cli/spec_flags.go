@@ -136,7 +136,7 @@ var specFlags = []specFlag{
 		"hold out this part of the training records, in (0, 1), and judge by it instead of by the test set; a hash " +
 			"of each record picks them, so their number varies"},
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
-		"which part of the records --holdout holds out, a whole number from 0 to 1/holdout − 1; each fold holds " +
+		"which part of the records --holdout holds out, in [0, 1/holdout − 1]; each fold holds " +
 			"out other records"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},

@@ -72,8 +72,7 @@ A client waits for a server that is not up yet or away. One that hears nothing o
 the time --give-up-after ends with status 1; the same command goes on.`,
 		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
-  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm \
-    --max-epsilon 1`,
+  proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm --max-epsilon 1`,
 		Args: cli.OneArg("the URL of a broker"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			j.options.URL = args[0]
