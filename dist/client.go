@@ -89,7 +89,6 @@ type client struct {
 	ws       *sim.Workspace
 	instance string
 	begun    time.Time
-	replaced int // how many journals this one replaces
 	server   *silence
 
 	conn *nats.Conn
@@ -272,6 +271,11 @@ func (c *client) agree(ctx context.Context) error {
 	c.server.heard()
 	if err := c.pin(); err != nil {
 		return err
+	}
+	if c.Replace { // a server that is an older copy may not know of the lost journal
+		if err := c.journal.Replace(1); err != nil {
+			return err
+		}
 	}
 	return c.build()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/dist/broker"
+	"proactivedp/dist/internal/journal"
 	"proactivedp/dp"
 	"proactivedp/internal/message"
 )
@@ -244,6 +245,10 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 	if l.First < 0 || l.First >= rounds {
 		return out, fmt.Errorf("dist: client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
 			rounds-1)
+	}
+	if l.Replaced < 0 || l.Replaced > journal.MostReplaced {
+		return out, fmt.Errorf("dist: client %d: a ledger that replaces %d others, must be in [0, %d]", client,
+			l.Replaced, journal.MostReplaced)
 	}
 	counted := l.First
 	for _, stretch := range l.Sizes {

@@ -76,7 +76,7 @@ func (c *client) ledger() *clientLedger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return &clientLedger{
-		Records: c.mechanism().DatasetSize, First: c.journal.First(),
+		Records: c.mechanism().DatasetSize, First: c.journal.First(), Replaced: c.journal.Replaced(),
 		Noise: c.prepared.Config.Roots.Clients[c.Client].Name(),
 		Sizes: c.journal.Sizes(), Lags: c.journal.Lags(), Sent: c.sent, Resent: c.resent,
 		Seconds: time.Since(c.begun).Seconds(),

@@ -32,14 +32,16 @@ type hello struct {
 
 // clientLedger is a client's ledger as it is sent.
 type clientLedger struct {
-	Records int               `json:"records"` // N_c
-	First   int               `json:"first"`   // the first round of the journal
-	Noise   rng.Name          `json:"noise"`
-	Sizes   []journal.Stretch `json:"sizes"`
-	Lags    []int             `json:"lags"`
-	Sent    int64             `json:"bytes_sent"` // of updates, those that were sent again included
-	Resent  int               `json:"resent"`     // updates that were sent again
-	Seconds float64           `json:"seconds"`    // that its processes lived
+	Records int `json:"records"` // N_c
+	First   int `json:"first"`   // the first round of the journal
+	// Replaced is how many lost journals this one replaces, of which the server may remember fewer.
+	Replaced int               `json:"replaced,omitempty"`
+	Noise    rng.Name          `json:"noise"`
+	Sizes    []journal.Stretch `json:"sizes"`
+	Lags     []int             `json:"lags"`
+	Sent     int64             `json:"bytes_sent"` // of updates, those that were sent again included
+	Resent   int               `json:"resent"`     // updates that were sent again
+	Seconds  float64           `json:"seconds"`    // that its processes lived
 }
 
 // answer is what the server says to a hello.

@@ -73,6 +73,15 @@ type clientRecord struct {
 	Expelled bool          `json:"-"` // in tally
 }
 
+// replaced returns how many lost journals the client's journal replaces. After the server's folder
+// was restored from an older copy, the journal may know of more than the server.
+func (r *clientRecord) replaced() int {
+	if r.Ledger == nil {
+		return len(r.Replaced)
+	}
+	return max(len(r.Replaced), r.Ledger.Replaced)
+}
+
 // older says why a hello is from a life that is over or from another copy of the journal, or
 // returns "".
 func (r *clientRecord) older(h hello) string {

@@ -19,7 +19,9 @@ import (
 // one of which it has received a part. The new journal begins at the round after that one, so no
 // two journals send a round that the server has. Nobody knows how many rounds the lost journal
 // released that never arrived. So privacy statements count all T rounds for it, in addition to
-// those of the new journal.
+// those of the new journal. The new journal keeps how many journals it replaces: one if the user said
+// so, or the largest number that the server said. A server that is restored from an older copy may
+// have forgotten them.
 
 // check reports a hello that no client sends.
 func (h hello) check() error {
@@ -100,7 +102,9 @@ func (s *server) admit(client int, h hello) error {
 func (c *client) takeOver(a *answer) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
-	c.replaced = a.Replaced
+	if err := c.journal.Replace(max(a.Replaced, min(a.First, 1))); err != nil {
+		return err
+	}
 	if a.First == 0 || c.journal.Next() > 0 || a.Highest >= a.First {
 		return nil
 	}

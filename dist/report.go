@@ -35,6 +35,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 		Refused: s.record.Refused}
 	for c, one := range s.record.Clients {
 		var ledger dp.Ledger
+		mech := *s.mech
 		if one.Expelled {
 			r.Expelled = append(r.Expelled, c)
 			ledger = s.planned()
@@ -43,11 +44,10 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 			if ledger, err = one.Ledger.ledger(c, s.mech, s.about.Rounds); err != nil {
 				return nil, err
 			}
-			mech := *s.mech
 			mech.DatasetSize = min(mech.DatasetSize, one.Ledger.Records)
-			addReplaced(&ledger, len(one.Replaced), &mech, s.about.Rounds)
 			r.Resent += one.Ledger.Resent
 		}
+		addReplaced(&ledger, one.replaced(), &mech, s.about.Rounds)
 		result.Ledgers = append(result.Ledgers, ledger)
 	}
 	report, err := s.Prepared.Report(ctx, result, s.record.seconds(s.trained))
@@ -61,7 +61,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 			"each, as it said when it joined", listed(r.Expelled)))
 	}
 	for c, one := range s.record.Clients {
-		r.Notes = append(r.Notes, replacedNote(c, len(one.Replaced))...)
+		r.Notes = append(r.Notes, replacedNote(c, one.replaced())...)
 	}
 	r.Notes = append(r.Notes, olderCopies(r.Rounds)...)
 	if err := writeJSON(s.record.path(reportFile), r); err != nil {

@@ -119,7 +119,7 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	events := ledger.Events()
 	names, _ := dp.Names(events)
 	anonymous := ledger.Named(dp.Noise{}) // as the others' noise is from secrets of their own
-	addReplaced(&anonymous, c.replaced, c.mechanism(), c.about.Rounds)
+	addReplaced(&anonymous, l.Replaced, c.mechanism(), c.about.Rounds)
 	statement, err := state(context.WithoutCancel(ctx), c.prepared, anonymous.Events(), names)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds - l.First, Records: l.Records, MaxLag: lags.Max(),
 		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
 		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
-		Notes: slices.Concat(notesOf(c.prepared), replacedNote(c.Client, c.replaced), olderCopies(c.about.Rounds)),
+		Notes: slices.Concat(notesOf(c.prepared), replacedNote(c.Client, l.Replaced), olderCopies(c.about.Rounds)),
 	}, nil
 }
 

@@ -91,6 +91,7 @@ type Journal struct {
 	pinned   []byte
 	client   int     // whose journal it is, if it is pinned
 	first    int     // its first round; a journal that it replaces had the earlier ones
+	replaced int     // how many lost journals it replaces
 	before   history // the rounds before those in releases
 	releases []Release
 	buffer   []byte
@@ -287,10 +288,32 @@ func (j *Journal) Begin(first int) error {
 		return fmt.Errorf("journal: first round = %d after %d rounds, must be at least 1, after Pin and before any "+
 			"release", first, j.Next())
 	}
-	if err := j.write(firstRecord, firstPayload(first)); err != nil {
+	if err := j.write(firstRecord, numberPayload(first)); err != nil {
 		return err
 	}
 	j.first = first
+	return nil
+}
+
+// Replaced returns how many lost journals this one replaces, the most that Replace was told.
+func (j *Journal) Replaced() int { return j.replaced }
+
+// MostReplaced is how many lost journals one can replace.
+const MostReplaced = 1 << 16
+
+// Replace writes down that the journal replaces n lost ones, if it does not say so many yet. What
+// they released is counted in each later life, whether somebody else remembers them or not.
+func (j *Journal) Replace(n int) error {
+	if n <= j.replaced {
+		return nil
+	}
+	if n > MostReplaced {
+		return fmt.Errorf("journal: replaces %d lost journals, must be at most %d", n, MostReplaced)
+	}
+	if err := j.write(replacedRecord, numberPayload(n)); err != nil {
+		return err
+	}
+	j.replaced = n
 	return nil
 }
 

@@ -30,13 +30,14 @@ const anyBeginning = "proactivedp journal "
 
 // The kinds of records.
 const (
-	lifeRecord    = 1 // how many lives there were, whether it is sealed, and the salt
-	secretRecord  = 2
-	pinRecord     = 3 // the length of the vectors, whose they are, and which run it is
-	historyRecord = 4 // sizes and lags of rounds that need not be sent again
-	releaseRecord = 5 // round, k, size, digest and vector
-	firstRecord   = 6 // the journal's first round, if that is not round 0
-	lastKind      = firstRecord
+	lifeRecord     = 1 // how many lives there were, whether it is sealed, and the salt
+	secretRecord   = 2
+	pinRecord      = 3 // the length of the vectors, whose they are, and which run it is
+	historyRecord  = 4 // sizes and lags of rounds that need not be sent again
+	releaseRecord  = 5 // round, k, size, digest and vector
+	firstRecord    = 6 // the journal's first round, if that is not round 0
+	replacedRecord = 7 // how many lost journals it replaces, if there is one
+	lastKind       = replacedRecord
 )
 
 const (
@@ -209,7 +210,7 @@ func pinPayload(run []byte, client, params int) []byte {
 	return append(le.AppendUint32(record, uint32(client)), run...)
 }
 
-func firstPayload(first int) []byte { return le.AppendUint64(make([]byte, recordHead), uint64(first)) }
+func numberPayload(n int) []byte { return le.AppendUint64(make([]byte, recordHead), uint64(n)) }
 
 // payload appends the record of a release of u to dst, which is empty.
 func (r Release) payload(dst []byte, u []float32) []byte {
@@ -390,6 +391,15 @@ func (j *Journal) take(record []byte) error {
 			return fmt.Errorf("the first round is %d", first)
 		}
 		j.first = int(first)
+	case replacedRecord:
+		if len(payload) != 8 {
+			return fmt.Errorf("a number of lost journals of %d bytes", len(payload))
+		}
+		n := le.Uint64(payload)
+		if n <= uint64(j.replaced) || n > MostReplaced {
+			return fmt.Errorf("it replaces %d lost journals after %d", n, j.replaced)
+		}
+		j.replaced = int(n)
 	case historyRecord:
 		if len(j.before.sizes) > 0 || len(j.releases) > 0 {
 			return errors.New("a second history")
@@ -488,7 +498,12 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 		}
 	}
 	if j.first > 0 {
-		if err := put(firstRecord, firstPayload(j.first), copied.life); err != nil {
+		if err := put(firstRecord, numberPayload(j.first), copied.life); err != nil {
+			return err
+		}
+	}
+	if j.replaced > 0 {
+		if err := put(replacedRecord, numberPayload(j.replaced), copied.life); err != nil {
 			return err
 		}
 	}
