@@ -3,11 +3,17 @@ package dist
 import (
 	"context"
 	"errors"
+	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/dist/internal/wire"
 )
 
 // A lost folder is counted though the server does not remember it, as one that is restored from an
@@ -80,6 +86,82 @@ func TestTheMostLostJournalsThatWereHeardOfAreCounted(t *testing.T) {
 		}
 		if err := c.journal.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// One client's word that its rounds are lost does not end the training of the others, as the server
+// cannot verify it. It is in the status, and ends the run when only that client holds it up.
+func TestOneHelloDoesNotEndTheRun(t *testing.T) {
+	r := newTestRun(t, smallSpec(12), drawn())
+	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(r.serveOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.record.close()
+	s.offered = 0 // as by the first broadcast
+	s.hear(question{m: &nats.Msg{}, client: 1, hello: hello{Journal: "secret:0123456789abcdef0123456789abcdef", Life: 1,
+		Instance: "x", First: true, Oldest: 5, Next: 9}})
+	s.clients[1].lost = s.clients[1].lost.Add(-2 * linger)
+	apply := func(client, round int) {
+		t.Helper()
+		h := wire.Header{Client: client, Number: round, Size: 6}
+		if err := s.apply(h, make([]float32, s.about.Params)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string, ends bool) {
+		t.Helper()
+		err := s.checkLost()
+		if ends != errors.Is(err, ErrLost) || !ends && err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		if n := s.status().Clients[1].Lost; n != 5 {
+			t.Errorf("%s: the status says that %d rounds are lost, want 5", when, n)
+		}
+	}
+	check("others have not begun", false)
+	apply(0, 0)
+	s.first = s.first.Add(-2 * linger)
+	check("client 2 has not begun", false)
+	apply(2, 0)
+	check("the others go on", false)
+	s.first = s.first.Add(-2 * linger)
+	check("the others wait", true)
+	s.record.Clients[1].Expelled = true
+	s.machine.Expel(1)
+	if err := s.checkLost(); err != nil {
+		t.Errorf("expelled: %v", err)
+	}
+}
+
+// A hello of rounds that the run does not have is refused by name.
+func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
+	r := newTestRun(t, smallSpec(12), drawn())
+	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(r.serveOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.record.close()
+	for want, change := range map[string]func(h *hello){
+		"":                               func(*hello) {},
+		"next = 13, must be in [0, 12]":  func(h *hello) { h.Next = 13 },
+		"next = 92":                      func(h *hello) { h.Next = math.MaxInt64 },
+		"newest = 13, must be in [0, 12": func(h *hello) { h.Newest = 13 },
+		"newest = -1, must be":           func(h *hello) { h.Newest = -1 },
+		"oldest = 10, must be in [0, 9]": func(h *hello) { h.Oldest = 10 },
+		"life = 4294967296, must be":     func(h *hello) { h.Life = 1 << 32 },
+	} {
+		h := hello{Journal: "secret:0123456789abcdef0123456789abcdef", Life: 1, Instance: "x", Oldest: 5, Next: 9}
+		change(&h)
+		if got := s.refuses(1, h); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("refused as %q, want %q", got, want)
 		}
 	}
 }

@@ -54,18 +54,30 @@ func (s *server) lostRounds(client int) int {
 	return max(0, state.oldest-s.machine.Next(client))
 }
 
-// checkLost returns an error if rounds of a client have been lost for longer than linger. Until
-// then the status shows them, and an operator may expel the client, or start it again with a
-// journal that has the rounds.
+// checkLost returns an error if clients whose rounds are lost hold up the run, and nobody else has
+// gone on for longer than linger. Until then the status shows the rounds, and an operator may expel
+// the client, or start it again with a journal that has them. That rounds are lost is the client's
+// word, which the server cannot verify: an older copy of its folder does not say what was saved
+// later. So a client that says it has no more power than one that sends nothing.
 func (s *server) checkLost() error {
-	for c := range s.clients {
-		if n := s.lostRounds(c); n > 0 && time.Since(s.clients[c].lost) > linger {
-			next := s.machine.Next(c)
-			return fmt.Errorf("%w: neither the folder %s nor the broker nor the client's journal has %s of client %[4]d, "+
-				"which were saved in this folder. So it is an older copy. Restore a newer copy, or begin a new run in "+
-				"another folder, or start this server again and expel the client: proactivedp expel %[4]d", ErrLost, s.Dir,
-				roundsText(next, next+n), c)
+	last, at := s.first.Add(s.trained), -1 // when an update was applied last, and who holds up the run
+	for c, r := range s.record.Clients {
+		if r.Expelled || s.machine.Next(c) > s.machine.K() {
+			continue
+		}
+		if s.lostRounds(c) == 0 || time.Since(s.clients[c].lost) <= linger || time.Since(last) <= linger {
+			return nil
+		}
+		if at < 0 {
+			at = c
 		}
 	}
-	return nil
+	if at < 0 {
+		return nil
+	}
+	next := s.machine.Next(at)
+	return fmt.Errorf("%w, and the run cannot go on without them: neither the folder %s nor the broker nor the client's "+
+		"journal has %s of client %[4]d. The client says that they were saved in this folder, so it seems to be an older "+
+		"copy. Restore a newer copy, or begin a new run in another folder, or start this server again and expel the "+
+		"client: proactivedp expel %[4]d", ErrLost, s.Dir, roundsText(next, next+s.lostRounds(at)), at)
 }

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -23,13 +24,19 @@ import (
 // so, or the largest number that the server said. A server that is restored from an older copy may
 // have forgotten them.
 
-// check reports a hello that no client sends.
-func (h hello) check() error {
+// check reports a hello that no client of a run of so many rounds sends.
+func (h hello) check(rounds int) error {
 	name := rng.Name{Root: h.Journal}
-	if h.Life < 1 || len(h.Instance) == 0 || len(h.Instance) > 64 || h.Next < 0 || h.Newest < 0 || h.Oldest < 0 ||
-		h.Oldest > h.Next {
-		return fmt.Errorf("hello: life %d, rounds %d to %d, k = %d of instance %q", h.Life, h.Oldest, h.Next, h.Newest,
-			h.Instance)
+	for _, n := range []struct {
+		name             string
+		value, low, high int
+	}{
+		{"life", h.Life, 1, math.MaxInt32}, {"next", h.Next, 0, rounds}, {"newest", h.Newest, 0, rounds},
+		{"oldest", h.Oldest, 0, h.Next}, {"length of instance", len(h.Instance), 1, 64},
+	} {
+		if n.value < n.low || n.value > n.high {
+			return fmt.Errorf("hello: %s = %d, must be in [%d, %d]", n.name, n.value, n.low, n.high)
+		}
 	}
 	if name.Validate() != nil || name.Simulated() {
 		return fmt.Errorf("hello: journal = %q, must be the name of a secret", h.Journal)
@@ -40,7 +47,7 @@ func (h hello) check() error {
 // refuses says why a client's hello is refused, or returns "".
 func (s *server) refuses(client int, h hello) string {
 	r := &s.record.Clients[client]
-	if err := h.check(); err != nil {
+	if err := h.check(s.about.Rounds); err != nil {
 		return err.Error()
 	}
 	if r.Journal == "" {
