@@ -451,12 +451,39 @@ func (c *client) receive(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := c.machine.Receive(got.k, got.v); err != nil {
-			return fmt.Errorf("%w: %w", ErrSecondRelease, err)
+		if err := c.received(ctx, got); err != nil {
+			return err
 		}
-		c.saw(got.k)
 	}
 	return nil
+}
+
+// received takes a broadcast. One that has rounds which the client has not released may come to a
+// client that was suspended, and was expelled or replaced meanwhile. The server's answer to a hello
+// says so, and comes later than the broadcast.
+func (c *client) received(ctx context.Context, got broadcastOf) error {
+	err := c.machine.Receive(got.k, got.v)
+	if err == nil {
+		c.saw(got.k)
+		return nil
+	}
+	err = fmt.Errorf("%w: %w", ErrSecondRelease, err)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		_, why := c.hello(ctx, hello{})
+		if errors.Is(why, ErrExpelled) || errors.Is(why, ErrSecondRelease) {
+			return why
+		}
+		if !silent(why) {
+			break
+		}
+		_ = pause(ctx, beat/4)
+	}
+	if why := context.Cause(ctx); errors.Is(why, ErrExpelled) || errors.Is(why, ErrSecondRelease) {
+		return why // another hello has heard it
+	}
+	return err
 }
 
 // await waits for a broadcast, and lets what is held be written first, or after a while.

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"proactivedp/dist/broker"
 	"proactivedp/dist/internal/wire"
 )
 
@@ -163,5 +165,58 @@ func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
 		if got := s.refuses(1, h); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("refused as %q, want %q", got, want)
 		}
+	}
+}
+
+// A client that was expelled while it was suspended says so when it resumes, though a broadcast that
+// is impossible for a client of the run comes before the answer to its hello.
+func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
+	r := newTestRun(t, smallSpec(12), drawn())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	close(r.ready)
+	r.broker = b
+	for _, says := range []struct {
+		answer answer
+		want   error
+		text   string
+	}{
+		{answer{Gone: true, Error: "it was expelled"}, ErrExpelled, "client 0"},
+		{answer{Error: "another journal has replaced this one"}, ErrSecondRelease, "replaced this one"},
+		{answer{K: 9, Next: 9, Highest: 8}, ErrSecondRelease, "k = 9"},
+	} {
+		c, err := newClient(r.joinOptions(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.about = &Announcement{Run: "0123456789abcdef0123456789abcdef", Rounds: 12}
+		c.names, c.prepared = c.about.names(), prepare(t, r.spec, r.data)
+		if err := errors.Join(c.connectTo(ctx), c.build()); err != nil {
+			t.Fatal(err)
+		}
+		_, c.server = newSilence(ctx, 0, c.log)
+		text, err := json.Marshal(says.answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.conn.Subscribe(c.names.hello(0), func(m *nats.Msg) { _ = m.Respond(text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := c.models.initial(c.prepared.Config)
+		if err := c.received(ctx, broadcastOf{k: 9, v: v}); !errors.Is(err, says.want) ||
+			!strings.Contains(err.Error(), says.text) {
+			t.Errorf("the server answers %+v: %v", says.answer, err)
+		}
+		c.server.stop()
+		if err := errors.Join(s.Unsubscribe(), c.journal.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c.conn.Close()
 	}
 }
