@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -74,6 +75,44 @@ func TestMaxEpsilonIsKept(t *testing.T) {
 	}
 }
 
+// The rounds of lost journals count against the maximum: a client that replaces one pays for all of
+// its rounds, too, whether the user says so or the server does.
+func TestMaxEpsilonCountsLostJournals(t *testing.T) {
+	s := smallSpec(5)
+	s.NoiseMultiplier, s.Delta = 0.5, 1e-5
+	r := newTestRun(t, s, drawn())
+	p := *prepare(t, s, drawn())
+	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
+	once, err := Planned(t.Context(), &p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.joinOptions(0)
+	o.MaxEpsilon = *once.Certified.PerRecord.EpsilonUpper * 1.01
+	for _, replace := range []bool{true, false} { // what the server says is kept
+		o.Replace = replace
+		c, err := newClient(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.prepared, c.about = &p, &Announcement{Rounds: 5}
+		if err := c.affords(t.Context()); (err != nil) != replace ||
+			err != nil && !strings.Contains(err.Error(), "with all rounds of 1 lost journal") {
+			t.Errorf("replace %v: %v", replace, err)
+		}
+		if !replace {
+			err := errors.Join(c.journal.Pin([]byte("run"), 0, 3), c.takeOver(&answer{Replaced: 2, Highest: -1}))
+			if err := errors.Join(err, c.affords(t.Context())); err == nil ||
+				!strings.Contains(err.Error(), "with all rounds of 2 lost journals") {
+				t.Errorf("as the server says: %v", err)
+			}
+		}
+		if err := c.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A run without noise is joined by a client that accepts any ε by name.
 func TestARunWithoutNoiseIsJoinedByName(t *testing.T) {
 	s := smallSpec(5)
@@ -87,8 +126,8 @@ func TestARunWithoutNoiseIsJoinedByName(t *testing.T) {
 // A part whose releases would not be those that were stated is refused, whatever prepared it.
 func TestAClientReleasesWhatItStates(t *testing.T) {
 	for what, change := range map[string]func(*train.Prepared){
-		"adapt": func(p *train.Prepared) { p.Config.Adapt = 1000 },
-		"own":   func(p *train.Prepared) { p.Config.Own = make([]dp.Mechanism, 3) },
+		"adapt":                func(p *train.Prepared) { p.Config.Adapt = 1000 },
+		"different mechanisms": func(p *train.Prepared) { p.Config.Own = make([]dp.Mechanism, 3) },
 	} {
 		p := *prepare(t, smallSpec(5), drawn())
 		config := *p.Config

@@ -310,8 +310,14 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := c.journal.Replaced()
 	if err := c.takeOver(first); err != nil {
 		return nil, err
+	}
+	if c.journal.Replaced() > known { // the server knows of more lost journals
+		if err := c.affords(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if highest := first.Highest; highest >= c.journal.Next() {
 		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: "+

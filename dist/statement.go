@@ -26,9 +26,14 @@ type Statement = claim.Report
 
 // Planned states what all rounds of the run would cost one client's records, before it
 // joins.
-func Planned(ctx context.Context, p *train.Prepared) (Statement, error) {
-	m := &p.Config.Mechanism
-	return state(ctx, p, m.Events(p.Config.Run().Rounds), nil)
+func Planned(ctx context.Context, p *train.Prepared) (Statement, error) { return planned(ctx, p, 0) }
+
+// planned is Planned for a client whose journal replaces so many lost ones.
+func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, error) {
+	m, rounds := &p.Config.Mechanism, p.Config.Run().Rounds
+	var l dp.Ledger
+	addReplaced(&l, 1+replaced, m, rounds)
+	return state(ctx, p, l.Events(), nil)
 }
 
 // keepsTarget refuses a run of which a record here would cost more than the target that the run
@@ -53,7 +58,8 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	return nil
 }
 
-// affords refuses a run that could cost a record of this client more than MaxEpsilon.
+// affords refuses a run that could cost a record of this client more than MaxEpsilon, with all rounds
+// of the lost journals that its journal replaces.
 func (c *client) affords(ctx context.Context) error {
 	// The releases must be those that Planned states: of the planned sizes, by one mechanism.
 	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
@@ -71,9 +77,17 @@ func (c *client) affords(ctx context.Context) error {
 	}
 	p := *c.prepared
 	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
-	s, err := Planned(ctx, &p)
+	replaced := c.journal.Replaced()
+	if c.Replace {
+		replaced = max(replaced, 1)
+	}
+	s, err := planned(ctx, &p, replaced)
 	if err != nil {
 		return err
+	}
+	with := ""
+	if replaced > 0 {
+		with = ", with all rounds of " + decimal.Many(replaced, "lost journal")
 	}
 	most := ""
 	if c.MaxEpsilon != 0 {
@@ -85,9 +99,9 @@ func (c *client) affords(ctx context.Context) error {
 			"joins it all the same, but then gradients may be released without protection", most, cost.Reason)
 	}
 	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
-		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here, so this client does not join. "+
+		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here%s, so this client does not join. "+
 			"Give a larger max-epsilon, or join a run with more noise or fewer rounds", most,
-			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta))
+			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta), with)
 	}
 	return nil
 }

@@ -56,8 +56,10 @@ const (
 	Shuffle Sampling = "shuffle"
 )
 
-// Samplings and Adjacencies list all names that [ParseSampling] and [ParseAdjacency] know.
-func Samplings() []Sampling    { return []Sampling{Poisson, FixedSize, Shuffle} }
+// Samplings lists the names that [ParseSampling] knows.
+func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle} }
+
+// Adjacencies lists the names that [ParseAdjacency] knows.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
 // ParseSampling turns a name into a Sampling.
