@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 
+	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
