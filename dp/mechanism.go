@@ -9,7 +9,6 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -338,21 +337,36 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes. Unknown keys, missing keys and invalid events are
 // errors, because a round that is not understood must not be counted as another.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
-	var rows []ledgerRow
-	if err := strictjson.DecodeWhole(text, &rows, message.AtMost(maxName)); err != nil {
+	var rows []struct {
+		givenEvent
+		Noise Noise `json:"noise,omitzero"`
+	}
+	if err := strictjson.Decode(text, &rows); err != nil {
 		return fmt.Errorf("dp: ledger: %w", err)
 	}
 	var read Ledger
 	for i, row := range rows {
-		if err := row.Event.Validate(); err != nil {
+		e, err := row.event()
+		if err != nil {
 			return fmt.Errorf("dp: ledger: event %d: %w", i, err)
 		}
-		row.Event.Noise = row.Noise
-		read.events = append(read.events, row.Event)
+		e.Noise = row.Noise
+		read.events = append(read.events, e)
 	}
 	*l = read
 	return nil
 }
 
-// maxName is the largest text in a ledger or a release, in bytes.
-const maxName = 200
+// givenEvent is an event in JSON. A noise multiplier that is not given is not 0.
+type givenEvent struct {
+	Event
+	NoiseMultiplier *float64 `json:"noise_multiplier"`
+}
+
+func (g givenEvent) event() (Event, error) {
+	if g.NoiseMultiplier == nil {
+		return Event{}, errors.New("noise_multiplier is missing, must be given")
+	}
+	g.Event.NoiseMultiplier = *g.NoiseMultiplier
+	return g.Event, g.Event.Validate()
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -116,20 +115,25 @@ type Release struct {
 // UnmarshalJSON reads a release, of which every event has its noise then: of whatever client,
 // as the file does not say which. A key that a release has not is an error.
 func (r *Release) UnmarshalJSON(text []byte) error {
-	type plain Release
-	var read plain
-	if err := strictjson.DecodeWhole(text, &read, message.AtMost(maxName)); err != nil {
+	var read struct {
+		Noise  rng.Name     `json:"noise,omitzero"`
+		Events []givenEvent `json:"events"`
+	}
+	if err := strictjson.Decode(text, &read); err != nil {
 		return err
 	}
-	for i := range read.Events {
-		if err := read.Events[i].Validate(); err != nil {
+	release := Release{Noise: read.Noise}
+	for i, given := range read.Events {
+		e, err := given.event()
+		if err != nil {
 			return fmt.Errorf("dp: release: event %d: %w", i, err)
 		}
 		if read.Noise.Known() {
-			read.Events[i].Noise = Noise{Name: read.Noise, Client: AllClients}
+			e.Noise = Noise{Name: read.Noise, Client: AllClients}
 		}
+		release.Events = append(release.Events, e)
 	}
-	*r = Release(read)
+	*r = release
 	return nil
 }
 

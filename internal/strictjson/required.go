@@ -68,7 +68,8 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 
 // wholeFields reports the first field of a struct that is missing among the keys.
 func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) error {
-	for f := range t.Fields() {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if key == "-" && options == "" || !f.IsExported() && !f.Anonymous {
 			continue
@@ -128,7 +129,8 @@ func checkTexts(name string, v reflect.Value, check func(name, text string) erro
 			return checkTexts(name, v.Elem(), check)
 		}
 	case reflect.Struct:
-		for f, field := range v.Fields() {
+		for i := range v.NumField() {
+			f, field := v.Type().Field(i), v.Field(i)
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); (f.IsExported() || f.Anonymous) && key != "-" {
 				inner := name // of an embedded struct
 				if key != "" {
@@ -140,7 +142,7 @@ func checkTexts(name string, v reflect.Value, check func(name, text string) erro
 			}
 		}
 	case reflect.Map:
-		for key := range v.Seq() {
+		for _, key := range v.MapKeys() {
 			if err := checkTexts(name, key, check); err != nil {
 				return err
 			}
@@ -148,8 +150,9 @@ func checkTexts(name string, v reflect.Value, check func(name, text string) erro
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
 		case reflect.String, reflect.Struct, reflect.Pointer:
-			for i, one := range v.Seq2() {
-				if err := checkTexts(name+"["+strconv.FormatInt(i.Int(), 10)+"]", one, check); err != nil {
+			// Seq2 would look up methods by name, and the linker would keep all there are.
+			for i := range v.Len() {
+				if err := checkTexts(name+"["+strconv.Itoa(i)+"]", v.Index(i), check); err != nil {
 					return err
 				}
 			}
