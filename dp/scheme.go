@@ -33,16 +33,20 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	if err := errors.Join(samplingErr, adjacencyErr); err != nil {
 		return 0, err
 	}
-	switch [2]string{string(s), string(a)} {
-	case [2]string{string(Poisson), string(AddOrRemove)}:
+	type pair struct {
+		Sampling
+		Adjacency
+	}
+	switch (pair{s, a}) {
+	case pair{Poisson, AddOrRemove}:
 		return PoissonAddOrRemove, nil
-	case [2]string{string(Poisson), string(ReplaceOne)}:
+	case pair{Poisson, ReplaceOne}:
 		return PoissonReplaceOne, nil
-	case [2]string{string(FixedSize), string(ReplaceOne)}:
+	case pair{FixedSize, ReplaceOne}:
 		return FixedReplaceOne, nil
-	case [2]string{string(Shuffle), string(ZeroOut)}:
+	case pair{Shuffle, ZeroOut}:
 		return ShuffleZeroOut, nil
-	case [2]string{string(Shuffle), string(ReplaceOne)}:
+	case pair{Shuffle, ReplaceOne}:
 		return ShuffleReplaceOne, nil
 	}
 	why := ""
