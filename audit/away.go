@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/internal/version"
 )
@@ -47,9 +46,6 @@ type part struct {
 	Exact      bool     `json:"exact,omitempty"`
 }
 
-// mostText is the largest text in a part or in its result, in bytes.
-const mostText = 10_000
-
 // made is what came of a part.
 type made struct {
 	Checks   []Check  `json:"checks,omitempty"`
@@ -74,7 +70,7 @@ func (o *Options) describe(name string) part {
 // of the program.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
-	if err := strictjson.DecodeWhole(text, &p, message.AtMost(mostText)); err != nil {
+	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {
 		return nil, fmt.Errorf("audit: part: %w", err)
 	}
 	if own := version.Get().Source(); p.Kind != PartKind || p.Program != own {
@@ -175,7 +171,7 @@ func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	}
 	all := make([]made, len(parts))
 	err := e.Compute(ctx, texts, func(i int, result json.RawMessage) error {
-		if err := strictjson.DecodeWhole(result, &all[i], message.AtMost(mostText)); err != nil {
+		if err := strictjson.DecodeWhole(result, &all[i], len(result)); err != nil {
 			return fmt.Errorf("audit: what came of %s: %w", parts[i].Part, err)
 		}
 		name := parts[i].Part

@@ -3,7 +3,6 @@ package dist
 import (
 	"fmt"
 
-	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 )
 
@@ -15,5 +14,5 @@ func decode(text []byte, v any) error {
 	if len(text) > maxAnswer {
 		return fmt.Errorf("a message of %d bytes, must have at most %d", len(text), maxAnswer)
 	}
-	return strictjson.DecodeWhole(text, v, message.AtMost(mostText))
+	return strictjson.DecodeWhole(text, v, mostText)
 }

@@ -15,7 +15,6 @@ import (
 	"proactivedp/dist/internal/wire"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/message"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
@@ -181,7 +180,7 @@ func (r *record) readState(machine *sim.Server) error {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	clients := r.Clients
-	if err := strictjson.DecodeWhole(header, &r.tally, message.AtMost(mostText)); err != nil {
+	if err := strictjson.DecodeWhole(header, &r.tally, mostText); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
 	}
 	if r.Clients = clients; r.Run != r.about.Run {
@@ -205,7 +204,7 @@ func (r *record) readClients() error {
 		return fmt.Errorf("dist: %w", err)
 	}
 	var all []clientRecord
-	if err := strictjson.DecodeWhole(text, &all, message.AtMost(mostText)); err != nil {
+	if err := strictjson.DecodeWhole(text, &all, mostText); err != nil {
 		return fmt.Errorf("dist: %s: %w", r.path(clientsFile), err)
 	}
 	if len(all) != len(r.Clients) {

@@ -78,9 +78,6 @@ type note struct {
 	Fatal  bool    `json:"fatal,omitempty"` // no other worker would do better
 }
 
-// mostText is the largest text in a message, in bytes.
-const mostText = 10_000
-
 // Options says where cells are handed out.
 type Options struct {
 	Engine broker.Engine // StoreDir "" is a temporary folder; Allow is set by the queue
@@ -333,7 +330,7 @@ func taken(err error) bool {
 // heed takes what a worker says.
 func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
-	if err := strictjson.DecodeWhole(m.Data, &n, message.AtMost(mostText)); err != nil {
+	if err := strictjson.DecodeWhole(m.Data, &n, len(m.Data)); err != nil {
 		q.log.Warn("a note", "error", err)
 		return nil
 	}

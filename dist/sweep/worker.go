@@ -137,7 +137,7 @@ func (w *worker) say(n note) {
 // cell computes the cell of a message.
 func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	var job grid.Job
-	err := strictjson.DecodeWhole(m.Data(), &job, message.AtMost(mostText))
+	err := strictjson.DecodeWhole(m.Data(), &job, len(m.Data()))
 	if err == nil && filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
 		err = fmt.Errorf("sweep: key = %q, must be the name of a file", job.Key)
 	}

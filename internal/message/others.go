@@ -54,11 +54,6 @@ func CheckText(name, text string, most int) error {
 	return nil
 }
 
-// AtMost returns CheckText with a limit in bytes.
-func AtMost(bytes int) func(name, text string) error {
-	return func(name, text string) error { return CheckText(name, text, bytes) }
-}
-
 // Visible escapes the characters of a text that are not printable, except line breaks and tabs.
 func Visible(text string) string {
 	hidden := func(c rune) bool { return c == utf8.RuneError || !strconv.IsPrint(c) && c != '\n' && c != '\t' }

@@ -1,27 +1,27 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 )
 
 // DecodeWhole is Decode for a value that this program writes, such as a message of another process,
-// which is not trusted. Every field of a struct must be present and not null, unless its tag has
-// omitempty or omitzero. Decode would read a missing field as zero, and zero can be a valid value,
-// such as client 0. Slices and maps may be null, because a nil one is written as null. Each text in
-// the value must pass check, such as message.AtMost, so that it can be printed.
-func DecodeWhole(text []byte, v any, check func(name, text string) error) error {
+// which is not trusted. Every field of a struct must be there and not be null, unless its tag has
+// omitempty or omitzero: Decode alone reads a field that is missing as zero, which is a number like
+// any other. Slices and maps may be null, because a nil one is written so. Strings must be printable
+// on one line, and have at most mostText bytes.
+func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := Decode(text, v); err != nil {
 		return err
 	}
 	if err := whole(text, reflect.TypeOf(v).Elem(), "the value"); err != nil {
 		return err
 	}
-	return checkTexts("", reflect.ValueOf(v).Elem(), check)
+	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", false, mostText)
 }
 
 // whole reports the first field of a type that is missing in a value. Decode must have accepted the
@@ -117,46 +117,4 @@ func hasStruct(t reflect.Type) bool {
 		t = t.Elem()
 	}
 	return t.Kind() == reflect.Struct && !reads(t)
-}
-
-// checkTexts reports the first text in a value that does not pass a check.
-func checkTexts(name string, v reflect.Value, check func(name, text string) error) error {
-	switch v.Kind() {
-	case reflect.String:
-		return check(strings.TrimPrefix(name, "."), v.String())
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return checkTexts(name, v.Elem(), check)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f, field := v.Type().Field(i), v.Field(i)
-			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); (f.IsExported() || f.Anonymous) && key != "-" {
-				inner := name // of an embedded struct
-				if key != "" {
-					inner += "." + key
-				}
-				if err := checkTexts(inner, field, check); err != nil {
-					return err
-				}
-			}
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			if err := checkTexts(name, key, check); err != nil {
-				return err
-			}
-		}
-	case reflect.Slice:
-		switch v.Type().Elem().Kind() {
-		case reflect.String, reflect.Struct, reflect.Pointer:
-			// Seq2 would look up methods by name, and the linker would keep all there are.
-			for i := range v.Len() {
-				if err := checkTexts(name+"["+strconv.Itoa(i)+"]", v.Index(i), check); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }

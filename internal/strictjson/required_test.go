@@ -2,7 +2,6 @@ package strictjson
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -27,14 +26,6 @@ type record struct {
 	Kept    int     `json:"-"`
 }
 
-// short refuses texts of more than ten bytes.
-func short(name, text string) error {
-	if len(text) > 10 {
-		return fmt.Errorf("%s is too long", name)
-	}
-	return nil
-}
-
 // What this program writes is read, and a value that lacks anything of it is not taken for one of
 // zeros.
 func TestDecodeWhole(t *testing.T) {
@@ -44,7 +35,7 @@ func TestDecodeWhole(t *testing.T) {
 	}
 	full := `{"run":"r","client":1,"done":false,"lags":null,"parts":[{"n":1}],"of":{"n":0},"perhaps":{"n":1},"note":""}`
 	for _, text := range []string{string(written), full, strings.Replace(full, `"client"`, `"CLIENT"`, 1)} {
-		if err := DecodeWhole([]byte(text), new(record), short); err != nil {
+		if err := DecodeWhole([]byte(text), new(record), 10); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -58,11 +49,12 @@ func TestDecodeWhole(t *testing.T) {
 		strings.Replace(full, `"of":{"n":0}`, `"of":{"n":null}`, 1):   "of.n is null",
 		strings.Replace(full, `"perhaps":{"n":1}`, `"perhaps":{}`, 1): "perhaps.n is missing",
 		strings.Replace(full, `"lags":null,`, "", 1):                  "lags is missing",
-		strings.Replace(full, `"note":""`, `"note":"longer text"`, 1): "note is too long",
-		strings.Replace(full, `"run":"r"`, `"run":"12345678901"`, 1):  "run is too long",
+		strings.Replace(full, `"run":"r"`, `"run":"12345678901"`, 1):  "run is text of 11 bytes",
+		strings.Replace(full, `"note":""`, `"note":"two\nlines"`, 1):  "note = ",
+		strings.Replace(full, `"run":"r"`, `"run":"\u001b[2J"`, 1):    "run = ",
 		strings.Replace(full, `"note":""`, `"note":null`, 1):          "note is null",
 	} {
-		if err := DecodeWhole([]byte(text), new(record), short); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := DecodeWhole([]byte(text), new(record), 10); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

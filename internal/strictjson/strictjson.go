@@ -98,11 +98,11 @@ func refuseRepeats(d *json.Decoder) error {
 // line breaks unless strings may have lines. With such characters the author of a file could hide
 // what is printed next to the text. The decoder must have accepted the value.
 func RefuseHidden(text []byte, lines bool) error {
-	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", lines)
+	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", lines, len(text))
 }
 
-// refuseHidden is RefuseHidden for one value with a name.
-func refuseHidden(d *json.Decoder, name string, lines bool) error {
+// refuseHidden is RefuseHidden for one value with a name, whose strings have at most most bytes.
+func refuseHidden(d *json.Decoder, name string, lines bool, most int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func refuseHidden(d *json.Decoder, name string, lines bool) error {
 		if lines {
 			text = strings.NewReplacer("\r\n", "", "\n", "").Replace(strings.TrimPrefix(text, "\uFEFF"))
 		}
-		return message.CheckText(name, text, len(text))
+		return message.CheckText(name, text, most)
 	}
 	open, ok := token.(json.Delim)
 	if !ok {
@@ -124,11 +124,11 @@ func refuseHidden(d *json.Decoder, name string, lines bool) error {
 				return err
 			}
 			name = fmt.Sprint(key)
-			if err := message.CheckText("a key", name, len(name)); err != nil {
+			if err := message.CheckText("a key", name, most); err != nil {
 				return err
 			}
 		}
-		if err := refuseHidden(d, name, lines); err != nil {
+		if err := refuseHidden(d, name, lines, most); err != nil {
 			return err
 		}
 	}
