@@ -101,6 +101,11 @@ func AccountBy(
 	if len(accs) == 0 {
 		return nil, errors.New("answer: accountants are missing, must be at least one")
 	}
+	for i, e := range rounds.Events {
+		if _, err := e.Scheme(); err != nil { // which all of them would say
+			return nil, fmt.Errorf("answer: event %d: %w", i, err)
+		}
+	}
 	all := make([]Accounting, len(accs))
 	var uncovered []error
 	for i, acc := range accs {

@@ -106,7 +106,7 @@ func (s Sampling) CheckDrawn() error {
 
 // Batches returns t, the number of whole batches in one pass over the shuffled records: the sample
 // rate is 1/t, or each batch has s of N records. A loader that also makes a batch of the remaining
-// records has one more.
+// records has one more. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if t := (1 + 1e-12) / e.Rate; t < math.MaxInt { // 1/t was rounded
@@ -118,7 +118,7 @@ func (e Event) Batches() int {
 }
 
 // Epochs returns E, how many passes over the records shuffled rounds begin, at most, if the first
-// of them begins one: ⌈T/t⌉.
+// of them begins one: ⌈T/t⌉. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)

@@ -134,7 +134,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 const described = 3
 
 // Rounds describes the events: each by itself if there are few, else all together.
-// Rates are those of [Rate]; of many, the ends are rounded outwards.
+// Rates are those of [Rate]; of many, the ends are rounded outwards. The events must be valid.
 func Rounds(events []dp.Event) string {
 	if len(events) > described {
 		return summary(events)
@@ -142,8 +142,8 @@ func Rounds(events []dp.Event) string {
 	parts := make([]string, len(events))
 	for i, e := range events {
 		if e.Sampling == dp.Shuffle {
-			parts[i] = fmt.Sprintf("%s in %s of %s each, with noise multiplier σ = %s", manyRounds(e.Count),
-				decimal.Many(e.Epochs(), "epoch"), batches(e), decimal.Exactly(e.NoiseMultiplier))
+			parts[i] = fmt.Sprintf("%s in %s of t = %d whole batches, with noise multiplier σ = %s",
+				manyRounds(e.Count), decimal.Many(e.Epochs(), "epoch"), e.Batches(), decimal.Exactly(e.NoiseMultiplier))
 		} else {
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
@@ -176,13 +176,6 @@ func summary(events []dp.Event) string {
 		decimal.Exactly(sigma[1]))
 }
 
-func batches(e dp.Event) string {
-	if t := e.Batches(); t != 1 {
-		return fmt.Sprintf("%d whole batches", t)
-	}
-	return "1 whole batch"
-}
-
 // samplingName is the name in a sentence of a sampling that [describable] accepts.
 func samplingName(s dp.Sampling) string {
 	switch s {
@@ -209,12 +202,15 @@ func shuffleSentence(s dp.Sampling) string {
 }
 
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
-// of the events: a statement would then describe something else.
+// of the events, or if an event is invalid: a statement would then describe something else.
 func describable(b dp.Bound, events []dp.Event) error {
 	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
 		return fmt.Errorf("claim: %w", err)
 	}
 	for i, e := range events {
+		if err := e.Validate(); err != nil {
+			return fmt.Errorf("claim: event %d: %w", i, err)
+		}
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
 			return fmt.Errorf("claim: event %d: %s sampling under %s adjacency, must be that of the bound, %s under %s", i,
 				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)

@@ -196,7 +196,7 @@ func TestShuffledBatchesAreStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := Statement(PerRecord, b, e)
-	for _, want := range []string{"980 rounds in 10 epochs of 98 whole batches each, with noise multiplier σ = 1",
+	for _, want := range []string{"980 rounds in 10 epochs of t = 98 whole batches, with noise multiplier σ = 1",
 		"ε ≤ 17.857 at δ = 1e-05 (an upper bound, by the pld accountant), under zero-out adjacency with shuffled batches",
 		"The ε of Poisson sampling does not hold for a data loader that shuffles"} {
 		if !strings.Contains(text, want) {

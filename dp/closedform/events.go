@@ -40,13 +40,9 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 			faults.add(i, err)
 			continue
 		}
-		if e.Sampling != dp.Poisson {
-			refusals.add(i, fmt.Errorf("sampling is %q, the theorem needs %q: %w", e.Sampling, dp.Poisson,
-				dp.ErrNotCovered))
-		}
-		if e.Adjacency != dp.AddOrRemove {
-			refusals.add(i, fmt.Errorf("adjacency is %q, the theorem needs %q: %w", e.Adjacency, dp.AddOrRemove,
-				dp.ErrNotCovered))
+		if scheme, _ := e.Scheme(); scheme != dp.PoissonAddOrRemove {
+			refusals.add(i, fmt.Errorf("%s sampling under %s adjacency, the theorem needs %s under %s: %w", e.Sampling,
+				e.Adjacency, dp.Poisson, dp.AddOrRemove, dp.ErrNotCovered))
 		}
 	}
 	return faults.join(), refusals.join()
