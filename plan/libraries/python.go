@@ -1,7 +1,7 @@
 package libraries
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"math"
 	"strings"
@@ -13,14 +13,25 @@ import (
 	"proactivedp/internal/wrap"
 )
 
-//go:embed code/*.py
-var code embed.FS
+// The code for each library. Strings keep package embed's file system out of the planner page.
+var (
+	//go:embed code/private.py
+	privateCode string
+	//go:embed code/opacus.py
+	opacusCode string
+	//go:embed code/flower.py
+	flowerCode string
+	//go:embed code/tfprivacy.py
+	tfPrivacyCode string
+	//go:embed code/jaxprivacy.py
+	jaxPrivacyCode string
+)
 
-// writer writes the code for one library: its constants, then the files.
+// writer writes the code for one library: its constants, then the parts.
 type writer struct {
 	library string
 	tried   string
-	files   []string
+	parts   []string
 	// bits is the number of bits of the random numbers that the library compares with the sample
 	// rate. The rate is rounded down to a multiple of 2^-bits, so that no record is drawn more
 	// often than planned.
@@ -42,7 +53,7 @@ const ownRate = "PrivacyEngine.make_private computes the sample rate and the exp
 
 var writers = map[Format]writer{
 	Opacus: {
-		library: "Opacus 1.5.4", files: []string{"private.py", "opacus.py"}, bits: torchBits,
+		library: "Opacus 1.5.4", parts: []string{privateCode, opacusCode}, bits: torchBits,
 		tried: "run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's PyTorch 1.13.1, where what they " +
 			"import beside it and one process does not use was stood in for",
 		caveats: func(r Release) []string {
@@ -59,7 +70,7 @@ var writers = map[Format]writer{
 		},
 	},
 	TFPrivacy: {
-		library: "TensorFlow Privacy 0.9.0", files: []string{"tfprivacy.py"},
+		library: "TensorFlow Privacy 0.9.0", parts: []string{tfPrivacyCode},
 		tried: "syntax checked, and its event run with the public source of dp_accounting 0.6.0; the training was " +
 			"read against the public source of TensorFlow Privacy 0.9.0 and not run",
 		caveats: func(r Release) []string {
@@ -78,7 +89,7 @@ var writers = map[Format]writer{
 		},
 	},
 	JAXPrivacy: {
-		library: "JAX Privacy 2.2.0", files: []string{"jaxprivacy.py"},
+		library: "JAX Privacy 2.2.0", parts: []string{jaxPrivacyCode},
 		tried: "syntax checked, and read against the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
 		caveats: func(r Release) []string {
 			return append([]string{
@@ -90,7 +101,7 @@ var writers = map[Format]writer{
 		},
 	},
 	Flower: {
-		library: "Flower 1.28.0 and Opacus 1.5.4", files: []string{"private.py", "flower.py"}, bits: torchBits,
+		library: "Flower 1.28.0 and Opacus 1.5.4", parts: []string{privateCode, flowerCode}, bits: torchBits,
 		tried: "syntax checked; its clients' rounds were run with the public sources of Opacus 1.5.4 and 1.6.0 on " +
 			"Debian's " +
 			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
@@ -156,15 +167,11 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	if f == Flower {
 		r.clients(&text)
 	}
-	for _, name := range w.files {
-		body, err := code.ReadFile("code/" + name)
-		if err != nil {
-			return Code{}, fmt.Errorf("libraries: %w", err)
-		}
-		// A file's imports are for a reader of it alone: the constants are defined above.
-		_, after, found := strings.Cut(string(body), "# ---\n")
+	for _, part := range w.parts {
+		// The imports and constants above the line are for an editor: the code has its own by now.
+		_, after, found := strings.Cut(part, "# ---\n")
 		if !found {
-			return Code{}, fmt.Errorf("libraries: %s has no line that ends its constants", name)
+			return Code{}, fmt.Errorf("libraries: the code for %s has no line that ends its constants", w.library)
 		}
 		text.WriteString(after)
 	}
