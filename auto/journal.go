@@ -90,7 +90,7 @@ func checkNew(dir string) error {
 // itself.
 func parseJournal(text []byte) (*Journal, error) {
 	var s sealed
-	if err := errors.Join(strictjson.Decode(text, &s), strictjson.RefuseHidden(text, false)); err != nil {
+	if err := errors.Join(strictjson.Decode(text, &s), strictjson.Check(text, false)); err != nil {
 		return nil, err
 	}
 	if s.Version != journalVersion {

@@ -206,8 +206,7 @@ func readFile(text []byte) (file historyFile, err error) {
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
-		if err := errors.Join(strictjson.RefuseRepeats(text), strictjson.RefuseHidden(text, true),
-			refuseMisspelt(text)); err != nil {
+		if err := errors.Join(strictjson.Check(text, true), refuseMisspelt(text)); err != nil {
 			return file, err
 		}
 		if beside.Filter != nil {

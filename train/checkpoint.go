@@ -135,7 +135,7 @@ func (c *Checkpoint) read() error {
 	}
 	// Fields of a newer program may decide the result: they are refused.
 	if err := errors.Join(strictjson.Decode(c.state.Header, &c.header),
-		strictjson.RefuseHidden(c.state.Header, false)); err != nil {
+		strictjson.Check(c.state.Header, false)); err != nil {
 		return fmt.Errorf("which run it is of: %w", err)
 	}
 	return nil

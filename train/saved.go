@@ -207,7 +207,7 @@ func (s Saved) checkText() error {
 	if err != nil {
 		return err
 	}
-	return strictjson.RefuseHidden(text, false)
+	return strictjson.Check(text, false)
 }
 
 // check makes the model, and reports where the header contradicts itself or the size of the

@@ -81,7 +81,7 @@ func check(text []byte) error {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return err
 	}
-	if err := strictjson.RefuseHidden(text, false); err != nil {
+	if err := strictjson.Check(text, false); err != nil {
 		return err
 	}
 	if m.SHA256 == "" {

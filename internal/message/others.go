@@ -48,8 +48,21 @@ func CheckText(name, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s is text of %d bytes, must have at most %d", name, len(text), most)
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsGraphic(c) }) {
 		return fmt.Errorf("%s = %s, must have printable characters only", name, Quoted(text))
+	}
+	return nil
+}
+
+// CheckPage is CheckText for text of several lines, such as a page of Markdown. It may have tabs.
+func CheckPage(name, text string) error {
+	line := 0
+	for one := range strings.Lines(text) {
+		line++
+		one = strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(one, "\n"), "\r"), "\t", " ")
+		if err := CheckText(fmt.Sprintf("%s: line %d", name, line), one, len(one)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -15,13 +14,10 @@ import (
 // any other. Slices and maps may be null, because a nil one is written so. Strings must be printable
 // on one line, and have at most mostText bytes.
 func DecodeWhole(text []byte, v any, mostText int) error {
-	if err := Decode(text, v); err != nil {
+	if err := decode(text, v, false, mostText); err != nil {
 		return err
 	}
-	if err := whole(text, reflect.TypeOf(v).Elem(), "the value"); err != nil {
-		return err
-	}
-	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", false, mostText)
+	return whole(text, reflect.TypeOf(v).Elem(), "the value")
 }
 
 // whole reports the first field of a type that is missing in a value. Decode must have accepted the

@@ -12,14 +12,16 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"proactivedp/internal/message"
 )
 
-// Decode decodes one JSON value that is all of text, and has no field that v has not and no key
-// twice. Strings may have only line breaks and printable characters, see [RefuseHidden].
-func Decode(text []byte, v any) error {
+// Decode decodes one JSON value that is all of text, has no field that v does not have, and passes
+// [Check]. Strings may have several lines.
+func Decode(text []byte, v any) error { return decode(text, v, true, len(text)) }
+
+// decode is Decode for strings of at most most bytes.
+func decode(text []byte, v any, lines bool, most int) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -28,7 +30,7 @@ func Decode(text []byte, v any) error {
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("there is more after the first JSON value")
 	}
-	return errors.Join(RefuseRepeats(text), RefuseHidden(text, true))
+	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, most)
 }
 
 // Plain is what a decoder's error says of text, without the decoder's own words.
@@ -56,17 +58,29 @@ func Plain(err error, text []byte) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// RefuseRepeats reports a key that stands twice in one object of the value that text
-// begins with, see refuseRepeats.
-func RefuseRepeats(text []byte) error { return refuseRepeats(json.NewDecoder(bytes.NewReader(text))) }
+// Check reports what a decoder accepts in the value that text begins with, and a reader of the text
+// may not see:
+//   - a key that is in one object twice, in any case, because the decoder takes the last of two values;
+//   - a string or a key with characters that are not printable: escape sequences of a terminal,
+//     characters that change the reading order, and line breaks unless strings may have lines. They
+//     could hide what is printed next to the text.
+//
+// The decoder must have accepted the value, which bounds how deep it is nested.
+func Check(text []byte, lines bool) error {
+	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, len(text))
+}
 
-// refuseRepeats reports a key that stands twice in one object, in whatever case:
-// of two values the decoder would take the last. It reads one value, which must be
-// JSON that the decoder has taken: then it is nested to a bounded depth.
-func refuseRepeats(d *json.Decoder) error {
+// check is Check for one value with a name, whose strings have at most most bytes.
+func check(d *json.Decoder, name string, lines bool, most int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
+	}
+	if text, ok := token.(string); ok {
+		if lines {
+			return message.CheckPage(name, strings.TrimPrefix(text, "\uFEFF"))
+		}
+		return message.CheckText(name, text, most)
 	}
 	open, ok := token.(json.Delim)
 	if !ok {
@@ -79,56 +93,17 @@ func refuseRepeats(d *json.Decoder) error {
 			if err != nil {
 				return err
 			}
-			name := folded(fmt.Sprint(key))
-			if keys[name] {
-				return fmt.Errorf("the key %q stands twice in one object", key)
-			}
-			keys[name] = true
-		}
-		if err := refuseRepeats(d); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token() // the closing bracket
-	return err
-}
-
-// RefuseHidden reports a string or a key with characters that are not printable, in the value that
-// text begins with: escape sequences of a terminal, characters that change the reading order, and
-// line breaks unless strings may have lines. With such characters the author of a file could hide
-// what is printed next to the text. The decoder must have accepted the value.
-func RefuseHidden(text []byte, lines bool) error {
-	return refuseHidden(json.NewDecoder(bytes.NewReader(text)), "a string", lines, len(text))
-}
-
-// refuseHidden is RefuseHidden for one value with a name, whose strings have at most most bytes.
-func refuseHidden(d *json.Decoder, name string, lines bool, most int) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if text, ok := token.(string); ok {
-		if lines {
-			text = strings.NewReplacer("\r\n", "", "\n", "").Replace(strings.TrimPrefix(text, "\uFEFF"))
-		}
-		return message.CheckText(name, text, most)
-	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	for d.More() {
-		if open == '{' {
-			key, err := d.Token()
-			if err != nil {
-				return err
-			}
 			name = fmt.Sprint(key)
 			if err := message.CheckText("a key", name, most); err != nil {
 				return err
 			}
+			same := folded(name)
+			if keys[same] {
+				return fmt.Errorf("the key %q stands twice in one object", name)
+			}
+			keys[same] = true
 		}
-		if err := refuseHidden(d, name, lines, most); err != nil {
+		if err := check(d, name, lines, most); err != nil {
 			return err
 		}
 	}
@@ -154,7 +129,7 @@ func keys(path string) string {
 	var kept []string
 	parts := strings.Split(path, ".")
 	for i, part := range parts {
-		if first, _ := utf8.DecodeRuneInString(part); i == len(parts)-1 || !unicode.IsUpper(first) {
+		if capital := part != "" && 'A' <= part[0] && part[0] <= 'Z'; i == len(parts)-1 || !capital {
 			kept = append(kept, part)
 		}
 	}

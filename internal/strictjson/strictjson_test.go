@@ -47,7 +47,7 @@ func TestDecodeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 // A string or a key of somebody else's file has no line break, no escape sequence and nothing that
 // changes the reading order.
 func TestHiddenCharactersAreRefused(t *testing.T) {
-	if err := RefuseHidden([]byte(`{"a": "b\nc"}`), false); err == nil || !strings.Contains(err.Error(), "printable") {
+	if err := Check([]byte(`{"a": "b\nc"}`), false); err == nil || !strings.Contains(err.Error(), "printable") {
 		t.Errorf("a line break: %v", err)
 	}
 	for _, text := range []string{`"\u001b[2J"`, `["x", {"y": ["\u202e"]}]`, `{"a\u0007": 1}`, "\"\u2066\"", `"\u009b"`,

@@ -109,21 +109,20 @@ func (r Release) check() error {
 		errs = append(errs, fmt.Errorf("libraries: shuffled batches of %d clients that hold a record, must be of one: each "+
 			"client begins its epochs for itself: %w", r.Holders, dp.ErrNotCovered))
 	}
-	switch of := r.Bound; {
-	case of.Kind == "":
+	switch b := r.Bound; {
+	case b.Kind == "":
 		errs = append(errs, errors.New("libraries: bound is missing, must be an accountant's of the rounds"))
-	case of.Sampling != r.Event.Sampling || of.Adjacency != r.Event.Adjacency:
+	case b.Sampling != r.Event.Sampling || b.Adjacency != r.Event.Adjacency:
 		errs = append(errs, fmt.Errorf("libraries: the bound is for %s sampling under %s adjacency, must be for that of "+
-			"the rounds, %s under %s", of.Sampling, of.Adjacency, r.Event.Sampling, r.Event.Adjacency))
-	case !slices.Contains([]dp.Kind{dp.Exact, dp.Interval, dp.Upper, dp.Approximation}, of.Kind):
-		errs = append(errs, fmt.Errorf("libraries: kind of bound = %q, must be %q, %q or %q", of.Kind, dp.Exact,
-			dp.Interval, dp.Upper))
-	case r.Bound.Kind == dp.Approximation:
+			"the rounds, %s under %s", b.Sampling, b.Adjacency, r.Event.Sampling, r.Event.Adjacency))
+	case b.Kind == dp.Approximation:
 		errs = append(errs, fmt.Errorf("libraries: by %s there is no guarantee, only an approximation: %w",
-			r.Bound.Accountant, dp.ErrNotCovered))
-	case math.IsInf(r.Bound.EpsilonUpper, 1):
-		errs = append(errs, fmt.Errorf("libraries: %s proves no upper end of ε: %w", r.Bound.Accountant,
-			dp.ErrNotCovered))
+			b.Accountant, dp.ErrNotCovered))
+	case b.Kind != dp.Exact && b.Kind != dp.Interval && b.Kind != dp.Upper:
+		errs = append(errs, fmt.Errorf("libraries: kind of bound = %q, must be %q, %q or %q", b.Kind, dp.Exact,
+			dp.Interval, dp.Upper))
+	case math.IsInf(b.EpsilonUpper, 1):
+		errs = append(errs, fmt.Errorf("libraries: %s proves no upper end of ε: %w", b.Accountant, dp.ErrNotCovered))
 	}
 	return errors.Join(errs...)
 }
