@@ -48,7 +48,7 @@ func CheckText(name, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s is text of %d bytes, must have at most %d", name, len(text), most)
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsGraphic(c) }) {
+	if !printable(text) {
 		return fmt.Errorf("%s = %s, must have printable characters only", name, Quoted(text))
 	}
 	return nil
@@ -69,20 +69,18 @@ func CheckPage(name, text string) error {
 
 // Visible escapes the characters of a text that are not printable, except line breaks and tabs.
 func Visible(text string) string {
-	hidden := func(c rune) bool { return c == utf8.RuneError || !strconv.IsPrint(c) && c != '\n' && c != '\t' }
-	if !strings.ContainsFunc(text, hidden) {
-		return text
-	}
-	var out strings.Builder
-	for len(text) > 0 {
-		c, size := utf8.DecodeRuneInString(text)
-		if hidden(c) {
-			quoted := strconv.Quote(text[:size])
-			out.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			out.WriteString(text[:size])
+	characters := strings.Split(text, "")
+	for i, c := range characters {
+		if c != "\n" && c != "\t" && !printable(c) {
+			quoted := strconv.Quote(c)
+			characters[i] = quoted[1 : len(quoted)-1]
 		}
-		text = text[size:]
 	}
-	return out.String()
+	return strings.Join(characters, "")
+}
+
+// printable reports whether a text is valid UTF-8 of letters, marks, numbers, punctuation, symbols
+// and spaces.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsGraphic(c) })
 }
