@@ -48,7 +48,7 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 		if !e.IsDir() || strings.HasPrefix(name, ".") || slices.Contains(listed, name) {
 			continue
 		}
-		if err := message.CheckText("name of a folder", name, maxName); err != nil {
+		if err := message.CheckText("name in "+dir, name, len(name)); err != nil {
 			errs = append(errs, fmt.Errorf("folder: %w", err))
 			continue
 		}
@@ -87,11 +87,8 @@ func hasOurPage(dir, name string) bool {
 	return err == nil && strings.HasPrefix(string(text), OurMark)
 }
 
-// maxPage is the largest page that is read, and maxName the longest name of a folder, in bytes.
-const (
-	maxPage = 16 << 20
-	maxName = 255
-)
+// maxPage is the largest page that is read, in bytes.
+const maxPage = 16 << 20
 
 // WriteRow writes the entry as a row of a table in Markdown: a thumbnail, name, what it shows,
 // more cells of the index's own, which are Markdown, data, command and links.

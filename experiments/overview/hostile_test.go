@@ -111,6 +111,7 @@ func TestControlCharactersAreRefused(t *testing.T) {
 		"key":     {"a-figure/manifest.json", `"seeds": 2`, `"seeds": 2, "a\u001bb": 1`},
 		"page":    {"search-a/README.md", "# Search", "# Sea\x1b[2Jrch"},
 		"bidi":    {"search-a/README.md", "# Search", "# Sea\u202erch"},
+		"entity":  {"search-a/README.md", "# Search", "# Sea&#x202e;rch"},
 		"beside":  {"bench.md", "# Bench", "# Be\x9bnch"},
 		"header":  {"a-figure/data.csv", "series,", "se\x1bries,"},
 		"cell":    {"a-figure/data.csv", "private,", "pri\u2066vate,"},
@@ -130,6 +131,17 @@ func TestControlCharactersAreRefused(t *testing.T) {
 		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "printable") ||
 			!strings.Contains(err.Error(), filepath.Base(filepath.Dir(at))) {
 			t.Errorf("%s: %v, want an error that names the file and says what characters may be", name, err)
+		}
+	}
+}
+
+// The name of a folder or of a page is text of others too.
+func TestNamesArePrintable(t *testing.T) {
+	for _, name := range []string{"be\u202ench.md", "sea\x1b[2Jrch/README.md"} {
+		dir := results(t)
+		write(t, "# Bench\n", dir, name)
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "printable") {
+			t.Errorf("%q: %v, want that it is refused", name, err)
 		}
 	}
 }

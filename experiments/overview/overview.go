@@ -96,7 +96,6 @@ const (
 	maxPicture = 32 << 20
 	maxText    = 8 << 20
 	maxFolders = 1000
-	maxName    = 255
 	maxPixels  = 1 << 25
 )
 
@@ -116,20 +115,19 @@ func Read(dir string) (*Page, error) {
 		errs = append(errs, err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || !e.IsDir() && (filepath.Ext(name) != ".md" || name == "README.md") {
 			continue
 		}
-		if !e.IsDir() {
-			if filepath.Ext(e.Name()) == ".md" && e.Name() != "README.md" {
-				errs = append(errs, p.addText(dir, e.Name()))
-			}
-			continue
-		}
-		if err := message.CheckText("name of a folder", e.Name(), maxName); err != nil {
+		if err := message.CheckText("name in "+dir, name, len(name)); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		found, err := readFigure(dir, e.Name())
+		if !e.IsDir() {
+			errs = append(errs, p.addText(dir, name))
+			continue
+		}
+		found, err := readFigure(dir, name)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -139,7 +137,7 @@ func Read(dir string) (*Page, error) {
 			p.figures = append(p.figures, *found)
 			continue
 		}
-		errs = append(errs, p.addReadme(dir, e.Name()))
+		errs = append(errs, p.addReadme(dir, name))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("overview: %w", err)

@@ -44,12 +44,13 @@ func (p *Page) addText(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := message.CheckPage(filepath.Join(dir, path), string(content)); err != nil {
-		return err
-	}
 	var out bytes.Buffer
 	if err := markdown.Convert(content, &out); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	// The HTML is checked and not the Markdown, in which &#x202e; is a character too.
+	if err := message.CheckPage(filepath.Join(dir, path), out.String()); err != nil {
+		return err
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(path), "/README.md"), ".md")
 	text, err := contained(out.String(), name, dir, filepath.Dir(path))

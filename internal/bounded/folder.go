@@ -23,13 +23,16 @@ var ErrNotPlain = errors.New("this is no regular file, must be one")
 // between may be a symbolic link. Within does not block. Errors name the path.
 func Within(dir, name string, most int64) ([]byte, error) {
 	f, err := within(dir, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), bare(err))
+	var text []byte
+	if err == nil {
+		defer f.Close()
+		text, err = io.ReadAll(Reader(f, most))
 	}
-	defer f.Close()
-	text, err := io.ReadAll(Reader(f, most))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), bare(err))
+		if named, ok := errors.AsType[*fs.PathError](err); ok {
+			err = named.Err
+		}
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 	}
 	return text, nil
 }
@@ -82,12 +85,4 @@ func Regular(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// bare returns an error without the path that it names.
-func bare(err error) error {
-	if named, ok := errors.AsType[*fs.PathError](err); ok {
-		return named.Err
-	}
-	return err
 }
