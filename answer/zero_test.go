@@ -10,10 +10,9 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{new(Accounting), new(Comparison), new(PlanQuestion), new(Tradeoff)},
-		Funcs: map[string]any{
-			"Account": Account, "AccountBy": AccountBy, "Calibrate": Calibrate, "CheckTarget": CheckTarget,
-			"Solve": Solve,
+		Exported: []any{
+			new(Accounting), new(Comparison), new(PlanQuestion), new(Tradeoff), Account, AccountBy, Calibrate,
+			CheckTarget, Solve,
 		},
 		Given:    []any{gdp.Accountant{}},
 		Unusable: map[string]string{"Tradeoff": "Comparison.Curves"},

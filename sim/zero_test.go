@@ -10,14 +10,10 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{
+		Exported: []any{
 			new(Adapt), new(Checkpoint), new(Client), new(Config), new(Exploration), new(Server), new(StepSize),
-			new(Virtual),
-		},
-		Funcs: map[string]any{
-			"CheckMomentum": CheckMomentum, "Hogwild": Hogwild, "NewClient": NewClient, "NewServer": NewServer,
-			"NewVirtual": NewVirtual, "OpenCheckpoint": OpenCheckpoint,
-			"OpenKeyedCheckpoint": OpenKeyedCheckpoint, "ParseDelay": ParseDelay,
+			new(Virtual), CheckMomentum, Hogwild, NewClient, NewServer, NewVirtual, OpenCheckpoint,
+			OpenKeyedCheckpoint, ParseDelay,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

@@ -10,13 +10,10 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{
+		Exported: []any{
 			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
-			new(Setting), new(Source), new(Spec), new(Trace),
-		},
-		Funcs: map[string]any{
-			"CheckKeep": CheckKeep, "OpenCheckpoint": OpenCheckpoint, "OpenKeyedCheckpoint": OpenKeyedCheckpoint,
-			"OpenModel": OpenModel, "ReadSetting": ReadSetting,
+			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint, OpenKeyedCheckpoint,
+			OpenModel, ReadSetting,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

@@ -9,13 +9,10 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting)},
-		Funcs: map[string]any{
-			"CheckDelta": CheckDelta, "Conditions": Conditions, "Epsilon": Epsilon, "Gamma": Gamma,
-			"GammaAt": GammaAt, "Grow": Grow, "Limit": Limit, "MaxAlphaBar": MaxAlphaBar,
-			"MinEpsilon": MinEpsilon, "Moment": Moment, "MomentConditions": MomentConditions,
-			"MomentsOf": MomentsOf, "MomentsOfEvents": MomentsOfEvents, "NewBudget": NewBudget, "RHS": RHS,
-			"ReuseLimit": ReuseLimit, "Sigma": Sigma,
+		Exported: []any{
+			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting), CheckDelta,
+			Conditions, Epsilon, Gamma, GammaAt, Grow, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,
+			MomentsOf, MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
 		},
 		Unusable: map[string]string{"Budget": "NewBudget"},
 	}.Check(t)

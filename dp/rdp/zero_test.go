@@ -9,10 +9,9 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{new(Accountant), new(Filter), new(Limits), new(Selection)},
-		Funcs: map[string]any{
-			"CheckOrder": CheckOrder, "Delta": Delta, "Divergence": Divergence, "Epsilon": Epsilon,
-			"NewFilter": NewFilter, "PlannedOrder": PlannedOrder,
+		Exported: []any{
+			new(Accountant), new(Filter), new(Limits), new(Selection), CheckOrder, Delta, Divergence, Epsilon,
+			NewFilter, PlannedOrder,
 		},
 		Unusable: map[string]string{"Filter": "NewFilter"},
 	}.Check(t)

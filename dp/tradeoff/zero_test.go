@@ -9,7 +9,6 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	zerotest.Package{
-		Values: []any{new(Curve), new(Curves), new(Paper)},
-		Funcs:  map[string]any{"Alphas": Alphas, "Training": Training},
+		Exported: []any{new(Curve), new(Curves), new(Paper), Alphas, Training},
 	}.Check(t)
 }

@@ -7,8 +7,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,53 +22,54 @@ const limit = 20 * time.Second
 
 // Package is what a package exports that returns errors.
 type Package struct {
-	// Values holds a zero value of each type whose exported methods return errors, or a
-	// pointer to one.
-	Values []any
-	// Funcs are the exported functions that return an error, by name.
-	Funcs map[string]any
+	// Exported holds the exported functions that return an error, and a pointer to a zero value of
+	// each exported type that has such methods.
+	Exported []any
 	// Unusable says, by the name of a type whose zero value is of no use, what its errors
 	// must contain: the constructor.
 	Unusable map[string]string
-	// Given are what is passed where the type of an argument is an interface, by the first that
-	// has its methods, besides a context, an empty reader and a writer: nil stands for no thing
-	// there, and a call of it panics as in the standard library.
+	// Given holds arguments: the first one that has the methods of a parameter's interface is passed
+	// for it. A context, an empty reader and a writer need not be listed. An interface that none of
+	// them has is passed as nil, and calling nil panics as it does in the standard library.
 	Given []any
-	// Skip names functions and methods that are not called, such as Type.Method: they wait
-	// for something, or read the process's input.
+	// Skip names functions and methods that are not called, such as Type.Method, because they wait
+	// for something or read the process's input.
 	Skip []string
 }
 
 // Check calls every function and method that returns an error with zero arguments and a context
 // that is open, methods on a zero value and on a nil pointer. None may panic or wait for ever,
-// and those of types that are Unusable return the error said there. It fails, too, where p does not
-// have all that the package in the working directory exports.
+// and methods of types in Unusable must return the error given there. Check also fails if p lacks
+// something that the package in the working directory exports, or names something in Unusable or Skip
+// that is not there.
 func (p Package) Check(t *testing.T) {
 	t.Helper()
-	funcs, types := exported(t)
-	for _, name := range funcs {
-		if p.Funcs[name] == nil {
-			t.Errorf("function %s is missing in the test", name)
+	missing := exported(t)
+	named := append(slices.Collect(maps.Keys(p.Unusable)), p.Skip...)
+	for _, e := range p.Exported {
+		name := ""
+		if v := reflect.ValueOf(e); v.Kind() == reflect.Func {
+			path := runtime.FuncForPC(v.Pointer()).Name() // such as proactivedp/dp.Compose
+			name = path[strings.LastIndexByte(path, '.')+1:]
+			if !slices.Contains(p.Skip, name) {
+				p.call(t, name, v, nil)
+			}
+		} else {
+			name = v.Type().Elem().Name()
+			p.methods(t, v.Type().Elem())
 		}
+		delete(missing, name)
+		named = slices.DeleteFunc(named, func(n string) bool {
+			method, is := strings.CutPrefix(n, name+".")
+			_, has := reflect.TypeOf(e).MethodByName(method)
+			return n == name || is && has
+		})
 	}
-	seen := map[string]bool{}
-	for _, v := range p.Values {
-		kind := reflect.TypeOf(v)
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		seen[kind.Name()] = true
-		p.methods(t, kind)
+	for _, name := range named {
+		t.Errorf("%s is named in the test, and is not there", name)
 	}
-	for _, name := range types {
-		if !seen[name] {
-			t.Errorf("type %s is missing in the test", name)
-		}
-	}
-	for name, f := range p.Funcs {
-		if f := reflect.ValueOf(f); !slices.Contains(p.Skip, name) {
-			p.call(t, name, f, nil)
-		}
+	for name := range missing {
+		t.Errorf("%s is missing in the test", name)
 	}
 }
 
@@ -149,12 +152,13 @@ func returnsError(f reflect.Type) bool {
 
 // exported returns the names of the functions that the package in the working directory
 // exports and that return an error, and of the types that have such methods.
-func exported(t *testing.T) (funcs, types []string) {
+func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	names := map[string]bool{}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -168,15 +172,16 @@ func exported(t *testing.T) (funcs, types []string) {
 			if !ok || !f.Name.IsExported() || !lastIsError(f.Type) {
 				continue
 			}
-			if f.Recv == nil {
-				funcs = append(funcs, f.Name.Name)
-			} else if name := receiver(f.Recv.List[0].Type); ast.IsExported(name) {
-				types = append(types, name)
+			name := f.Name.Name
+			if f.Recv != nil {
+				name = receiver(f.Recv.List[0].Type)
+			}
+			if ast.IsExported(name) {
+				names[name] = true
 			}
 		}
 	}
-	slices.Sort(types)
-	return funcs, slices.Compact(types)
+	return names
 }
 
 func lastIsError(f *ast.FuncType) bool {
