@@ -119,7 +119,7 @@ func (p *profile) known(i int, accuracy float64) bool {
 // share takes the bounds at the i-th ε from the contours that were made for the nearest ε.
 func (p *profile) share(i int, accuracy float64, e *effort) {
 	for _, step := range [...]int{-1, 1} {
-		j := i
+		j := i + step
 		for j >= 0 && j < len(p.eps) && len(p.contours[j]) == 0 {
 			j += step
 		}
@@ -129,8 +129,7 @@ func (p *profile) share(i int, accuracy float64, e *effort) {
 		for _, c := range p.contours[j] {
 			if e.left > -profileWork/2 && !p.known(i, accuracy) {
 				e.left -= pointWork * float64(len(c.points))
-				lower, _, _ := c.bounds(p.eps[i] + c.shift)
-				_, upper, _ := c.bounds(p.eps[i] - c.shift)
+				lower, upper, _ := c.certified(p.eps[i])
 				p.lower[i], p.upper[i] = max(p.lower[i], lower), min(p.upper[i], upper)
 			}
 		}
@@ -186,8 +185,7 @@ func (r *release) delta(s saddle, lower, upper, accuracy float64, p *profile, i 
 			break
 		}
 		last = r.contour(shape)
-		lo, _, _ := last.bounds(s.epsilon + last.shift)
-		_, up, sum := last.bounds(s.epsilon - last.shift)
+		lo, up, sum := last.certified(s.epsilon)
 		before := upper - lower
 		lower, upper = max(lower, lo), min(upper, up)
 		if upper-lower <= accuracy*upper || upper-lower > 0.99*before || r.left <= 0 {

@@ -20,10 +20,11 @@ func spaced(most float64, n int) []float64 {
 }
 
 // The contours that several ε share hold the exact δ between them, where there is one: a single
-// round, or rounds of all records.
+// round, or rounds of all records. Removing costs at least as much as adding there, also if it is
+// looked at last.
 func TestProfilesHoldTheExactDelta(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 1))
-	for range 30 {
+	for i := range 30 {
 		q, sigma, rounds, _ := draw(r)
 		s := spec{q, max(sigma, 0.4), 1}
 		if r.IntN(2) == 0 {
@@ -31,17 +32,40 @@ func TestProfilesHoldTheExactDelta(t *testing.T) {
 		}
 		query := query{effort: &effort{t.Context(), sharedWork, profileWork}, directions: []direction{remove},
 			specs: []spec{s}, accuracy: 1e-3, sampling: dp.Poisson, adjacency: dp.AddOrRemove}
-		last, err := query.exact().epsilon(1e-9)
+		exact := query.exact()
+		last, err := exact.epsilon(1e-9)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			query.directions = []direction{add, remove}
 		}
 		eps := spaced(last, 100)
 		p := query.composeDeltas(eps)
 		for i, e := range eps {
-			want := query.exact().delta(e)
+			want := exact.delta(e)
 			if p.lower[i] > want*(1+1e-9) || p.upper[i] < want*(1-1e-9) {
-				t.Errorf("%+v, ε = %v: δ in [%v, %v], want %v", s, e, p.lower[i], p.upper[i], want)
+				t.Errorf("%v, %+v, ε = %v: δ in [%v, %v], want %v", query.directions, s, e, p.lower[i], p.upper[i], want)
 			}
+		}
+	}
+}
+
+// Rounding may move losses to either side. Here it moves them so far that the wrong side is seen.
+func TestContoursAreCertifiedForMovedLosses(t *testing.T) {
+	s, eps := spec{0.1, 1, 1}, spaced(2, 9)
+	query := query{effort: free(t), directions: []direction{remove}, specs: []spec{s}, accuracy: 1e-3}
+	p := newProfile(eps)
+	query.narrowAt(p, 4, remove, 1e-3)
+	c := p.contours[4][0]
+	c.shift = 0.05
+	for i, e := range eps {
+		if i == 4 {
+			continue
+		}
+		p.share(i, 1e-3, query.effort)
+		if least, most := oneDelta(s, e+c.shift), oneDelta(s, max(0, e-c.shift)); p.lower[i] > least || p.upper[i] < most {
+			t.Errorf("ε = %v: δ in [%v, %v], want [%v, %v] in it", e, p.lower[i], p.upper[i], least, most)
 		}
 	}
 }
