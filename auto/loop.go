@@ -40,43 +40,43 @@ func (l *loop) pending() *Stage {
 	return nil
 }
 
-// satisfied returns, by client, whether the last model of the task has its target accuracy on the
-// client's held-out records, and is better than guessing their most frequent class. Nobody is
-// satisfied before the first model.
-func (l *loop) satisfied() []bool {
-	e := l.entry()
-	out := make([]bool, len(e.Clients))
-	stages := l.stagesOfTask()
-	if len(stages) == 0 {
-		return out
+// short says, by client, why the last model of the task does not satisfy the client on its held-out
+// records. It is "" for a client that is satisfied. Nobody is satisfied before the first model.
+func (l *loop) short() []string {
+	e, stages := l.entry(), l.stagesOfTask()
+	why := make([]string, len(e.Clients))
+	for i, c := range e.Clients {
+		if len(stages) == 0 {
+			why[i] = "there is no model yet"
+			continue
+		}
+		last := stages[len(stages)-1]
+		chance := marginOf(last.Baseline[i], l.Public.HeldOut[i])
+		why[i] = c.short("held-out", last.HeldOut[i], last.Baseline[i], chance, 0)
 	}
-	last := stages[len(stages)-1]
-	for i := range out {
-		out[i] = e.Clients[i].short("held-out", last.HeldOut[i], last.Baseline[i],
-			marginOf(last.Baseline[i], l.Public.HeldOut[i]), 0) == ""
-	}
-	return out
+	return why
 }
 
-// short says why a model of such an accuracy does not satisfy the client, or returns "" if it does.
-// The accuracy must reach the target, less a margin, and must exceed the baseline: the accuracy of
-// always guessing the most frequent class of the records that judge. A model that has learnt
-// nothing can reach a target below the baseline, and is a little above the baseline by chance, so
-// it must exceed it by more than chance.
+// short says why a model of the given accuracy does not satisfy the client, or returns "" if it
+// does. The baseline is the accuracy of always guessing the most frequent class of the records that
+// judge. A model that has learnt nothing can reach a target below the baseline, and can be a little
+// above the baseline by chance. So the accuracy must exceed the baseline by more than chance, and
+// must not be below the target by more than margin.
 func (c Client) short(of string, accuracy, baseline, chance, margin float64) string {
-	switch {
-	case accuracy > baseline && accuracy <= baseline+chance:
-		return fmt.Sprintf("%s accuracy %.4f is no better than the majority-class baseline %.4f, within the sampling "+
-			"error %.4f", of, accuracy, baseline, chance)
-	case accuracy <= baseline:
-		return fmt.Sprintf("%s accuracy %.4f is no better than the majority-class baseline %.4f", of, accuracy, baseline)
-	case accuracy >= c.Accuracy-margin:
-		return ""
-	case margin > 0:
-		return fmt.Sprintf("%s accuracy %.4f is below the target %v by more than the sampling error %.4f", of, accuracy,
-			c.Accuracy, margin)
+	byMoreThan := func(samplingError float64) string {
+		if samplingError == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" by more than the sampling error %.4f", samplingError)
 	}
-	return fmt.Sprintf("%s accuracy %.4f is below the target %v", of, accuracy, c.Accuracy)
+	if !(accuracy > baseline+chance) {
+		return fmt.Sprintf("%s accuracy %.4f does not exceed the majority-class baseline %.4f%s", of, accuracy, baseline,
+			byMoreThan(chance))
+	}
+	if !(accuracy >= c.Accuracy-margin) {
+		return fmt.Sprintf("%s accuracy %.4f is below the target %v%s", of, accuracy, c.Accuracy, byMoreThan(margin))
+	}
+	return ""
 }
 
 // advance decides what comes after the last model: a stage, which it charges to the
@@ -85,7 +85,7 @@ func (c Client) short(of string, accuracy, baseline, chance, margin float64) str
 func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
 	e := l.entry()
 	why = make([]string, len(e.Clients))
-	if !slices.Contains(l.satisfied(), false) {
+	if !slices.ContainsFunc(l.short(), func(why string) bool { return why != "" }) {
 		e.End = "every client is satisfied"
 		return nil, why, nil
 	}
@@ -127,14 +127,14 @@ type offer struct {
 // to give, why says so for these clients.
 func (l *loop) offers(ctx context.Context, why []string) ([]offer, error) {
 	e := l.entry()
-	satisfied, past := l.satisfied(), l.stagesOfTask()
+	short, past := l.short(), l.stagesOfTask()
 	c := calculator{task: e.Task, outlook: e.Outlook, size: e.SampleSize, rounds: e.Rounds}
 	var offers []offer
 	for _, a := range l.accounts {
 		o := offer{account: a}
 		target, margin := 0.0, 0.0
 		for _, i := range a.Clients {
-			if !satisfied[i] {
+			if short[i] != "" {
 				o.clients = append(o.clients, i)
 				target = max(target, e.Clients[i].Accuracy)
 				margin = max(margin, marginOf(e.Clients[i].Accuracy, l.Public.HeldOut[i]))
@@ -198,11 +198,12 @@ func (l *loop) trained(params string, heldOut []Tested) error {
 	return s.validate(l.entry().Task)
 }
 
-// marginOf is how far above a target the expected accuracy should be, so that n held-out
-// records find it reached with probability 0.95: 1.645 deviations of a binomial.
-func marginOf(target float64, n int) float64 {
+// marginOf is the sampling error of an accuracy that is found on n records: 1.645 standard
+// deviations of a binomial. If the expected accuracy is that far above a target, the n records find
+// the target reached with probability 0.95.
+func marginOf(accuracy float64, n int) float64 {
 	if n < 1 {
 		return 0
 	}
-	return 1.645 * math.Sqrt(target*(1-target)/float64(n))
+	return 1.645 * math.Sqrt(accuracy*(1-accuracy)/float64(n))
 }

@@ -45,9 +45,10 @@ type Report struct {
 // ClientReport is what became of one client.
 type ClientReport struct {
 	Client
-	// Satisfied means that on the client's held-out records the model has the target accuracy and
-	// is better than always guessing the most frequent class, and that the test records do not
-	// contradict this by more than the sampling error of their accuracy.
+	// Satisfied means that the model has the target accuracy on the client's held-out records and
+	// exceeds the accuracy of always guessing their most frequent class by more than the sampling
+	// error. On the test records the model must also be better than guessing, and not below the
+	// target by more than the sampling error.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
@@ -128,15 +129,14 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	contradicted := false
-	for i, satisfied := range d.satisfied() {
+	for i, short := range d.short() {
 		client := e.Clients[i]
 		c := ClientReport{
-			Client: client, HeldOut: last.HeldOut[i], HeldOutRows: d.Journal.Public.HeldOut[i],
+			Client: client, Short: short, HeldOut: last.HeldOut[i], HeldOutRows: d.Journal.Public.HeldOut[i],
 			Distinct: held[i].DistinctRows, Baseline: last.Baseline[i], Tested: test[i],
 		}
-		if !satisfied {
-			c.Refused, c.Short = why[i], client.short("held-out", c.HeldOut, c.Baseline,
-				marginOf(c.Baseline, c.HeldOutRows), 0)
+		if short != "" {
+			c.Refused = why[i]
 		} else {
 			c.Short = client.short("test", c.TestAccuracy, c.MajorityShare, 0,
 				marginOf(client.Accuracy, c.TestRows))
@@ -371,8 +371,10 @@ func (r *Report) WriteText(w io.Writer) error {
 		if len(r.Clients) > 1 || !c.Satisfied {
 			state := "satisfied"
 			if !c.Satisfied {
-				state = "not satisfied: " + strings.Join(slices.DeleteFunc([]string{c.Short, c.Refused},
-					func(text string) bool { return text == "" }), "; ")
+				state = "not satisfied: " + c.Short
+				if c.Refused != "" {
+					state += "; " + c.Refused
+				}
 			}
 			fmt.Fprintf(&b, "%-16starget %v, held-out %.4f of %d (baseline %.4f), test %.4f of %d (baseline %.4f): %s\n",
 				fmt.Sprintf("client %d", i), c.Accuracy, c.HeldOut, c.HeldOutRows, c.Baseline, c.TestAccuracy, c.TestRows,

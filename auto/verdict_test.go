@@ -109,27 +109,34 @@ func checkVerdict(t *testing.T, r *Report) {
 // however low the target; the report names the baseline. Nor does one that the test records
 // contradict.
 func TestNoBetterThanTheBaselineSatisfiesNobody(t *testing.T) {
+	tested := func(accuracy, baseline float64) *Tested {
+		return &Tested{accuracy, train.JudgedRows{TestRows: 1000, DistinctRows: 1000}, baseline}
+	}
 	for _, tt := range []struct {
 		name               string
 		accuracy, baseline float64
 		test               *Tested
 		short, text        string
 	}{
-		{"a constant model", 0.8, 0.8, nil, "held-out accuracy 0.8000 is no better than the majority-class baseline 0.8000",
+		{"a constant model", 0.8, 0.8, nil,
+			"held-out accuracy 0.8000 does not exceed the majority-class baseline 0.8000 by more than the sampling error 0.0658",
 			"NOT satisfied: no client"},
-		{"below it", 0.7, 0.8, nil, "held-out accuracy 0.7000 is no better than the majority-class baseline 0.8000",
+		{"below it", 0.7, 0.8, nil,
+			"held-out accuracy 0.7000 does not exceed the majority-class baseline 0.8000 by more than the sampling error 0.0658",
 			"NOT satisfied: no client"},
 		{"below the target", 0.4, 0.3, nil, "held-out accuracy 0.4000 is below the target 0.5", "NOT satisfied: no client"},
 		{"better within the sampling error of 100 records", 0.81, 0.8, nil,
-			"held-out accuracy 0.8100 is no better than the majority-class baseline 0.8000, within the sampling error 0.0658",
+			"held-out accuracy 0.8100 does not exceed the majority-class baseline 0.8000 by more than the sampling error 0.0658",
 			"NOT satisfied: no client"},
 		{"better", 0.87, 0.8, nil, "", "SATISFIED: every client is satisfied"},
-		{"constant on the test records", 0.87, 0.8, &Tested{0.7, train.JudgedRows{TestRows: 1000, DistinctRows: 1000}, 0.7},
-			"test accuracy 0.7000 is no better than the majority-class baseline 0.7000", "NOT satisfied: test records"},
-		{"far below on the test records", 0.81, 0.3, &Tested{0.4, train.JudgedRows{TestRows: 1000, DistinctRows: 1000}, 0.3},
+		{"constant on the test records", 0.87, 0.8, tested(0.7, 0.7),
+			"test accuracy 0.7000 does not exceed the majority-class baseline 0.7000", "NOT satisfied: test records"},
+		{"no number on the test records", 0.87, 0.8, tested(math.NaN(), 0.7),
+			"test accuracy NaN does not exceed the majority-class baseline 0.7000", "NOT satisfied: test records"},
+		{"far below on the test records", 0.81, 0.3, tested(0.4, 0.3),
 			"test accuracy 0.4000 is below the target 0.5 by more than the sampling error 0.0260",
 			"NOT satisfied: test records"},
-		{"a little below on them", 0.81, 0.3, &Tested{0.49, train.JudgedRows{TestRows: 1000, DistinctRows: 1000}, 0.3}, "",
+		{"a little below on them", 0.81, 0.3, tested(0.49, 0.3), "",
 			"SATISFIED: every client is satisfied"},
 	} {
 		for _, strategy := range Strategies() {

@@ -65,9 +65,7 @@ func TestHoldOutIsByRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gone := n - all.Len()
-		if r, h := records(rest2), records(held2); len(r)+len(h) != n-gone ||
-			!contains(records(rest), r) || !contains(records(held), h) {
+		if rest2.Len()+held2.Len() != all.Len() || gone(rest, rest2)+gone(held, held2) != n-all.Len() {
 			t.Errorf("%s: records change sides", name)
 		}
 	}
@@ -83,16 +81,6 @@ func TestHoldOutIsByRecord(t *testing.T) {
 	if err != nil || slices.Equal(test.Rows, fifth.Rows) {
 		t.Errorf("what is held out is what the split puts into the test set (%v)", err)
 	}
-}
-
-// contains reports whether all has each of some; both are sorted.
-func contains(all, some []string) bool {
-	for _, s := range some {
-		if _, found := slices.BinarySearch(all, s); !found {
-			return false
-		}
-	}
-	return true
 }
 
 // Copies of a record are held out one by one, so that a part of them is. One that leaves takes one
@@ -117,25 +105,24 @@ func TestHoldOutOfCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gone := less(records(rest), records(rest2)) + less(records(held), records(held2))
-		if gone != 1 || rest2.Len()+held2.Len() != n-1 {
-			t.Errorf("row %d leaves, and %d records do", leaves, gone)
+		if n := gone(rest, rest2) + gone(held, held2); n != 1 || rest2.Len()+held2.Len() != all.Len() {
+			t.Errorf("row %d leaves, and %d records do", leaves, n)
 		}
 	}
 }
 
-// less returns how many of all are not in some, counting copies, and how many of some are not in all.
-// Both are sorted.
-func less(all, some []string) int {
-	n := 0
-	for _, r := range all {
-		if len(some) > 0 && some[0] == r {
-			some = some[1:]
+// gone returns how many records of before, counting copies, are not in after. A record of after that
+// is not in before counts too.
+func gone(before, after Subset) int {
+	n, left := 0, records(after)
+	for _, r := range records(before) {
+		if len(left) > 0 && left[0] == r {
+			left = left[1:]
 		} else {
 			n++
 		}
 	}
-	return n + len(some)
+	return n + len(left)
 }
 
 // What cannot be held out is refused, and the error says what to change.
@@ -151,6 +138,8 @@ func TestHoldOutRefuses(t *testing.T) {
 		{math.NaN(), 0, "holdout = NaN"},
 		{0.2, -1, "fold = -1 of holdout = 0.2, must be in [0, 4]"},
 		{0.2, 5, "fold = 5 of holdout = 0.2, must be in [0, 4]"},
+		{0.2, math.MaxInt, "fold = 9223372036854775807 of holdout = 0.2, must be in [0, 4]"},
+		{1e-30, -1, "fold = -1 of holdout = 1e-30, must be in [0, 1.000000001e+30]"},
 		{1e-9, 0, "holds out 0 of 12 training rows"},
 		{1 - 1e-12, 0, "leaves 0 to train on"},
 	} {

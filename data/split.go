@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/rng"
@@ -74,8 +75,8 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
 	}
-	low := float64(fold) * part
-	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, low+part, true)
+	low, high := float64(fold)*part, (float64(fold)+1)*part
+	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, high, true)
 	if rest.Len() == 0 || held.Len() == 0 {
 		return rest, held, fmt.Errorf("data: holdout = %v holds out %d of %d training rows and leaves %d to train on, must "+
 			"be at least 1 each: use another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
@@ -90,8 +91,8 @@ func CheckHoldOut(part float64, fold int) error {
 			"out, such as 0.1, and not a number of records", part)
 	}
 	const whole = 1 + 1e-9 // as 1/k is rounded
-	if fold < 0 || float64(fold+1)*part > whole {
-		return fmt.Errorf("data: fold = %d of holdout = %v, must be in [0, %d]", fold, part, int(whole/part)-1)
+	if fold < 0 || (float64(fold)+1)*part > whole {
+		return fmt.Errorf("data: fold = %d of holdout = %v, must be in [0, %.15g]", fold, part, math.Floor(whole/part)-1)
 	}
 	return nil
 }

@@ -35,8 +35,10 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 	return quantile * math.Sqrt(variance)
 }
 
-// judged returns how many rows judged the proxies of m seeds. Where there are more seeds than
-// parts of the rows, as where seeds are doubled, parts judge again, and no row counts twice.
+// judged returns how many rows judged the proxies of m seeds, or fewer. If there are more seeds than
+// parts of the rows, as where seeds are doubled, parts judge again, and no row counts twice. On a
+// published set the rows of different seeds overlap. Only those of one seed are counted, so the
+// interval is too wide.
 func (s *searcher) judged(m float64) float64 {
 	if s.published() {
 		return float64(s.holdout)
@@ -57,7 +59,7 @@ func (s *searcher) spread(all []*candidate) float64 {
 	variance, explained := 0.0, 0.0
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))
-		if !s.published() { // each seed was judged by other rows
+		if !s.published() { // each seed was judged by other rows, which overlap on a published set
 			explained += binomial(c.accuracy, float64(s.holdout)) / float64(len(all))
 		}
 	}

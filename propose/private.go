@@ -116,7 +116,8 @@ func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
 
 // countSigma is the standard deviation of the noise that is added to how many held-out
 // records are labelled rightly. That number moves by 1 at most as a record comes or goes: a
-// hash of the record itself decides whether it is held out.
+// hash of the record itself decides whether it is held out. How many records are held out is
+// taken to be public, as N is.
 func (s *searcher) countSigma() float64 { return countNoise / s.Epsilon }
 
 // leastSigma returns a noise multiplier, at most a thousandth above the least, at which

@@ -64,7 +64,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 }
 
 // usualFolds is how many parts of [train.UsualHoldout] there are.
-const usualFolds = 6
+const usualFolds int = 1 / train.UsualHoldout
 
 // folds returns how many parts the training rows of the probed data have, of which a proxy holds
 // out one: a sixth of the rows, or less where there are so many matched seeds that each of them

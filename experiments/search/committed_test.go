@@ -40,7 +40,8 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 			o.TrainCommand = func(train.Spec) string { return found[1] }
 		}
 		// They held out the last records of the training set, which nothing does any more.
-		last := fmt.Sprintf("its last %v records", m.Config.Train.Holdout)
+		last := fmt.Sprintf("its last %[1]v records (which revisions up to 393c85f held out; `--holdout %[1]v` is refused now)",
+			m.Config.Train.Holdout)
 		m.Config.Train.Holdout = train.UsualHoldout
 		all := committed(t, m.Config, filepath.Join(folder, tableFile))
 		d := &data.Dataset{Name: m.Data.Name, Synthetic: m.Data.Synthetic}

@@ -117,6 +117,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	if d.Synthetic {
 		return ""
 	}
+	addOrRemove := dp.NaturalAdjacency(dp.Sampling(s.Sampling)) == dp.AddOrRemove
 	inferred := OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile // other kinds have a header, or say their shape
 	if inferred && s.Features == 0 {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
@@ -124,16 +125,20 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	if inferred && o.LabelMap == "" {
 		what = append(what, "which labels there are, because they are found in the records (give --label-map)")
 	}
-	if OwnFile(s.Data) && dp.Sampling(s.Sampling) != dp.FixedSize {
+	if OwnFile(s.Data) && addOrRemove {
 		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")
 	}
 	switch {
 	case d.Train > 0:
 	case s.Split != train.RecordSplit:
 		what = append(what, "the split, which depends on the number of rows (--split by-record does not)")
-	case dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove:
+	case !addOrRemove:
 		what = append(what, "the split under replace-one adjacency, as a record may be replaced by one of the other "+
 			"side")
+	}
+	if s.Holdout > 0 && !addOrRemove {
+		what = append(what, "how many records are held out under replace-one adjacency, because a record that is held "+
+			"out may replace one that is not")
 	}
 	if data.Partition(s.Partition).Disjoint() {
 		what = append(what, "which client holds a row, as rows are dealt anew for another number of them")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/train"
 )
 
@@ -31,30 +32,31 @@ func TestNotCoveredIsSaidBesideTheRest(t *testing.T) {
 func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 	whole, parts, drawn := &data.Dataset{}, &data.Dataset{Train: 60_000}, &data.Dataset{Synthetic: true}
 	const features, split, dealt = "the model's length", "the split", "which client holds a row"
-	const labels, number = "which labels there are", "how many records there are"
+	const labels, number, held = "which labels there are", "how many records there are", "how many records are held out"
 	for _, tt := range []struct {
 		name string
 		set  *data.Dataset
 		spec train.Spec
 		want []string
 	}{
-		{"phishing", whole, train.Spec{Sampling: "poisson", Data: "phishing"}, []string{split}},
-		{"mushrooms by record", whole, train.Spec{Sampling: "poisson", Data: "mushrooms", Split: train.RecordSplit}, nil},
+		{"phishing", whole, train.Spec{Data: "phishing"}, []string{split}},
+		{"mushrooms by record", whole, train.Spec{Data: "mushrooms", Split: train.RecordSplit}, nil},
 		{"phishing by record, of fixed size", whole,
 			train.Spec{Data: "phishing", Split: train.RecordSplit, Sampling: "fixed"}, []string{split}},
-		{"phishing in shards", whole, train.Spec{Sampling: "poisson", Data: "phishing", Partition: "shard"}, []string{split, dealt}},
-		{"mnist", parts, train.Spec{Sampling: "poisson", Data: "mnist"}, nil},
-		{"mnist in shards", parts, train.Spec{Sampling: "poisson", Data: "mnist", Partition: "shard"}, []string{dealt}},
-		{"records held out", whole, train.Spec{Sampling: "poisson", Split: train.RecordSplit, Holdout: 0.1}, nil},
-		{"another part of them", whole, train.Spec{Sampling: "poisson", Split: train.RecordSplit, Holdout: 0.1, Fold: 1}, nil},
-		{"stand-in", drawn, train.Spec{Sampling: "poisson", Data: "synth-phishing", Partition: "shard"}, nil},
-		{"a file", whole, train.Spec{Sampling: "poisson", Data: "my.libsvm"}, []string{features, labels, number, split}},
-		{"a stand-in's file", drawn, train.Spec{Sampling: "poisson", Data: "my.libsvm"}, nil},
-		{"a file with --label-map", whole, train.Spec{Sampling: "poisson", Data: "mapped.libsvm"}, []string{features, number, split}},
-		{"arrays, which all have one width", whole, train.Spec{Sampling: "poisson", Data: "mapped.npz", Split: train.RecordSplit},
+		{"phishing in shards", whole, train.Spec{Data: "phishing", Partition: "shard"}, []string{split, dealt}},
+		{"mnist", parts, train.Spec{Data: "mnist"}, nil},
+		{"mnist in shards", parts, train.Spec{Data: "mnist", Partition: "shard"}, []string{dealt}},
+		{"records held out", whole, train.Spec{Split: train.RecordSplit, Holdout: 0.1}, nil},
+		{"another part of them", whole, train.Spec{Split: train.RecordSplit, Holdout: 0.1, Fold: 1}, nil},
+		{"records held out, of fixed size", parts, train.Spec{Sampling: "fixed", Holdout: 0.1}, []string{held}},
+		{"stand-in", drawn, train.Spec{Data: "synth-phishing", Partition: "shard"}, nil},
+		{"a file", whole, train.Spec{Data: "my.libsvm"}, []string{features, labels, number, split}},
+		{"a stand-in's file", drawn, train.Spec{Data: "my.libsvm"}, nil},
+		{"a file with --label-map", whole, train.Spec{Data: "mapped.libsvm"}, []string{features, number, split}},
+		{"arrays, which all have one width", whole, train.Spec{Data: "mapped.npz", Split: train.RecordSplit},
 			[]string{number}},
-		{"a table", whole, train.Spec{Sampling: "poisson", Data: "mapped.csv", Split: train.RecordSplit}, []string{number}},
-		{"a file of known width", whole, train.Spec{Sampling: "poisson", Data: "my.libsvm", Features: 7, Split: train.RecordSplit},
+		{"a table", whole, train.Spec{Data: "mapped.csv", Split: train.RecordSplit}, []string{number}},
+		{"a file of known width", whole, train.Spec{Data: "my.libsvm", Features: 7, Split: train.RecordSplit},
 			[]string{labels, number}},
 		{"a file under replace-one adjacency, of which all neighbours have as many records", parts,
 			train.Spec{Data: "mapped.libsvm", Features: 7, Sampling: "fixed"}, nil},
@@ -62,12 +64,15 @@ func TestUncoveredIsSaidOfEverySet(t *testing.T) {
 		if tt.spec.Partition == "" {
 			tt.spec.Partition = string(data.Replicate)
 		}
+		if tt.spec.Sampling == "" {
+			tt.spec.Sampling = string(dp.Poisson)
+		}
 		var own OwnFlags
 		if strings.HasPrefix(tt.spec.Data, "mapped") {
 			own.LabelMap = "1,2"
 		}
 		got := own.uncovered(tt.spec, tt.set)
-		for _, what := range []string{features, labels, number, split, dealt} {
+		for _, what := range []string{features, labels, number, split, held, dealt} {
 			wanted := false
 			for _, w := range tt.want {
 				wanted = wanted || w == what

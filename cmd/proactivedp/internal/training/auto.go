@@ -120,10 +120,10 @@ to a file, for predict.
 A utility graph is looked at without noise, which is right only for public records: the
 named sets, of which it is the default (--probe own). For a file of yours it looks at
 drawn records, or at a named set (--probe phishing). Held-out records, by which clients
-judge, are not protected. A client is satisfied if the model has the target accuracy on
-them and is better than the majority-class baseline, which always predicts the most
-frequent class, and if the test records do not contradict that. The exit status is 0 if
-every client is satisfied.`,
+judge, are not protected. A client is satisfied if the accuracy on them reaches the target
+and exceeds the majority-class baseline by more than its sampling error, and if the test
+records do not contradict that. The baseline always predicts the most frequent class. The
+exit status is 0 if every client is satisfied.`,
 		Example: `  proactivedp auto --data phishing --epsilon 0.5 --target-accuracy 0.9
   proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
   proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3

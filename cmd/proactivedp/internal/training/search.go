@@ -34,17 +34,17 @@ func newSearch() *cobra.Command {
 		Short: "Search model variant and step size on held-out training records",
 		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
 a part that is held out, and rank them by the accuracy on that part; the test set is not
-looked at. Prints the winners, each with the command that trains it, and writes a table of all
-runs, the ranking and a manifest. The search itself is covered by no privacy statement.
+looked at. Prints the winners, each with the command that trains it, and writes a table of
+all runs, the ranking and a manifest. The search itself is covered by no privacy statement.
 
 What is trained with noise is a proxy: s and σ times f and η₀ over f, in as many rounds,
 which has the steps of the whole training and costs f of it. --proxy 1 trains all whole.
 A training without noise has no proxy and is run whole: --sigma says which to search for.
 
 The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
-has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. A
-sixth of the training records is held out, unless --holdout says otherwise: each record
-by a hash of itself.
+has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. About a sixth
+of the training records is held out, unless --holdout says otherwise. A hash of each record
+decides which ones.
 
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp search --data mnist
