@@ -15,10 +15,8 @@ import (
 	"proactivedp/train"
 )
 
-// refuseAll serves the run and checks that client 0 refuses it in these words, and that nothing was
-// released.
-func (r *testRun) refuseAll(t *testing.T, words string) {
-	t.Helper()
+// joinOnce serves the run to client 0 alone, and returns the error with which the client ends.
+func (r *testRun) joinOnce(t *testing.T) error {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	var server sync.WaitGroup
 	defer server.Wait()
@@ -26,7 +24,15 @@ func (r *testRun) refuseAll(t *testing.T, words string) {
 	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
 	once, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
-	if _, err := Join(once, r.joinOptions(0)); err == nil || !strings.Contains(err.Error(), words) {
+	_, err := Join(once, r.joinOptions(0))
+	return err
+}
+
+// refuseAll serves the run and checks that client 0 refuses it in these words, and that nothing was
+// released.
+func (r *testRun) refuseAll(t *testing.T, words string) {
+	t.Helper()
+	if err := r.joinOnce(t); err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("%v, want %q", err, words)
 	}
 	j, err := journal.Open(r.clientDir(0), nil)
@@ -83,7 +89,7 @@ func TestMaxEpsilonCountsLostJournals(t *testing.T) {
 	r := newTestRun(t, s, drawn())
 	p := *prepare(t, s, drawn())
 	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
-	once, err := Planned(t.Context(), &p)
+	once, err := planned(t.Context(), &p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +116,16 @@ func TestMaxEpsilonCountsLostJournals(t *testing.T) {
 		if err := c.journal.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A client that does not agree to the cost that it is shown releases nothing.
+func TestAClientThatDoesNotAgreeReleasesNothing(t *testing.T) {
+	r := newTestRun(t, smallSpec(5), drawn())
+	errNo := errors.New("too much")
+	r.join = func(o *JoinOptions) { o.Agree = func(*Announcement, Statement) error { return errNo } }
+	if err := r.joinOnce(t); !errors.Is(err, errNo) || len(r.sent) > 0 {
+		t.Errorf("%v, and %d releases were made", err, len(r.sent))
 	}
 }
 

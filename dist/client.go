@@ -47,7 +47,10 @@ type JoinOptions struct {
 	// Prepare prepares the client's part of the run that the server has announced, with the
 	// client's part of the run's data or with its own data (see Announcement). It may refuse.
 	Prepare func(*Announcement) (*train.Prepared, error)
-	Log     *slog.Logger // nil: nothing is logged
+	// Agree is shown what all rounds would cost, those of lost journals included, when the server has
+	// accepted the client and before anything is released; nil: nobody is. It may refuse.
+	Agree func(*Announcement, Statement) error
+	Log   *slog.Logger // nil: nothing is logged
 	// Watch is shown the client's round now and then; nil: nobody is.
 	Watch func(round, of int)
 
@@ -70,6 +73,9 @@ const (
 var (
 	// ErrExpelled reports that the client was expelled.
 	ErrExpelled = errors.New("dist: the client was expelled")
+	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
+	// has the client's number, for example, or the journal is an older copy.
+	ErrRefused = errors.New("dist: refused by the server")
 	// ErrSecondRelease reports that going on could release rounds a second time: the
 	// journal is a copy or an old one, or somebody else sends in the client's name.
 	ErrSecondRelease = errors.New("dist: rounds could be released twice")
@@ -174,7 +180,9 @@ func newClient(o JoinOptions) (*client, error) {
 		errs = append(errs, errors.New("dist: prepare = nil, must be given: what the client trains on"))
 	}
 	if o.MaxEpsilon != 0 && !math.IsInf(o.MaxEpsilon, 1) {
-		errs = append(errs, plan.CheckEpsilon(o.MaxEpsilon))
+		if err := plan.CheckEpsilon(o.MaxEpsilon); err != nil {
+			errs = append(errs, fmt.Errorf("dist: max-epsilon: %w, or 0 or +Inf", err))
+		}
 	}
 	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
 		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
@@ -323,6 +331,9 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: "+
 			"it is lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
 			c.journal.Next())
+	}
+	if err := c.showCost(ctx); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -478,7 +489,7 @@ func (c *client) received(ctx context.Context, got broadcastOf) error {
 	defer cancel()
 	for ctx.Err() == nil {
 		_, why := c.hello(ctx, hello{})
-		if errors.Is(why, ErrExpelled) || errors.Is(why, ErrSecondRelease) {
+		if errors.Is(why, ErrExpelled) || errors.Is(why, ErrRefused) {
 			return why
 		}
 		if !silent(why) {
@@ -486,7 +497,7 @@ func (c *client) received(ctx context.Context, got broadcastOf) error {
 		}
 		_ = pause(ctx, beat/4)
 	}
-	if why := context.Cause(ctx); errors.Is(why, ErrExpelled) || errors.Is(why, ErrSecondRelease) {
+	if why := context.Cause(ctx); errors.Is(why, ErrExpelled) || errors.Is(why, ErrRefused) {
 		return why // another hello has heard it
 	}
 	return err

@@ -53,8 +53,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	case a.Gone:
 		return nil, fmt.Errorf("%w: client %d", ErrExpelled, c.Client)
 	case a.Error != "":
-		return nil, fmt.Errorf("%w: the server refuses client %d: %s", ErrSecondRelease, c.Client,
-			message.Quoted(a.Error))
+		return nil, fmt.Errorf("%w: client %d: %s", ErrRefused, c.Client, message.Quoted(a.Error))
 	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1 || a.First < 0 || a.Replaced < 0 || a.Replaced > journal.MostReplaced:
 		return nil, fmt.Errorf("dist: the server answers %+v", *a)
 	}

@@ -38,7 +38,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		}
 		return
 	case s.names.pulse():
-		s.listened(s.now())
+		s.listened()
 		return
 	case s.names.status():
 		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
@@ -71,7 +71,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		}
 		if q.until = newest; q.until > s.processed {
 			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while the stream is folded
-				s.clients[client].silent = 0
+				s.clients[client].heard = s.clock()
 			}
 			older := func(w question) bool { return w.client == client } // the newest is enough
 			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
@@ -165,8 +165,7 @@ func (s *server) hear(q question) {
 		}
 	}
 	state := &s.clients[q.client]
-	state.heard, state.newest, state.oldest, state.bye = time.Now(), h.Newest, h.Oldest, h.Bye
-	state.silent = 0
+	state.heard, state.newest, state.oldest, state.bye = s.clock(), h.Newest, h.Oldest, h.Bye
 	s.noteLost(q.client, h)
 	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
 		Covered: s.covered[q.client], First: r.First, Replaced: len(r.Replaced), Processed: s.processed}
@@ -308,8 +307,8 @@ func (s *server) status() *Status {
 		one := ClientStatus{Client: c, Next: s.machine.Next(c), Covered: s.covered[c], Newest: s.clients[c].newest,
 			Oldest: s.clients[c].oldest, Lost: s.lostRounds(c),
 			Life: r.Life, Heard: -1, Expelled: r.Expelled, Ended: r.Ledger != nil, Refused: s.clients[c].refused}
-		if s.clients[c].newest >= 0 {
-			one.Heard = time.Since(s.clients[c].heard).Seconds()
+		if heard := s.clients[c].heard; !heard.IsZero() {
+			one.Heard = s.clock().Sub(heard).Seconds()
 		}
 		st.Clients = append(st.Clients, one)
 	}

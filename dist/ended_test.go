@@ -18,11 +18,7 @@ import (
 // endedRun is a server, without a broker, that has all updates of its clients and no ledger.
 func endedRun(t *testing.T) *server {
 	t.Helper()
-	s, err := newServer(ServeOptions{Prepared: prepare(t, smallSpec(1), drawn()), Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.record.close)
+	s := newTestRun(t, smallSpec(1), drawn()).newServer()
 	for client := range s.clients {
 		if err := s.apply(wire.Header{Client: client, Size: 6}, make([]float32, s.about.Params)); err != nil {
 			t.Fatal(err)

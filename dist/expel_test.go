@@ -115,15 +115,7 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 // A client that has ended is not expelled: what it says that it released, perhaps of fewer records
 // than the run was planned for, would give way to the plan in the privacy statement.
 func TestAClientThatHasEndedIsNotExpelled(t *testing.T) {
-	r := newTestRun(t, smallSpec(12), drawn())
-	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(r.serveOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.record.close()
+	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	s.record.Clients[1].Ledger = &clientLedger{Records: 20}
 	if got := s.expelAsked([]byte(`{"client":1}`)); !strings.Contains(got.Error, "client 1 has ended") {
 		t.Errorf("expelled after its end: %+v", got)

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,24 +22,7 @@ func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
 	r := newTestRun(t, smallSpec(rounds), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var all sync.WaitGroup
-	defer all.Wait()
-	served := make(chan *Report, 1)
-	all.Go(func() {
-		report, err := Serve(ctx, r.serveOptions())
-		if err != nil {
-			t.Errorf("server: %v", err)
-			cancel()
-		}
-		served <- report
-	})
-	for c := 1; c < 3; c++ {
-		all.Go(func() {
-			if _, err := Join(ctx, r.joinOptions(c)); err != nil {
-				t.Errorf("client %d: %v", c, err)
-			}
-		})
-	}
+	served := r.startOthers(ctx, cancel)
 	o := r.joinOptions(0)
 	first, stop := context.WithCancel(ctx)
 	o.Replace = true // the server, which is new, answers that nothing was replaced
@@ -62,14 +42,7 @@ func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
 	if joined.Rounds != rounds {
 		t.Errorf("the new journal has %d rounds", joined.Rounds)
 	}
-	checkClaim(t, "per client", joined.Privacy.Certified.PerClient, report.Privacy.Certified.PerClient, 2*rounds)
-	for _, notes := range [][]string{joined.Notes, report.Notes} {
-		if !slices.ContainsFunc(notes, func(n string) bool {
-			return strings.Contains(n, "client 0 has replaced 1 lost journal")
-		}) {
-			t.Errorf("notes %q", notes)
-		}
-	}
+	checkReplaced(t, joined, report, 2*rounds)
 }
 
 // The number of lost journals that the server has said is counted from then on, whatever it says
@@ -95,15 +68,7 @@ func TestTheMostLostJournalsThatWereHeardOfAreCounted(t *testing.T) {
 // One client's word that its rounds are lost does not end the training of the others, as the server
 // cannot verify it. It is in the status, and ends the run when only that client holds it up.
 func TestOneHelloDoesNotEndTheRun(t *testing.T) {
-	r := newTestRun(t, smallSpec(12), drawn())
-	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(r.serveOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.record.close()
+	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	s.offered = 0 // as by the first broadcast
 	s.hear(question{m: &nats.Msg{}, client: 1, hello: hello{Journal: "secret:0123456789abcdef0123456789abcdef", Life: 1,
 		Instance: "x", First: true, Oldest: 5, Next: 9}})
@@ -142,15 +107,7 @@ func TestOneHelloDoesNotEndTheRun(t *testing.T) {
 
 // A hello of rounds that the run does not have is refused by name.
 func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
-	r := newTestRun(t, smallSpec(12), drawn())
-	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(r.serveOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.record.close()
+	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	for want, change := range map[string]func(h *hello){
 		"":                               func(*hello) {},
 		"next = 13, must be in [0, 12]":  func(h *hello) { h.Next = 13 },
@@ -187,7 +144,7 @@ func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 		text   string
 	}{
 		{answer{Gone: true, Error: "it was expelled"}, ErrExpelled, "client 0"},
-		{answer{Error: "another journal has replaced this one"}, ErrSecondRelease, "replaced this one"},
+		{answer{Error: "another journal has replaced this one"}, ErrRefused, "replaced this one"},
 		{answer{K: 9, Next: 9, Highest: 8}, ErrSecondRelease, "k = 9"},
 	} {
 		c, err := newClient(r.joinOptions(0))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -90,15 +89,7 @@ func TestAnnouncementsCannotForgeText(t *testing.T) {
 
 // A message that lacks a field is refused: read as 0, it would be about client 0.
 func TestExpulsionNamesAClient(t *testing.T) {
-	r := newTestRun(t, smallSpec(12), drawn())
-	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(r.serveOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.record.close()
+	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	for _, text := range []string{"{}", "null", `{"client":null}`, `{"client":"0"}`, "[]", ""} {
 		if got := s.expelAsked([]byte(text)); got.Error == "" {
 			t.Errorf("%q expels a client", text)

@@ -74,8 +74,8 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel lets the run go on without a client, for good. Of a server that has gone it says what
-// Status does.
+// Expel lets the run go on without a client, for good. If the server is gone, it reports the same
+// error as Status.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {
@@ -89,18 +89,18 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 
 // WriteText writes the status for people to read.
 func (s *Status) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates, %s of them, %s of broadcasts, %s\n", s.Run,
+	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
 		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),
 		report.Duration(s.Seconds)); err != nil {
 		return err
 	}
 	if len(s.Refused) > 0 {
-		if _, err := fmt.Fprintf(w, "refused: %s\n", refusedText(s.Refused)); err != nil {
+		if _, err := fmt.Fprintf(w, "refused messages: %s\n", refusedText(s.Refused)); err != nil {
 			return err
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(t, "client\tround\ton disk\tnewest k\theard\tlife\trefused\t")
+	_, err := fmt.Fprintln(t, "client\tnext round\ton disk\tnewest k\theard\tstarts\trefused\t")
 	errs := []error{err}
 	for _, c := range s.Clients {
 		_, err := fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", c.Client, c.Next, c.Covered, max(c.Newest, 0),

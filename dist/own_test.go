@@ -175,7 +175,7 @@ func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 		}
 		of := map[*train.Prepared]int{p: want, own: 5}
 		for p, want := range of {
-			s, err := Planned(t.Context(), p)
+			s, err := planned(t.Context(), p, 0)
 			if err != nil || s.PerRecord.Rounds != want || s.PerClient.Rounds != 5 {
 				t.Errorf("%s: %d rounds per record, %d per client (%v), want %d and 5", partition, s.PerRecord.Rounds,
 					s.PerClient.Rounds, err, want)

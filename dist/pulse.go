@@ -15,8 +15,22 @@ import "time"
 // mostMissed is the longest time between two heartbeats that counts as silence.
 const mostMissed = 3 * beat
 
+// clock is the time by which silence is counted. It stands still while the state is saved: the server
+// reads nothing then, but is not away.
+func (s *server) clock() time.Time { return s.now().Add(-s.deaf) }
+
+// silence returns for how long a client was silent when the last heartbeat came back.
+func (s *server) silence(client int) time.Duration {
+	since := s.listens
+	if heard := s.clients[client].heard; heard.After(since) {
+		since = heard
+	}
+	return s.pulsed.Sub(since)
+}
+
 // pulse sends the server's heartbeat, about once in a beat.
-func (s *server) pulse(now time.Time) {
+func (s *server) pulse() {
+	now := s.now()
 	if now.Sub(s.sent) < beat {
 		return
 	}
@@ -25,25 +39,22 @@ func (s *server) pulse(now time.Time) {
 }
 
 // listened takes a heartbeat that came back, and expels clients that were silent for too long.
-func (s *server) listened(now time.Time) {
+func (s *server) listened() {
+	now := s.clock()
 	passed := now.Sub(s.pulsed)
 	s.pulsed = now
 	if passed > mostMissed {
 		s.log.Warn("heartbeats are missing", "seconds", passed.Seconds())
-		for c := range s.clients {
-			s.clients[c].silent = 0
-		}
-		return
+		s.listens = now
 	}
 	for c := range s.clients {
 		r := &s.record.Clients[c]
-		s.clients[c].silent += passed
-		if s.ExpelAfter == 0 || r.Expelled || r.Ledger != nil || s.clients[c].silent < s.ExpelAfter {
+		if s.ExpelAfter == 0 || r.Expelled || r.Ledger != nil || s.silence(c) < s.ExpelAfter {
 			continue
 		}
 		if err := s.expelClient(c, "silent"); err != nil {
 			s.log.Error("a silent client", "client", c, "error", err)
-			s.clients[c].silent = 0
+			s.listens = now // it is tried again when as long has passed
 		}
 	}
 }

@@ -2,7 +2,6 @@ package dist
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
@@ -18,14 +17,7 @@ func silenceServer(t *testing.T) (s *server, wait func(time.Duration), hear func
 	r := newTestRun(t, smallSpec(12), drawn())
 	clock := time.Now()
 	r.serve = func(o *ServeOptions) { o.ExpelAfter, o.now = LeastSilence, func() time.Time { return clock } }
-	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(r.serveOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.record.close)
+	s = r.newServer()
 	hear = func(client int) {
 		text, err := json.Marshal(hello{Journal: "secret:00", Life: 1, Instance: "0123456789abcdef"})
 		if err != nil {
@@ -66,7 +58,10 @@ func TestSilenceIsCountedWhileTheServerListens(t *testing.T) {
 			wait(mostMissed) // two heartbeats are missing, which may be
 			hear(0)
 			hear(2)
-			s.echo(t)
+			if s.echo(t); s.silence(0) != 0 || s.silence(1) != 6*beat {
+				t.Errorf("silence of %v of a client that was heard just now, of %v of one that never was", s.silence(0),
+					s.silence(1))
+			}
 			break
 		}
 	}
@@ -107,8 +102,15 @@ func TestSavingIsNoSilence(t *testing.T) {
 		wait(beat)
 		s.echo(t)
 	}
-	wait(time.Minute)
-	s.pulsed = s.pulsed.Add(time.Minute) // as save does
+	s.at = func(p point) {
+		if p == afterSave {
+			wait(time.Minute)
+		}
+	}
+	if err := s.save(); err != nil {
+		t.Fatal(err)
+	}
+	s.at = func(point) {} // expelling saves, too
 	wait(beat / 2)
 	s.echo(t)
 	s.checkExpelled(t, "after 4.5 seconds and a minute of saving")

@@ -15,6 +15,7 @@ import (
 	"proactivedp/dist/internal/wire"
 	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
@@ -84,13 +85,12 @@ func (r *clientRecord) replaced() int {
 // older says why a hello is from a life that is over or from another copy of the journal, or
 // returns "".
 func (r *clientRecord) older(h hello) string {
-	switch {
-	case h.Life < r.Life || h.Life == r.Life && h.Instance != r.Instance:
-		return fmt.Sprintf("this copy of its journal was opened %d times, another copy of it %d times. So this may be "+
-			"an older copy, which would release rounds twice. Use the other copy. If it is lost for good, join from a new "+
-			"folder with --replace, or expel the client", h.Life, r.Life)
+	if h.Life > r.Life || h.Life == r.Life && h.Instance == r.Instance {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("this copy of its journal was opened %s, another copy of it %s. So this may be an older copy, "+
+		"which would release rounds twice. Use the other copy. If it is lost for good, join from a new folder with "+
+		"--replace, or expel the client", decimal.Many(h.Life, "time"), decimal.Many(r.Life, "time"))
 }
 
 // openRecord opens the folder of a run of p, and puts the machine into the state that it

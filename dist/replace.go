@@ -56,7 +56,7 @@ func (s *server) refuses(client int, h hello) string {
 	if r.Journal == h.Journal {
 		return r.older(h)
 	}
-	next, free := s.machine.Next(client), LeastSilence-s.clients[client].silent
+	next, free := s.machine.Next(client), LeastSilence-s.silence(client)
 	switch {
 	case slices.Contains(r.Replaced, h.Journal):
 		return fmt.Sprintf("another journal has replaced this one and has the number %d now (join --replace). "+
@@ -143,8 +143,8 @@ func replacedNote(client, replaced int) []string {
 }
 
 // olderCopies says that no ledger counts rounds that are released again from an older copy.
-func olderCopies(rounds int) []string {
-	return []string{fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned "+
+func olderCopies(rounds int) string {
+	return fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned "+
 		"to an older copy, it may release up to %s again, with independent noise, which no ledger counts",
-		decimal.Many(rounds, "round"))}
+		decimal.Many(rounds, "round"))
 }

@@ -63,7 +63,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	for c, one := range s.record.Clients {
 		r.Notes = append(r.Notes, replacedNote(c, one.replaced())...)
 	}
-	r.Notes = append(r.Notes, olderCopies(r.Rounds)...)
+	r.Notes = append(r.Notes, olderCopies(r.Rounds))
 	if err := writeJSON(s.record.path(reportFile), r); err != nil {
 		return nil, err
 	}

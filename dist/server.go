@@ -132,7 +132,9 @@ type server struct {
 	waiting    []question // hellos that wait for the stream to be folded
 
 	sent     time.Time     // when the last heartbeat was sent
-	pulsed   time.Time     // when the last one came back
+	pulsed   time.Time     // when the last one came back, by clock
+	listens  time.Time     // since when the server listens without a break, by clock
+	deaf     time.Duration // how long it has saved in this life, in which it reads nothing
 	told     time.Time     // when the log was told last how far it is
 	saved    time.Time     // when the state was saved last, or this life began
 	saving   time.Duration // how long the last saving took
@@ -153,8 +155,7 @@ type assembly struct {
 
 // peerState is what the server knows of a client in this life.
 type peerState struct {
-	heard   time.Time
-	silent  time.Duration // how long the server has listened since, see pulse
+	heard   time.Time // by clock; zero: never
 	newest  int
 	oldest  int
 	lost    time.Time // since when rounds before oldest are lost; zero: none are
@@ -216,7 +217,8 @@ func newServer(o ServeOptions) (*server, error) {
 	if s.run, err = s.about.id(); err != nil {
 		return nil, err
 	}
-	s.pulsed = s.now()
+	s.listens = s.clock()
+	s.pulsed = s.listens
 	for c := range s.clients {
 		s.clients[c].newest = -1
 	}
@@ -334,7 +336,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 		case <-s.up.failed:
 			s.retry()
 		case <-tick.C:
-			s.pulse(s.now())
+			s.pulse()
 			if err := s.checkLost(); err != nil {
 				return nil, errors.Join(err, s.save())
 			}
@@ -386,13 +388,13 @@ const mostPending = 1 << 30
 
 // save saves the state and tells clients what it covers.
 func (s *server) save() error {
-	begun := time.Now()
+	begun := s.now()
 	if err := s.record.save(s.machine, s.trained); err != nil {
 		return err
 	}
 	s.at(afterSave)
-	s.unsaved, s.pending, s.saved, s.saving = 0, 0, time.Now(), time.Since(begun)
-	s.pulsed = s.pulsed.Add(s.saving) // the server read nothing meanwhile, but was not away
+	s.unsaved, s.pending, s.saved, s.saving = 0, 0, time.Now(), s.now().Sub(begun)
+	s.deaf += s.saving
 	s.cover()
 	if s.conn != nil {
 		_ = s.conn.Publish(s.names.call(), nil) // who does not hear it says hello a little later

@@ -122,6 +122,44 @@ func (r *testRun) joinOptions(client int) JoinOptions {
 	return o
 }
 
+// newServer returns the run's server without a broker.
+func (r *testRun) newServer() *server {
+	r.t.Helper()
+	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	s, err := newServer(r.serveOptions())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(s.record.close)
+	return s
+}
+
+// startOthers starts the server and all clients but client 0. It returns a channel with the server's
+// report.
+func (r *testRun) startOthers(ctx context.Context, cancel func()) <-chan *Report {
+	var all sync.WaitGroup
+	r.t.Cleanup(all.Wait)
+	served := make(chan *Report, 1)
+	all.Go(func() {
+		report, err := Serve(ctx, r.serveOptions())
+		if err != nil {
+			r.t.Errorf("server: %v", err)
+			cancel()
+		}
+		served <- report
+	})
+	for c := 1; c < r.spec.Clients; c++ {
+		all.Go(func() {
+			if _, err := Join(ctx, r.joinOptions(c)); err != nil {
+				r.t.Errorf("client %d: %v", c, err)
+			}
+		})
+	}
+	return served
+}
+
 // run trains to the end.
 func (r *testRun) run(ctx context.Context) (*Report, []*JoinReport) {
 	r.t.Helper()

@@ -24,11 +24,8 @@ import (
 // hold it are counted as well, each with all the rounds of the run.
 type Statement = claim.Report
 
-// Planned states what all rounds of the run would cost one client's records, before it
-// joins.
-func Planned(ctx context.Context, p *train.Prepared) (Statement, error) { return planned(ctx, p, 0) }
-
-// planned is Planned for a client whose journal replaces so many lost ones.
+// planned states what all rounds of the run would cost the records of a client whose journal replaces
+// so many lost ones.
 func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, error) {
 	m, rounds := &p.Config.Mechanism, p.Config.Run().Rounds
 	var l dp.Ledger
@@ -43,7 +40,7 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	if target == 0 {
 		return nil
 	}
-	s, err := Planned(ctx, p)
+	s, err := planned(ctx, p, 0)
 	if err != nil {
 		return err
 	}
@@ -106,6 +103,20 @@ func (c *client) affords(ctx context.Context) error {
 	return nil
 }
 
+// showCost shows the user what all rounds would cost.
+func (c *client) showCost(ctx context.Context) error {
+	if c.Agree == nil {
+		return nil
+	}
+	c.server.pause() // nothing is asked meanwhile
+	defer c.server.heard()
+	s, err := planned(ctx, c.prepared, c.journal.Replaced())
+	if err != nil {
+		return err
+	}
+	return c.Agree(c.about, s)
+}
+
 // state states what one client's events, of all its rounds, cost.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
 	m := p.Config.Mechanism
@@ -143,7 +154,8 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds - l.First, Records: l.Records, MaxLag: lags.Max(),
 		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
 		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
-		Notes: slices.Concat(notesOf(c.prepared), replacedNote(c.Client, l.Replaced), olderCopies(c.about.Rounds)),
+		Notes: append(slices.Concat(notesOf(c.prepared), replacedNote(c.Client, l.Replaced)),
+			olderCopies(c.about.Rounds)),
 	}, nil
 }
 

@@ -87,6 +87,11 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 			}
 			defer func() { err = errors.Join(err, done()) }()
 			o.Prepare = func(a *dist.Announcement) (*train.Prepared, error) { return j.prepare(cmd, a) }
+			o.Agree = func(a *dist.Announcement, s dist.Statement) error {
+				fmt.Fprintf(cmd.ErrOrStderr(), "run %s: %s of %s, all its rounds:\n", a.Run,
+					decimal.Many(a.Rounds, "round"), message.Name(filepath.Base(a.Spec.Data)))
+				return s.WriteText(cmd.ErrOrStderr())
+			}
 			r, err := dist.Join(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -178,15 +183,6 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 	if err != nil {
 		return nil, err
 	}
-	s, err := dist.Planned(cmd.Context(), p)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "run %s: %s of %s, all its rounds:\n", a.Run, decimal.Many(a.Rounds, "round"),
-		message.Name(filepath.Base(a.Spec.Data)))
-	if err := s.WriteText(cmd.ErrOrStderr()); err != nil {
-		return nil, err
-	}
 	if j.exact && !p.Config.Mechanism.Exact {
 		return nil, errors.New("--exact: the samples and the noise of this run are not drawn exactly, its server " +
 			"must not train with --exact=false")
@@ -194,7 +190,6 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Pr
 	return p, nil
 }
 
-// load loads the client's records. A server does not say which files are read here.
 // checkMap reports a --label-map that has all of the run's labels and gives some of them another
 // class than the run: the client would train against the others. Labels of another set may mean
 // what the map says.
@@ -220,6 +215,7 @@ func (j *joinFlags) checkMap(run []string) error {
 	return errors.Join(errs...)
 }
 
+// load loads the client's records. A server does not say which files are read here.
 func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
 	if j.records != "" {
 		spec := a.Spec
