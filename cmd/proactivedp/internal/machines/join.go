@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/dist"
-	"proactivedp/dist/broker"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/plan"
@@ -30,7 +30,7 @@ type joinFlags struct {
 	maxEpsilon    string
 	exact         bool
 	giveUpAfter   string
-	options       dist.JoinOptions
+	options       cluster.JoinOptions
 	json          bool
 }
 
@@ -86,13 +86,13 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, done()) }()
-			o.Prepare = func(a *dist.Announcement) (*train.Prepared, error) { return j.prepare(cmd, a) }
-			o.Agree = func(a *dist.Announcement, s dist.Statement) error {
+			o.Prepare = func(a *cluster.Announcement) (*train.Prepared, error) { return j.prepare(cmd, a) }
+			o.Agree = func(a *cluster.Announcement, s cluster.Statement) error {
 				fmt.Fprintf(cmd.ErrOrStderr(), "run %s: %s of %s, all its rounds:\n", a.Run,
 					decimal.Many(a.Rounds, "round"), message.Name(filepath.Base(a.Spec.Data)))
 				return s.WriteText(cmd.ErrOrStderr())
 			}
-			r, err := dist.Join(cmd.Context(), o)
+			r, err := cluster.Join(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -124,8 +124,8 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 
 func (j *joinFlags) check(cmd *cobra.Command) error {
 	errs := []error{broker.CheckURL(j.options.URL)}
-	if j.options.Client < 0 || j.options.Client >= dist.MaxClients {
-		errs = append(errs, fmt.Errorf("--client = %d, must be given, in [0, %d]", j.options.Client, dist.MaxClients-1))
+	if j.options.Client < 0 || j.options.Client >= cluster.MaxClients {
+		errs = append(errs, fmt.Errorf("--client = %d, must be given, in [0, %d]", j.options.Client, cluster.MaxClients-1))
 	}
 	if j.options.Dir == "" {
 		errs = append(errs, errors.New("--dir is missing: the folder of this client's secret and journal"))
@@ -170,15 +170,15 @@ func (j *joinFlags) patience() error {
 	}
 	var err error
 	j.options.GiveUpAfter, err = time.ParseDuration(j.giveUpAfter)
-	if err != nil || j.options.GiveUpAfter < dist.LeastSilence {
+	if err != nil || j.options.GiveUpAfter < cluster.LeastSilence {
 		return fmt.Errorf("--give-up-after = %q, must be never or a time of at least %v, such as 1h", j.giveUpAfter,
-			dist.LeastSilence)
+			cluster.LeastSilence)
 	}
 	return nil
 }
 
 // prepare prepares this client's part of what was announced, unless the client refuses such a run.
-func (j *joinFlags) prepare(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
+func (j *joinFlags) prepare(cmd *cobra.Command, a *cluster.Announcement) (*train.Prepared, error) {
 	p, err := j.load(cmd, a)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (j *joinFlags) checkMap(run []string) error {
 }
 
 // load loads the client's records. A server does not say which files are read here.
-func (j *joinFlags) load(cmd *cobra.Command, a *dist.Announcement) (*train.Prepared, error) {
+func (j *joinFlags) load(cmd *cobra.Command, a *cluster.Announcement) (*train.Prepared, error) {
 	if j.records != "" {
 		spec := a.Spec
 		spec.Features = a.Features

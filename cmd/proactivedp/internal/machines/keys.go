@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
+	"proactivedp/cluster/sweep"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/dist"
-	"proactivedp/dist/broker"
-	"proactivedp/dist/sweep"
 	"proactivedp/internal/decimal"
 )
 
@@ -18,7 +18,7 @@ func allowAll(u broker.User) broker.Permissions {
 	if u.Role == broker.Worker {
 		return sweep.Allow(u)
 	}
-	return dist.Allow(u)
+	return cluster.Allow(u)
 }
 
 func newKeys() *cobra.Command {
@@ -44,8 +44,8 @@ in its own name, and read the broadcasts, and nothing else. Nothing is overwritt
 			if dir == "" {
 				errs = append(errs, errors.New("--dir is missing: the folder for the keys"))
 			}
-			if clients < 0 || clients > dist.MaxClients {
-				errs = append(errs, fmt.Errorf("--clients = %d, must be in [0, %d]", clients, dist.MaxClients))
+			if clients < 0 || clients > cluster.MaxClients {
+				errs = append(errs, fmt.Errorf("--clients = %d, must be in [0, %d]", clients, cluster.MaxClients))
 			}
 			if err := errors.Join(errs...); err != nil {
 				return cli.Usage(err)

@@ -8,21 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/dist"
-	"proactivedp/dist/broker"
 	"proactivedp/internal/decimal"
 )
 
 // operate asks a server something as an operator.
-func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *dist.Operator) error) error {
+func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *cluster.Operator) error) error {
 	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), operatorPatience,
 		fmt.Errorf("no training's server has answered for %v", operatorPatience))
 	defer cancel()
-	o, err := dist.Operate(ctx, at, run, b.creds)
+	o, err := cluster.Operate(ctx, at, run, b.creds)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ client which round it is in, when it was heard last, and what of it was refused.
   proactivedp status --at tls://server:4222 --creds keys/operator.creds --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *dist.Operator) error {
+			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *cluster.Operator) error {
 				s, err := who.Status(ctx)
 				if err != nil {
 					return err
@@ -89,7 +89,7 @@ statement, since nobody knows how many it released.`,
 			if err != nil {
 				return err
 			}
-			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *dist.Operator) error {
+			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *cluster.Operator) error {
 				if err := who.Expel(ctx, client); err != nil {
 					return err
 				}
@@ -105,8 +105,8 @@ statement, since nobody knows how many it released.`,
 // clientNumber reads the number of a client.
 func clientNumber(text string) (int, error) {
 	n, err := decimal.Count(text)
-	if err != nil || n < 0 || n >= dist.MaxClients {
-		return 0, cli.Usage(fmt.Errorf("client = %q, must be a number in [0, %d]", text, dist.MaxClients-1))
+	if err != nil || n < 0 || n >= cluster.MaxClients {
+		return 0, cli.Usage(fmt.Errorf("client = %q, must be a number in [0, %d]", text, cluster.MaxClients-1))
 	}
 	return n, nil
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/dist"
-	"proactivedp/dist/broker"
 	"proactivedp/train"
 )
 
@@ -76,9 +76,9 @@ func (s *ServeFlags) silence() (time.Duration, error) {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(s.expelAfter)
-	if err != nil || d < dist.LeastSilence {
+	if err != nil || d < cluster.LeastSilence {
 		return 0, fmt.Errorf("--expel-after = %q, must be a time of at least %v, such as 10m", s.expelAfter,
-			dist.LeastSilence)
+			cluster.LeastSilence)
 	}
 	return d, nil
 }
@@ -109,7 +109,7 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	o := dist.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: log}
+	o := cluster.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: log}
 	if o.ExpelAfter, err = s.silence(); err != nil {
 		return cli.Usage(err)
 	}
@@ -118,7 +118,7 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	}
 	ctx := cmd.Context()
 	if s.scrape != "" {
-		m, err := dist.ServeMetrics(s.scrape)
+		m, err := cluster.ServeMetrics(s.scrape)
 		if err != nil {
 			return cli.Usage(err)
 		}
@@ -126,7 +126,7 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 		o.Watch = m.Watch
 	}
 	defer collectEarly(p)()
-	r, err := dist.Serve(ctx, o)
+	r, err := cluster.Serve(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/audit"
+	"proactivedp/cluster/broker"
+	"proactivedp/cluster/sweep"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/dist/broker"
-	"proactivedp/dist/sweep"
 	"proactivedp/experiments/grid"
 )
 

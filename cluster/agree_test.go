@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"proactivedp/cluster/internal/journal"
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/train"
+)
+
+// joinOnce serves the run to client 0 alone, and returns the error with which the client ends.
+func (r *testRun) joinOnce(t *testing.T) error {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	var server sync.WaitGroup
+	defer server.Wait()
+	defer cancel()
+	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
+	once, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	_, err := Join(once, r.joinOptions(0))
+	return err
+}
+
+// refuseAll serves the run and checks that client 0 refuses it in these words, and that nothing was
+// released.
+func (r *testRun) refuseAll(t *testing.T, words string) {
+	t.Helper()
+	if err := r.joinOnce(t); err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("%v, want %q", err, words)
+	}
+	j, err := journal.Open(r.clientDir(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if text, _ := j.Pinned(); text != nil || len(r.sent) > 0 {
+		t.Errorf("the journal is of %s, and %d releases were made", text, len(r.sent))
+	}
+}
+
+// A server that announces σ = 0 gets no gradients of a client whose options say nothing of ε.
+func TestARunWithoutNoiseIsNotJoined(t *testing.T) {
+	s := smallSpec(5)
+	s.NoiseMultiplier = 0
+	newTestRun(t, s, drawn()).refuseAll(t, "no ε can be certified for the run")
+}
+
+// A client's own records are not spent unless it is said how much they may cost.
+func TestOwnRecordsNeedAMaximum(t *testing.T) {
+	r := newTestRun(t, smallSpec(5), drawn())
+	r.join = func(o *JoinOptions) {
+		o.Prepare = func(a *Announcement) (*train.Prepared, error) { return a.PrepareOwn(drawn(), o.Client) }
+	}
+	r.refuseAll(t, "max-epsilon is missing")
+}
+
+// What a client accepts is compared with the certified cost of all rounds, at a δ that the server
+// cannot choose.
+func TestMaxEpsilonIsKept(t *testing.T) {
+	s := smallSpec(5)
+	s.NoiseMultiplier, s.Delta = 0.5, 0.99 // at which anything is cheap
+	r := newTestRun(t, s, drawn())
+	r.join = func(o *JoinOptions) { o.MaxEpsilon = 0.5 }
+	r.refuseAll(t, "max-epsilon = 0.5: the run would cost a record ε ≤ ")
+	s.NoiseMultiplier, s.Delta = 0, 0
+	r = newTestRun(t, s, drawn())
+	r.join = func(o *JoinOptions) { o.MaxEpsilon = 1e4 }
+	r.refuseAll(t, "max-epsilon = 10000: no ε can be certified for the run")
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(-1), 1e-9, 1e5} {
+		if _, err := Join(t.Context(), JoinOptions{Dir: t.TempDir(), MaxEpsilon: bad}); err == nil ||
+			!strings.Contains(err.Error(), "epsilon") {
+			t.Errorf("max epsilon %v: %v", bad, err)
+		}
+	}
+}
+
+// The rounds of lost journals count against the maximum: a client that replaces one pays for all of
+// its rounds, too, whether the user says so or the server does.
+func TestMaxEpsilonCountsLostJournals(t *testing.T) {
+	s := smallSpec(5)
+	s.NoiseMultiplier, s.Delta = 0.5, 1e-5
+	r := newTestRun(t, s, drawn())
+	p := *prepare(t, s, drawn())
+	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
+	once, err := planned(t.Context(), &p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.joinOptions(0)
+	o.MaxEpsilon = *once.Certified.PerRecord.EpsilonUpper * 1.01
+	for _, replace := range []bool{true, false} { // what the server says is kept
+		o.Replace = replace
+		c, err := newClient(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.prepared, c.about = &p, &Announcement{Rounds: 5}
+		if err := c.affords(t.Context()); (err != nil) != replace ||
+			err != nil && !strings.Contains(err.Error(), "with all rounds of 1 lost journal") {
+			t.Errorf("replace %v: %v", replace, err)
+		}
+		if !replace {
+			err := errors.Join(c.journal.Pin([]byte("run"), 0, 3), c.takeOver(&answer{Replaced: 2, Highest: -1}))
+			if err := errors.Join(err, c.affords(t.Context())); err == nil ||
+				!strings.Contains(err.Error(), "with all rounds of 2 lost journals") {
+				t.Errorf("as the server says: %v", err)
+			}
+		}
+		if err := c.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A client that does not agree to the cost that it is shown releases nothing.
+func TestAClientThatDoesNotAgreeReleasesNothing(t *testing.T) {
+	r := newTestRun(t, smallSpec(5), drawn())
+	errNo := errors.New("too much")
+	r.join = func(o *JoinOptions) { o.Agree = func(*Announcement, Statement) error { return errNo } }
+	if err := r.joinOnce(t); !errors.Is(err, errNo) || len(r.sent) > 0 {
+		t.Errorf("%v, and %d releases were made", err, len(r.sent))
+	}
+}
+
+// A run without noise is joined by a client that accepts any ε by name.
+func TestARunWithoutNoiseIsJoinedByName(t *testing.T) {
+	s := smallSpec(5)
+	s.NoiseMultiplier = 0
+	r := newTestRun(t, s, drawn())
+	r.join = func(o *JoinOptions) { o.MaxEpsilon = math.Inf(1) }
+	report, _ := r.run(t.Context())
+	r.checkFold(report)
+}
+
+// A part whose releases would not be those that were stated is refused, whatever prepared it.
+func TestAClientReleasesWhatItStates(t *testing.T) {
+	for what, change := range map[string]func(*train.Prepared){
+		"adapt":                func(p *train.Prepared) { p.Config.Adapt = 1000 },
+		"different mechanisms": func(p *train.Prepared) { p.Config.Own = make([]dp.Mechanism, 3) },
+	} {
+		p := *prepare(t, smallSpec(5), drawn())
+		config := *p.Config
+		p.Config = &config
+		change(&p)
+		c := &client{JoinOptions: JoinOptions{MaxEpsilon: math.Inf(1)}, prepared: &p}
+		if err := c.affords(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A server that announces the same run with less noise when it is asked again is refused: the
+// journal has the announcement that the client agreed to.
+func TestALaterAnnouncementChangesNothing(t *testing.T) {
+	p := prepare(t, smallSpec(5), drawn())
+	about, err := announce("0123456789abcdef", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	c := client{about: about, prepared: p, journal: j}
+	if err := c.pin(); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(*train.Spec){
+		"noise":     func(s *train.Spec) { s.NoiseMultiplier /= 2 },
+		"clipping":  func(s *train.Spec) { s.Clip *= 2 },
+		"rounds":    func(s *train.Spec) { s.GradComps *= 2 },
+		"sizes":     func(s *train.Spec) { s.SampleSize = "3" },
+		"sampling":  func(s *train.Spec) { s.Sampling = string(dp.FixedSize) },
+		"partition": func(s *train.Spec) { s.Partition = string(data.Shard) },
+		"delta":     func(s *train.Spec) { s.Delta = 0.1 },
+		"exact":     func(s *train.Spec) { s.Exact = !s.Exact },
+	} {
+		s := smallSpec(5)
+		change(&s)
+		p := prepare(t, s, drawn())
+		c := client{prepared: p, journal: j}
+		if c.about, err = announce("0123456789abcdef", p); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.pin(); err == nil || !strings.Contains(err.Error(), "of another run") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"proactivedp/cluster/broker"
+	"proactivedp/cluster/internal/wire"
+	"proactivedp/data"
+	"proactivedp/data/libsvm"
+	"proactivedp/dp"
+	"proactivedp/internal/message"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Announcement is what a server says of its run: all that a client must agree to.
+type Announcement struct {
+	Protocol int        `json:"protocol"`
+	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
+	Spec     train.Spec `json:"config"`
+	Delta    float64    `json:"delta"`
+	Rounds   int        `json:"rounds"`  // T, of each client
+	Params   int        `json:"params"`  // the model's length
+	Records  int        `json:"records"` // N_c, as the server's model has it
+	Features int        `json:"features"`
+	// Labels are the labels of the run's records, by class. They are public: a client reads its own
+	// records with them. With other labels it would train other classes.
+	Labels  []string `json:"labels"`
+	Data    string   `json:"data_sha256"`    // the server's data set
+	Initial string   `json:"initial_sha256"` // v̂_0
+	Code    int      `json:"code_version"`   // see train.Spec.CodeVersion
+}
+
+// protocol is raised with every change of what processes say to each other.
+const protocol = 4
+
+// announce returns what is said of a run.
+func announce(run string, p *train.Prepared) (*Announcement, error) {
+	server, err := sim.NewServer(p.Config)
+	if err != nil {
+		return nil, err
+	}
+	a := &Announcement{
+		Protocol: protocol, Run: run, Spec: p.Spec, Delta: p.Delta, Rounds: p.Config.Run().Rounds,
+		Params: p.Config.Model.NumParams(), Records: p.Config.Mechanism.DatasetSize,
+		Features: p.Test.Data.Features, Labels: train.NewInputs(p.Read(), "", nil).Labels, Data: p.DataSHA256(),
+		Initial: paramsSHA256(server.Model()), Code: p.Spec.CodeVersion(),
+	}
+	text, err := a.bytes()
+	if err != nil {
+		return nil, err
+	}
+	_, err = parseAnnouncement(text) // do not serve what every client would refuse
+	return a, err
+}
+
+func paramsSHA256(x []float32) string { return (&sim.Result{Params: x}).ParamsSHA256() }
+
+// newRun draws the id of a run.
+func newRun() (string, error) {
+	secret, err := rng.NewSecret()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", secret[:8]), nil
+}
+
+// id returns the run's id as messages have it.
+func (a *Announcement) id() (uint64, error) {
+	id, err := strconv.ParseUint(a.Run, 16, 64)
+	if err != nil || len(a.Run) != 16 {
+		return 0, fmt.Errorf("dist: run = %q, must be 16 hexadecimal digits", a.Run)
+	}
+	return id, nil
+}
+
+// maxAnswer bounds an answer to a question, in bytes.
+const maxAnswer = 1 << 20
+
+// parseAnnouncement reads what a server says. It is not trusted.
+func parseAnnouncement(text []byte) (*Announcement, error) {
+	a := new(Announcement)
+	var other struct {
+		Protocol int `json:"protocol"`
+	}
+	if err := json.Unmarshal(text, &other); err == nil && other.Protocol != protocol {
+		return nil, fmt.Errorf("dist: the server speaks protocol %d, this program %d", other.Protocol, protocol)
+	}
+	if err := decode(text, a); err != nil {
+		return nil, fmt.Errorf("dist: announcement: %w", err)
+	}
+	_, err := a.id()
+	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers()}
+	if a.Code != a.Spec.CodeVersion() {
+		errs = append(errs, fmt.Errorf("dist: the server's program computes by version %d, this one by %d", a.Code,
+			a.Spec.CodeVersion()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// checkSpec reports settings that a distributed run does not support. By announcing them, a server
+// could make clients read files (traces), or release more than they state beforehand: sample sizes
+// that adapt, which the runners of one process support, can be many times the planned sizes.
+func checkSpec(s train.Spec) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
+	if s.Runner != train.DistributedRunner {
+		fail("runner = %q, must be %q", s.Runner, train.DistributedRunner)
+	}
+	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
+		fail("compute time = %q and latency = %q are of the virtual clock, must be left out", s.Compute, s.Latency)
+	}
+	if s.Clients > MaxClients {
+		fail("clients = %d, must be at most %d", s.Clients, MaxClients)
+	}
+	if s.SeedFromOS {
+		fail("seed from the system = true, must be false: every client draws its own secret, and all share the seed")
+	}
+	if s.Averages() {
+		fail("average = %q, must be none", s.Average)
+	}
+	return errors.Join(errs...)
+}
+
+// checkNumbers reports numbers that are out of range or contradict the settings.
+func (a *Announcement) checkNumbers() error {
+	var errs []error
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("dist: announcement: "+format, args...))
+	}
+	for _, one := range []struct {
+		name        string
+		value, most int
+	}{
+		{"parameters", a.Params, wire.MaxParams}, {"records", a.Records, math.MaxInt32},
+		{"rounds", a.Rounds, dp.MaxRounds}, {"features", a.Features, libsvm.MaxIndex},
+	} {
+		if one.value < 1 || one.value > one.most {
+			fail("%s = %d, must be in [1, %d]", one.name, one.value, one.most)
+		}
+	}
+	sizes, err := dp.ParseSizes(a.Spec.SampleSize)
+	if err == nil && dp.Cut(sizes, a.Spec.GradComps).Rounds != a.Rounds {
+		fail("rounds = %d, must be those of %d gradient computations in rounds of sizes %v", a.Rounds,
+			a.Spec.GradComps, sizes)
+	}
+	if !(a.Delta > 0 && a.Delta < 1) || a.Spec.Delta != 0 && a.Spec.Delta != a.Delta {
+		fail("delta = %v with %v of the settings, must be one number in (0, 1)", a.Delta, a.Spec.Delta)
+	}
+	for name, digest := range map[string]string{"data_sha256": a.Data, "initial_sha256": a.Initial} {
+		b, err := hex.DecodeString(digest)
+		if err != nil || len(b) != sha256.Size || strings.ToLower(digest) != digest {
+			fail("%s = %q, must be %d hexadecimal digits", name, digest, 2*sha256.Size)
+		}
+	}
+	_, err = data.LabelsOf(a.Labels)
+	return errors.Join(append(errs, err)...)
+}
+
+// bytes returns the announcement as it is sent and pinned, on one line.
+func (a *Announcement) bytes() ([]byte, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, fmt.Errorf("dist: announcement: %w", err)
+	}
+	return text, nil
+}
+
+// Prepare prepares the part of a client that holds its part of the run's data set d, which
+// must be the server's.
+func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
+	if got := d.Hash(); got != a.Data {
+		return nil, fmt.Errorf("dist: the data set %s has the digest %s, the run's has %s", d.Name, got, a.Data)
+	}
+	spec := a.Spec
+	if spec.Delta == 0 {
+		spec.Delta = a.Delta
+	}
+	p, err := spec.Prepare(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p, a.fits(p)
+}
+
+// PrepareOwn prepares the part of a client that trains on its own records, all of d. The classes of
+// d must be those of the run: read the file with data.LabelsOf(a.Labels). If the file has other
+// labels and your own map gives the class of each, set d.Names to a.Labels.
+func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
+	if err := a.checkClasses(d); err != nil {
+		return nil, err
+	}
+	spec := a.Spec
+	if spec.Delta == 0 {
+		spec.Delta = a.Delta
+	}
+	p, err := train.NewSource(d).PrepareOwn(spec, client, a.Records)
+	if err != nil {
+		return nil, err
+	}
+	return p, a.fits(p)
+}
+
+// checkClasses refuses records if their classes are not known to be those of the run.
+func (a *Announcement) checkClasses(d *data.Dataset) error {
+	run, err := data.LabelsOf(a.Labels)
+	if err != nil {
+		return fmt.Errorf("dist: announcement: %w", err)
+	}
+	if d.Classes != len(a.Labels) {
+		return fmt.Errorf("dist: %s has %d classes, the run has %d: %v", message.Name(d.Name), d.Classes, len(a.Labels),
+			run)
+	}
+	for class, label := range d.Names {
+		if of, err := run.Class(label); err != nil {
+			return fmt.Errorf("dist: label %s of %s is not one of the run's labels, %v", message.Quoted(label),
+				message.Name(d.Name), run)
+		} else if int(of) != class {
+			return fmt.Errorf("dist: label %s of %s was read as class %d, but it is class %d of the run, whose labels are "+
+				"%v", message.Quoted(label), message.Name(d.Name), class, of, run)
+		}
+	}
+	return nil
+}
+
+// fits reports that what was prepared is not what the server has announced.
+func (a *Announcement) fits(p *train.Prepared) error {
+	if got := p.Config.Model.NumParams(); got != a.Params {
+		return fmt.Errorf("dist: the model has %d parameters here, the run's has %d", got, a.Params)
+	}
+	server, err := sim.NewServer(p.Config)
+	if err != nil {
+		return err
+	}
+	if got := paramsSHA256(server.Model()); got != a.Initial {
+		return fmt.Errorf("dist: the initial model has the digest %s here, the run's has %s", got, a.Initial)
+	}
+	if got := p.Config.Run().Rounds; got != a.Rounds {
+		return fmt.Errorf("dist: %d rounds here, the run's has %d", got, a.Rounds)
+	}
+	return nil
+}
+
+// names returns the run's subjects.
+func (a *Announcement) names() names { return names{a.Run} }
+
+// peerOf is how a user connects.
+func peerOf(role broker.Role, client int, creds *broker.Credentials, again func()) broker.Peer {
+	return broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
+		Inbox: inbox(role, client), Reconnected: again}
+}

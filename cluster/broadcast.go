@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"proactivedp/cluster/internal/wire"
+)
+
+// pushed reports whether broadcasts of so many parameters are pushed to clients, not
+// fetched by them: what a slow client leaves unread must not fill the broker's buffers.
+func pushed(params int) bool { return wire.Chunks(params) <= 4 }
+
+// broadcast publishes v̂_k, unless it is there. If that fails it is tried again with the
+// next message or tick.
+func (s *server) broadcast(ctx context.Context) {
+	k := s.machine.K()
+	if k == s.offered || s.up.stream == nil {
+		return
+	}
+	v := s.machine.Model()
+	h := wire.Header{Kind: wire.Broadcast, Run: s.run, Number: k, Newest: k, Digest: wire.Digest(v)}
+	if pushed(len(v)) {
+		for chunk := range wire.Chunks(len(v)) {
+			h.Chunk = chunk
+			s.message = h.Append(s.message[:0], v)
+			if err := s.conn.Publish(s.names.down(k, chunk), s.message); err != nil { // which copies it
+				return
+			}
+			s.record.Broadcast += int64(len(s.message))
+			s.at(insideBroadcast)
+		}
+		s.offered = k
+		return
+	}
+	if !s.publishLong(ctx, h, v) {
+		return
+	}
+	s.offered = k
+	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // who does not hear it asks by and by
+}
+
+// publishLong publishes the chunks of a long broadcast, some at a time, and reports
+// whether all are there.
+func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	chunks := wire.Chunks(len(v))
+	for from := 0; from < chunks; from += window {
+		var sent []sending
+		for chunk := from; chunk < min(from+window, chunks); chunk++ {
+			h.Chunk = chunk
+			message := h.Append(nil, v)
+			one, err := publish(s.js, s.names.down(h.Number, chunk), message)
+			if err != nil {
+				return false
+			}
+			s.record.Broadcast += int64(len(message))
+			sent = append(sent, one)
+			s.at(insideBroadcast)
+		}
+		for _, one := range sent {
+			if _, err := one.wait(ctx); err != nil {
+				s.log.Warn("a broadcast was not taken", "k", h.Number, "error", err)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// again publishes the newest broadcast again for a client that lacks it, at most once in
+// a while.
+func (s *server) offerAgain(newest int) {
+	if newest < s.offered && time.Now().After(s.reoffer) {
+		s.offered, s.reoffer = -1, time.Now().Add(2*beat)
+	}
+}

@@ -1,0 +1,359 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/cluster/broker"
+	"proactivedp/cluster/internal/journal"
+	"proactivedp/dp"
+	"proactivedp/internal/message"
+)
+
+// question is a hello that waits for its answer until the stream is folded so far.
+type question struct {
+	m      *nats.Msg
+	client int
+	hello  hello
+	until  uint64
+	since  time.Time
+}
+
+// reply answers a question.
+func (s *server) reply(ctx context.Context, m *nats.Msg) {
+	switch m.Subject {
+	case findSubject:
+		if strings.HasPrefix(m.Reply, "_INBOX_") {
+			s.respond(m.Reply, s.about)
+		}
+		return
+	case s.names.pulse():
+		s.listened()
+		return
+	case s.names.status():
+		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
+			s.respond(m.Reply, s.status())
+		}
+		return
+	case s.names.expel():
+		if strings.HasPrefix(m.Reply, inbox(broker.Operator, 0)+".") {
+			s.respond(m.Reply, s.expelAsked(m.Data))
+		}
+		return
+	}
+	token := strings.TrimPrefix(m.Subject, s.names.subject("hello")+".")
+	client, err := strconv.Atoi(token)
+	if err != nil || client < 0 || client >= len(s.clients) || strconv.Itoa(client) != token ||
+		!strings.HasPrefix(m.Reply, inbox(broker.Client, client)+".") {
+		s.record.refuse(OutOfRange)
+		return
+	}
+	q := question{m: m, client: client, since: time.Now()}
+	if err := decode(m.Data, &q.hello); err != nil {
+		s.respond(m.Reply, answer{Error: "hello: " + message.OneLine(err)})
+		return
+	}
+	if q.hello.First {
+		// What the client must know is in the stream, perhaps, and not yet folded.
+		newest, err := s.newestMessage(ctx)
+		if err != nil {
+			return // it asks again
+		}
+		if q.until = newest; q.until > s.processed {
+			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while the stream is folded
+				s.clients[client].heard = s.clock()
+			}
+			older := func(w question) bool { return w.client == client } // the newest is enough
+			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
+			return
+		}
+	}
+	s.hear(q)
+}
+
+// errNoStream reports that the broker is away.
+var errNoStream = errors.New("dist: the broker is away")
+
+// noMessage is the broker's error for a message that is not there.
+const noMessage jetstream.ErrorCode = 10037
+
+// newestMessage returns the number of the newest message that the stream has; 0: it has none.
+// That is not the last number that was given: messages that were refused or purged are away,
+// and nobody must wait for them.
+func (s *server) newestMessage(ctx context.Context) (uint64, error) {
+	if s.up.stream == nil {
+		return 0, errNoStream
+	}
+	m, err := s.stored(ctx, fmt.Sprintf(`{"last_by_subj":%q}`, s.names.subject(upKind, ">")))
+	if m == nil || err != nil {
+		return 0, err
+	}
+	return m.Number, nil
+}
+
+// storedMessage is a message as the stream has it.
+type storedMessage struct {
+	Number uint64 `json:"seq"`
+	Data   []byte `json:"data"`
+}
+
+// stored asks for a message of the stream of updates; nil if it is not there.
+func (s *server) stored(ctx context.Context, question string) (*storedMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, upkeep)
+	defer cancel()
+	// Of who leads the stream: others may not have it yet.
+	m, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.names.upStream(), []byte(question))
+	if err != nil {
+		return nil, fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	var got struct {
+		Message storedMessage       `json:"message"`
+		Error   *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &got); err != nil {
+		return nil, fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	switch {
+	case got.Error == nil:
+		return &got.Message, nil
+	case got.Error.ErrorCode == noMessage:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("dist: stream of updates: %w", got.Error)
+}
+
+// answerWaiting answers the hellos that have waited for long enough.
+func (s *server) answerWaiting() {
+	left := s.waiting[:0]
+	for _, q := range s.waiting {
+		switch {
+		case s.processed >= q.until:
+			s.hear(q)
+		case time.Since(q.since) < patience: // else nobody listens any more
+			left = append(left, q)
+		}
+	}
+	s.waiting = left
+}
+
+// hear takes what a client says of itself and answers.
+func (s *server) hear(q question) {
+	h, r := q.hello, &s.record.Clients[q.client]
+	if r.Expelled {
+		s.respond(q.m.Reply, answer{Gone: true, Error: "it was expelled"})
+		return
+	}
+	if why := s.refuses(q.client, h); why != "" {
+		s.log.Warn("a client is refused", "client", q.client, "why", why)
+		s.respond(q.m.Reply, answer{Error: why})
+		return
+	}
+	if h.Journal != r.Journal || h.Life > r.Life {
+		if err := s.admit(q.client, h); err != nil {
+			s.log.Error("the clients' file", "error", err)
+			return // the client must not go on by what a restart would not know
+		}
+	}
+	state := &s.clients[q.client]
+	state.heard, state.newest, state.oldest, state.bye = s.clock(), h.Newest, h.Oldest, h.Bye
+	s.noteLost(q.client, h)
+	a := answer{K: s.machine.K(), Next: s.machine.Next(q.client), Highest: s.highest(q.client),
+		Covered: s.covered[q.client], First: r.First, Replaced: len(r.Replaced), Processed: s.processed}
+	for i := a.Next; i < a.Highest && len(a.Missing) < maxMissing; i++ {
+		if !s.machine.Has(q.client, i) {
+			a.Missing = append(a.Missing, i)
+		}
+	}
+	if h.Ledger != nil {
+		switch err := s.takeLedger(q.client, h.Ledger); {
+		case errors.Is(err, errNotKept):
+			s.log.Error("the clients' file", "error", err)
+			return // it is no fault of the client, which asks again
+		case err != nil:
+			a.Error = message.OneLine(err)
+		default:
+			a.Farewell = true
+		}
+	}
+	s.offerAgain(h.Newest)
+	s.respond(q.m.Reply, a)
+}
+
+// highest returns the highest round of the client of which anything has come, −1 if
+// nothing has.
+func (s *server) highest(client int) int {
+	highest := s.machine.Highest(client)
+	if a := s.assemblies[client]; a != nil {
+		if about, begun := a.About(); begun {
+			highest = max(highest, about.Number)
+		}
+	}
+	return highest
+}
+
+// errNotKept reports a ledger that is right, and could not be written.
+var errNotKept = errors.New("dist: the ledger is not kept")
+
+// takeLedger keeps the ledger of a client that has ended. The error wraps errNotKept if it could
+// not be written, else it says why the ledger is refused.
+func (s *server) takeLedger(client int, l *clientLedger) error {
+	r := &s.record.Clients[client]
+	if r.Ledger != nil {
+		return nil
+	}
+	if s.covered[client] < s.about.Rounds {
+		return fmt.Errorf("a ledger before all rounds are safe: %d of %d", s.covered[client], s.about.Rounds)
+	}
+	if l.First != r.First {
+		return fmt.Errorf("a ledger from round %d on, the journal begins at round %d", l.First, r.First)
+	}
+	if _, err := l.ledger(client, s.mech, s.about.Rounds); err != nil {
+		return err
+	}
+	r.Ledger = l
+	if err := s.record.saveClients(); err != nil {
+		r.Ledger = nil
+		return fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	s.log.Info("a client has ended", "client", client)
+	return nil
+}
+
+// ledger returns the rounds that a client says it released. They must be all rounds from the first
+// one of its journal to T, and of the run's mechanism.
+func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
+	var out dp.Ledger
+	mech := *m
+	mech.DatasetSize = l.Records
+	if err := l.Noise.Validate(); err != nil {
+		return out, err
+	}
+	if l.Noise.Simulated() && l.Noise.Run != 0 {
+		return out, fmt.Errorf("dist: client %d: noise of %v", client, l.Noise)
+	}
+	if l.First < 0 || l.First >= rounds {
+		return out, fmt.Errorf("dist: client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
+			rounds-1)
+	}
+	if l.Replaced < 0 || l.Replaced > journal.MostReplaced {
+		return out, fmt.Errorf("dist: client %d: a ledger that replaces %d others, must be in [0, %d]", client,
+			l.Replaced, journal.MostReplaced)
+	}
+	counted := l.First
+	for _, stretch := range l.Sizes {
+		if stretch.Rounds < 1 || stretch.Rounds > rounds-counted {
+			return out, fmt.Errorf("dist: client %d: a ledger of more than %d rounds", client, rounds)
+		}
+		for range stretch.Rounds {
+			if want := mech.Sizes.At(counted); stretch.Size != want {
+				return out, fmt.Errorf("dist: client %d: round %d of size %d, must be %d", client, counted,
+					stretch.Size, want)
+			}
+			counted++
+		}
+		e := mech.EventOf(stretch.Size)
+		e.Count = stretch.Rounds
+		if err := e.Validate(); err != nil {
+			return out, fmt.Errorf("dist: client %d: %w", client, err)
+		}
+		out.Record(e)
+	}
+	if counted != rounds {
+		return out, fmt.Errorf("dist: client %d: a ledger up to round %d, must be up to %d", client, counted, rounds)
+	}
+	lagged := l.First
+	for lag, n := range l.Lags {
+		if n < 0 || n > rounds-lagged || lag > rounds {
+			return out, fmt.Errorf("dist: client %d: %d rounds at lag %d", client, n, lag)
+		}
+		lagged += n
+	}
+	if lagged != rounds {
+		return out, fmt.Errorf("dist: client %d: lags of %d rounds, must be of %d", client, lagged-l.First,
+			rounds-l.First)
+	}
+	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil
+}
+
+// respond sends an answer.
+func (s *server) respond(subject string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.log.Error("an answer", "error", err)
+		return
+	}
+	_ = s.conn.Publish(subject, text) // who does not hear it asks again
+}
+
+// status says how the run stands.
+func (s *server) status() *Status {
+	st := &Status{
+		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(),
+		Params:  s.about.Params,
+		Seconds: s.record.seconds(s.trained), Done: s.machine.Done(), Received: s.record.Received,
+		Broadcast: s.record.Broadcast, Lags: slices.Clone(s.record.Lags), Refused: maps.Clone(s.record.Refused),
+	}
+	for c, r := range s.record.Clients {
+		one := ClientStatus{Client: c, Next: s.machine.Next(c), Covered: s.covered[c], Newest: s.clients[c].newest,
+			Oldest: s.clients[c].oldest, Lost: s.lostRounds(c),
+			Life: r.Life, Heard: -1, Expelled: r.Expelled, Ended: r.Ledger != nil, Refused: s.clients[c].refused}
+		if heard := s.clients[c].heard; !heard.IsZero() {
+			one.Heard = s.clock().Sub(heard).Seconds()
+		}
+		st.Clients = append(st.Clients, one)
+	}
+	return st
+}
+
+// expelAsked expels a client that an operator names.
+func (s *server) expelAsked(text []byte) reply {
+	var e expulsion
+	if err := decode(text, &e); err != nil {
+		return reply{message.OneLine(err)}
+	}
+	if e.Client < 0 || e.Client >= len(s.clients) {
+		return reply{fmt.Sprintf("client = %d, must be in [0, %d]", e.Client, len(s.clients)-1)}
+	}
+	if err := s.expelClient(e.Client, "asked"); err != nil {
+		return reply{message.OneLine(err)}
+	}
+	return reply{}
+}
+
+// expelClient lets the run go on without a client, for good.
+func (s *server) expelClient(client int, why string) error {
+	r := &s.record.Clients[client]
+	if r.Expelled {
+		return s.save() // as it may have failed before
+	}
+	if r.Ledger != nil { // it says of how many records, which may be fewer than the run is planned for
+		return fmt.Errorf("client %d has ended: all its rounds are in, and it has said what they were", client)
+	}
+	left := 0
+	for _, other := range s.record.Clients {
+		if !other.Expelled {
+			left++
+		}
+	}
+	if left == 1 {
+		return fmt.Errorf("client %d is the last one: stop the run instead", client)
+	}
+	r.Expelled = true
+	s.machine.Expel(client)
+	// What was folded before it stays: a restart must not fold it again after.
+	if err := s.save(); err != nil {
+		return err
+	}
+	s.log.Warn("a client is expelled", "client", client, "why", why)
+	return nil
+}

@@ -1,0 +1,356 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/cluster/internal/wire"
+	"proactivedp/internal/message"
+	"proactivedp/sim"
+)
+
+// mailbox holds the newest broadcast that came whole, until the client's machine takes it.
+type mailbox struct {
+	mu     sync.Mutex
+	newest *broadcastOf // nil: it was taken
+	have   int          // the k of the newest that came; 0: v̂_0, which all know
+	free   []*sim.Vector
+	came   chan struct{} // carries that newest is there
+	wanted chan int      // carries the newest k that the server has spoken of
+}
+
+// broadcastOf is v̂_k.
+type broadcastOf struct {
+	k int
+	v *sim.Vector
+}
+
+func newMailbox() *mailbox {
+	return &mailbox{came: make(chan struct{}, 1), wanted: make(chan int, 1)}
+}
+
+// letGo takes a vector back that the machine reads no more.
+func (m *mailbox) letGo(v *sim.Vector) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = append(m.free, v)
+}
+
+// initial returns v̂_0.
+func (m *mailbox) initial(config *sim.Config) *sim.Vector {
+	v := m.vector(config.Model.NumParams())
+	if config.Initial != nil {
+		copy(v.X, config.Initial)
+	} else {
+		clear(v.X)
+		config.Model.Init(v.X, config.InitStream())
+	}
+	return v
+}
+
+func (m *mailbox) vector(params int) *sim.Vector {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.free); n > 0 {
+		v := m.free[n-1]
+		m.free = m.free[:n-1]
+		return v
+	}
+	return &sim.Vector{X: make([]float32, params)}
+}
+
+// put puts a broadcast of so many parameters in, which set writes, unless a newer one came.
+func (m *mailbox) put(k, params int, set func([]float32)) {
+	v := m.vector(params)
+	set(v.X)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k <= m.have {
+		m.free = append(m.free, v)
+		return
+	}
+	if m.newest != nil {
+		m.free = append(m.free, m.newest.v)
+	}
+	m.have, m.newest = k, &broadcastOf{k, v}
+	select {
+	case m.came <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the newest broadcast; false if there is none that was not taken.
+func (m *mailbox) take() (broadcastOf, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.newest == nil {
+		return broadcastOf{}, false
+	}
+	b := *m.newest
+	m.newest = nil
+	return b, true
+}
+
+// errLate reports that no broadcast came in time.
+var errLate = errors.New("dist: no broadcast came in time")
+
+// wait returns the newest broadcast as soon as there is one. The error is errLate if there is
+// none when late brings something; nil never does.
+func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf, error) {
+	for {
+		if b, ok := m.take(); ok {
+			return b, nil
+		}
+		select {
+		case <-m.came:
+		case <-late:
+			return broadcastOf{}, errLate
+		case <-ctx.Done():
+			return broadcastOf{}, context.Cause(ctx)
+		}
+	}
+}
+
+// want says that the server has v̂_k.
+func (m *mailbox) want(k int) {
+	select {
+	case old := <-m.wanted:
+		k = max(k, old)
+	default:
+	}
+	select {
+	case m.wanted <- k:
+	default: // another goroutine was quicker, and the next hello says it again
+	}
+}
+
+func (m *mailbox) lacks(k int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return k > m.have
+}
+
+// listen begins to hear the server's broadcasts and calls, until stop is called.
+func (c *client) listen() (stop func(), err error) {
+	var subs []*nats.Subscription
+	stop = func() {
+		for _, s := range subs {
+			_ = s.Unsubscribe() // the connection is closed next
+		}
+	}
+	hear := func(subject string, f nats.MsgHandler) {
+		if err != nil {
+			return
+		}
+		var s *nats.Subscription
+		if s, err = c.conn.Subscribe(subject, f); err == nil {
+			subs = append(subs, s)
+		}
+	}
+	if pushed(c.about.Params) {
+		var slot [slots]wire.Assembly
+		hear(c.names.subject("down", ">"), func(m *nats.Msg) {
+			h, floats, err := c.broadcast(m.Data)
+			if err != nil {
+				return // a fetch mends it
+			}
+			if wire.Chunks(h.Params) == 1 { // the message's CRC is of the whole vector
+				c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
+				return
+			}
+			a := &slot[h.Number%slots]
+			if about, begun := a.About(); begun && about.Number != h.Number {
+				a.Reset()
+			}
+			if whole, err := a.Add(h, floats); whole && err == nil {
+				c.models.put(h.Number, h.Params, func(x []float32) { copy(x, a.X) })
+			}
+		})
+	} else {
+		hear(c.names.news(), func(m *nats.Msg) {
+			if h, _, err := wire.Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
+				c.models.want(h.Number)
+			}
+		})
+	}
+	hear(c.names.call(), func(*nats.Msg) { c.ask() })
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("dist: %w", err)
+	}
+	return stop, nil
+}
+
+// errOther reports a message that is no broadcast of the run.
+var errOther = errors.New("dist: no broadcast of this run")
+
+// broadcast reads a message of a broadcast of the client's run.
+func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
+	h, floats, err := wire.Parse(data)
+	if err == nil && (h.Kind != wire.Broadcast || h.Run != c.id || h.Params != c.about.Params || h.Number < 1) {
+		err = errOther
+	}
+	return h, floats, err
+}
+
+// fetchLong returns what fetches broadcasts that were not pushed.
+func (m *mailbox) fetchLong(c *client) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var a wire.Assembly
+		for {
+			var k int
+			select {
+			case k = <-m.wanted:
+			case <-ctx.Done():
+				return nil
+			}
+			if pushed(c.about.Params) && m.lacks(k) {
+				if pause(ctx, beat/8) != nil { // it may be on its way
+					return nil
+				}
+			}
+			for m.lacks(k) && ctx.Err() == nil {
+				got, err := c.fetch(ctx, k, &a)
+				if err != nil {
+					c.log.Debug("a broadcast was not fetched", "k", k, "error", err)
+					break // the next hello asks for it again
+				}
+				m.put(got, len(a.X), func(x []float32) { copy(x, a.X) })
+			}
+		}
+	}
+}
+
+// fetch fetches the newest broadcast in the place of v̂_k, and returns its k.
+func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	a.Reset()
+	chunks := wire.Chunks(c.about.Params)
+	type part struct {
+		data []byte
+		err  error
+	}
+	parts := make([]chan part, chunks)
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	start := func(chunk int) {
+		parts[chunk] = make(chan part, 1)
+		helpers.Go(func() {
+			data, err := c.get(ctx, direct(c.names.downStream(), c.names.down(k, chunk)))
+			parts[chunk] <- part{data, err}
+		})
+	}
+	number := 0
+	for chunk := range chunks {
+		for ahead := chunk; ahead < min(chunk+window/2, chunks); ahead++ {
+			if parts[ahead] == nil {
+				start(ahead)
+			}
+		}
+		p := <-parts[chunk]
+		if p.err != nil {
+			return 0, p.err
+		}
+		h, floats, err := c.broadcast(p.data)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := a.Add(h, floats); err != nil { // a newer one is being written there
+			return 0, err
+		}
+		number = h.Number
+	}
+	return number, nil
+}
+
+// get returns what a stream has under a subject.
+func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
+	m, err := c.conn.RequestWithContext(ctx, subject, nil)
+	if err != nil {
+		return nil, fmt.Errorf("dist: %s: %w", subject, err)
+	}
+	if status := m.Header.Get("Status"); status != "" {
+		return nil, fmt.Errorf("dist: %s: status %s", subject, message.Name(status))
+	}
+	return m.Data, nil
+}
+
+// Find asks which run is served at a broker, until a server answers: the run of that id,
+// or for "" the only one.
+func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
+	for {
+		found, err := findAll(ctx, c, run)
+		if err != nil {
+			return nil, err
+		}
+		var ids []string
+		for _, a := range found {
+			if a.Run == run || run == "" && len(found) == 1 {
+				return a, nil
+			}
+			ids = append(ids, a.Run)
+		}
+		if run == "" && len(ids) > 1 {
+			slices.Sort(ids)
+			return nil, fmt.Errorf("dist: several runs are served there, %v: say which", ids)
+		}
+		if err := pause(ctx, beat/4); err != nil {
+			return nil, fmt.Errorf("dist: no server answers: %w", err)
+		}
+	}
+}
+
+// findAll returns the runs whose servers answer soon: all of them, or the one of an id. What
+// servers of others say is none of its business: they may be of another version.
+func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, error) {
+	reply := c.NewRespInbox()
+	sub, err := c.SubscribeSync(reply)
+	if err != nil {
+		return nil, fmt.Errorf("dist: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := c.PublishRequest(findSubject, reply, nil); err != nil {
+		return nil, nil // the connection is away: the next question is later
+	}
+	found := map[string]*Announcement{}
+	wait := beat
+	for {
+		once, cancel := context.WithTimeout(ctx, wait)
+		m, err := sub.NextMsgWithContext(once)
+		cancel()
+		if err != nil {
+			break
+		}
+		if m.Header.Get("Status") != "" { // nobody is there
+			continue
+		}
+		var of struct {
+			Run string `json:"run"`
+		}
+		if run != "" && json.Unmarshal(m.Data, &of) == nil && of.Run != run {
+			continue
+		}
+		a, err := parseAnnouncement(m.Data)
+		if err != nil {
+			return nil, err
+		}
+		found[a.Run] = a
+		wait = beat / 4 // others answer about as soon
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("dist: no server answers: %w", err)
+	}
+	var all []*Announcement
+	for _, a := range found {
+		all = append(all, a)
+	}
+	return all, nil
+}

@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Metrics shows how a run stands in the text format of Prometheus ("Exposition formats",
+// version 0.0.4).
+type Metrics struct {
+	server *http.Server
+	at     string
+	done   sync.WaitGroup
+	mu     sync.Mutex
+	status *Status
+}
+
+// ServeMetrics shows metrics at http://ADDRESS/metrics, an address of this machine for itself,
+// until Close. They are those of the last status that Watch was shown.
+func ServeMetrics(address string) (*Metrics, error) {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("dist: metrics = %q, must be HOST:PORT on loopback, such as 127.0.0.1:9090", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("dist: metrics: %w", err)
+	}
+	m := &Metrics{at: l.Addr().String()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", m.show)
+	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
+		MaxHeaderBytes: 1 << 16}
+	m.done.Go(func() { _ = m.server.Serve(l) }) // its error is that of Close
+	return m, nil
+}
+
+// Address returns where the metrics are shown, HOST:PORT.
+func (m *Metrics) Address() string { return m.at }
+
+// Watch takes the status that is shown from now on.
+func (m *Metrics) Watch(s *Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status = s
+}
+
+// Close ends the showing and waits for what is being shown.
+func (m *Metrics) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := m.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, m.server.Close())
+	}
+	m.done.Wait()
+	return err
+}
+
+func (m *Metrics) show(w http.ResponseWriter, _ *http.Request) {
+	m.mu.Lock()
+	s := m.status
+	m.mu.Unlock()
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	if s == nil {
+		return
+	}
+	var text bytes.Buffer
+	s.writeMetrics(&text)
+	_, _ = w.Write(text.Bytes()) // who has gone away does not read it
+}
+
+// writeMetrics writes the status as metrics.
+func (s *Status) writeMetrics(w io.Writer) {
+	head := func(name, kind, help string) {
+		fmt.Fprintf(w, "# HELP proactivedp_%s %s\n# TYPE proactivedp_%s %s\n", name, help, name, kind)
+	}
+	one := func(name, kind, help string, v any) {
+		head(name, kind, help)
+		fmt.Fprintf(w, "proactivedp_%s{run=%q} %v\n", name, s.Run, v)
+	}
+	one("rounds", "gauge", "Rounds T of each client.", s.Rounds)
+	one("k", "gauge", "The newest broadcast.", s.K)
+	one("updates_total", "counter", "Updates that are applied.", s.Updates)
+	one("received_bytes_total", "counter", "Bytes of updates that were applied.", s.Received)
+	one("broadcast_bytes_total", "counter", "Bytes of broadcasts.", s.Broadcast)
+	one("seconds_total", "counter", "Seconds from the first update to the last.", s.Seconds)
+	head("refused_total", "counter", "Messages that were refused, by why.")
+	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
+		fmt.Fprintf(w, "proactivedp_refused_total{run=%q,why=%q} %d\n", s.Run, why, s.Refused[why])
+	}
+	s.writeLags(w, head)
+	for _, c := range []struct {
+		name, help string
+		value      func(ClientStatus) any
+	}{
+		{"client_round", "The first round that is not in.", func(c ClientStatus) any { return c.Next }},
+		{"client_heard_seconds", "Seconds since the client was heard; -1: never.",
+			func(c ClientStatus) any { return c.Heard }},
+		{"client_expelled", "1 if the client was expelled.", func(c ClientStatus) any {
+			if c.Expelled {
+				return 1
+			}
+			return 0
+		}},
+	} {
+		head(c.name, "gauge", c.help)
+		for _, one := range s.Clients {
+			fmt.Fprintf(w, "proactivedp_%s{run=%q,client=\"%d\"} %v\n", c.name, s.Run, one.Client, c.value(one))
+		}
+	}
+}
+
+// writeLags writes the staleness of updates as a histogram.
+func (s *Status) writeLags(w io.Writer, head func(name, kind, help string)) {
+	head("staleness_rounds", "histogram", "Rounds i - k that an update was behind.")
+	below, sum := 0, 0
+	for lag, n := range s.Lags {
+		below, sum = below+n, sum+lag*n
+		if lag&(lag-1) == 0 { // 0, 1, 2, 4, 8, …
+			fmt.Fprintf(w, "proactivedp_staleness_rounds_bucket{run=%q,le=\"%d\"} %d\n", s.Run, lag, below)
+		}
+	}
+	fmt.Fprintf(w, "proactivedp_staleness_rounds_bucket{run=%q,le=\"+Inf\"} %d\n", s.Run, below)
+	fmt.Fprintf(w, "proactivedp_staleness_rounds_sum{run=%q} %d\nproactivedp_staleness_rounds_count{run=%q} %d\n",
+		s.Run, sum, s.Run, below)
+}

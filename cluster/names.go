@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"proactivedp/cluster/broker"
+)
+
+// The subjects. RUN is the run's id.
+const (
+	subjectRoot = "pdp"
+	findSubject = subjectRoot + ".find"
+)
+
+// names are the subjects and streams of one run.
+type names struct{ run string }
+
+func (n names) subject(parts ...any) string {
+	text := subjectRoot + "." + n.run
+	for _, p := range parts {
+		text += "." + fmt.Sprint(p)
+	}
+	return text
+}
+
+func (n names) down(k, chunk int) string { return n.subject("down", k%slots, chunk) }
+func (n names) hello(client int) string  { return n.subject("hello", client) }
+func (n names) status() string           { return n.subject("status") }
+func (n names) expel() string            { return n.subject("expel") }
+func (n names) pulse() string            { return n.subject("pulse") }
+func (n names) call() string             { return n.subject("call") }
+func (n names) news() string             { return n.subject("news") }
+func (n names) upStream() string         { return n.stream("UP") }
+func (n names) downStream() string       { return n.stream("DOWN") }
+
+// stream is the name of one of the run's streams, or of any stream for anyRun.
+func (n names) stream(kind string) string {
+	if n.run == anyRun {
+		return anyRun
+	}
+	return "PDP_" + n.run + "_" + kind
+}
+
+// anyRun stands for every run, where permissions are for all of them.
+const anyRun = "*"
+
+// Allow is what a user may do in the trainings at a broker that runs elsewhere.
+func Allow(u broker.User) broker.Permissions {
+	if u.Role == broker.Server {
+		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
+	}
+	return names{anyRun}.allow(u)
+}
+
+// slots is how many broadcasts the stream holds: while one is written the one before is
+// whole.
+const slots = 2
+
+// direct is the subject under which a broker gives a stream's newest message of a subject.
+func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
+
+// The kinds of subjects of updates.
+const (
+	upKind    = "up"    // of what the stream takes
+	earlyKind = "early" // of what goes past the stream
+)
+
+// up is the subject under which the stream takes a part of an update.
+func (n names) up(client, round, chunk int) string { return n.part(upKind, client, round, chunk) }
+
+// early is the subject under which the server hears an update, and others behind it, past the
+// stream.
+func (n names) early(client, round int) string { return n.part(earlyKind, client, round, 0) }
+
+// part is the subject of a part of an update. There is one for each, so it is made without fmt.
+func (n names) part(kind string, client, round, chunk int) string {
+	return subjectRoot + "." + n.run + "." + kind + "." + strconv.Itoa(client) + "." + strconv.Itoa(round) + "." +
+		strconv.Itoa(chunk)
+}
+
+// parsePart returns which client, round and chunk a subject of updates, of that kind, is of.
+func (n names) parsePart(kind, subject string) (client, round, chunk int, ok bool) {
+	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+"."+kind+".")
+	if !ok {
+		return 0, 0, 0, false
+	}
+	var v [3]int
+	for i := range v {
+		part, behind, more := strings.Cut(rest, ".")
+		x, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || more != (i < len(v)-1) || !canonical(part) {
+			return 0, 0, 0, false
+		}
+		v[i], rest = int(x), behind
+	}
+	return v[0], v[1], v[2], true
+}
+
+// canonical reports whether a number is written as this program writes those that are not
+// negative: an update has one subject.
+func canonical(number string) bool {
+	return number[0] != '+' && number[0] != '-' && (number[0] != '0' || number == "0")
+}
+
+// inbox is the first part of the subjects under which answers come to a user. The server
+// answers nowhere else, so that nobody can have its answers published in another's name.
+func inbox(role broker.Role, client int) string {
+	if role == broker.Client {
+		return fmt.Sprintf("_INBOX_client_%d", client)
+	}
+	return "_INBOX_" + string(role)
+}
+
+// allow is what a user may do in the run: a client may publish its own updates and ask in
+// its own name, and read its own updates and the broadcasts.
+func (n names) allow(u broker.User) broker.Permissions {
+	own := inbox(u.Role, u.Client) + ".>"
+	switch u.Role {
+	case broker.Client:
+		up := n.subject(upKind, u.Client, ">")
+		return broker.Permissions{
+			Publish: []string{findSubject, n.hello(u.Client), up, n.subject(earlyKind, u.Client, ">"),
+				direct(n.upStream(), up), direct(n.downStream(), n.subject("down", ">"))},
+			Subscribe: []string{own, n.subject("down", ">"), n.news(), n.call()},
+		}
+	case broker.Operator:
+		return broker.Permissions{Publish: []string{findSubject, n.status(), n.expel()}, Subscribe: []string{own}}
+	}
+	return broker.Permissions{}
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/nats-io/nats.go"
+
+	"proactivedp/cluster/broker"
+	"proactivedp/internal/message"
+	"proactivedp/internal/report"
+)
+
+// Operator asks the server of a run. One that is done with must be closed.
+type Operator struct {
+	conn  *nats.Conn
+	names names
+}
+
+// Operate connects to a broker as the operator of the run of that id, or for "" of the only
+// one. It waits for a server that is not up yet.
+func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
+	if err := creds.Check(broker.Operator); err != nil {
+		return nil, err
+	}
+	c, err := broker.Dial(ctx, url, peerOf(broker.Operator, 0, creds, nil))
+	if err != nil {
+		return nil, err
+	}
+	a, err := Find(ctx, c, run)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &Operator{c, a.names()}, nil
+}
+
+// Close ends the connection.
+func (o *Operator) Close() { o.conn.Close() }
+
+// ErrNoServer reports that the server of a run does not answer any more: it has ended, or is
+// away.
+var ErrNoServer = errors.New("dist: its server has ended, or is away")
+
+// Status asks how the run stands. A server that has gone is asked again for ten seconds, in
+// which it may be started again; then the error wraps ErrNoServer.
+func (o *Operator) Status(ctx context.Context) (*Status, error) {
+	s := new(Status)
+	if err := o.ask(ctx, o.names.status(), struct{}{}, s); err != nil {
+		return nil, err
+	}
+	if s.Run != o.names.run || len(s.Clients) > MaxClients {
+		return nil, fmt.Errorf("dist: status of run %s with %d clients, must be of run %s with at most %d",
+			message.Name(s.Run), len(s.Clients), o.names.run, MaxClients)
+	}
+	return s, nil
+}
+
+// ask asks until the server answers.
+func (o *Operator) ask(ctx context.Context, subject string, question, v any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer for %v", patience))
+	defer cancel()
+	for {
+		err := ask(ctx, o.conn, subject, question, v, patience)
+		if err == nil || !silent(err) {
+			return err
+		}
+		if pause(ctx, beat/4) != nil {
+			return fmt.Errorf("%w: run %s: %w", ErrNoServer, o.names.run, context.Cause(ctx))
+		}
+	}
+}
+
+// Expel lets the run go on without a client, for good. If the server is gone, it reports the same
+// error as Status.
+func (o *Operator) Expel(ctx context.Context, client int) error {
+	var r reply
+	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return fmt.Errorf("dist: expel: the server refuses: %s", message.Quoted(r.Error))
+	}
+	return nil
+}
+
+// WriteText writes the status for people to read.
+func (s *Status) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
+		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),
+		report.Duration(s.Seconds)); err != nil {
+		return err
+	}
+	if len(s.Refused) > 0 {
+		if _, err := fmt.Fprintf(w, "refused messages: %s\n", refusedText(s.Refused)); err != nil {
+			return err
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(t, "client\tnext round\ton disk\tnewest k\theard\tstarts\trefused\t")
+	errs := []error{err}
+	for _, c := range s.Clients {
+		_, err := fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", c.Client, c.Next, c.Covered, max(c.Newest, 0),
+			c.heard(), c.Life, c.Refused, c.state())
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, t.Flush())...)
+}
+
+func (c *ClientStatus) heard() string {
+	if c.Heard < 0 {
+		return "never"
+	}
+	return fmt.Sprintf("%.1f s ago", c.Heard)
+}
+
+func (c *ClientStatus) state() string {
+	switch {
+	case c.Expelled:
+		return "expelled"
+	case c.Ended:
+		return "has ended"
+	case c.Lost > 0:
+		return roundsText(c.Next, c.Next+c.Lost) + " are lost"
+	}
+	return ""
+}

@@ -1,0 +1,330 @@
+package cluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"proactivedp/cluster/internal/wire"
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/sealed"
+	"proactivedp/internal/strictjson"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// The files in a server's folder.
+const (
+	runFile     = "run.json"     // the announcement
+	stateFile   = "server.state" // the machine's state, and what was counted
+	appliedFile = "applied.csv"  // which update was applied when, in order
+	clientsFile = "clients.json" // the clients' lives, and ledgers of those that have ended
+	reportFile  = "report.json"  // the report of a run that has ended
+	addressFile = "address"      // where clients reach the broker
+)
+
+// stateFormat is the form of the server's state.
+var stateFormat = sealed.Format{Magic: "proactivedp distributed server\n", Version: 1, Name: "state of the server"}
+
+// record is what a server keeps on disk.
+type record struct {
+	dir   string
+	key   []byte
+	about *Announcement
+	tally
+	before  float64 // seconds of the lives before this one
+	out     *os.File
+	buffer  *bufio.Writer
+	written int64 // bytes of the list of applied updates
+}
+
+// tally is what is counted beside the machine's state.
+type tally struct {
+	Run       string         `json:"run"`
+	Seconds   float64        `json:"seconds"`
+	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
+	Broadcast int64          `json:"bytes_broadcast"`
+	Lags      []int          `json:"lags"`
+	Refused   map[string]int `json:"refused"`
+	Applied   int64          `json:"applied_bytes"` // how long the list of applied updates is
+	Expelled  []int          `json:"expelled"`
+	Clients   []clientRecord `json:"-"` // in clientsFile
+}
+
+// clientRecord is what is kept of a client.
+type clientRecord struct {
+	// Journal is the public name of the journal that has the client's number, and First is its
+	// first round. Replaced are the journals that had the number before.
+	Journal  string        `json:"journal"`
+	First    int           `json:"first"`
+	Replaced []string      `json:"replaced,omitempty"`
+	Life     int           `json:"life"` // of the journal
+	Instance string        `json:"instance"`
+	Ledger   *clientLedger `json:"ledger,omitempty"`
+	Expelled bool          `json:"-"` // in tally
+}
+
+// replaced returns how many lost journals the client's journal replaces. After the server's folder
+// was restored from an older copy, the journal may know of more than the server.
+func (r *clientRecord) replaced() int {
+	if r.Ledger == nil {
+		return len(r.Replaced)
+	}
+	return max(len(r.Replaced), r.Ledger.Replaced)
+}
+
+// older says why a hello is from a life that is over or from another copy of the journal, or
+// returns "".
+func (r *clientRecord) older(h hello) string {
+	if h.Life > r.Life || h.Life == r.Life && h.Instance == r.Instance {
+		return ""
+	}
+	return fmt.Sprintf("this copy of its journal was opened %s, another copy of it %s. So this may be an older copy, "+
+		"which would release rounds twice. Use the other copy. If it is lost for good, join from a new folder with "+
+		"--replace, or expel the client", decimal.Many(h.Life, "time"), decimal.Many(r.Life, "time"))
+}
+
+// openRecord opens the folder of a run of p, and puts the machine into the state that it
+// holds, if it holds any.
+func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) (*record, error) {
+	r := &record{dir: dir, key: key}
+	if err := r.openRun(p); err != nil {
+		return nil, err
+	}
+	r.Run, r.Refused, r.Clients = r.about.Run, map[string]int{}, make([]clientRecord, p.Config.Clients())
+	if err := errors.Join(r.readState(machine), r.readClients()); err != nil {
+		return nil, err
+	}
+	r.before = r.Seconds
+	for _, c := range r.Expelled {
+		if c < 0 || c >= len(r.Clients) {
+			return nil, fmt.Errorf("dist: %s: client %d was expelled, there are %d", r.path(stateFile), c,
+				len(r.Clients))
+		}
+		r.Clients[c].Expelled = true
+		machine.Expel(c)
+	}
+	return r, r.openApplied()
+}
+
+func (r *record) path(name string) string { return filepath.Join(r.dir, name) }
+
+// openRun reads which run the folder is of, or begins one in it.
+func (r *record) openRun(p *train.Prepared) error {
+	text, err := bounded.File(r.path(runFile), maxAnswer)
+	if errors.Is(err, fs.ErrNotExist) {
+		run, err := newRun()
+		if err != nil {
+			return err
+		}
+		if r.about, err = announce(run, p); err != nil {
+			return err
+		}
+		return writeJSON(r.path(runFile), r.about)
+	}
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	if r.about, err = parseAnnouncement(text); err != nil {
+		return fmt.Errorf("%s: %w", r.path(runFile), err)
+	}
+	want, err := announce(r.about.Run, p)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(want, r.about) {
+		return fmt.Errorf("dist: %s holds another run: its settings, data or program differ. Go on with the same "+
+			"flags, or take another folder", r.dir)
+	}
+	return nil
+}
+
+// writeJSON writes a file as a whole.
+func writeJSON(path string, v any) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	})
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	return nil
+}
+
+// readState reads the machine's state, if there is one.
+func (r *record) readState(machine *sim.Server) error {
+	f, err := os.Open(r.path(stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	header, content, err := stateFormat.Open(f, info.Size(), r.key)
+	if err != nil {
+		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
+	}
+	clients := r.Clients
+	if err := strictjson.DecodeWhole(header, &r.tally, mostText); err != nil {
+		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
+	}
+	if r.Clients = clients; r.Run != r.about.Run {
+		return fmt.Errorf("dist: %s is of run %s, the folder of %s", r.path(stateFile), r.Run, r.about.Run)
+	}
+	if r.Refused == nil {
+		r.Refused = map[string]int{}
+	}
+	return machine.Restore(bufio.NewReaderSize(content, 1<<20))
+}
+
+// maxClientsFile bounds the clients' file, in bytes.
+const maxClientsFile = 1 << 30
+
+func (r *record) readClients() error {
+	text, err := bounded.File(r.path(clientsFile), maxClientsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	var all []clientRecord
+	if err := strictjson.DecodeWhole(text, &all, mostText); err != nil {
+		return fmt.Errorf("dist: %s: %w", r.path(clientsFile), err)
+	}
+	if len(all) != len(r.Clients) {
+		return fmt.Errorf("dist: %s is of %d clients, must be of %d", r.path(clientsFile), len(all), len(r.Clients))
+	}
+	r.Clients = all
+	return nil
+}
+
+// writeAddress writes down where clients reach the broker.
+func (r *record) writeAddress(url string) error {
+	err := atomicfile.Write(r.path(addressFile), func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, url)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	return nil
+}
+
+func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.Clients) }
+
+// openApplied opens the list of applied updates, as long as it was with the state.
+func (r *record) openApplied() error {
+	f, err := os.OpenFile(r.path(appliedFile), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	r.out, r.buffer, r.written = f, bufio.NewWriterSize(f, 1<<16), r.Applied
+	info, err := f.Stat()
+	if err == nil && info.Size() < r.Applied {
+		err = fmt.Errorf("%s has %d bytes, the state is of %d", appliedFile, info.Size(), r.Applied)
+	}
+	if err == nil {
+		err = f.Truncate(r.Applied)
+	}
+	if err == nil {
+		_, err = f.Seek(r.Applied, io.SeekStart)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("dist: %w", err), f.Close())
+	}
+	if r.Applied == 0 {
+		return r.line("client,round,k,sample_size,digest,seconds\n")
+	}
+	return nil
+}
+
+func (r *record) line(text string) error {
+	n, err := r.buffer.WriteString(text)
+	r.written += int64(n)
+	if err != nil {
+		return fmt.Errorf("dist: %s: %w", appliedFile, err)
+	}
+	return nil
+}
+
+// applied notes an update that was applied.
+func (r *record) applied(h wire.Header, life time.Duration) error {
+	for lag := h.Number - h.Newest; len(r.Lags) <= lag; {
+		r.Lags = append(r.Lags, 0)
+	}
+	r.Lags[h.Number-h.Newest]++
+	return r.line(fmt.Sprintf("%d,%d,%d,%d,%016x,%.3f\n", h.Client, h.Number, h.Newest, h.Size, h.Digest,
+		r.seconds(life)))
+}
+
+// seconds returns how long updates have come, in this life and those before.
+func (r *record) seconds(life time.Duration) float64 { return r.before + life.Seconds() }
+
+func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }
+
+// save writes the machine's state, and flushes it to disk.
+func (r *record) save(machine *sim.Server, life time.Duration) error {
+	if err := errors.Join(r.buffer.Flush(), r.out.Sync()); err != nil {
+		return fmt.Errorf("dist: %s: %w", appliedFile, err)
+	}
+	r.Seconds, r.Applied, r.Expelled = r.seconds(life), r.written, nil
+	for c := range r.Clients {
+		if r.Clients[c].Expelled {
+			r.Expelled = append(r.Expelled, c)
+		}
+	}
+	header, err := json.Marshal(r.tally)
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	err = atomicfile.Write(r.path(stateFile), func(w io.Writer) error {
+		return stateFormat.Write(w, header, r.key, machine.Save)
+	})
+	if err != nil {
+		return fmt.Errorf("dist: %w", err)
+	}
+	return nil
+}
+
+// report returns the report of a run that has ended; nil if it has not.
+func (r *record) report() (*Report, error) {
+	return readReport[Report](r.path(reportFile))
+}
+
+// readReport reads a report that was written at a run's end; nil if there is none.
+func readReport[T any](path string) (*T, error) {
+	text, err := bounded.File(path, maxClientsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dist: %w", err)
+	}
+	out := new(T)
+	if err := strictjson.Decode(text, out); err != nil {
+		return nil, fmt.Errorf("dist: %s: %w", path, err)
+	}
+	return out, nil
+}
+
+func (r *record) close() {
+	if r.out != nil {
+		r.out.Close() // what is not flushed is written anew by the next life
+	}
+}

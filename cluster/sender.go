@@ -1,0 +1,423 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/cluster/internal/journal"
+	"proactivedp/cluster/internal/wire"
+)
+
+// sender sends a client's releases, in order, each until the stream has it.
+type sender struct {
+	c       *client
+	queue   chan []outgoing // carries new releases
+	more    chan []journal.Release
+	free    chan []float32 // carries vectors that may be written
+	made    int
+	room    int              // so many vectors there are at most
+	most    int              // so many releases go in a message
+	waiting []outgoing       // short releases that the stream gets together
+	due     <-chan time.Time // brings when; nil: none waits
+	u       []float32        // what is read from the journal
+	spare   [][]byte         // messages that the stream has, to be written anew
+}
+
+// outgoing is a release to be sent; its vector is nil if it is to be read from the journal.
+type outgoing struct {
+	journal.Release
+	u []float32
+}
+
+// flight is releases of rounds in a row on their way, in one message.
+type flight struct {
+	releases []outgoing
+	sending
+}
+
+const (
+	// memoryOut is about how many bytes of releases a client holds in memory to be sent, but for
+	// two, and mostOut how many releases if they are short.
+	memoryOut = 16 << 20
+	mostOut   = 1024
+	// mostFlying is how many messages are on their way at a time, or fewer if they are long.
+	mostFlying = 4 * window
+	// gather is how long a short release waits for others that the stream gets with it.
+	gather = 20 * time.Millisecond
+)
+
+func newSender(c *client) *sender {
+	room := mostFlying
+	if isShort(c.about.Params) {
+		room = mostOut
+	}
+	room = max(2, min(room, memoryOut/(4*c.about.Params)))
+	return &sender{c: c, queue: make(chan []outgoing, 1), more: make(chan []journal.Release, 1),
+		free: make(chan []float32, room), room: room, most: wire.Together(c.about.Params)}
+}
+
+// vector returns a vector that the client may write; nil if none is free yet.
+func (s *sender) vector() []float32 {
+	select {
+	case u := <-s.free:
+		return u
+	default:
+	}
+	if s.made == s.room {
+		return nil
+	}
+	s.made++
+	return make([]float32, s.c.about.Params)
+}
+
+// waitVector returns a vector that the client may write as soon as one is free.
+func (s *sender) waitVector(ctx context.Context) ([]float32, error) {
+	select {
+	case u := <-s.free:
+		return u, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// send hands releases over, of rounds in order.
+func (s *sender) send(ctx context.Context, all []outgoing) error {
+	select {
+	case s.queue <- all:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// again asks to send a release from the journal.
+func (s *sender) again(r journal.Release) {
+	var all []journal.Release
+	select {
+	case all = <-s.more:
+	default:
+	}
+	s.more <- append(all, r)
+}
+
+// run sends until the context ends.
+func (s *sender) run(ctx context.Context) error {
+	var flying []flight
+	for {
+		queue := s.queue
+		if s.full(flying) {
+			queue = nil // first the stream must have some
+		}
+		taken, refused := coming(flying)
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case all := <-s.more:
+			old := make([]outgoing, len(all))
+			for i, r := range all {
+				old[i].Release = r
+			}
+			flying, err = s.launch(ctx, flying, old)
+		case all := <-queue:
+			if s.wait(all) {
+				flying, err = s.launchWaiting(ctx, flying)
+			}
+		case <-s.due:
+			flying, err = s.launchWaiting(ctx, flying)
+		case ack := <-taken:
+			s.landed(flying[0].releases, ack.Sequence)
+			s.spare = append(s.spare, flying[0].data)
+			flying = flying[1:]
+		case failure := <-refused:
+			flying, err = s.land(ctx, flying, flying[0].failed(failure))
+		}
+		if err != nil {
+			return ended(ctx, err)
+		}
+	}
+}
+
+// wait lets releases wait for others that the stream gets by one message, which costs it about
+// as much as a message of one: the server has been sent them past it. It reports whether that
+// is enough, as anything is of releases that are not short.
+func (s *sender) wait(all []outgoing) (enough bool) {
+	s.waiting = append(s.waiting, all...)
+	if !isShort(s.c.about.Params) || len(s.waiting) >= min(s.most, s.room/2) {
+		return true
+	}
+	if s.due == nil {
+		s.due = time.After(gather)
+	}
+	return false
+}
+
+// launchWaiting sends what waits.
+func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, error) {
+	flying, err := s.launch(ctx, flying, s.waiting)
+	clear(s.waiting)
+	s.waiting, s.due = s.waiting[:0], nil
+	return flying, err
+}
+
+// full reports whether no more messages may be on their way.
+func (s *sender) full(flying []flight) bool { return len(flying) >= min(s.room, mostFlying) }
+
+// coming returns what brings the answer to the oldest release on its way.
+func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan error) {
+	if len(flying) == 0 {
+		return nil, nil
+	}
+	ack := flying[0].ack
+	if ack == nil { // it did not leave
+		failed := make(chan error, 1)
+		failed <- nats.ErrDisconnected
+		return nil, failed
+	}
+	return ack.Ok(), ack.Err()
+}
+
+// ended leaves out errors that come of the context's end.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// header is a release's, of its first message.
+func (s *sender) header(r journal.Release) wire.Header {
+	return wire.Header{Kind: wire.Update, Run: s.c.id, Client: s.c.Client, Number: r.Round, Newest: r.Newest,
+		Size: r.Size, Params: s.c.about.Params, Digest: r.Digest}
+}
+
+// launch sends releases, as many in a message as fit, and does not wait for answers; of long
+// ones all is there when it returns.
+func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([]flight, error) {
+	for len(all) > 0 {
+		if wire.Chunks(s.c.about.Params) > 1 {
+			if err := s.long(ctx, all[0]); err != nil {
+				return flying, err
+			}
+			all = all[1:]
+			continue
+		}
+		releases, message, rest, err := s.pack(all)
+		if all = rest; err != nil {
+			return flying, err
+		}
+		if len(releases) == 0 {
+			continue
+		}
+		for s.full(flying) {
+			if flying, err = s.land(ctx, flying, nil); err != nil {
+				return flying, err
+			}
+		}
+		one := s.publish(s.c.names.up(s.c.Client, releases[0].Round, 0), message)
+		flying = append(flying, flight{releases, one})
+	}
+	return flying, ctx.Err()
+}
+
+// pack puts the first releases, of rounds in a row, in a message, without those that need not
+// be sent any more, and returns the others as well.
+func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest []outgoing, err error) {
+	if n := len(s.spare); n > 0 {
+		message, s.spare = s.spare[n-1][:0], s.spare[:n-1]
+	}
+	for len(all) > 0 && len(packed) < s.most {
+		if n := len(packed); n > 0 && all[0].Round != packed[n-1].Round+1 {
+			break
+		}
+		o := all[0]
+		all = all[1:]
+		u, err := s.floats(o)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if u == nil {
+			continue
+		}
+		if isShort(s.c.about.Params) {
+			s.c.at(beforeStream)
+		} else {
+			s.c.at(beforePublish)
+		}
+		message = s.header(o.Release).Append(message, u)
+		packed = append(packed, o)
+	}
+	return packed, message, all, nil
+}
+
+// publish sends a message; one that does not leave has no ack.
+func (s *sender) publish(subject string, message []byte) sending {
+	one, err := publish(s.c.js, subject, message)
+	if err != nil {
+		return sending{subject: subject, data: message}
+	}
+	s.count(len(message))
+	return one
+}
+
+func (s *sender) count(bytes int) {
+	s.c.mu.Lock()
+	s.c.sent += int64(bytes)
+	s.c.mu.Unlock()
+}
+
+// floats returns a release's vector; nil if it need not be sent any more.
+func (s *sender) floats(o outgoing) ([]float32, error) {
+	if o.u != nil {
+		return o.u, nil
+	}
+	if s.u == nil {
+		s.u = make([]float32, s.c.about.Params)
+	}
+	s.c.disk.Lock()
+	defer s.c.disk.Unlock()
+	r, ok := s.c.journal.Release(o.Round)
+	if !ok {
+		return nil, nil
+	}
+	return s.u, s.c.journal.Read(r, s.u)
+}
+
+// land waits until the stream has the oldest release, and sends again what it has not, at
+// once if its answer was an error.
+func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]flight, error) {
+	f := flying[0]
+	var last uint64
+	var err error
+	if failure == nil {
+		last, err = s.settle(ctx, f)
+	} else {
+		last, err = s.insist(ctx, f, failure)
+	}
+	if err != nil {
+		return flying, err
+	}
+	s.landed(f.releases, last)
+	return flying[1:], nil
+}
+
+// landed notes that the stream has releases.
+func (s *sender) landed(all []outgoing, last uint64) {
+	for _, o := range all {
+		s.c.at(afterAck)
+		s.c.mu.Lock()
+		s.c.acked[o.Round] = ack{last, time.Now()}
+		s.c.mu.Unlock()
+		if o.u != nil {
+			s.free <- o.u
+		}
+	}
+}
+
+// long sends a release of many messages, some at a time.
+func (s *sender) long(ctx context.Context, o outgoing) error {
+	u, err := s.floats(o)
+	if u == nil || err != nil {
+		return err
+	}
+	var last uint64
+	h, chunks := s.header(o.Release), wire.Chunks(len(u))
+	s.c.at(beforePublish)
+	var flying []sending
+	for chunk := 0; chunk < chunks || len(flying) > 0; {
+		if chunk < chunks && len(flying) < window {
+			h.Chunk = chunk
+			flying = append(flying, s.publish(s.c.names.up(s.c.Client, o.Round, chunk), h.Append(nil, u)))
+			if chunk++; chunk == chunks/2 {
+				s.c.at(insidePublish)
+			}
+			continue
+		}
+		message, err := s.settle(ctx, flight{[]outgoing{o}, flying[0]})
+		if err != nil {
+			return err
+		}
+		last = max(last, message)
+		flying = flying[1:]
+	}
+	s.landed([]outgoing{o}, last)
+	return nil
+}
+
+// settle waits until the stream has a message, and sends it again until then.
+func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
+	message, err := f.wait(ctx)
+	if err != nil {
+		return s.insist(ctx, f, err)
+	}
+	return message, nil
+}
+
+// insist sends a message that the stream did not take, for the reason err, until it has all
+// of it.
+func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error) {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		if errors.Is(err, errTaken) {
+			n, err := s.same(ctx, f)
+			if err != nil || n == len(f.releases) {
+				return 0, err
+			}
+			if n > 0 {
+				f = s.without(f, n)
+			}
+		}
+		if err := pause(ctx, wait); err != nil {
+			return 0, err
+		}
+		f.sending = s.publish(f.subject, f.data)
+		var message uint64
+		if message, err = f.wait(ctx); err == nil {
+			return message, nil
+		}
+	}
+}
+
+// without returns a message without its first n releases.
+func (s *sender) without(f flight, n int) flight {
+	rest := f.releases[n:]
+	return flight{rest, sending{subject: s.c.names.up(s.c.Client, rest[0].Round, 0), data: f.data[n*f.each():]}}
+}
+
+// each returns how many bytes of the message a release has.
+func (f flight) each() int { return len(f.data) / len(f.releases) }
+
+// same returns how many releases, from the first on, the message has that the stream has in
+// the place of this one: another life of the client may have put fewer or more in it.
+// Another release that the server has folded and left there is the end: somebody has released
+// the round as well. What is not the client's the server deletes when it comes to it.
+func (s *sender) same(ctx context.Context, f flight) (int, error) {
+	s.c.mu.Lock()
+	folded := s.c.folded
+	s.c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m, err := s.c.conn.RequestWithContext(ctx, direct(s.c.names.upStream(), f.subject), nil)
+	if err != nil || m.Header.Get("Status") != "" {
+		return 0, nil // it is away, or nobody answers: then it is sent again
+	}
+	there := m.Data[:min(len(m.Data), len(f.data))]
+	if n := len(there) / f.each(); n > 0 && len(there)%f.each() == 0 && bytes.HasPrefix(f.data, there) {
+		return n, nil
+	}
+	at, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err == nil && at <= folded {
+		return 0, fmt.Errorf("%w: one of the rounds from %d to %d of client %d is there with another vector",
+			ErrSecondRelease, f.releases[0].Round, f.releases[len(f.releases)-1].Round, s.c.Client)
+	}
+	return 0, nil
+}

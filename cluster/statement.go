@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Statement is what the run costs a client's records. Per client that is by what its own
+// ledger counts: it alone knows that all of its releases are in it. Per record the others that
+// hold it are counted as well, each with all the rounds of the run.
+type Statement = claim.Report
+
+// planned states what all rounds of the run would cost the records of a client whose journal replaces
+// so many lost ones.
+func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, error) {
+	m, rounds := &p.Config.Mechanism, p.Config.Run().Rounds
+	var l dp.Ledger
+	addReplaced(&l, 1+replaced, m, rounds)
+	return state(ctx, p, l.Events(), nil)
+}
+
+// keepsTarget refuses a run of which a record here would cost more than the target that the run
+// is for, as it does of a client with fewer records of its own than the server took σ for.
+func keepsTarget(ctx context.Context, p *train.Prepared) error {
+	target := p.Spec.TargetEpsilon
+	if target == 0 {
+		return nil
+	}
+	s, err := planned(ctx, p, 0)
+	if err != nil {
+		return err
+	}
+	cost := s.Certified.PerRecord
+	if cost.EpsilonUpper == nil {
+		return fmt.Errorf("dist: target epsilon = %v: no ε can be certified: %s", target, cost.Reason)
+	}
+	if *cost.EpsilonUpper > target {
+		return fmt.Errorf("dist: the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
+			"more records, or a run with more noise", target, cost.DatasetSize, decimal.Up(*cost.EpsilonUpper, 5))
+	}
+	return nil
+}
+
+// affords refuses a run that could cost a record of this client more than MaxEpsilon, with all rounds
+// of the lost journals that its journal replaces.
+func (c *client) affords(ctx context.Context) error {
+	// The releases must be those that Planned states: of the planned sizes, by one mechanism.
+	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
+		return err
+	}
+	if c.prepared.Config.Own != nil {
+		return errors.New("dist: clients have different mechanisms, must have one for all")
+	}
+	if own := c.prepared.Test.Data == nil; own && c.MaxEpsilon == 0 {
+		return errors.New("dist: max-epsilon is missing: a client that trains on its own records must give the " +
+			"largest ε that one of them may cost (JoinOptions.MaxEpsilon)")
+	}
+	if math.IsInf(c.MaxEpsilon, 1) {
+		return nil
+	}
+	p := *c.prepared
+	p.Delta = min(p.Delta, 1/float64(p.Config.Mechanism.DatasetSize))
+	replaced := c.journal.Replaced()
+	if c.Replace {
+		replaced = max(replaced, 1)
+	}
+	s, err := planned(ctx, &p, replaced)
+	if err != nil {
+		return err
+	}
+	with := ""
+	if replaced > 0 {
+		with = ", with all rounds of " + decimal.Many(replaced, "lost journal")
+	}
+	most := ""
+	if c.MaxEpsilon != 0 {
+		most = fmt.Sprintf("max-epsilon = %v: ", c.MaxEpsilon)
+	}
+	cost := s.Certified.PerRecord
+	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
+		return fmt.Errorf("dist: %sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
+			"joins it all the same, but then gradients may be released without protection", most, cost.Reason)
+	}
+	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
+		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here%s, so this client does not join. "+
+			"Give a larger max-epsilon, or join a run with more noise or fewer rounds", most,
+			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta), with)
+	}
+	return nil
+}
+
+// showCost shows the user what all rounds would cost.
+func (c *client) showCost(ctx context.Context) error {
+	if c.Agree == nil {
+		return nil
+	}
+	c.server.pause() // nothing is asked meanwhile
+	defer c.server.heard()
+	s, err := planned(ctx, c.prepared, c.journal.Replaced())
+	if err != nil {
+		return err
+	}
+	return c.Agree(c.about, s)
+}
+
+// state states what one client's events, of all its rounds, cost.
+func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
+	m := p.Config.Mechanism
+	r, err := claim.NewReport(m.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
+		return claim.OfClients(ctx, acc, events, p.Config.Clients(), shares(p), p.Delta)
+	})
+	r.Drawn = claim.Drawn(m.Exact, names)
+	return r, err
+}
+
+// shares reports whether all clients hold the records of this one, as they do of a set that
+// is replicated, and nobody does of a client's own.
+func shares(p *train.Prepared) bool {
+	own := slices.ContainsFunc(p.Config.Rows, func(rows data.Subset) bool { return rows.Data == nil })
+	return !own && !p.Config.Partition.Disjoint()
+}
+
+// report says what the client did.
+func (c *client) report(ctx context.Context) (*JoinReport, error) {
+	l := c.ledger()
+	ledger, err := l.ledger(c.Client, c.mechanism(), c.about.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	events := ledger.Events()
+	names, _ := dp.Names(events)
+	anonymous := ledger.Named(dp.Noise{}) // as the others' noise is from secrets of their own
+	addReplaced(&anonymous, l.Replaced, c.mechanism(), c.about.Rounds)
+	statement, err := state(context.WithoutCancel(ctx), c.prepared, anonymous.Events(), names)
+	if err != nil {
+		return nil, err
+	}
+	lags := sim.Staleness(l.Lags)
+	return &JoinReport{
+		Run: c.about.Run, Client: c.Client, Rounds: c.about.Rounds - l.First, Records: l.Records, MaxLag: lags.Max(),
+		MeanLag: lags.Mean(), Sent: l.Sent, Resent: l.Resent, Lives: c.journal.Lives(),
+		Seconds: time.Since(c.begun).Seconds(), Release: dp.Releases(events), Privacy: statement,
+		Notes: append(slices.Concat(notesOf(c.prepared), replacedNote(c.Client, l.Replaced)),
+			olderCopies(c.about.Rounds)),
+	}, nil
+}
+
+// notesOf says what a reader of the client's report must know beside what it states: of the run's
+// data all that the server's says, of its own records what does not depend on how rows are dealt.
+func notesOf(p *train.Prepared) []string {
+	spec, notes := train.Spec{Runner: p.Spec.Runner}, []string(nil)
+	if d := p.Test.Data; d != nil {
+		spec = p.Spec
+		if d.Note != "" {
+			notes = []string{d.Note}
+		}
+	}
+	return slices.Concat(notes, heldByAll(p), spec.Notes())
+}
+
+// heldByAll notes that the client's releases are not all that a record pays for, where others
+// hold it as well: by themselves they would be taken for that.
+func heldByAll(p *train.Prepared) []string {
+	n := p.Config.Clients()
+	if n == 1 || !shares(p) {
+		return nil
+	}
+	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
+}
+
+// WriteText writes the report for people to read.
+func (r *JoinReport) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `client          %d of run %s
+rounds          %d of %s, at most %d behind, %.4g on average
+sent            %s, %s sent again, %s of the journal
+`, r.Client, r.Run, r.Rounds, decimal.Many(r.Records, "record"), r.MaxLag, r.MeanLag, bytesText(r.Sent),
+		decimal.Many(r.Resent, "update"), decimal.Many(r.Lives, "opening"))
+	if err := errors.Join(err, report.WriteNotes(w, r.Notes)); err != nil {
+		return err
+	}
+	return r.Privacy.WriteText(w)
+}

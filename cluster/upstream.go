@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/cluster/internal/wire"
+)
+
+// upstream is the stream of updates as it comes to the server.
+type upstream struct {
+	stream   jetstream.Stream
+	messages chan jetstream.Msg
+	failed   chan struct{} // is closed when nothing comes any more
+	stop     func()
+	purging  atomic.Bool
+	done     sync.WaitGroup
+}
+
+// resubscribe makes the streams, if they are not there, and begins to read the updates from
+// the beginning: a broker that lost its tail uses the numbers of messages again.
+func (s *server) resubscribe(ctx context.Context) error {
+	s.unsubscribe()
+	// A question is lost with the broker that led. So the first ones after all went well are
+	// given up soon, and asked again.
+	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
+	defer cancel()
+	s.failures = min(s.failures+1, mostFailures)
+	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
+		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of broadcasts: %w", err)
+	}
+	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: s.names.upStream(), Subjects: []string{s.names.subject(upKind, ">")}, Storage: jetstream.FileStorage,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+		MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	s.offered = -1
+	for _, a := range s.assemblies {
+		if a != nil {
+			a.Reset()
+		}
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: 30 * time.Second,
+		HeadersOnly: headed(s.about.Params),
+	})
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about.Params)))
+	if err != nil {
+		return fmt.Errorf("dist: stream of updates: %w", err)
+	}
+	s.processed, s.failures = 0, 0
+	s.up = &upstream{stream: stream, messages: make(chan jetstream.Msg, window), failed: make(chan struct{})}
+	s.up.read(messages)
+	return nil
+}
+
+// mostFailures is from which failure on the streams are waited for as long as anything.
+const mostFailures = 3
+
+// readAhead is how many messages are asked for at a time: few if they are long.
+func readAhead(params int) int {
+	if wire.Chunks(params) > 1 {
+		return 2 * window
+	}
+	return 500
+}
+
+// read hands messages on until stop is called or nothing comes any more.
+func (u *upstream) read(messages jetstream.MessagesContext) {
+	stopped := make(chan struct{})
+	u.stop = func() {
+		close(stopped)
+		messages.Stop()
+	}
+	u.done.Go(func() {
+		defer close(u.failed)
+		for {
+			m, err := messages.Next()
+			if errors.Is(err, jetstream.ErrNoHeartbeat) {
+				continue // it asks again by itself
+			}
+			if err != nil {
+				return
+			}
+			select {
+			case u.messages <- m:
+			case <-stopped:
+				return
+			}
+		}
+	})
+}
+
+// unsubscribe ends the reading, if there is any, and waits for its goroutine.
+func (s *server) unsubscribe() {
+	if s.up != nil && s.up.stop != nil {
+		s.up.stop()
+		s.up.done.Wait()
+	}
+	s.up = &upstream{}
+}
