@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"proactivedp/data"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Probe is a utility graph from trainings on records that are public: the data of the
@@ -23,7 +23,7 @@ type Probe struct {
 	Same   bool       // whether these are the data of the task
 	Of     string     // what they are, in words
 	Graph  Graph      // for strategy Paper
-	Trials grid.Options
+	Trials pool.Options
 }
 
 // Graph is which points of the paper's utility graph are looked at.
@@ -88,10 +88,10 @@ const bearable = 0.9
 func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	plain := p.Spec
 	plain.GradComps = p.Graph.GradComps
-	var specs []grid.UtilitySpec
+	var specs []pool.UtilitySpec
 	for _, clip := range p.Graph.Clips {
 		plain.Clip = clip
-		spec := grid.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+		spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
 		if err := spec.Validate(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, _, err := grid.Utilities(ctx, p.Source, specs, o)
+	lines, _, err := pool.Utilities(ctx, p.Source, specs, o)
 	if err != nil {
 		return nil, fmt.Errorf("auto: %w", err)
 	}
@@ -269,7 +269,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	if err != nil {
 		return err
 	}
-	found, _, err := grid.Trials(ctx, p.Source, specs, o)
+	found, _, err := pool.Trials(ctx, p.Source, specs, o)
 	if err != nil {
 		return fmt.Errorf("auto: %w", err)
 	}
@@ -285,7 +285,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 
 // trials says how so many trainings are run that are like one: with progress if they take
 // long.
-func (p Probe) trials(number float64, like train.Spec) (grid.Options, error) {
+func (p Probe) trials(number float64, like train.Spec) (pool.Options, error) {
 	o := p.Trials
 	run, err := p.Source.Prepare(like)
 	if err != nil {

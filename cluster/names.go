@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/cluster/broker"
+	"proactivedp/internal/broker"
 )
 
 // The subjects. RUN is the run's id.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/cluster/broker"
+	"proactivedp/internal/broker"
 	"proactivedp/internal/message"
 	"proactivedp/internal/report"
 )

@@ -22,12 +22,12 @@ import (
 	"testing"
 	"time"
 
-	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/internal/asked"
+	"proactivedp/internal/broker"
 	"proactivedp/rng"
 	"proactivedp/train"
 )

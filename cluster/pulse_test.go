@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/cluster/broker"
+	"proactivedp/internal/broker"
 )
 
 // silenceServer returns a server that expels after five seconds by a clock of the test's, without

@@ -6,10 +6,10 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // A caption says who holds a record as the partition deals it: what a record pays for hangs
@@ -81,7 +81,7 @@ func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 		spec := smallSpec()
 		spec.Data, spec.NoiseMultiplier = name, 0
 		run := timedRun(t, smallSpec(), 2)
-		text, err := newContest([]contender{{"one", spec}}, [][]grid.Timed{{*run}}).caption(t.Context(), f)
+		text, err := newContest([]contender{{"one", spec}}, [][]pool.Timed{{*run}}).caption(t.Context(), f)
 		if err != nil || strings.Contains(text, "of the paper's)") != (of == "the paper's K") {
 			t.Errorf("%s: %s, %v", name, text, err)
 		}

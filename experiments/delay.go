@@ -11,11 +11,11 @@ import (
 
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/lockfile"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // DelaySpec compares permissible delays Υ for one training setting on the virtual
@@ -81,7 +81,7 @@ type DelayOptions struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere grid.Elsewhere
+	Elsewhere pool.Elsewhere
 }
 
 // DelayReport is what a comparison found.
@@ -137,7 +137,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	results, spent, err := grid.Run(ctx, cells, grid.Options{Folder: o.cells(), Workers: o.Workers,
+	results, spent, err := pool.Run(ctx, cells, pool.Options{Folder: o.cells(), Workers: o.Workers,
 		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (o DelayOptions) cells() string {
 	if o.Out == "" {
 		return ""
 	}
-	return filepath.Join(o.Out, grid.Folder)
+	return filepath.Join(o.Out, pool.Folder)
 }
 
 // write writes the pictures, a folder each, as figures are.

@@ -14,27 +14,27 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // timedRun runs the spec on the drawn data, and looks at it so often.
-func timedRun(t *testing.T, spec train.Spec, looks int) *grid.Timed {
+func timedRun(t *testing.T, spec train.Spec, looks int) *pool.Timed {
 	t.Helper()
-	cell := grid.OfTimed(spec, looks, train.NewSource(drawn()))
+	cell := pool.OfTimed(spec, looks, train.NewSource(drawn()))
 	run, err := cell.Run(t.Context(), sim.Perf{}, func(float64) {}, train.Keep{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.(*grid.Timed)
+	return run.(*pool.Timed)
 }
 
 // handmade is a run of one client with these accuracies, a second apart.
-func handmade(accuracy ...float64) grid.Timed {
-	t := grid.Timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9},
+func handmade(accuracy ...float64) pool.Timed {
+	t := pool.Timed{TestRows: 10_000, Accuracy: accuracy, Staleness: sim.Staleness{0, 2}, Busy: []sim.Time{1e9},
 		Done: []sim.Time{4e9}}
 	for i := range accuracy {
 		t.At = append(t.At, sim.Time(i)*1e9)
@@ -48,7 +48,7 @@ func handmade(accuracy ...float64) grid.Timed {
 // seed which never reaches it has no speed-up.
 func TestStandings(t *testing.T) {
 	all := []contender{{name: "reference"}, {name: "fast"}, {name: "never"}}
-	c := newContest(all, [][]grid.Timed{
+	c := newContest(all, [][]pool.Timed{
 		{handmade(0.5, 0.6, 0.7, 0.8, 0.9), handmade(0.5, 0.5, 0.6, 0.65, 0.8)},
 		{handmade(0.5, 0.85, 0.9, 0.9, 0.9), handmade(0.5, 0.6, 0.75, 0.8, 0.8)},
 		{handmade(0.5, 0.5, 0.5, 0.5, 0.9), handmade(0.5, 0.5, 0.5, 0.5, 0.6)},
@@ -70,7 +70,7 @@ func TestStandings(t *testing.T) {
 		t.Errorf("reference: %+v", s)
 	}
 	// One seed has no spread: the test rows' is left, √(0.9·0.1/10,000).
-	if one := newContest(all[:1], [][]grid.Timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
+	if one := newContest(all[:1], [][]pool.Timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
 		t.Errorf("one seed: tolerance %v, want 0.003", one.tolerance)
 	}
 }
@@ -80,10 +80,10 @@ func TestATargetThatIsMetFromTheStart(t *testing.T) {
 	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
 	const says = "The synchronous run itself is there from the start"
 	for _, c := range []struct {
-		reference grid.Timed
+		reference pool.Timed
 		is        bool
 	}{{handmade(0.5, 0.501), true}, {handmade(0.5, 0.4), true}, {handmade(0.5, 0.9), false}} {
-		run := newContest(all, [][]grid.Timed{{c.reference}, {handmade(0.5, 0.9)}})
+		run := newContest(all, [][]pool.Timed{{c.reference}, {handmade(0.5, 0.9)}})
 		if text := run.goalText(); strings.Contains(text, says) != c.is {
 			t.Errorf("%v: %s", c.reference.Accuracy, text)
 		}
@@ -103,7 +103,7 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	}
 	// A diverged run has not reached the target even if it was there before.
 	run.Accuracy[3] = 0.95
-	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]grid.Timed{{handmade(0.5, 0.9)}, {*run}})
+	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]pool.Timed{{handmade(0.5, 0.9)}, {*run}})
 	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
 		!strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
@@ -117,7 +117,7 @@ func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 	lost.Diverged, lost.Staleness, lost.Busy, lost.Done = true, nil, nil, nil
 	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
 	ended := handmade(0.5, 0.9)
-	c := newContest(all, [][]grid.Timed{{ended, lost, lost}, {ended, ended, lost}})
+	c := newContest(all, [][]pool.Timed{{ended, lost, lost}, {ended, ended, lost}})
 	if math.Abs(c.tolerance-0.003) > 1e-12 || math.Abs(c.goal[0]-0.897) > 1e-12 {
 		t.Errorf("tolerance %v, targets %v; want those of the seed that ended", c.tolerance, c.goal)
 	}
@@ -135,7 +135,7 @@ func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 			t.Errorf("%q", row)
 		}
 	}
-	none := newContest(all, [][]grid.Timed{{lost}, {ended}})
+	none := newContest(all, [][]pool.Timed{{lost}, {ended}})
 	if s := none.standings(); none.tolerance != 0 || s[1].Reached != 0 || s[0].row(1)[2] != report.NoAnswer {
 		t.Errorf("%+v", s)
 	}
@@ -163,7 +163,7 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run := timedRun(t, spec, 2)
 	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1},
-		newContest([]contender{{"τ = 1", spec}}, [][]grid.Timed{{*run}}))
+		newContest([]contender{{"τ = 1", spec}}, [][]pool.Timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestCaptionsSayTheTarget(t *testing.T) {
 	plain := spec
 	plain.NoiseMultiplier = 0
 	one := func(spec train.Spec) *contest {
-		return newContest([]contender{{"synchronous", spec}}, [][]grid.Timed{{*run}})
+		return newContest([]contender{{"synchronous", spec}}, [][]pool.Timed{{*run}})
 	}
 	drawings := []func() (*outcome, error){
 		func() (*outcome, error) { return timeOutcome(t.Context(), f, one(spec)) },
@@ -218,7 +218,7 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	adaptive := spec
 	adaptive.Adapt = 4
 	other := timedRun(t, adaptive, 4)
-	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]grid.Timed{{*run}, {*other}})
+	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run}, {*other}})
 	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 		t.Fatalf("%d lines of data, %d rows below the picture; want %d and 3", len(out.table), len(out.picture.Rows), n)
 	}
 	column := slices.Index(out.table[0], "grad_computations_max")
-	for i, want := range []*grid.Paid{nil, other.Paid} {
+	for i, want := range []*pool.Paid{nil, other.Paid} {
 		record := out.table[1+5*i]
 		if len(record) != len(out.table[0]) {
 			t.Fatalf("%d columns of %d", len(record), len(out.table[0]))
@@ -250,7 +250,7 @@ func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 	adaptive.Adapt = 4
 	ended, diverged := timedRun(t, adaptive, 4), *run
 	diverged.Diverged, diverged.Staleness, diverged.Busy, diverged.Done = true, nil, nil, nil
-	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]grid.Timed{{*run, *run}, {*ended, diverged}})
+	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run, *run}, {*ended, diverged}})
 	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)

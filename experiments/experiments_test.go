@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/plots/plotstest"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // A README.md that somebody wrote is not taken for the index.
@@ -198,7 +198,7 @@ func TestUnwritableFolderIsAnError(t *testing.T) {
 func TestUtility(t *testing.T) {
 	spec := smallSpec()
 	spec.GradComps, spec.Beta = 6000, 0
-	s := grid.UtilitySpec{Train: spec, Sigmas: []float64{0, 200}, Draws: 10}
+	s := pool.UtilitySpec{Train: spec, Sigmas: []float64{0, 200}, Draws: 10}
 	d := drawn()
 	d.Note = "a note on the rows"
 	r, err := Graph(context.Background(), s, train.NewSource(d), []float64{0.1, 0.2}, sim.Perf{}, nil)
@@ -225,7 +225,7 @@ func TestUtility(t *testing.T) {
 	if u.Points[1].Fraction > 0.85 {
 		t.Errorf("noise of 200 times the clipping norm leaves %v of %v", u.Points[1].Fraction, u.Accuracy)
 	}
-	if err := (grid.UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil ||
+	if err := (pool.UtilitySpec{Sigmas: []float64{-1}, Draws: 0}).Validate(); err == nil ||
 		!strings.Contains(err.Error(), "draws") || !strings.Contains(err.Error(), "sigma") {
 		t.Errorf("error %v should name sigma and draws", err)
 	}
@@ -254,7 +254,7 @@ func TestFiguresNeedWhatTheyAreMadeOf(t *testing.T) {
 
 // Numbers that would never end are refused at once.
 func TestHugeNumbersAreRefused(t *testing.T) {
-	if (grid.UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
+	if (pool.UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
 		t.Error("draws: accepted")
 	}
 	if (MakeOptions{Out: "x", Seeds: math.MaxInt}).Validate() == nil {

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/nearest"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Figure is an entry of the registry: something that one command makes.
@@ -29,7 +29,7 @@ type Figure struct {
 	Sizes bool
 
 	first  bool // whether it is of the first seed alone, however many are asked for
-	cells  func(ctx context.Context, f *frame) ([]grid.Cell, error)
+	cells  func(ctx context.Context, f *frame) ([]pool.Cell, error)
 	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
 	// redraw returns what finish did, from what the figure's folder has; nil: that does not
 	// hold all of it.

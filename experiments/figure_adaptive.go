@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // adaptMost is how far sizes may adapt: beyond the clients' differences in speed.
@@ -70,7 +70,7 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		float64(adaptMost), r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4),
 		r.Adjacency, r.Sampling)
 	columns := slices.Concat(lookColumns, paidColumns)
-	out.table = c.records(f, columns, func(i, seed int, r *grid.Timed) (rows [][]string) {
+	out.table = c.records(f, columns, func(i, seed int, r *pool.Timed) (rows [][]string) {
 		paid := paidRecord(c.paid(i, seed, fixed))
 		for j := range r.At {
 			rows = append(rows, append(c.look(seed, r, j), paid...))
@@ -82,7 +82,7 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 
 // paid returns what a run pays, of which fixed is that of fixed sizes; nil if it is not known:
 // what a run of sizes that adapt computed until it diverged.
-func (c *contest) paid(i, seed int, fixed *grid.Paid) *grid.Paid {
+func (c *contest) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
 	if c.all[i].spec.Adapt == 0 {
 		return fixed
 	}
@@ -90,7 +90,7 @@ func (c *contest) paid(i, seed int, fixed *grid.Paid) *grid.Paid {
 }
 
 // fixedSizes returns what a run of the first contender pays, whose sizes are fixed.
-func (c *contest) fixedSizes(ctx context.Context, f *frame) (*grid.Paid, error) {
+func (c *contest) fixedSizes(ctx context.Context, f *frame) (*pool.Paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (c *contest) fixedSizes(ctx context.Context, f *frame) (*grid.Paid, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := grid.Paid{Privacy: privacy}
+	out := pool.Paid{Privacy: privacy}
 	for range p.Config.Clients() {
 		out.Runs = append(out.Runs, p.Config.Run())
 	}

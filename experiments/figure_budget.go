@@ -9,12 +9,12 @@ import (
 	"strconv"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // budgetEpsilons are the certified ε, per record, of the figures of budgets.
@@ -42,16 +42,16 @@ func (p *priced) epsilon() float64 {
 type budgetPlan func(ctx context.Context, f *frame) ([]priced, error)
 
 // cells returns a training for each seed of each.
-func (b budgetPlan) cells(ctx context.Context, f *frame) ([]grid.Cell, error) {
+func (b budgetPlan) cells(ctx context.Context, f *frame) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	var cells []grid.Cell
+	var cells []pool.Cell
 	for _, p := range all {
 		for seed := range f.seeds {
 			p.Train.Seed = uint64(seed + 1)
-			cells = append(cells, grid.OfTrial(p.Train, f.source))
+			cells = append(cells, pool.OfTrial(p.Train, f.source))
 		}
 	}
 	return cells, nil
@@ -84,7 +84,7 @@ func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMes
 		return nil, err
 	}
 	for i := range all {
-		bySeed, err := grid.DecodeAll[grid.Trial](results[i*f.seeds : (i+1)*f.seeds])
+		bySeed, err := pool.DecodeAll[pool.Trial](results[i*f.seeds : (i+1)*f.seeds])
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,12 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/course"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // LoopRequest is what a Loop is asked for.
@@ -47,8 +47,8 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.Train.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
-			var cells []grid.Cell
+		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
+			var cells []pool.Cell
 			for seed := range f.seeds {
 				r, err := s.courseRequest(f, strategy, uint64(seed+1))
 				if err != nil {
@@ -67,7 +67,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			if err != nil {
 				return nil, err
 			}
-			courses, err := grid.DecodeAll[course.Course](results)
+			courses, err := pool.DecodeAll[course.Course](results)
 			if err != nil {
 				return nil, err
 			}
@@ -145,15 +145,15 @@ type courseSpec struct {
 }
 
 // courseCell is a loop by the frame's Loop.
-func (f *frame) courseCell(r LoopRequest) (grid.Cell, error) {
+func (f *frame) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
-		return grid.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
+		return pool.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
 	}
-	return grid.Cell{
+	return pool.Cell{
 		Spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},
 		Code:    r.Train.CodeVersion(),
 		Kernels: r.Train.Kernels(),
-		Cost:    func(workers int) (train.Cost, error) { return grid.CostOf(f.source, r.Train, 1, workers) },
+		Cost:    func(workers int) (train.Cost, error) { return pool.CostOf(f.source, r.Train, 1, workers) },
 		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			c, err := f.loop(ctx, f.source, r, perf)
 			if err != nil {
@@ -162,7 +162,7 @@ func (f *frame) courseCell(r LoopRequest) (grid.Cell, error) {
 			return c, c.Validate(len(r.Clients))
 		},
 		Check: func(text json.RawMessage) error {
-			c, err := grid.Decode[course.Course](text)
+			c, err := pool.Decode[course.Course](text)
 			if err != nil {
 				return err
 			}

@@ -10,12 +10,12 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // member is one line of a figure of training curves.
@@ -104,12 +104,12 @@ func (c curves) within(f *frame) []member {
 }
 
 // cells returns a training for each seed of each member.
-func (c curves) cells(_ context.Context, f *frame) ([]grid.Cell, error) {
-	var cells []grid.Cell
+func (c curves) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
+	var cells []pool.Cell
 	for _, m := range c.within(f) {
 		for seed := range f.seeds {
 			m.spec.Seed = uint64(seed + 1)
-			cells = append(cells, grid.OfCurve(m.spec, c.points, f.source))
+			cells = append(cells, pool.OfCurve(m.spec, c.points, f.source))
 		}
 	}
 	return cells, nil
@@ -131,7 +131,7 @@ func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage)
 		if err != nil {
 			return nil, err
 		}
-		bySeed, err := grid.DecodeAll[*grid.Curve](results[i*f.seeds : (i+1)*f.seeds])
+		bySeed, err := pool.DecodeAll[*pool.Curve](results[i*f.seeds : (i+1)*f.seeds])
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage)
 }
 
 // curveRows is the data of a run, a row for each of its points.
-func curveRows(f *frame, m member, seed int, c *grid.Curve, planned claim.Report) [][]string {
+func curveRows(f *frame, m member, seed int, c *pool.Curve, planned claim.Report) [][]string {
 	var rows [][]string
 	for j, target := range c.Target {
 		rows = append(rows, []string{f.data().Name, m.spec.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
@@ -182,7 +182,7 @@ func curveRows(f *frame, m member, seed int, c *grid.Curve, planned claim.Report
 }
 
 // memberLine returns the mean over seeds, named by what a record pays.
-func memberLine(m member, bySeed []*grid.Curve, planned claim.Report) plots.Line {
+func memberLine(m member, bySeed []*pool.Curve, planned claim.Report) plots.Line {
 	line := averageCurves(m, bySeed)
 	if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
 		line.Name = fmt.Sprintf("ε ≤ %s: %s", decimal.Up(*e, 3), m.legend)
@@ -191,7 +191,7 @@ func memberLine(m member, bySeed []*grid.Curve, planned claim.Report) plots.Line
 }
 
 // finalAccuracy returns the mean accuracy at the end with its spread over seeds.
-func finalAccuracy(curves []*grid.Curve) string {
+func finalAccuracy(curves []*pool.Curve) string {
 	var ends []float64
 	for _, c := range curves {
 		ends = append(ends, c.Accuracy[len(c.Accuracy)-1])
@@ -201,7 +201,7 @@ func finalAccuracy(curves []*grid.Curve) string {
 }
 
 // averageCurves returns the mean over seeds with a band of one standard deviation.
-func averageCurves(m member, curves []*grid.Curve) plots.Line {
+func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
 		var y []float64

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // contestFigure returns a figure of runs on the virtual clock, made from one
@@ -16,7 +16,7 @@ func (l laboratory) contestFigure(kind, title string, all func(f *frame) []conte
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
 			return contestCells(all(f), f.seeds, l.looks, f.source), nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // runnersFigure holds the paper's own runner, goroutines on a real clock, beside the
@@ -31,7 +31,7 @@ func (l laboratory) runnersFigure() Figure {
 		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Both runners: what the virtual clock foretells of a real one, %s on %s",
 			train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
+		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
 			return contestCells(contenders(f), f.seeds, l.looks, f.source), nil
 		},
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
@@ -45,7 +45,7 @@ func (l laboratory) runnersFigure() Figure {
 }
 
 // ends returns when the last update of the run was applied.
-func ends(t *grid.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
+func ends(t *pool.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
 // What is compared of a run: accuracy at the end, time, staleness and idle time.
 const (
@@ -57,7 +57,7 @@ const (
 )
 
 // compared returns the numbers of a run that are compared.
-func compared(t *grid.Timed) [comparisons]float64 {
+func compared(t *pool.Timed) [comparisons]float64 {
 	lag, _ := t.Lag()
 	return [comparisons]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
@@ -16,6 +15,7 @@ import (
 	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // rateClients are the numbers of clients whose updates are counted.
@@ -43,13 +43,13 @@ type rate struct {
 }
 
 // rateCell measures updates a second on so many cores: nothing else is to run beside it.
-func rateCell(spec train.Spec, cores int, source *train.Source) grid.Cell {
-	return grid.Cell{
+func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
+	return pool.Cell{
 		Spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
 		Code:    spec.CodeVersion(),
 		Kernels: spec.Kernels(),
 		Alone:   true,
-		Cost:    func(workers int) (train.Cost, error) { return grid.CostOf(source, spec, 0, max(workers, cores)) },
+		Cost:    func(workers int) (train.Cost, error) { return pool.CostOf(source, spec, 0, max(workers, cores)) },
 		Run: func(ctx context.Context, _ sim.Perf, _ func(float64), _ train.Keep) (any, error) {
 			p, err := source.Prepare(spec)
 			if err != nil {
@@ -64,7 +64,7 @@ func rateCell(spec train.Spec, cores int, source *train.Source) grid.Cell {
 			return rate{r.Updates, time.Since(begun).Seconds()}, nil
 		},
 		Check: func(text json.RawMessage) error {
-			r, err := grid.Decode[rate](text)
+			r, err := pool.Decode[rate](text)
 			if err == nil && !(r.Updates > 0 && r.Seconds > 0) {
 				err = fmt.Errorf("experiments: finished cell: %d updates in %v s", r.Updates, r.Seconds)
 			}
@@ -112,8 +112,8 @@ func (l laboratory) throughputFigure() Figure {
 		Name: l.name() + "-throughput", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Updates a second against clients and cores, %s on %s", train.ModelTitle(l.with.Model),
 			l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) {
-			var cells []grid.Cell
+		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
+			var cells []pool.Cell
 			for _, of := range rateds() {
 				for _, clients := range rateClients {
 					spec, err := l.rateTraining(f, of, clients)
@@ -150,7 +150,7 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 		line := plots.Line{Name: fmt.Sprintf("%s, %s", of.runner, decimal.Many(of.cores, "core")), Points: true}
 		row := []string{line.Name}
 		for i, clients := range rateClients {
-			bySeed, err := grid.DecodeAll[rate](results[:f.seeds])
+			bySeed, err := pool.DecodeAll[rate](results[:f.seeds])
 			if err != nil {
 				return nil, err
 			}

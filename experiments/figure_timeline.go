@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/timeline"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The timeline shows the first rounds of a few clients.
@@ -23,7 +23,7 @@ func (l laboratory) timelineFigure() Figure {
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		first: true,
-		cells: func(_ context.Context, f *frame) ([]grid.Cell, error) { return windowCells(contenders(f), f), nil },
+		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) { return windowCells(contenders(f), f), nil },
 		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
 			return windowOutcome(f, contenders(f), results)
 		},
@@ -31,11 +31,11 @@ func (l laboratory) timelineFigure() Figure {
 }
 
 // windowCells returns the cells of the first rounds of every contender, with the first seed.
-func windowCells(all []contender, f *frame) []grid.Cell {
-	var cells []grid.Cell
+func windowCells(all []contender, f *frame) []pool.Cell {
+	var cells []pool.Cell
 	for _, c := range all {
 		c.spec.Seed = 1
-		cells = append(cells, grid.OfWindow(c.spec, timelineRounds, f.source))
+		cells = append(cells, pool.OfWindow(c.spec, timelineRounds, f.source))
 	}
 	return cells
 }
@@ -45,7 +45,7 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
-	windows, err := grid.DecodeAll[timeline.Window](results)
+	windows, err := pool.DecodeAll[timeline.Window](results)
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // utilityFigure returns the paper's figure (a): how much test accuracy is left when
@@ -31,10 +31,10 @@ func (s setting) utilityFigure() Figure {
 }
 
 // utilityCells returns a line of the graph for each clipping norm and seed.
-func (s setting) utilityCells(_ context.Context, f *frame) ([]grid.Cell, error) {
-	var cells []grid.Cell
+func (s setting) utilityCells(_ context.Context, f *frame) ([]pool.Cell, error) {
+	var cells []pool.Cell
 	for _, spec := range s.utilitySpecs(f) {
-		cells = append(cells, grid.OfUtility(spec, f.source))
+		cells = append(cells, pool.OfUtility(spec, f.source))
 	}
 	return cells, nil
 }
@@ -45,7 +45,7 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 	var lines []plots.Line
 	var norms []string
 	for c, clip := range s.Clips {
-		bySeed, err := grid.DecodeAll[*grid.Utility](results[c*f.seeds : (c+1)*f.seeds])
+		bySeed, err := pool.DecodeAll[*pool.Utility](results[c*f.seeds : (c+1)*f.seeds])
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
 // utilityCaption says how w* was trained and what was added to it.
-func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string) string {
+func (s setting) utilityCaption(f *frame, spec pool.UtilitySpec, norms []string) string {
 	t := spec.Train
 	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
 		"%s)%s.\n"+
@@ -92,13 +92,13 @@ func (s setting) utilityCaption(f *frame, spec grid.UtilitySpec, norms []string)
 
 // utilitySpecs lists the specs that are run, clipping norm by clipping norm and
 // seed by seed.
-func (s setting) utilitySpecs(f *frame) (out []grid.UtilitySpec) {
+func (s setting) utilitySpecs(f *frame) (out []pool.UtilitySpec) {
 	for _, clip := range s.Clips {
 		for seed := range f.seeds {
 			train := f.by(s.WithoutNoise())
 			train.Clip, train.Seed = clip, uint64(seed+1)
 			train.GradComps = f.gradComps(s.WStar) / train.Clients
-			out = append(out, grid.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: f.draws(s.Draws)})
+			out = append(out, pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: f.draws(s.Draws)})
 		}
 	}
 	return out
@@ -106,7 +106,7 @@ func (s setting) utilitySpecs(f *frame) (out []grid.UtilitySpec) {
 
 // utilityLine returns the mean over seeds; the band is one standard deviation over
 // seeds and draws together.
-func utilityLine(clip float64, bySeed []*grid.Utility) plots.Line {
+func utilityLine(clip float64, bySeed []*pool.Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {
 		addLeft(&l, p.Sigma, bySeed, i)
@@ -115,7 +115,7 @@ func utilityLine(clip float64, bySeed []*grid.Utility) plots.Line {
 }
 
 // addLeft appends what is left of the accuracy of each seed's w* at its point i, at x.
-func addLeft(l *plots.Line, x float64, bySeed []*grid.Utility, i int) {
+func addLeft(l *plots.Line, x float64, bySeed []*pool.Utility, i int) {
 	var means []float64
 	within := 0.0
 	for _, u := range bySeed {
@@ -125,7 +125,7 @@ func addLeft(l *plots.Line, x float64, bySeed []*grid.Utility, i int) {
 	addMean(l, x, means, within)
 }
 
-func utilityNorm(clip float64, bySeed []*grid.Utility) string {
+func utilityNorm(clip float64, bySeed []*pool.Utility) string {
 	var norm, accuracy float64
 	for _, u := range bySeed {
 		norm += u.Norm / float64(len(bySeed))

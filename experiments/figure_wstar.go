@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
@@ -15,6 +14,7 @@ import (
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // way is a way to train the w* of a utility graph, of which the paper says little.
@@ -79,7 +79,7 @@ func (s setting) wstarFigure() Figure {
 type trained struct {
 	way    string
 	length float64
-	specs  []grid.UtilitySpec
+	specs  []pool.UtilitySpec
 }
 
 // all returns every w* that the figure has, way by way and length by length.
@@ -92,7 +92,7 @@ func (w wstar) all(f *frame) []trained {
 			t.GradComps = max(1, f.gradComps(int(length*float64(w.WStar)))/t.Clients)
 			for seed := range f.seeds {
 				t.Seed = uint64(seed + 1)
-				one.specs = append(one.specs, grid.UtilitySpec{Train: t, Sigmas: w.sigmas, Draws: f.draws(w.Draws)})
+				one.specs = append(one.specs, pool.UtilitySpec{Train: t, Sigmas: w.sigmas, Draws: f.draws(w.Draws)})
 			}
 			all = append(all, one)
 		}
@@ -100,11 +100,11 @@ func (w wstar) all(f *frame) []trained {
 	return all
 }
 
-func (w wstar) cells(_ context.Context, f *frame) ([]grid.Cell, error) {
-	var cells []grid.Cell
+func (w wstar) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
+	var cells []pool.Cell
 	for _, one := range w.all(f) {
 		for _, spec := range one.specs {
-			cells = append(cells, grid.OfUtility(spec, f.source))
+			cells = append(cells, pool.OfUtility(spec, f.source))
 		}
 	}
 	return cells, nil
@@ -116,9 +116,9 @@ func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*
 	first := decimal.Exactly(w.sigmas[0])
 	rows := [][]string{{"w*", "gradients", "‖w*‖", "accuracy of w*", "part left at σ = " + first}}
 	var lines []plots.Line
-	var config []grid.UtilitySpec
+	var config []pool.UtilitySpec
 	for _, one := range w.all(f) {
-		bySeed, err := grid.DecodeAll[*grid.Utility](results[len(config) : len(config)+f.seeds])
+		bySeed, err := pool.DecodeAll[*pool.Utility](results[len(config) : len(config)+f.seeds])
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*
 }
 
 // rows is the data of a w*, a row for each σ.
-func (one trained) rows(f *frame, seed int, u *grid.Utility) [][]string {
+func (one trained) rows(f *frame, seed int, u *pool.Utility) [][]string {
 	t := one.specs[seed].Train
 	var rows [][]string
 	for _, p := range u.Points {
@@ -159,7 +159,7 @@ func (one trained) rows(f *frame, seed int, u *grid.Utility) [][]string {
 
 // addBorne adds to a line what is left at the first σ of a w* of each seed, over the norm,
 // and returns norm, accuracy and that in words.
-func addBorne(l *plots.Line, bySeed []*grid.Utility) []string {
+func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {
 		norms, accuracies = append(norms, u.Norm), append(accuracies, u.Accuracy)

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
+	"proactivedp/train/pool"
 )
 
 // kept is a figure as its folder has it.
@@ -54,11 +54,11 @@ func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results(runs, func(r manifest.Table) (grid.Curve, error) {
+	return results(runs, func(r manifest.Table) (pool.Curve, error) {
 		var target, at, accuracy []float64
 		err := r.Columns(map[string]*[]float64{"grad_computations": &target,
 			"broadcast_grad_computations": &at, "test_accuracy": &accuracy})
-		return grid.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy}, err
+		return pool.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy}, err
 	})
 }
 
@@ -86,16 +86,16 @@ func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results(runs, func(r manifest.Table) (grid.Utility, error) {
+	return results(runs, func(r manifest.Table) (pool.Utility, error) {
 		var clip, sigma, fraction, sd, mean, accuracy, norm []float64
 		if err := r.Columns(map[string]*[]float64{"clip": &clip, "sigma": &sigma, "fraction": &fraction,
 			"fraction_sd": &sd, "test_accuracy": &mean, "wstar_accuracy": &accuracy,
 			"wstar_norm": &norm}); err != nil {
-			return grid.Utility{}, err
+			return pool.Utility{}, err
 		}
-		u := grid.Utility{Clip: clip[0], Accuracy: accuracy[0], Norm: norm[0]}
+		u := pool.Utility{Clip: clip[0], Accuracy: accuracy[0], Norm: norm[0]}
 		for i := range sigma {
-			u.Points = append(u.Points, grid.UtilityPoint{Sigma: sigma[i], Fraction: fraction[i], FractionSD: sd[i],
+			u.Points = append(u.Points, pool.UtilityPoint{Sigma: sigma[i], Fraction: fraction[i], FractionSD: sd[i],
 				MeanAccuracy: mean[i]})
 		}
 		return u, nil

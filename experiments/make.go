@@ -18,11 +18,11 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim/realclock"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // MakeOptions says how figures are made.
@@ -45,7 +45,7 @@ type MakeOptions struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere grid.Elsewhere
+	Elsewhere pool.Elsewhere
 	// Choose returns settings for a budget, which figures of budgets need; nil: those
 	// figures are refused.
 	Choose Chooser
@@ -58,8 +58,8 @@ type MakeOptions struct {
 
 // Trials returns how a Chooser is to run its own trainings: finished ones are kept with
 // the figures' cells.
-func (o MakeOptions) Trials() grid.Options {
-	return grid.Options{Folder: filepath.Join(o.Out, grid.Folder), Workers: o.Workers, Progress: o.Progress,
+func (o MakeOptions) Trials() pool.Options {
+	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
 }
 
@@ -137,7 +137,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	start := time.Now()
 	frames := map[string]*frame{}
-	var cells []grid.Cell
+	var cells []pool.Cell
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
 		if fig.cells == nil {
@@ -169,7 +169,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	}
 	how := o.Trials()
 	how.Scale = o.Scale
-	results, spent, err := grid.Run(ctx, cells, how)
+	results, spent, err := pool.Run(ctx, cells, how)
 	if err != nil {
 		return err
 	}

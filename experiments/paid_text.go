@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/train/pool"
 )
 
 // paidColumns is the header of paidRecord.
@@ -14,7 +14,7 @@ var paidColumns = []string{"grad_computations_min", "grad_computations_max", "la
 	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
 // paidRecord returns sizes and the certified ε as cells of a table, which of nil are empty.
-func paidRecord(p *grid.Paid) []string {
+func paidRecord(p *pool.Paid) []string {
 	if p == nil {
 		return make([]string, len(paidColumns))
 	}
@@ -25,7 +25,7 @@ func paidRecord(p *grid.Paid) []string {
 }
 
 // paidRow returns the same cells for people to read.
-func paidRow(p *grid.Paid) []string {
+func paidRow(p *pool.Paid) []string {
 	if p == nil {
 		return slices.Repeat([]string{report.NoAnswer}, 5)
 	}

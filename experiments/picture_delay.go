@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/plots"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // heading returns what the pictures of a contest have in common.
@@ -199,7 +199,7 @@ func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 // idler is whose idle time a line shows.
 type idler struct {
 	name string
-	of   func(r *grid.Timed) float64
+	of   func(r *pool.Timed) float64
 }
 
 // idlers returns every client or, where they are too many for lines, the idlest and
@@ -208,8 +208,8 @@ func (c *contest) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients
 	if clients > len(plots.Palette) {
-		edge := func(pick func([]float64) float64) func(r *grid.Timed) float64 {
-			return func(r *grid.Timed) float64 {
+		edge := func(pick func([]float64) float64) func(r *pool.Timed) float64 {
+			return func(r *pool.Timed) float64 {
 				at := r.Waiting(0)
 				for client := range r.Busy {
 					at = pick([]float64{at, r.Waiting(client)})
@@ -217,11 +217,11 @@ func (c *contest) idlers() []idler {
 				return at
 			}
 		}
-		return []idler{{"the idlest client", edge(slices.Max)}, {"mean of clients", (*grid.Timed).Idle},
+		return []idler{{"the idlest client", edge(slices.Max)}, {"mean of clients", (*pool.Timed).Idle},
 			{"the busiest client", edge(slices.Min)}}
 	}
 	for client := range clients {
-		out = append(out, idler{c.clientName(client), func(r *grid.Timed) float64 { return r.Waiting(client) }})
+		out = append(out, idler{c.clientName(client), func(r *pool.Timed) float64 { return r.Waiting(client) }})
 	}
 	return out
 }

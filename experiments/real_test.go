@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/data/fetch"
 	"proactivedp/data/mnist"
 	"proactivedp/experiments/presets"
+	"proactivedp/internal/fetch"
 	"proactivedp/sim"
 	"proactivedp/train"
 )

@@ -17,9 +17,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/rng"
+	"proactivedp/train/pool"
 )
 
 // filesBelow reads the files of a folder's folders, but for finished cells.
@@ -93,7 +93,7 @@ func TestRedraw(t *testing.T) {
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, grid.Folder)); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, pool.Folder)); err != nil {
 		t.Fatal(err)
 	}
 	before := filesBelow(t, dir)
@@ -122,7 +122,7 @@ func TestRedraw(t *testing.T) {
 			t.Errorf("%s has changed", name)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, grid.Folder)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, pool.Folder)); err == nil {
 		t.Error("something was trained")
 	}
 

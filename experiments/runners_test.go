@@ -7,25 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The figure of both runners says by how much the virtual clock is off: here two clients
 // whose runs on the real clock took a quarter and three quarters longer.
 func TestForetoldTimes(t *testing.T) {
-	run := func(end sim.Time, accuracy float64) grid.Timed {
-		return grid.Timed{Rounds: 1, TestRows: 100, Clock: end, At: []sim.Time{0, end},
+	run := func(end sim.Time, accuracy float64) pool.Timed {
+		return pool.Timed{Rounds: 1, TestRows: 100, Clock: end, At: []sim.Time{0, end},
 			Accuracy:  []float64{0.5, accuracy},
 			Staleness: sim.Staleness{3, 1}, Busy: []sim.Time{end, end / 2}, Done: []sim.Time{end, end}}
 	}
 	spec := smallSpec()
 	real := spec
 	real.Runner, real.TimeScale = train.HogwildRunner, 8
-	of := func(spec train.Spec, a, b grid.Timed) *contest {
-		return newContest([]contender{{"synchronous", spec}}, [][]grid.Timed{{a, b}})
+	of := func(spec train.Spec, a, b pool.Timed) *contest {
+		return newContest([]contender{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
 	}
 	out, err := runnersOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*contest{
 		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))})

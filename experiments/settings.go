@@ -1,10 +1,10 @@
 package experiments
 
 import (
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/paper"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // setting is one of the paper's experiments, with what its figures show.
@@ -76,9 +76,9 @@ func cifarSetting(p presets.Setting) setting {
 // PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
 // [presets.Train] does: what each line needs but its clipping norm, and the
 // clipping norms.
-func PaperUtilitySpec(model, dataset string) (spec grid.UtilitySpec, clips []float64) {
+func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := presets.Of(model, dataset)
 	train := s.WithoutNoise()
 	train.GradComps = s.WStar / train.Clients
-	return grid.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
+	return pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
 }

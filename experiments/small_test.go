@@ -6,9 +6,9 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // drawn is a small separable data set of one-hot rows.
@@ -34,7 +34,7 @@ func prepared(t *testing.T, s train.Spec, d *data.Dataset) *train.Prepared {
 func digits(rows int) *data.Dataset { return synth.Digits(rng.New(1), rows) }
 
 // kindOf returns what a cell is called, and the spec of its training.
-func kindOf(t *testing.T, c grid.Cell) (string, train.Spec) {
+func kindOf(t *testing.T, c pool.Cell) (string, train.Spec) {
 	t.Helper()
 	text, err := json.Marshal(c.Spec)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // contender is one of the settings that are compared on the virtual clock.
@@ -21,17 +21,17 @@ type contender struct {
 // the others are timed to its accuracy.
 type contest struct {
 	all       []contender
-	runs      [][]grid.Timed // the runs, by contender and seed
+	runs      [][]pool.Timed // the runs, by contender and seed
 	goal      []float64      // the accuracy to reach, by seed; NaN where the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
-func contestCells(all []contender, seeds, looks int, source *train.Source) []grid.Cell {
-	var cells []grid.Cell
+func contestCells(all []contender, seeds, looks int, source *train.Source) []pool.Cell {
+	var cells []pool.Cell
 	for _, c := range all {
 		for seed := range seeds {
 			c.spec.Seed = uint64(seed + 1)
-			cells = append(cells, grid.OfTimed(c.spec, looks, source))
+			cells = append(cells, pool.OfTimed(c.spec, looks, source))
 		}
 	}
 	return cells
@@ -39,7 +39,7 @@ func contestCells(all []contender, seeds, looks int, source *train.Source) []gri
 
 // decodeContest reads the results of contestCells.
 func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
-	runs, err := grid.DecodeAll[grid.Timed](results)
+	runs, err := pool.DecodeAll[pool.Timed](results)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to]
 // looks returns how often runs were looked at, their start included.
 func (c *contest) looks() int { return len(c.runs[0][0].At) }
 
-func newContest(all []contender, runs [][]grid.Timed) *contest {
+func newContest(all []contender, runs [][]pool.Timed) *contest {
 	c := &contest{all: all, runs: runs}
-	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r grid.Timed) bool { return r.Diverged })
+	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
 	if len(ended) > 0 {
 		mean, sd := spread.Of(finals(ended))
 		c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
@@ -71,7 +71,7 @@ func newContest(all []contender, runs [][]grid.Timed) *contest {
 // toleranceText says how far below the reference the goal is, and why so far.
 const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
 
-func finals(runs []grid.Timed) []float64 {
+func finals(runs []pool.Timed) []float64 {
 	var out []float64
 	for _, r := range runs {
 		out = append(out, r.Accuracy[len(r.Accuracy)-1])

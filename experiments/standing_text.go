@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // goalText says what "time to target" is the time to.
@@ -163,7 +163,7 @@ func (c *contest) config() contestConfig {
 
 // records returns rows of CSV for every run, with more columns of the contest's
 // own; the header first.
-func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *grid.Timed) [][]string) [][]string {
+func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *pool.Timed) [][]string) [][]string {
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"},
 		clockColumns(c.all[0].spec, columns)...)}
 	for i, m := range c.all {
@@ -182,7 +182,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 func (c *contest) table(f *frame) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
 		"mean_lag", "max_lag", "idle", "diverged"},
-		func(_, seed int, r *grid.Timed) [][]string {
+		func(_, seed int, r *pool.Timed) [][]string {
 			mean, most := r.Lag()
 			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock),
 				c.goalField(seed), c.reachedText(seed, r),
@@ -191,7 +191,7 @@ func (c *contest) table(f *frame) [][]string {
 }
 
 // reachedText returns when a run came to the target, or "".
-func (c *contest) reachedText(seed int, r *grid.Timed) string {
+func (c *contest) reachedText(seed int, r *pool.Timed) string {
 	at, ok := r.Reaches(c.goal[seed])
 	if !ok {
 		return ""
@@ -215,14 +215,14 @@ func (c *contest) clientName(client int) string {
 var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
 
 // look returns look j at a run, and how the run stands then, as cells of a table.
-func (c *contest) look(seed int, r *grid.Timed, j int) []string {
+func (c *contest) look(seed int, r *pool.Timed, j int) []string {
 	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), c.goalField(seed), c.reachedText(seed, r)}
 }
 
 // curves returns every look at every run, as rows of CSV.
 func (c *contest) curves(f *frame) [][]string {
 	return c.records(f, lookColumns,
-		func(_, seed int, r *grid.Timed) (rows [][]string) {
+		func(_, seed int, r *pool.Timed) (rows [][]string) {
 			for j := range r.At {
 				rows = append(rows, c.look(seed, r, j))
 			}
@@ -232,7 +232,7 @@ func (c *contest) curves(f *frame) [][]string {
 
 // stalenessTable returns how many rounds of every run had which lag, as rows of CSV.
 func (c *contest) stalenessTable(f *frame) [][]string {
-	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *grid.Timed) (rows [][]string) {
+	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *pool.Timed) (rows [][]string) {
 		for lag, n := range r.Staleness {
 			rows = append(rows, []string{strconv.Itoa(lag), strconv.Itoa(n)})
 		}
@@ -243,7 +243,7 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 // idleTable returns how every client spent its time, as rows of CSV.
 func (c *contest) idleTable(f *frame) [][]string {
 	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"},
-		func(_, _ int, r *grid.Timed) (rows [][]string) {
+		func(_, _ int, r *pool.Timed) (rows [][]string) {
 			for client := range r.Busy {
 				rows = append(rows, []string{strconv.Itoa(client), seconds(r.Busy[client]), seconds(r.Done[client]),
 					report.Number(r.Waiting(client))})

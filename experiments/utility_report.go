@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // UtilityReport is a utility graph: a line for each clipping norm.
 type UtilityReport struct {
-	Lines      []*grid.Utility  `json:"lines"`
+	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
 	JudgedOn   string           `json:"judged_on"`      // which rows TestRows are
 	Majority   float64          `json:"majority_share"` // accuracy of guessing their most frequent class
@@ -28,12 +28,12 @@ type UtilityReport struct {
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
-	Spec       grid.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
+	Spec       pool.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
 }
 
 // Graph runs the spec of a utility graph with each clipping norm, of which there is one at least. A long run shows its
 // progress; nil: none.
-func Graph(ctx context.Context, s grid.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
+func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {
 		return nil, errors.New("experiments: clips: none given, must be at least one")
@@ -76,20 +76,20 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, format string, value func(*grid.Utility) float64) {
+	row := func(name string, format string, value func(*pool.Utility) float64) {
 		fmt.Fprintf(t, "%s\t", name)
 		for _, u := range r.Lines {
 			fmt.Fprintf(t, format+"\t", value(u))
 		}
 		fmt.Fprint(t, "\n")
 	}
-	row("σ", "C = %g", func(u *grid.Utility) float64 { return u.Clip })
+	row("σ", "C = %g", func(u *pool.Utility) float64 { return u.Clip })
 	for i, sigma := range r.Spec.Sigmas {
-		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *grid.Utility) float64 { return u.Points[i].Fraction })
+		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *pool.Utility) float64 { return u.Points[i].Fraction })
 	}
-	row("accuracy of w*", "%.4f", func(u *grid.Utility) float64 { return u.Accuracy })
-	row("majority class", "%.4f", func(*grid.Utility) float64 { return r.Majority })
-	row("‖w*‖", "%.4f", func(u *grid.Utility) float64 { return u.Norm })
+	row("accuracy of w*", "%.4f", func(u *pool.Utility) float64 { return u.Accuracy })
+	row("majority class", "%.4f", func(*pool.Utility) float64 { return r.Majority })
+	row("‖w*‖", "%.4f", func(u *pool.Utility) float64 { return u.Norm })
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (r *UtilityReport) Write(
 		"wstar_norm"}}
 	p.YMin = 1
 	for _, u := range r.Lines {
-		line := utilityLine(u.Clip, []*grid.Utility{u})
+		line := utilityLine(u.Clip, []*pool.Utility{u})
 		p.Lines, p.YMin = append(p.Lines, line), min(p.YMin, slices.Min(line.Lo))
 		for _, at := range u.Points {
 			table = append(table, []string{s.Data, s.Model, report.Number(u.Clip), decimal.Exactly(at.Sigma),

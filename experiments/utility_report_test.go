@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/grid"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // A w* that is no better than guessing is warned of, and only it.
 func TestUtilityTextWarnsOfAGuess(t *testing.T) {
-	r := UtilityReport{Majority: 0.75, Lines: []*grid.Utility{{Clip: 0.5, Accuracy: 0.75}, {Clip: 2, Accuracy: 0.76}}}
+	r := UtilityReport{Majority: 0.75, Lines: []*pool.Utility{{Clip: 0.5, Accuracy: 0.75}, {Clip: 2, Accuracy: 0.76}}}
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)

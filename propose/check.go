@@ -15,13 +15,13 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Case is a setting of which predictions are held against trainings: all combinations of
@@ -111,7 +111,7 @@ const shortPart, utilityDraws = 8, 5
 
 // Check holds predictions for the case's settings against trainings on the source, with
 // as many matched seeds.
-func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o grid.Options) (
+func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]Checked, error,
 ) {
 	if err := checkLists("case "+c.Name, list{"epsilon", len(c.Epsilon)}, list{"noise", len(c.Noise)},
@@ -150,26 +150,26 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o grid
 	}
 	spread := s.spread(all)
 	var real, short []train.Spec
-	var plain []grid.UtilitySpec
+	var plain []pool.UtilitySpec
 	for i, candidate := range all {
 		out[i].Setting, out[i].Prediction, out[i].Proxy = candidate.spec, s.prediction(candidate, spread),
 			candidate.fraction
 		real = append(real, candidate.spec)
 		held := s.probeOf(candidate.spec, 0)
-		plain = append(plain, grid.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
+		plain = append(plain, pool.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
 			Draws: utilityDraws})
 		held.GradComps /= shortPart
 		short = append(short, held)
 	}
-	trained, _, err := grid.Trials(ctx, source, real, o)
+	trained, _, err := pool.Trials(ctx, source, real, o)
 	if err != nil {
 		return nil, err
 	}
-	shorter, _, err := grid.Trials(ctx, source, short, o)
+	shorter, _, err := pool.Trials(ctx, source, short, o)
 	if err != nil {
 		return nil, err
 	}
-	lines, _, err := grid.Utilities(ctx, source, plain, o)
+	lines, _, err := pool.Utilities(ctx, source, plain, o)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Spearman's correlation and the medians are those of a case that is counted by hand.
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	base.Data, base.Clients = "synth-drawn", 1
 	c := Case{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}
 	source := train.NewSource(synth.OneHot(rng.New(3), 1500))
-	all, err := c.Check(t.Context(), source, 3, grid.Options{Workers: 2})
+	all, err := c.Check(t.Context(), source, 3, pool.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 // Nothing to check is an error, and nothing that was checked has a report.
 func TestNothingToCheck(t *testing.T) {
 	c := Case{Name: "empty", Base: request().Base, Walks: []float64{6}, Rounds: 60, Clip: 1}
-	_, err := c.Check(t.Context(), nil, 3, grid.Options{})
+	_, err := c.Check(t.Context(), nil, 3, pool.Options{})
 	for _, want := range []string{"case empty: epsilon: none", "noise: none"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)

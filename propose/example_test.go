@@ -6,10 +6,10 @@ import (
 	"log"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The settings with which logistic regression learns most within ε = 0.5, on drawn data.
@@ -20,7 +20,7 @@ func ExamplePropose() {
 	request.Rounds, request.Seeds = []int{60}, 3
 	source := train.NewSource(synth.OneHot(rng.New(3), 800))
 	report, err := propose.Propose(context.Background(), request, propose.Options{
-		Data: source, Probe: source, Probing: propose.Own, Trials: grid.Options{Workers: 2},
+		Data: source, Probe: source, Probing: propose.Own, Trials: pool.Options{Workers: 2},
 	})
 	if err != nil {
 		log.Fatal(err)

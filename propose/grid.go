@@ -16,12 +16,12 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Grid is what a proposal is held against: whole trainings of all combinations. What is
@@ -236,7 +236,7 @@ func (s *searcher) winner(ctx context.Context, c *candidate, seeds int) (Winner,
 		spec.Seed += uint64(i)
 		specs = append(specs, spec)
 	}
-	trials, _, err := grid.Trials(ctx, s.Data, specs, s.Options.Trials)
+	trials, _, err := pool.Trials(ctx, s.Data, specs, s.Options.Trials)
 	for _, t := range trials {
 		w.Test = append(w.Test, t.Accuracy)
 	}

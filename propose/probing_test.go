@@ -9,9 +9,9 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp"
-	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // What is said of the records that proxies looked at rests on the probing, so that one must be
@@ -63,7 +63,7 @@ func TestSourcesMustBeGiven(t *testing.T) {
 			}
 		}
 	}
-	_, err := Checks()[0].Check(t.Context(), nil, 3, grid.Options{})
+	_, err := Checks()[0].Check(t.Context(), nil, 3, pool.Options{})
 	if err == nil || !strings.Contains(err.Error(), "must both be given") {
 		t.Errorf("a case without a source: %v", err)
 	}

@@ -22,9 +22,9 @@ import (
 	"slices"
 
 	"proactivedp/dp"
-	"proactivedp/experiments/grid"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Request is what a proposal is asked for.
@@ -101,7 +101,7 @@ type Options struct {
 	Probe *train.Source // what proxies look at
 	// Probing says in what relation the two stand; it must be given.
 	Probing Probing
-	Trials  grid.Options
+	Trials  pool.Options
 	Perf    sim.Perf // with which the time of a training is forecast
 }
 

@@ -11,10 +11,10 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp/pld"
-	"proactivedp/experiments/grid"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // request is of 800 drawn rows, at an ε at which they can be told apart.
@@ -29,7 +29,7 @@ func request() Request {
 // options probe what they are asked about.
 func options(workers int) Options {
 	source := train.NewSource(synth.OneHot(rng.New(3), 800))
-	return Options{Data: source, Probe: source, Probing: Own, Trials: grid.Options{Workers: workers},
+	return Options{Data: source, Probe: source, Probing: Own, Trials: pool.Options{Workers: workers},
 		Perf: sim.Perf{Workers: workers}}
 }
 

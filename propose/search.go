@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // searcher is a request made concrete.
@@ -29,7 +29,7 @@ type searcher struct {
 	tested  int            // rows of the test set of the data
 	holdout int            // rows of the probed data that judge the first proxy; others have about as many
 
-	trials   map[train.Spec]grid.Trial // what was found, by the proxy's spec
+	trials   map[train.Spec]pool.Trial // what was found, by the proxy's spec
 	computed int                       // of these, those that had to be run
 	work     float64                   // of all of these, as train.Prepared.Work counts it
 	told     *report.Count             // how many there are
@@ -39,7 +39,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	if err := o.checkProbing(Own, Other, Private); err != nil {
 		return nil, err
 	}
-	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]grid.Trial{},
+	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]pool.Trial{},
 		params: map[string]int{}, told: report.NewCount(o.Trials.Progress, "proxies")}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
@@ -315,7 +315,7 @@ func (s *searcher) probed(seeds int) (int, error) {
 }
 
 // enter sets what the proxies found.
-func (c *candidate) enter(trials []grid.Trial) {
+func (c *candidate) enter(trials []pool.Trial) {
 	c.each = make([]float64, len(trials))
 	for i, t := range trials {
 		c.each[i] = t.Accuracy
@@ -324,7 +324,7 @@ func (c *candidate) enter(trials []grid.Trial) {
 }
 
 // run returns the trials of the specs, each run once, of so much work at the most.
-func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]grid.Trial, error) {
+func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]pool.Trial, error) {
 	o := s.Options.Trials
 	if work < report.LongRun {
 		o.Progress = nil
@@ -333,7 +333,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		_, done := s.trials[spec]
 		return done
 	})
-	found, spent, err := grid.Trials(ctx, s.Probe, missing, o)
+	found, spent, err := pool.Trials(ctx, s.Probe, missing, o)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		}
 		s.trials[missing[i]] = t
 	}
-	out := make([]grid.Trial, len(specs))
+	out := make([]pool.Trial, len(specs))
 	for i, spec := range specs {
 		out[i] = s.trials[spec]
 	}

@@ -16,14 +16,14 @@ import (
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/data/fetch"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
+	"proactivedp/internal/fetch"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 	"proactivedp/web"
 )
 
@@ -122,7 +122,7 @@ func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte) (*pro
 	}
 	workers := runtime.GOMAXPROCS(0)
 	o := propose.Options{Perf: sim.Perf{Workers: workers}, Probing: propose.Own,
-		Trials: grid.Options{Workers: workers, Progress: io.Discard}}
+		Trials: pool.Options{Workers: workers, Progress: io.Discard}}
 	if err := cli.Distinct([]error{r.Validate(), o.Validate(r)}); err != nil {
 		return nil, err
 	}

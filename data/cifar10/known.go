@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/data/fetch"
+	"proactivedp/internal/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/data/fetch"
+	"proactivedp/internal/fetch"
 )
 
 func TestLookup(t *testing.T) {

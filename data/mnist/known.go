@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"proactivedp/data"
-	"proactivedp/data/fetch"
+	"proactivedp/internal/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )

@@ -6,17 +6,17 @@ import (
 	"log"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/learning"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 func Example() {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier = "drawn", 2600, 1
 	source := train.NewSource(synth.OneHot(rng.New(3), 1000))
-	curve, err := learning.Train(context.Background(), source, spec, 3, grid.Options{Workers: 2})
+	curve, err := learning.Train(context.Background(), source, spec, 3, pool.Options{Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

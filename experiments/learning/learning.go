@@ -16,12 +16,12 @@ import (
 
 	"proactivedp/dp/claim"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Curve is how the accuracy of the broadcast models grew in trainings of one spec
@@ -77,8 +77,8 @@ func Check(spec train.Spec, seeds int) error {
 }
 
 // Train trains the spec with so many seeds, from its own on, and returns how their accuracy
-// grew. Finished trainings are kept, as those of [grid.Trials].
-func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o grid.Options) (
+// grew. Finished trainings are kept, as those of [pool.Trials].
+func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*Curve, error,
 ) {
 	if err := errors.Join(Check(spec, seeds), spec.Validate()); err != nil {
@@ -103,7 +103,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 		one.Seed += uint64(i)
 		specs = append(specs, one)
 	}
-	curves, _, err := grid.Curves(ctx, source, specs, points, o)
+	curves, _, err := pool.Curves(ctx, source, specs, points, o)
 	if err != nil {
 		return nil, err
 	}

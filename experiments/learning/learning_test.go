@@ -11,10 +11,10 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dp"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/internal/spread"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // What a curve states holds for each of its seeds, of which the split by record gives each
@@ -24,7 +24,7 @@ func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Split = "drawn", 520, 2, train.RecordSplit
 	source := train.NewSource(synth.OneHot(rng.New(3), 300))
 	const seeds = 6
-	l, err := Train(t.Context(), source, spec, seeds, grid.Options{Workers: 2})
+	l, err := Train(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 		t.Fatalf("the first seed costs %v, must be below another's, %v, or nothing is tested", first, stated)
 	}
 	spec.TargetEpsilon = (first + stated) / 2
-	_, err = Train(t.Context(), source, spec, seeds, grid.Options{Workers: 2})
+	_, err = Train(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
 	if err == nil || !strings.Contains(err.Error(), "must be at most the target") {
 		t.Errorf("a target that one seed exceeds: %v", err)
 	}
@@ -64,7 +64,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Seed = "drawn", 1040, 2, 5
 	source := train.NewSource(synth.OneHot(rng.New(3), 600))
-	o := grid.Options{Workers: 2, Folder: t.TempDir()}
+	o := pool.Options{Workers: 2, Folder: t.TempDir()}
 	l, err := Train(t.Context(), source, spec, 3, o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	for i := range 3 {
 		one := spec
 		one.Seed += uint64(i)
-		trials, _, err := grid.Trials(t.Context(), source, []train.Spec{one}, o)
+		trials, _, err := pool.Trials(t.Context(), source, []train.Spec{one}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

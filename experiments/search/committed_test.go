@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // trainWhole finds the command of a page that trains the winner, which the program puts in.
@@ -80,7 +80,7 @@ func committed(t *testing.T, s Spec, table string) []found {
 				t.Fatal(err)
 			}
 			accuracies = append(accuracies, accuracy)
-			all[i].trials = append(all[i].trials, grid.Trial{Accuracy: accuracy,
+			all[i].trials = append(all[i].trials, pool.Trial{Accuracy: accuracy,
 				Diverged: row[column["diverged"]] == "true"})
 		}
 		all[i].mean, all[i].sd = spread.Of(accuracies)

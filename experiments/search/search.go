@@ -15,10 +15,10 @@ import (
 	"slices"
 
 	"proactivedp/experiments"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/spread"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Spec is a grid search over what the paper does not give of its networks:
@@ -148,7 +148,7 @@ func (s Spec) points() ([]found, error) {
 type found struct {
 	spec     train.Spec // the whole training
 	run      train.Spec // what was trained for it: itself or its proxy
-	trials   []grid.Trial
+	trials   []pool.Trial
 	mean, sd float64 // of the accuracies, where a diverged run counts as 0
 }
 
@@ -174,8 +174,8 @@ func (f found) how() string {
 }
 
 // search runs the grid.
-func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) (
-	all []found, spent grid.Spent, err error,
+func (s Spec) search(ctx context.Context, source *train.Source, o pool.Options) (
+	all []found, spent pool.Spent, err error,
 ) {
 	all, err = s.points()
 	if err != nil {
@@ -188,7 +188,7 @@ func (s Spec) search(ctx context.Context, source *train.Source, o grid.Options) 
 			specs = append(specs, f.run)
 		}
 	}
-	trials, spent, err := grid.Trials(ctx, source, specs, o)
+	trials, spent, err := pool.Trials(ctx, source, specs, o)
 	if err != nil {
 		return nil, spent, err
 	}

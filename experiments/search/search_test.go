@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/internal/lockfile"
 	"proactivedp/rng"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The page says which part of the paper's K was really run.
@@ -56,7 +56,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
 	for i := range all {
-		all[i].trials = []grid.Trial{{}, {Diverged: true}}
+		all[i].trials = []pool.Trial{{}, {Diverged: true}}
 	}
 	page := func() string { return spec.readme(all, synth.Digits(rng.New(1), 70), o) }
 	if text := page(); strings.Contains(text, "Every run diverged") || !strings.Contains(text, "Best: ") {

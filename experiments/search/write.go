@@ -12,7 +12,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/atomicfile"
@@ -20,6 +19,7 @@ import (
 	"proactivedp/internal/lockfile"
 	"proactivedp/internal/report"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The files of a search's folder.
@@ -59,8 +59,8 @@ func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report,
 
 func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
 	start := time.Now()
-	all, spent, err := s.search(ctx, source, grid.Options{
-		Folder: filepath.Join(o.Out, grid.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
+	all, spent, err := s.search(ctx, source, pool.Options{
+		Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere,
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ type Options struct {
 	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
-	Elsewhere grid.Elsewhere
+	Elsewhere pool.Elsewhere
 }
 
 // command returns what makes the search again, if that can be said.
@@ -222,7 +222,7 @@ func (s Spec) heldOut() string {
 		s.Train.Fold)
 }
 
-func diverged(trials []grid.Trial) int {
+func diverged(trials []pool.Trial) int {
 	n := 0
 	for _, t := range trials {
 		if t.Diverged {

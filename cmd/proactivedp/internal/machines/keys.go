@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cluster"
-	"proactivedp/cluster/broker"
-	"proactivedp/cluster/sweep"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/internal/broker"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/sweep"
 )
 
 // allowAll is what a user may do in trainings and sweeps.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/audit"
-	"proactivedp/cluster/broker"
-	"proactivedp/cluster/sweep"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/grid"
+	"proactivedp/internal/broker"
+	"proactivedp/internal/sweep"
+	"proactivedp/train/pool"
 )
 
 // SweepFlags let workers on other machines compute a command's trainings.
@@ -58,7 +58,7 @@ func (s *SweepFlags) engine() (broker.Engine, error) {
 
 // Open returns what computes trainings in workers, if they are asked for; else nil. It
 // must be closed by Close.
-func (s *SweepFlags) Open(cmd *cobra.Command) (grid.Elsewhere, error) {
+func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
 	}
@@ -87,15 +87,15 @@ func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 }
 
 // auditParts hands the parts of an audit out as jobs.
-type auditParts struct{ by grid.Elsewhere }
+type auditParts struct{ by pool.Elsewhere }
 
 // Compute implements audit.Elsewhere.
 func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	done func(part int, result json.RawMessage) error) error {
-	jobs := make([]grid.Job, len(parts))
+	jobs := make([]pool.Job, len(parts))
 	for i, p := range parts {
 		sum := sha256.Sum256(p)
-		jobs[i] = grid.Job{Key: hex.EncodeToString(sum[:16]), Spec: p}
+		jobs[i] = pool.Job{Key: hex.EncodeToString(sum[:16]), Spec: p}
 	}
 	return a.by.Compute(ctx, jobs, done, func(int, float64) {})
 }

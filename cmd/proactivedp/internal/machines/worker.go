@@ -12,9 +12,9 @@ import (
 
 	"proactivedp/audit"
 	"proactivedp/auto"
-	"proactivedp/cluster/broker"
-	"proactivedp/cluster/sweep"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/internal/broker"
+	"proactivedp/internal/sweep"
 	"proactivedp/train"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp/pld"
-	"proactivedp/papertables"
+	"proactivedp/internal/papertables"
 )
 
 func newTables() *cobra.Command {

@@ -13,11 +13,11 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // errNotSatisfied reports a loop that ended with a client short of its target.
@@ -199,9 +199,9 @@ func (f *autoFlags) loop(
 		return nil, err
 	}
 	probe.Graph = graph
-	probe.Trials = grid.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+	probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
 	if f.dir != "" {
-		probe.Trials.Folder = filepath.Join(f.dir, grid.Folder)
+		probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{
 		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),

@@ -7,12 +7,12 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
 	"proactivedp/internal/shell"
 	"proactivedp/propose"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The commands that make a result again, which its manifest states. Where the data
@@ -71,7 +71,7 @@ func trainCommand(s train.Spec) string {
 }
 
 // utilityCommand makes a utility graph again.
-func utilityCommand(s grid.UtilitySpec, clips []float64) string {
+func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d",
 		shell.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/learning"
 	"proactivedp/internal/lockfile"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // curveFlags ask for several seeds of a training, and for how its accuracy grows.
@@ -59,7 +59,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
-	o := grid.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
+	o := pool.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
 	drawing, err := c.drawing.drawing(cmd)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (c *curveFlags) run(
 	if c.out == "" {
 		err = work()
 	} else {
-		o.Folder = filepath.Join(c.out, grid.Folder)
+		o.Folder = filepath.Join(c.out, pool.Folder)
 		err = lockfile.InFolder(c.out, work)
 	}
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments/folder"
-	"proactivedp/experiments/grid"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/lockfile"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // What --probe may be beside the name of a data set.
@@ -182,10 +182,10 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 }
 
 // trials says how proxies and trainings are run, and where finished ones are kept.
-func (f *proposeFlags) trials(cmd *cobra.Command) grid.Options {
-	o := grid.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+func (f *proposeFlags) trials(cmd *cobra.Command) pool.Options {
+	o := pool.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
 	if f.out != "" {
-		o.Folder = filepath.Join(f.out, grid.Folder)
+		o.Folder = filepath.Join(f.out, pool.Folder)
 	}
 	return o
 }

@@ -10,16 +10,16 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/experiments/grid"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // utilityFlags are the flags of utility.
 type utilityFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
-	spec    grid.UtilitySpec
+	spec    pool.UtilitySpec
 	clips   []float64
 	out     string
 	drawing *drawingFlags

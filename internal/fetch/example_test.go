@@ -1,0 +1,17 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"proactivedp/data/libsvm"
+	"proactivedp/internal/fetch"
+)
+
+// A folder that is named is looked in alone: what is not there is not replaced.
+func Example() {
+	_, err := libsvm.Load(context.Background(), "phishing", fetch.Locator{Dir: "no such folder"})
+	fmt.Println(errors.Is(err, fetch.ErrMissing))
+	// Output: true
+}

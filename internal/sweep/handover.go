@@ -1,0 +1,150 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/internal/bounded"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// The times of a data set that is handed over.
+const (
+	keepData    = 24 * time.Hour         // after which a broker that runs elsewhere forgets it
+	askAgain    = 2 * time.Second        // from one question for it to the next
+	lookAgain   = 100 * time.Millisecond // from one look for it to the next
+	handingOver = 2 * time.Minute        // that it may take until it is there
+)
+
+// handOver puts a job's data set where workers fetch it, if it is not there.
+func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
+	if j.Source == nil || j.Source.Hash() != n.Wants {
+		q.log.Warn("a worker asks for another data set", "worker", n.Worker, "key", n.Key, "wants", n.Wants)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handingOver)
+	defer cancel()
+	store, err := q.js.ObjectStore(ctx, dataBucket)
+	if err == nil {
+		if _, there := store.GetInfo(ctx, n.Wants); there == nil {
+			return
+		}
+		err = put(ctx, store, n.Wants, j.Source)
+	}
+	if err != nil {
+		q.log.Warn("a data set was not handed over", "data", j.Data, "digest", n.Wants, "error", err)
+		return
+	}
+	q.handed = append(q.handed, n.Wants)
+	q.log.Info("a data set is handed over", "data", j.Data, "digest", n.Wants, "worker", n.Worker)
+}
+
+// put stores a data set under its digest.
+func put(ctx context.Context, store jetstream.ObjectStore, digest string, source *train.Source) error {
+	from, to := io.Pipe()
+	var writer sync.WaitGroup
+	writer.Go(func() { to.CloseWithError(writeRecords(to, source.Data())) })
+	_, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest}, bounded.Reader(from, maxRecords))
+	from.CloseWithError(err) // who writes ends
+	writer.Wait()
+	return err
+}
+
+// takeBack removes the data sets that were handed over.
+func (q *Queue) takeBack() {
+	if len(q.handed) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	store, err := q.js.ObjectStore(ctx, dataBucket)
+	for _, digest := range q.handed {
+		if err == nil {
+			err = store.Delete(ctx, digest)
+		}
+	}
+	if err != nil {
+		q.log.Warn("a data set stays with the broker for a day", "error", err)
+	}
+}
+
+// mostFetched is how many data sets that were handed over a worker keeps.
+const mostFetched = 4
+
+// sources are a worker's data sets.
+type sources struct {
+	mu      sync.Mutex
+	by      map[string]*train.Source // by digest
+	fetched []string                 // digests of those that were handed over, the newest last
+}
+
+// source returns the data set of a digest: one that is here by the spec's name for it, or
+// one that is handed over by who asks.
+func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*train.Source, error) {
+	s := &h.sources
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if there := s.by[digest]; there != nil {
+		return there, nil
+	}
+	loaded, err := h.Load(ctx, spec)
+	if err == nil && loaded.Hash() != digest {
+		err = fmt.Errorf("the data set %s has the digest %s here", spec.Data, loaded.Hash())
+	}
+	if err == nil {
+		s.by[digest] = loaded
+		return loaded, nil
+	}
+	h.log.Info("a data set is asked for", "data", spec.Data, "digest", digest, "because", err.Error())
+	fetched, failure := h.fetchData(ctx, digest)
+	if failure != nil {
+		return nil, fmt.Errorf("sweep: the data set %s must have the digest %s: %w", spec.Data, digest,
+			errors.Join(err, failure))
+	}
+	s.by[digest] = fetched
+	s.fetched = append(s.fetched, digest)
+	if len(s.fetched) > mostFetched {
+		delete(s.by, s.fetched[0])
+		s.fetched = slices.Delete(s.fetched, 0, 1)
+	}
+	return fetched, nil
+}
+
+// fetchData asks for the data set of a digest until it is there, and checks it.
+func (h *hand) fetchData(ctx context.Context, digest string) (*train.Source, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, handingOver,
+		fmt.Errorf("it was not handed over within %v", handingOver))
+	defer cancel()
+	var asked time.Time
+	for ; ; sleep(ctx, lookAgain) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if time.Since(asked) >= askAgain {
+			h.say(note{Key: h.job.Key, Wants: digest})
+			asked = time.Now()
+		}
+		store, err := h.js.ObjectStore(ctx, dataBucket)
+		if err != nil {
+			continue // the broker is away, perhaps
+		}
+		object, err := store.Get(ctx, digest)
+		if err != nil {
+			continue
+		}
+		d, err := readRecords(object, digest)
+		if err := errors.Join(err, object.Close()); err != nil {
+			return nil, err
+		}
+		h.log.Info("a data set is there", "digest", digest, "rows", d.Len())
+		return train.NewSource(d), nil
+	}
+}

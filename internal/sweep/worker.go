@@ -1,0 +1,352 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/broker"
+	"proactivedp/internal/message"
+	"proactivedp/internal/strictjson"
+	"proactivedp/models"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// Maker makes a job of its spec, and returns the result as JSON.
+type Maker func(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
+
+// WorkOptions says how a worker works.
+type WorkOptions struct {
+	URL     string // the broker
+	Creds   *broker.Credentials
+	Name    string // what others see of it; must differ from other workers'
+	Workers int    // cells at the same time, at least 1
+	Dir     string // keeps checkpoints of cells under way
+	// Load returns a data set for a training, by its name, which is looked at for its digest.
+	// One that it does not return, or that has another digest, is asked for of who hands the
+	// cell out. Sets are loaded once and kept.
+	Load func(context.Context, train.Spec) (*train.Source, error)
+	// Other makes jobs that are no cells of experiments, by the kind that their spec names.
+	Other map[string]Maker
+	Log   *slog.Logger // nil: nothing is logged
+}
+
+// Work computes cells until the context ends, and waits for a broker and a queue that are
+// not up yet. Cells under way are given back then. The error is context.Cause(ctx), unless
+// it is of the options or of the broker, which refuses the worker.
+func Work(ctx context.Context, o WorkOptions) error {
+	if o.Workers < 1 || o.Name == "" || o.Dir == "" {
+		return fmt.Errorf("sweep: worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
+			o.Name, o.Workers, o.Dir)
+	}
+	if err := o.Creds.Check(broker.Worker); err != nil {
+		return err
+	}
+	w := &worker{WorkOptions: o, log: o.Log, sources: sources{by: map[string]*train.Source{}}}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if w.conn, err = broker.Dial(ctx, o.URL, broker.Peer{Name: "proactivedp worker " + o.Name, Creds: o.Creds,
+		Inbox: workerInbox}); err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	if w.js, err = jetstream.New(w.conn); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	w.log.Info("working", "worker", o.Name, "class", class(), "cells", o.Workers)
+	var all sync.WaitGroup
+	for range o.Workers {
+		all.Go(func() { w.work(ctx) })
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// worker is a process that computes cells.
+type worker struct {
+	WorkOptions
+	log  *slog.Logger
+	conn *nats.Conn
+	js   jetstream.JetStream
+
+	sources sources
+}
+
+// work computes one cell after the other.
+func (w *worker) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		consumer, err := w.consumer(ctx)
+		if err != nil {
+			w.say(note{})
+			sleep(ctx, time.Second/2)
+			continue
+		}
+		for ctx.Err() == nil {
+			m, err := consumer.Next(jetstream.FetchMaxWait(time.Second))
+			if err == nil {
+				w.cell(ctx, m)
+				continue
+			}
+			w.say(note{})
+			if !errors.Is(err, nats.ErrTimeout) {
+				sleep(ctx, time.Second/2)
+				break // the queue may be another one now
+			}
+		}
+	}
+}
+
+func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return w.js.Consumer(ctx, cellStream, class())
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// say tells who listens.
+func (w *worker) say(n note) {
+	n.Worker, n.Class = w.Name, class()
+	if text, err := json.Marshal(n); err == nil {
+		_ = w.conn.Publish(noteSubject, text) // it is said again
+	}
+}
+
+// cell computes the cell of a message.
+func (w *worker) cell(working context.Context, m jetstream.Msg) {
+	var job pool.Job
+	err := strictjson.DecodeWhole(m.Data(), &job, len(m.Data()))
+	if err == nil && filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
+		err = fmt.Errorf("sweep: key = %q, must be the name of a file", job.Key)
+	}
+	if err != nil {
+		w.log.Error("a cell that cannot be read", "error", err)
+		_ = m.Term()
+		return
+	}
+	w.log.Info("a cell", "key", job.Key, "data", job.Data)
+	ctx, cancel := context.WithCancel(working)
+	defer cancel()
+	h := &hand{worker: w, job: job, m: m, file: filepath.Join(w.Dir, job.Key+".checkpoint")}
+	var helpers sync.WaitGroup
+	helpers.Go(func() { h.beat(ctx) }) // a checkpoint on its way takes longer than silence may last
+	h.fetch(ctx)
+	helpers.Go(func() { h.keep(ctx) })
+	result, err := h.compute(ctx)
+	if err == nil {
+		err = w.deliver(ctx, job.Key, result)
+	}
+	cancel()
+	helpers.Wait()
+	switch {
+	case err == nil:
+		_ = m.Ack() // if it is lost, whoever gets the cell next finds the result
+		h.forget()
+		w.say(note{Key: job.Key, Part: 1})
+	case errors.Is(err, context.Canceled):
+		_ = m.Nak()
+	default:
+		w.log.Error("a cell failed", "key", job.Key, "error", err)
+		w.say(note{Key: job.Key, Error: message.OneLine(err),
+			Fatal: errors.Is(err, ErrDifferent) || errors.Is(err, models.ErrDiverged)})
+		_ = m.NakWithDelay(time.Second / 4) // for another worker; this one is slow to take it again
+		sleep(working, repair)
+	}
+	_ = w.conn.FlushTimeout(patience)
+}
+
+// ErrDifferent reports that two workers computed other bytes for one cell.
+var ErrDifferent = errors.New("sweep: two machines have other results of one cell")
+
+// deliver creates a result, or compares it with the one that is there, until the context
+// ends.
+func (w *worker) deliver(ctx context.Context, key string, result []byte) error {
+	if len(result) > maxResult {
+		return fmt.Errorf("sweep: a result of %d bytes, must have at most %d", len(result), maxResult)
+	}
+	for {
+		err := w.create(ctx, key, result)
+		if err == nil || errors.Is(err, ErrDifferent) {
+			return err
+		}
+		w.log.Warn("a result was not taken", "key", key, "error", err)
+		sleep(ctx, time.Second/2)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (w *worker) create(ctx context.Context, key string, result []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	results, err := w.js.KeyValue(ctx, resultBucket)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	_, err = results.Create(ctx, key, result)
+	if !errors.Is(err, jetstream.ErrKeyExists) {
+		return err
+	}
+	there, err := results.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if !bytes.Equal(there.Value(), result) {
+		return fmt.Errorf("%w: %s: one of them, or of their programs, is wrong", ErrDifferent, key)
+	}
+	return nil
+}
+
+// hand is a worker's hand on one cell.
+type hand struct {
+	*worker
+	job   pool.Job
+	m     jetstream.Msg
+	file  string // the cell's checkpoint
+	saved time.Time
+
+	mu   sync.Mutex
+	part float64
+}
+
+// compute makes the job.
+func (h *hand) compute(ctx context.Context) (json.RawMessage, error) {
+	var spec struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(h.job.Spec, &spec); err != nil {
+		return nil, fmt.Errorf("sweep: job %s: %w", h.job.Key, err)
+	}
+	if other := h.Other[spec.Kind]; other != nil {
+		return other(ctx, h.job.Spec)
+	}
+	return h.job.Do(ctx, h.source, h.Dir, 1, h.progress)
+}
+
+func (h *hand) progress(part float64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.part = part
+}
+
+// beat says now and then that the worker lives.
+func (h *hand) beat(ctx context.Context) {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		h.mu.Lock()
+		part := h.part
+		h.mu.Unlock()
+		h.say(note{Key: h.job.Key, Part: part})
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_ = h.m.InProgress() // if it is lost, the cell is given to another as well
+	}
+}
+
+// keep stores the cell's checkpoint for another worker, now and then.
+func (h *hand) keep(ctx context.Context) {
+	for {
+		sleep(ctx, heartbeat)
+		if ctx.Err() != nil {
+			return
+		}
+		h.store(ctx)
+	}
+}
+
+// maxSaved bounds a checkpoint that moves from worker to worker, in bytes.
+const maxSaved = 4 << 30
+
+// store stores the checkpoint, if there is a newer one.
+func (h *hand) store(ctx context.Context) {
+	info, err := os.Stat(h.file)
+	if err != nil || !info.ModTime().After(h.saved) || info.Size() > maxSaved {
+		return
+	}
+	f, err := bounded.Regular(h.file)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	objects, err := h.js.ObjectStore(ctx, savedBucket)
+	if err == nil {
+		_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: h.job.Key}, f)
+	}
+	if err != nil {
+		h.log.Warn("a checkpoint was not stored", "key", h.job.Key, "error", err)
+		return
+	}
+	h.saved = info.ModTime()
+	h.log.Info("a checkpoint is stored", "key", h.job.Key, "bytes", info.Size())
+}
+
+// fetching is how long a checkpoint may take to come.
+const fetching = 10 * time.Minute
+
+// fetch gets the checkpoint that another worker has left, unless there is one here.
+func (h *hand) fetch(ctx context.Context) {
+	if _, err := os.Stat(h.file); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetching)
+	defer cancel()
+	store, err := h.js.ObjectStore(ctx, savedBucket)
+	if err != nil {
+		return
+	}
+	object, err := store.Get(ctx, h.job.Key)
+	if err != nil {
+		return // there is none
+	}
+	defer object.Close()
+	if err := atomicfile.Write(h.file, func(to io.Writer) error {
+		_, err := io.Copy(to, bounded.Reader(object, maxSaved))
+		return err
+	}); err != nil {
+		h.log.Warn("a checkpoint was not fetched", "key", h.job.Key, "error", err)
+		return
+	}
+	if info, err := os.Stat(h.file); err == nil {
+		h.saved = info.ModTime() // it is stored already
+	}
+	h.log.Info("a checkpoint is there", "key", h.job.Key)
+}
+
+// forget removes the checkpoint that is stored.
+func (h *hand) forget() {
+	if h.saved.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if store, err := h.js.ObjectStore(ctx, savedBucket); err == nil {
+		_ = store.Delete(ctx, h.job.Key) // one that stays is of a cell that is done
+	}
+}

@@ -1,0 +1,360 @@
+// Package grid runs grids of trainings: pieces of work, each with an identity, that are
+// computed once, side by side as the memory allows, here or in other processes, and kept
+// when they are finished, so that an interrupted call goes on where it was. Trainings are
+// watched in one of five ways: at their end, along their gradients, on a clock, in their
+// first rounds, or as the line of a utility graph.
+package pool
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/memory"
+	"proactivedp/internal/report"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Cell is one piece of work of a grid: its spec says all that its result
+// depends on, so equal specs are computed once and a finished cell is found
+// again by a later run.
+type Cell struct {
+	Spec any // what the result depends on, as JSON has it
+	Code int // see train.Spec.CodeVersion
+	// Kernels is the class of the float32 kernels in use if the result depends on
+	// it, else ""; see train.Spec.Kernels.
+	Kernels string
+	Source  *train.Source // what is trained on; nil where the cell is computed here alone
+	// Cost returns what Run takes with so many workers.
+	Cost func(workers int) (train.Cost, error)
+	// Run may report, from time to time, which part of the work is done, and keep
+	// what it has done to go on from.
+	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
+	Check func(json.RawMessage) error // reports whether a result read from the store is whole
+	// Alone says that the result depends on how long things really take, so that nothing
+	// else is computed at the same time. It is kept as others are, but not repeatable.
+	Alone bool
+}
+
+// CostOf returns what a run of the spec takes with so many evaluations and workers.
+func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return train.Cost{}, err
+	}
+	return p.Cost(evaluations, workers), nil
+}
+
+// Key returns the cell's identity: a hash of all that its result depends on.
+func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
+
+// usualArch is the architecture that keys leave out: they had none at first.
+const usualArch = "amd64"
+
+// keyOn is the key on an architecture: others give other last bits.
+func (c Cell) keyOn(arch string) (string, error) {
+	if arch == usualArch {
+		arch = ""
+	}
+	text, err := json.Marshal(struct {
+		Version int    `json:"version"`
+		Spec    any    `json:"spec"`
+		Kernels string `json:"kernels,omitempty"`
+		Arch    string `json:"arch,omitempty"`
+	}{c.Code, c.Spec, c.Kernels, arch})
+	if err != nil {
+		return "", fmt.Errorf("grid: cell: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// grid runs cells on workers goroutines.
+type grid struct {
+	store    store
+	workers  int
+	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
+	progress io.Writer // gets the progress bar; nil: none
+	memory   int64     // the most that the process may take, in bytes; 0: as the system says
+	// elsewhere computes cells in other processes; nil: they are computed here.
+	elsewhere Elsewhere
+}
+
+// Spent is what it took to have the results of cells.
+type Spent struct {
+	Computed int // how many were computed; the rest was found, or is equal to another
+	// Time is how long each took to compute, together: those that were found, too, when they
+	// were computed. Of cells computed in other processes it is not known, and 0.
+	Time time.Duration
+}
+
+// run returns the result of every cell, in order, and what that took: those that the
+// store has are not computed. When the context is cancelled or a cell fails,
+// the cells under way stop, the finished ones stay in the store, and run fails.
+func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, error) {
+	spent := Spent{}
+	if err := g.store.make(); err != nil {
+		return nil, spent, err
+	}
+	keys := make([]string, len(cells))
+	first := map[string]int{} // the first cell with each key: it computes the result for all
+	results := make([]json.RawMessage, len(cells))
+	var todo []int
+	damaged := 0
+	for i, c := range cells {
+		key, err := c.Key()
+		if err != nil {
+			return nil, spent, err
+		}
+		keys[i] = key
+		if _, seen := first[key]; seen {
+			continue
+		}
+		first[key] = i
+		switch results[i], err = g.store.load(key, c.Check); {
+		case errors.Is(err, errDamaged):
+			damaged++
+		case err != nil:
+			return nil, spent, err
+		}
+		if results[i] == nil {
+			todo = append(todo, i)
+		} else {
+			spent.Time += g.store.took(key)
+		}
+	}
+	if damaged > 0 && g.progress != nil {
+		fmt.Fprintf(g.progress, "damaged, or of an older version of this program, and computed again: %s in %s\n",
+			decimal.Many(damaged, "training"), g.store.dir)
+	}
+	took, err := g.compute(ctx, cells, keys, todo, results)
+	if err != nil {
+		return nil, spent, err
+	}
+	for i, key := range keys {
+		results[i] = results[first[key]]
+	}
+	return results, Spent{len(todo), spent.Time + took}, nil
+}
+
+// memoryLimit is how many bytes the cells that are computed at the same time may
+// take together where no limit is given: with the data and the program that stays
+// below 4 GiB.
+const memoryLimit = 3 << 30
+
+// largeCell is how many bytes make a cell's memory worth giving back at once.
+const largeCell = 1 << 28
+
+// budget is how much the cells may take together, and an error if the largest one
+// does not fit.
+func (g grid) budget(largest int64) (int64, error) {
+	limit := memory.Given(g.memory)
+	if err := limit.Check(largest); err != nil {
+		return 0, fmt.Errorf("grid: the largest cell: %w", err)
+	}
+	if g.memory > 0 {
+		return limit.Left(), nil
+	}
+	return min(memoryLimit, limit.Left()), nil
+}
+
+// compute computes the cells that are to do, and returns how long each took, together.
+func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
+	time.Duration, error,
+) {
+	if len(todo) == 0 {
+		return 0, nil // all are kept from an earlier call
+	}
+	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
+		total: len(todo)}
+	workers := max(g.workers, 1)
+	work := 0.0
+	for _, i := range todo {
+		c, err := cells[i].Cost(1)
+		if err != nil && g.scale > 0 && g.scale < 1 {
+			return 0, fmt.Errorf("grid: at scale = %v: %w", g.scale, err)
+		}
+		if err != nil {
+			return 0, err
+		}
+		b.costs[i] = c
+		work += c.Work
+	}
+	// The longest first: what is left at the end, for which one of the workers waits, is short.
+	slices.SortStableFunc(todo, func(i, j int) int { return cmp.Compare(b.costs[j].Work, b.costs[i].Work) })
+	b.bar = report.NewBar(g.progress, b.described(), int64(work))
+	defer b.bar.Close()
+	if g.elsewhere != nil {
+		left, err := b.away(ctx, todo)
+		if err != nil {
+			return 0, b.stopped(err)
+		}
+		todo = left
+	}
+	largest := b.largest(todo)
+	budget, err := g.budget(largest)
+	if err != nil {
+		return 0, err
+	}
+	var small, large, alone []int // those that fit side by side, those that do not, and those that must not
+	for _, i := range todo {
+		switch {
+		case cells[i].Alone:
+			alone = append(alone, i)
+		case b.costs[i].Memory <= budget/int64(workers):
+			small = append(small, i)
+		default:
+			large = append(large, i)
+		}
+	}
+	err = b.run(ctx, small, workers, budget/int64(workers), 1)
+	if err == nil {
+		parallel := int(max(budget/largest, 1))
+		err = b.run(ctx, large, parallel, budget/int64(parallel), workers/parallel)
+	}
+	if err == nil {
+		err = b.run(ctx, alone, 1, budget, workers)
+	}
+	return b.took, b.stopped(err)
+}
+
+// stopped says how far the cells are if there is an error.
+func (b *batch) stopped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("grid: stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
+}
+
+// largest is the memory of the largest of the cells.
+func (b *batch) largest(numbers []int) int64 {
+	largest := int64(1)
+	for _, i := range numbers {
+		largest = max(largest, b.costs[i].Memory)
+	}
+	return largest
+}
+
+// batch is the work of computing those cells of a grid that were not found.
+type batch struct {
+	grid
+	cells   []Cell
+	keys    []string
+	costs   []train.Cost
+	results []json.RawMessage
+	bar     *report.Bar
+
+	mu          sync.Mutex
+	done, total int
+	took        time.Duration
+}
+
+// run computes the cells with these numbers, so many at the same time. Each has as
+// many workers of its own as its memory allows, and at most the given number.
+func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int64, workers int) error {
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
+	for _, i := range numbers {
+		p.Go(func(ctx context.Context) error {
+			given, err := b.staff(i, memory, workers)
+			if err != nil {
+				return err
+			}
+			return b.one(ctx, i, given)
+		})
+	}
+	return p.Wait()
+}
+
+// staff returns how many workers a cell can have within the memory: at least one,
+// and at most the given number.
+func (b *batch) staff(i int, memory int64, workers int) (int, error) {
+	for ; workers > 1; workers-- {
+		c, err := b.cells[i].Cost(workers)
+		if err != nil {
+			return 0, err
+		}
+		if c.Memory <= memory {
+			break
+		}
+	}
+	return workers, nil
+}
+
+func (b *batch) one(ctx context.Context, i, workers int) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	shown := int64(0)
+	progress := func(part float64) {
+		done := int64(part * b.costs[i].Work)
+		b.bar.Add(done - shown)
+		shown = done
+	}
+	keep := b.store.keep(b.keys[i])
+	took := b.store.before(b.keys[i], keep.From)
+	begun := time.Now()
+	result, err := b.cells[i].Run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	took += time.Since(begun)
+	if keep.From != nil {
+		err = errors.Join(err, keep.From.Close())
+	}
+	if err = errors.Join(err, b.store.setTook(b.keys[i], took)); err != nil {
+		return err
+	}
+	text, err := b.store.save(b.keys[i], result)
+	if err != nil {
+		return err
+	}
+	if err := keep.Forget(); err != nil {
+		return err
+	}
+	if b.costs[i].Memory >= largeCell {
+		runtime.GC() // else the next cell's memory would come on top of this one's
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.results[i] = text
+	b.done++
+	b.took += took
+	b.bar.Describe(b.described())
+	progress(1)
+	return nil
+}
+
+// described is what is being done, for the bar.
+func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
+
+// Decode reads a cell's result.
+func Decode[T any](text json.RawMessage) (T, error) {
+	var out T
+	if err := json.Unmarshal(text, &out); err != nil {
+		return out, fmt.Errorf("grid: finished cell: %w", err)
+	}
+	return out, nil
+}
+
+// DecodeAll reads the results of cells, in order.
+func DecodeAll[T any](texts []json.RawMessage) ([]T, error) {
+	out := make([]T, len(texts))
+	for i, text := range texts {
+		var err error
+		if out[i], err = Decode[T](text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

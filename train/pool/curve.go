@@ -1,0 +1,91 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// curveSpec is a training run watched at a number of evenly spaced points.
+type curveSpec struct {
+	Kind   string     `json:"kind"`
+	Train  train.Spec `json:"train"`
+	Data   string     `json:"data_sha256"`
+	Points int        `json:"points"`
+}
+
+// Curve is the test accuracy of broadcast models on the way. Point j is the
+// first broadcast that holds at least Target[j] gradient computations of every
+// client; At[j] is what it holds.
+type Curve struct {
+	Target   []int     `json:"target"`
+	At       []int     `json:"at"`
+	Accuracy []float64 `json:"accuracy"`
+}
+
+// OfCurve returns the cell of a [Curve] of so many points after the first.
+func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
+	return Cell{
+		Spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Source:  source,
+		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) },
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return nil, err
+			}
+			return watch(ctx, p, perf, points, progress, keep)
+		},
+		Check: func(text json.RawMessage) error {
+			c, err := Decode[Curve](text)
+			if err != nil {
+				return err
+			}
+			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
+				return fmt.Errorf("grid: finished cell: %d, %d and %d points, must be %d", len(c.Target),
+					len(c.At), len(c.Accuracy), n)
+			}
+			return nil
+		},
+	}.watched("points", points)
+}
+
+// watch trains and evaluates broadcasts at evenly spaced points from 0 to the
+// gradient computations that will be done. The points so far are kept beside the
+// run.
+func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
+	keep train.Keep) (*Curve, error) {
+	run := p.Config.Run()
+	judge := p.Judge()
+	c := &Curve{}
+	if keep = keep.For(p, c); keep.From == nil {
+		*c = Curve{}
+	}
+	initial := make([]float32, p.Config.Model.NumParams())
+	p.Config.Model.Init(initial, p.Config.InitStream())
+	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
+	next := len(c.Target)
+	report := p.Progress(progress)
+	show := func(b sim.Broadcast) {
+		report(b)
+		if next > points || b.GradComps < target(next) {
+			return
+		}
+		accuracy := judge(b.V)
+		for ; next <= points && target(next) <= b.GradComps; next++ {
+			c.Target = append(c.Target, target(next))
+			c.At = append(c.At, b.GradComps)
+			c.Accuracy = append(c.Accuracy, accuracy)
+		}
+	}
+	show(sim.Broadcast{V: initial})
+	if _, _, err := p.RunKept(ctx, perf, show, keep); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

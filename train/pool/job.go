@@ -1,0 +1,200 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/internal/strictjson"
+	"proactivedp/sim"
+	"proactivedp/sim/clock"
+	"proactivedp/train"
+)
+
+// Job is a cell that may be computed in another process.
+type Job struct {
+	Key  string          `json:"key"`  // of all that its result depends on
+	Spec json.RawMessage `json:"spec"` // what that is
+	Data string          `json:"data"` // the name of its data set
+	Work float64         `json:"work"` // operations, about
+	// Source is the data set, for who must be handed it.
+	Source *train.Source `json:"-"`
+}
+
+// Elsewhere computes jobs in other processes. It calls done with each result, and part with
+// which part of a job is done, one call at a time and in any order.
+type Elsewhere interface {
+	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
+		part func(job int, part float64)) error
+}
+
+// anyCell is what the specs of cells have that may be computed elsewhere.
+type anyCell struct {
+	Kind   string          `json:"kind"`
+	Train  json.RawMessage `json:"train"`
+	Spec   json.RawMessage `json:"spec"` // of a utility graph
+	Data   string          `json:"data_sha256"`
+	Points int             `json:"points"`
+	Looks  int             `json:"looks"`
+	Rounds int             `json:"rounds"`
+}
+
+// job returns the cell as a job; false if it is computed here alone.
+func (c Cell) job(key string, work float64) (Job, bool, error) {
+	if c.Alone {
+		return Job{}, false, nil
+	}
+	text, err := json.Marshal(c.Spec)
+	if err != nil {
+		return Job{}, false, fmt.Errorf("grid: cell: %w", err)
+	}
+	_, spec, err := readCell(text)
+	may := err == nil && spec.Runner == train.VirtualRunner
+	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
+}
+
+// readCell reads what a cell's result depends on, with the spec of its training.
+func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
+	var c anyCell
+	var spec train.Spec
+	if err := strictjson.Decode(text, &c); err != nil {
+		return c, spec, fmt.Errorf("grid: job: %w", err)
+	}
+	if !slices.Contains([]string{"trial", "curve", "timed", "window", "utility"}, c.Kind) {
+		return c, spec, fmt.Errorf("grid: job: a cell of kind %q is computed where it is asked for", c.Kind)
+	}
+	of := c.Train
+	var err error
+	if c.Kind == "utility" {
+		var u UtilitySpec
+		err = strictjson.Decode(c.Spec, &u)
+		spec = u.Train
+	} else {
+		err = strictjson.Decode(of, &spec)
+	}
+	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
+}
+
+// checkViews refuses a training that is looked at less than once, or endlessly.
+func (c anyCell) checkViews() error {
+	for _, of := range []struct {
+		kind, name string
+		n          int
+	}{{"curve", "points", c.Points}, {"timed", "looks", c.Looks}, {"window", "rounds", c.Rounds}} {
+		if c.Kind != of.kind {
+			continue
+		}
+		if err := checkViews(of.name, of.n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTraces refuses a training whose clock is a file: who asks does not say which files are
+// read elsewhere.
+func checkTraces(s train.Spec) error {
+	for _, text := range []string{s.Compute, s.Latency} {
+		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
+			return fmt.Errorf("grid: job: %s is a file, and is read where it is asked for", text)
+		}
+	}
+	return nil
+}
+
+// Do computes the job with so many workers, from the data set of a digest that open returns,
+// and keeps what is under way in a folder: a checkpoint KEY.checkpoint. The result is as it is kept.
+// It is an error if what the job depends on is not the same here: the data, the program
+// or the class of kernels.
+func (j Job) Do(ctx context.Context,
+	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
+	progress func(part float64)) (json.RawMessage, error) {
+	c, spec, err := readCell(j.Spec)
+	if err != nil {
+		return nil, err
+	}
+	source, err := open(ctx, spec, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	if got := source.Hash(); got != c.Data {
+		return nil, fmt.Errorf("grid: job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
+			c.Data)
+	}
+	var own Cell
+	switch c.Kind {
+	case "trial":
+		own = OfTrial(spec, source)
+	case "curve":
+		own = OfCurve(spec, c.Points, source)
+	case "timed":
+		own = OfTimed(spec, c.Looks, source)
+	case "window":
+		own = OfWindow(spec, c.Rounds, source)
+	case "utility":
+		var u UtilitySpec
+		if err := strictjson.Decode(c.Spec, &u); err != nil {
+			return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
+		}
+		own = OfUtility(u, source)
+	}
+	if key, err := own.Key(); err != nil || key != j.Key {
+		return nil, fmt.Errorf("grid: job %s is %s here (%v): another program, or other kernels",
+			j.Key, key, err)
+	}
+	s := store{folder}
+	keep := s.keep(j.Key)
+	result, err := own.Run(ctx, sim.Perf{Workers: workers}, progress, keep)
+	if keep.From != nil {
+		keep.From.Close() // it was read
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
+	}
+	return text, keep.Forget()
+}
+
+// away computes those of the cells elsewhere that may be, and returns the others.
+func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
+	var jobs []Job
+	var of []int
+	for _, i := range numbers {
+		job, may, err := b.cells[i].job(b.keys[i], b.costs[i].Work)
+		switch {
+		case err != nil:
+			return nil, err
+		case may:
+			jobs, of = append(jobs, job), append(of, i)
+		default:
+			left = append(left, i)
+		}
+	}
+	shown := make([]int64, len(jobs))
+	part := func(job int, part float64) {
+		done := int64(part * jobs[job].Work)
+		b.bar.Add(done - shown[job])
+		shown[job] = done
+	}
+	return left, b.elsewhere.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
+		i := of[job]
+		if err := b.cells[i].Check(result); err != nil {
+			return fmt.Errorf("grid: job %s: %w", b.keys[i], err)
+		}
+		text, err := b.store.save(b.keys[i], json.RawMessage(bytes.Clone(result)))
+		if err != nil {
+			return err
+		}
+		b.results[i] = text
+		b.done++
+		b.bar.Describe(b.described())
+		part(job, 1)
+		return nil
+	}, part)
+}

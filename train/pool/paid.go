@@ -1,0 +1,47 @@
+package pool
+
+import (
+	"context"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Paid is what a run released whose sample sizes were not fixed beforehand, and
+// what that costs.
+type Paid struct {
+	Runs    []dp.Run     `json:"runs"` // the rounds of each client
+	Privacy claim.Report `json:"privacy"`
+}
+
+// paidFor returns what a finished run paid.
+func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid, error) {
+	privacy, err := p.ReleasedPrivacy(ctx, result)
+	if err != nil {
+		return nil, err
+	}
+	out := Paid{Privacy: privacy}
+	for i := range result.Ledgers {
+		out.Runs = append(out.Runs, result.Ledgers[i].Run())
+	}
+	return &out, nil
+}
+
+// Worse reports whether p's release costs a record more than o's.
+func (p *Paid) Worse(o *Paid) bool {
+	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
+	return b != nil && (a == nil || *a > *b)
+}
+
+// Sizes returns the least and the most gradients of a client, the largest sample size
+// and the largest θ of any.
+func (p *Paid) Sizes() (least, most, largest int, theta float64) {
+	least = p.Runs[0].Computed
+	for _, r := range p.Runs {
+		least, most = min(least, r.Computed), max(most, r.Computed)
+		largest, theta = max(largest, r.Max), max(theta, r.Theta())
+	}
+	return least, most, largest, theta
+}

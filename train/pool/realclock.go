@@ -1,0 +1,62 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"proactivedp/internal/cpu"
+	"proactivedp/models"
+	"proactivedp/sim"
+	"proactivedp/sim/realclock"
+	"proactivedp/train"
+)
+
+// machineOf is the machine that a training is measured on, so that another one does not find
+// the measurement as its own; "" on the virtual clock, which is the same on all.
+func machineOf(spec train.Spec) string {
+	if spec.Runner == train.HogwildRunner {
+		return cpu.Describe()
+	}
+	return ""
+}
+
+// runOnRealClock trains by hogwild, which waits for the durations that the virtual clock
+// would draw, and looks at the model on the way. What is looked at is judged at the end, as
+// judging takes time.
+func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress func(part float64)) (*Timed, error) {
+	run := p.Config.Run()
+	t := &Timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
+	updates := int64(run.Rounds) * int64(p.Config.Clients())
+	var seen [][]float32
+	look := func(done int, at sim.Time, v []float32) {
+		for len(seen) <= looks && int64(done) >= int64(len(seen))*updates/int64(looks) {
+			t.At, seen = append(t.At, at), append(seen, slices.Clone(v))
+		}
+	}
+	initial := make([]float32, p.Config.Model.NumParams())
+	p.Config.Model.Init(initial, p.Config.InitStream())
+	look(0, 0, initial)
+	result, err := realclock.Run(ctx, p.Config, realclock.Options{
+		Scale: p.Spec.TimeScale, Observe: p.Progress(progress), Look: look,
+		Record: func(h sim.Happening) {
+			if h.Kind == sim.RoundEnds {
+				t.Done[h.Client] = h.At
+			}
+		},
+	})
+	diverged := errors.Is(err, models.ErrDiverged)
+	if err != nil && !diverged {
+		return nil, err
+	}
+	judge := p.Judge()
+	for _, v := range seen {
+		t.Accuracy = append(t.Accuracy, judge(v))
+	}
+	if diverged {
+		t.diverge(looks, t.At[len(t.At)-1])
+		return t, nil
+	}
+	t.Clock, t.Staleness, t.Busy = result.Clock, result.Staleness, result.Busy
+	return t, nil
+}

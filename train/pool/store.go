@@ -1,0 +1,180 @@
+package pool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/strictjson"
+	"proactivedp/train"
+)
+
+// store keeps finished cells as files, one each, or nothing if dir is "".
+type store struct{ dir string }
+
+// make makes the folder of the store, if it has one, and removes what killed
+// writers left in it.
+func (s store) make() error {
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return fmt.Errorf("grid: %w", err)
+	}
+	return atomicfile.SweepFolder(s.dir)
+}
+
+// kept says in words what becomes of finished cells.
+func (s store) kept() string {
+	if s.dir == "" {
+		return "which are not kept"
+	}
+	return "which are kept in " + s.dir
+}
+
+func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
+
+// sealed is a finished cell as its file has it. One changed bit changes figures,
+// so a result is used only with its digest, and only for the key that it is of.
+type sealed struct {
+	Key    string          `json:"key"`
+	SHA256 string          `json:"sha256"` // see digest
+	Result json.RawMessage `json:"result"`
+}
+
+// digest is of the key and the result.
+func (s sealed) digest() string {
+	sum := sha256.Sum256(append([]byte(s.Key+"\n"), s.Result...))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxCellBytes bounds the file of a finished cell.
+const maxCellBytes = 256 << 20
+
+// errDamaged marks finished cells that are not as they were written.
+var errDamaged = errors.New("damaged")
+
+// load returns a finished cell, or nil if there is none. The error is errDamaged
+// for one that is not whole, or that an older version wrote without a digest: it
+// is computed again.
+func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
+	if s.dir == "" {
+		return nil, nil
+	}
+	text, err := bounded.Within(s.dir, filepath.Base(s.path(key)), maxCellBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, bounded.ErrTooLarge):
+		return nil, errDamaged
+	case err != nil:
+		return nil, fmt.Errorf("grid: finished cell: %w", err)
+	}
+	var cell sealed
+	if strictjson.Decode(text, &cell) != nil || cell.Key != key || cell.SHA256 != cell.digest() ||
+		check(cell.Result) != nil {
+		return nil, errDamaged
+	}
+	return cell.Result, nil
+}
+
+func (s store) save(key string, result any) (json.RawMessage, error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("grid: cell: %w", err)
+	}
+	if s.dir == "" {
+		return text, nil
+	}
+	cell := sealed{Key: key, Result: text}
+	cell.SHA256 = cell.digest()
+	whole, err := json.Marshal(cell)
+	if err != nil {
+		return nil, fmt.Errorf("grid: cell: %w", err)
+	}
+	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
+		_, err := w.Write(whole)
+		return err
+	})
+	return text, err
+}
+
+// timePath is the file of how long a cell has taken so far: beside its result, which is
+// the same bytes whoever computes it.
+func (s store) timePath(key string) string { return filepath.Join(s.dir, key+".seconds") }
+
+// maxTimeBytes bounds such a file.
+const maxTimeBytes = 64
+
+// took returns how long a cell has taken so far, 0 if nobody knows.
+func (s store) took(key string) time.Duration {
+	if s.dir == "" {
+		return 0
+	}
+	text, err := bounded.Within(s.dir, filepath.Base(s.timePath(key)), maxTimeBytes)
+	if err != nil {
+		return 0
+	}
+	seconds, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
+	if err != nil {
+		return 0
+	}
+	return duration(seconds)
+}
+
+// before returns how long a cell has taken until the checkpoint that it goes on
+// from, 0 if it begins. A process that was killed has told no one but its
+// checkpoints.
+func (s store) before(key string, from *train.Checkpoint) time.Duration {
+	if from == nil {
+		return 0
+	}
+	return max(s.took(key), duration(from.Seconds))
+}
+
+// duration is so many seconds, 0 if a file has a number that cannot be meant.
+func duration(seconds float64) time.Duration {
+	if !(seconds >= 0 && seconds <= maxSeconds) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// maxSeconds is some thirty years.
+const maxSeconds = 1e9
+
+// setTook keeps how long a cell has taken so far.
+func (s store) setTook(key string, took time.Duration) error {
+	if s.dir == "" {
+		return nil
+	}
+	return atomicfile.Write(s.timePath(key), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
+		return err
+	})
+}
+
+// keep returns where a cell that is under way keeps its training run, and what it
+// goes on from if it was stopped. A checkpoint that is not whole is left out: then
+// the cell begins anew.
+func (s store) keep(key string) train.Keep {
+	if s.dir == "" {
+		return train.Keep{}
+	}
+	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
+	if from, err := train.OpenCheckpoint(k.Path); err == nil {
+		k.From = from
+	}
+	return k
+}

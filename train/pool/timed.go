@@ -1,0 +1,204 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"proactivedp/models"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// timedSpec is a run on a clock, virtual or real, watched as it goes.
+type timedSpec struct {
+	Kind  string     `json:"kind"`
+	Train train.Spec `json:"train"`
+	Data  string     `json:"data_sha256"`
+	Looks int        `json:"looks"`
+	// Machine is what a real clock is read on; see machineOf.
+	Machine string `json:"machine,omitempty"`
+}
+
+// Timed is what a watched run shows. Look j, from 0, is at the server's model v
+// when the first j/looks of all updates are in it: equally much work, not
+// equally much time, lies between looks.
+type Timed struct {
+	Rounds    int           `json:"rounds"`    // rounds of each client
+	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
+	Clock     sim.Time      `json:"clock"`     // time at the end
+	At        []sim.Time    `json:"at"`        // time of each look
+	Accuracy  []float64     `json:"accuracy"`
+	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are then 0
+	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
+	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
+	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if none ever is
+	Done      []sim.Time    `json:"done"`               // when each client's last round ended
+	Paid      *Paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
+}
+
+// OfTimed returns the cell of a training on a clock, [Timed], that is looked at so often after
+// its start.
+func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
+	return Cell{
+		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Source:  source,
+		Alone:   spec.Runner == train.HogwildRunner,
+		Cost: func(workers int) (train.Cost, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return train.Cost{}, err
+			}
+			c := p.Cost(looks+1, workers)
+			if spec.Runner == train.HogwildRunner {
+				c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all are judged at the end
+			}
+			return c, nil
+		},
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return nil, err
+			}
+			if spec.Runner == train.HogwildRunner {
+				return runOnRealClock(ctx, p, looks, progress)
+			}
+			return runTimed(ctx, p, perf, looks, progress)
+		},
+		Check: func(text json.RawMessage) error {
+			t, err := Decode[Timed](text)
+			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
+				err = fmt.Errorf("grid: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+					looks+1)
+			}
+			return err
+		},
+	}.watched("looks", looks)
+}
+
+// runTimed trains on the virtual clock and looks at the model on the way.
+func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
+	progress func(part float64)) (*Timed, error) {
+	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
+	if err != nil {
+		return nil, err
+	}
+	run := p.Config.Run()
+	t := &Timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}
+	v.Record(func(h sim.Happening) {
+		if h.Kind == sim.RoundEnds {
+			t.Done[h.Client] = h.At
+		}
+	})
+	judge := p.Judge()
+	updates := int64(run.Rounds) * int64(p.Config.Clients())
+	// The run is looked at between events, and never stopped by it.
+	look := func() bool {
+		due := func() bool {
+			j := len(t.At)
+			return j <= looks && int64(v.Updates()) >= int64(j)*updates/int64(looks)
+		}
+		if !due() {
+			return false
+		}
+		for accuracy := judge(v.Model()); due(); {
+			t.At, t.Accuracy = append(t.At, v.Now()), append(t.Accuracy, accuracy)
+		}
+		return false
+	}
+	_, err = v.RunUntil(ctx, look)
+	var result *sim.Result
+	if err == nil {
+		look()
+		result, err = v.Run(ctx)
+	}
+	if errors.Is(err, models.ErrDiverged) {
+		t.diverge(looks, v.Now())
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Clock, t.Staleness, t.Busy = result.Clock, result.Staleness, result.Busy
+	if slices.Max(result.Absent) > 0 {
+		t.Absent = result.Absent
+	}
+	if p.Config.Adapt != 0 {
+		if t.Paid, err = paidFor(ctx, p, result); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// diverge ends the looks of a run that could not go on after the given time.
+func (t *Timed) diverge(looks int, now sim.Time) {
+	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
+	for len(t.At) <= looks {
+		t.At, t.Accuracy = append(t.At, now), append(t.Accuracy, 0)
+	}
+	t.Accuracy[looks] = 0
+}
+
+// Waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
+// last round in which it was neither in a round nor away; 0 of a run that diverged.
+func (t *Timed) Waiting(client int) float64 {
+	if t.Diverged || t.Done[client] == 0 {
+		return 0
+	}
+	took := t.Busy[client]
+	if t.Absent != nil {
+		took += t.Absent[client]
+	}
+	return 1 - float64(took)/float64(t.Done[client])
+}
+
+// Idle returns the mean of waiting over clients.
+func (t *Timed) Idle() float64 {
+	sum := 0.0
+	for client := range t.Busy {
+		sum += t.Waiting(client) / float64(len(t.Busy))
+	}
+	return sum
+}
+
+// Lag returns the mean and the largest i − k of all rounds.
+func (t *Timed) Lag() (mean float64, most int) {
+	rounds, sum := 0, 0
+	for lag, n := range t.Staleness {
+		if n > 0 {
+			rounds, sum, most = rounds+n, sum+n*lag, lag
+		}
+	}
+	return float64(sum) / float64(max(rounds, 1)), most
+}
+
+// AccuracyAt returns the accuracy at the last look up to a time.
+func (t *Timed) AccuracyAt(now sim.Time) float64 {
+	accuracy := t.Accuracy[0]
+	for j, at := range t.At {
+		if at > now {
+			break
+		}
+		accuracy = t.Accuracy[j]
+	}
+	return accuracy
+}
+
+// Reaches returns the time of the first look that is at least the target, or
+// false, as for a run that diverges later.
+func (t *Timed) Reaches(target float64) (sim.Time, bool) {
+	if t.Diverged {
+		return 0, false
+	}
+	for j, accuracy := range t.Accuracy {
+		if accuracy >= target {
+			return t.At[j], true
+		}
+	}
+	return 0, false
+}

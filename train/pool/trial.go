@@ -1,0 +1,110 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"proactivedp/models"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Trial is how well one training ended, judged by the rows that its spec says.
+type Trial struct {
+	Accuracy float64 `json:"accuracy"` // 0 if the run diverged
+	Rows     int     `json:"rows"`     // how many rows judged
+	Diverged bool    `json:"diverged"`
+}
+
+type trialSpec struct {
+	Kind  string     `json:"kind"`
+	Train train.Spec `json:"train"`
+	Data  string     `json:"data_sha256"`
+}
+
+// OfTrial returns the cell of a training that is judged at its end.
+func OfTrial(spec train.Spec, source *train.Source) Cell {
+	return Cell{
+		Spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Source:  source,
+		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) },
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return nil, err
+			}
+			r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
+			if errors.Is(err, models.ErrDiverged) {
+				return &Trial{Rows: p.Test.Len(), Diverged: true}, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
+		},
+		Check: func(text json.RawMessage) error {
+			t, err := Decode[Trial](text)
+			if err != nil {
+				return err
+			}
+			p, err := source.Prepare(spec)
+			if err == nil && t.Rows != p.Test.Len() {
+				err = fmt.Errorf("grid: finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
+			}
+			return err
+		},
+	}
+}
+
+// trials runs a training of each spec and returns how they ended, in order.
+func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
+	cells := make([]Cell, len(specs))
+	for i, spec := range specs {
+		cells[i] = OfTrial(spec, source)
+	}
+	return results[Trial](ctx, g, cells)
+}
+
+// results runs the cells and returns what they gave, in order, and what that took.
+func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, error) {
+	texts, spent, err := g.run(ctx, cells)
+	if err != nil {
+		return nil, spent, err
+	}
+	out, err := DecodeAll[T](texts)
+	return out, spent, err
+}
+
+// Trials trains every spec, equal ones once, and returns how they ended, in order,
+// and what that took: those that the folder has are not computed. Specs are judged by
+// the rows they hold out, or by the test set if they hold out none. An interrupted
+// call goes on where it was.
+func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
+	return o.grid().trials(ctx, specs, source)
+}
+
+// Curves is [Trials] for learning curves of so many points after the first.
+func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
+	[]*Curve, Spent, error,
+) {
+	cells := make([]Cell, len(specs))
+	for i, spec := range specs {
+		cells[i] = OfCurve(spec, points, source)
+	}
+	return results[*Curve](ctx, o.grid(), cells)
+}
+
+// Utilities is [Trials] for lines of utility graphs.
+func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
+	[]*Utility, Spent, error,
+) {
+	cells := make([]Cell, len(specs))
+	for i, spec := range specs {
+		cells[i] = OfUtility(spec, source)
+	}
+	return results[*Utility](ctx, o.grid(), cells)
+}

@@ -1,0 +1,149 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/internal/f32"
+	"proactivedp/internal/spread"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"):
+// w* is trained with clipping norm C and without noise, then n ~ N(0, C²σ²I) is
+// added to every coordinate, unscaled, and the test accuracy of w* + n is
+// compared with that of w*.
+type UtilitySpec struct {
+	Train  train.Spec `json:"train"`  // the training of w*, whose σ is 0
+	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
+	Draws  int        `json:"draws"`  // how many n are drawn for each σ
+}
+
+// maxDraws bounds the draws of one point.
+const maxDraws = 1_000_000
+
+// Validate reports every problem of what the training spec does not cover.
+func (s UtilitySpec) Validate() error {
+	var errs []error
+	if len(s.Sigmas) == 0 {
+		errs = append(errs, errors.New("grid: sigmas: none given, must be at least one"))
+	}
+	for _, sigma := range s.Sigmas {
+		if !(sigma >= 0) || math.IsInf(sigma, 0) {
+			errs = append(errs, fmt.Errorf("grid: sigma = %v, must be finite and not negative", sigma))
+		}
+	}
+	if s.Draws < 1 || s.Draws > maxDraws {
+		errs = append(errs, fmt.Errorf("grid: draws = %d, must be in [1, %d]", s.Draws, maxDraws))
+	}
+	return errors.Join(errs...)
+}
+
+// Utility is one line of a utility graph.
+type Utility struct {
+	Clip     float64        `json:"clip"`
+	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
+	Norm     float64        `json:"params_norm"` // ‖w*‖
+	Points   []UtilityPoint `json:"points"`
+}
+
+// UtilityPoint is the accuracy of w* + n at one σ, over the draws of n.
+type UtilityPoint struct {
+	Sigma        float64 `json:"sigma"`
+	Fraction     float64 `json:"fraction"`      // mean accuracy of w* + n over that of w*
+	FractionSD   float64 `json:"fraction_sd"`   // its standard deviation over the draws; 0 for one draw
+	MeanAccuracy float64 `json:"test_accuracy"` // mean accuracy of w* + n
+}
+
+// plain returns the spec of the training of w*.
+func (s UtilitySpec) plain() train.Spec {
+	spec := s.Train
+	spec.NoiseMultiplier = 0
+	return spec
+}
+
+// Run trains w* and adds the noise. It reports which part of the work is done,
+// from time to time.
+func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
+	keep train.Keep) (*Utility, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	spec := s.plain()
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	training := p.Work() / s.Work(p)
+	r, _, err := p.RunKept(ctx, perf, p.Progress(func(part float64) { progress(training * part) }), keep.For(p, nil))
+	if err != nil {
+		return nil, err
+	}
+	judge := p.Judge()
+	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
+	if u.Accuracy == 0 {
+		return nil, fmt.Errorf("grid: w* labels none of the %d test rows rightly: there is no fraction of its "+
+			"accuracy", p.Test.Len())
+	}
+	noisy := make([]float32, len(r.Params))
+	var stream rng.Stream
+	for i, sigma := range s.Sigmas {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		accuracy := make([]float64, s.Draws)
+		for draw := range accuracy {
+			copy(noisy, r.Params)
+			p.Config.Roots.Run.Reseed(&stream, rng.Perturbation, uint32(draw), i)
+			f32.AddNormal(noisy, spec.Clip*sigma, &stream)
+			accuracy[draw] = judge(noisy)
+		}
+		progress(training + (1-training)*float64(i+1)/float64(len(s.Sigmas)))
+		mean, sd := spread.Of(accuracy)
+		u.Points = append(u.Points, UtilityPoint{
+			Sigma: sigma, Fraction: mean / u.Accuracy, FractionSD: sd / u.Accuracy, MeanAccuracy: mean,
+		})
+	}
+	return u, nil
+}
+
+// Work returns the operations of p, which trains w*, and of judging the noisy models.
+func (s UtilitySpec) Work(p *train.Prepared) float64 {
+	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
+}
+
+type utilityCellSpec struct {
+	Kind string      `json:"kind"`
+	Spec UtilitySpec `json:"spec"`
+	Data string      `json:"data_sha256"`
+}
+
+// OfUtility returns the cell of a line of a utility graph, a [Utility].
+func OfUtility(spec UtilitySpec, source *train.Source) Cell {
+	spec.Sigmas = slices.Clone(spec.Sigmas)
+	return Cell{
+		Spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
+		Code:    spec.Train.CodeVersion(),
+		Kernels: spec.Train.Kernels(),
+		Source:  source,
+		Cost: func(workers int) (train.Cost, error) {
+			return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
+		},
+		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+			return spec.Run(ctx, source, perf, progress, keep)
+		},
+		Check: func(text json.RawMessage) error {
+			u, err := Decode[Utility](text)
+			if err == nil && len(u.Points) != len(spec.Sigmas) {
+				err = fmt.Errorf("grid: finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+			}
+			return err
+		},
+	}
+}

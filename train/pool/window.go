@@ -1,0 +1,83 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"proactivedp/internal/timeline"
+	"proactivedp/sim"
+	"proactivedp/sim/realclock"
+	"proactivedp/train"
+)
+
+// windowSpec is the beginning of a run on a clock, as a timeline shows it.
+type windowSpec struct {
+	Kind   string     `json:"kind"`
+	Train  train.Spec `json:"train"`
+	Data   string     `json:"data_sha256"`
+	Rounds int        `json:"rounds"` // how many rounds of each client are shown
+	// Machine is what a real clock is read on; see machineOf.
+	Machine string `json:"machine,omitempty"`
+}
+
+// OfWindow returns the cell of the first rounds of a training on a clock, a
+// [timeline.Window].
+func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
+	return Cell{
+		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds, Machine: machineOf(spec)},
+		Code:    spec.CodeVersion(),
+		Kernels: spec.Kernels(),
+		Source:  source,
+		Alone:   spec.Runner == train.HogwildRunner,
+		Cost: func(workers int) (train.Cost, error) {
+			c, err := CostOf(source, spec, 0, workers)
+			c.Work = 0 // it is next to nothing beside whole runs
+			return c, err
+		},
+		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				return nil, err
+			}
+			return runWindow(ctx, p, perf, rounds)
+		},
+		Check: func(text json.RawMessage) error {
+			w, err := Decode[timeline.Window](text)
+			if err == nil && len(w.Rounds) == 0 {
+				err = fmt.Errorf("grid: finished cell: no rounds")
+			}
+			return err
+		},
+	}.watched("rounds", rounds)
+}
+
+// runWindow runs the first rounds and keeps when what happened.
+func runWindow(ctx context.Context, p *train.Prepared, perf sim.Perf, rounds int) (*timeline.Window, error) {
+	r := timeline.NewRecorder(min(rounds, p.Config.Run().Rounds), p.Config.Clients())
+	if p.Spec.Runner == train.HogwildRunner {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		_, err := realclock.Run(ctx, p.Config, realclock.Options{Scale: p.Spec.TimeScale,
+			Record: func(h sim.Happening) {
+				if !r.Done() {
+					r.Record(h)
+				} else {
+					stop()
+				}
+			}})
+		if err != nil && !r.Done() {
+			return nil, err
+		}
+		return r.End(), nil
+	}
+	v, err := sim.NewVirtual(p.Config, perf, nil)
+	if err != nil {
+		return nil, err
+	}
+	v.Record(r.Record)
+	if _, err := v.RunUntil(ctx, func() bool { return r.Done() }); err != nil {
+		return nil, err
+	}
+	return r.End(), nil
+}
