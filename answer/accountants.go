@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 )
 
 // The relative widths that the intervals of pld may be asked for.
@@ -42,7 +42,7 @@ func accountant(name string, accuracy float64) (dp.Accountant, error) {
 		}
 	}
 	meant := ""
-	if near := nearest.Name(name, AccountantNames()); near != "" {
+	if near := message.Nearest(name, AccountantNames()); near != "" {
 		meant = ": did you mean " + near + "?"
 	}
 	return nil, fmt.Errorf("answer: accountant = %q, must be one of %s%s", name, strings.Join(AccountantNames(), ", "),

@@ -6,7 +6,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
@@ -76,7 +76,7 @@ type commandLine struct{ words []string }
 
 func (c *commandLine) text(name, value string) {
 	if value != "" {
-		c.words = append(c.words, "--"+name+" "+shell.Word(value))
+		c.words = append(c.words, "--"+name+" "+message.Word(value))
 	}
 }
 

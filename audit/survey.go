@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/version"
 )
@@ -56,7 +56,7 @@ func Survey(ctx context.Context, dir string, o Options, audits int, show func(Po
 	if err := s.measure(ctx); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, surveyReadme), func(w io.Writer) error {
+	return files.Write(filepath.Join(dir, surveyReadme), func(w io.Writer) error {
 		_, err := io.WriteString(w, surveyMark+s.page())
 		return err
 	})
@@ -124,7 +124,7 @@ func (s *survey) cell(ctx context.Context, o Options, audits int) (Power, error)
 	if s.show != nil {
 		s.show(p)
 	}
-	return p, atomicfile.Write(filepath.Join(s.dir, surveyTable), func(w io.Writer) error {
+	return p, files.Write(filepath.Join(s.dir, surveyTable), func(w io.Writer) error {
 		records := [][]string{surveyHeader}
 		for _, c := range s.cells {
 			records = append(records, s.record(c))

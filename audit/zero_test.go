@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{new(Course), new(Options), new(Report), Do, MeasurePower, ParseFault, Run, Survey},
 		Given:    []any{gdp.Accountant{}},
 		Unusable: map[string]string{"Report": "made by Run"},

@@ -15,7 +15,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
-	"proactivedp/internal/asked"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -105,7 +105,7 @@ func never(int) float64 { return 0.1 }
 // stay within its filter, what the ledger has never shrinks, no two parts share their
 // noise, and what a tight accountant says of all of it is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
-	courses, _ := asked.Times(t, "PROACTIVEDP_COURSES", 40)
+	courses, _ := testkit.Times(t, "PROACTIVEDP_COURSES", 40)
 	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
 	ended := map[string]int{}
 	for course := range courses {

@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/strictjson"
 	"proactivedp/train"
 )
@@ -127,7 +127,7 @@ func (j *Journal) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("auto: journal: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(dir, journalFile), func(w io.Writer) error {
+	return files.Write(filepath.Join(dir, journalFile), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -14,10 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/sim"
 )
 
@@ -86,7 +85,7 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 		return run(ctx, t, o)
 	}
 	var report *Report
-	err := lockfile.InFolder(o.Dir, func() (err error) {
+	err := files.InFolder(o.Dir, func() (err error) {
 		report, err = run(ctx, t, o)
 		return err
 	})
@@ -101,7 +100,7 @@ func run(ctx context.Context, t Task, o Options) (*Report, error) {
 	var j *Journal
 	var err error
 	if o.Dir != "" {
-		if err := atomicfile.SweepFolder(o.Dir); err != nil {
+		if err := files.SweepFolder(o.Dir); err != nil {
 			return nil, err
 		}
 		if j, err = readJournal(o.Dir); err != nil {
@@ -374,7 +373,7 @@ const modelFile = "model-%v.f32"
 
 // writeModel writes a model's parameters, each as four bytes, little-endian.
 func writeModel(path string, params []float32) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return files.Write(path, func(w io.Writer) error {
 		return binary.Write(w, binary.LittleEndian, params)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
 
@@ -44,7 +44,7 @@ func newSecret(dir string) (string, error) {
 	if err := f.Close(); err != nil {
 		return "", fmt.Errorf("auto: secret of a stage: %w", err)
 	}
-	if err := atomicfile.Write(path, func(w io.Writer) error {
+	if err := files.Write(path, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, hex.EncodeToString(secret))
 		return err
 	}); err != nil {

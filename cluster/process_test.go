@@ -26,8 +26,8 @@ import (
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/asked"
 	"proactivedp/internal/broker"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -362,7 +362,7 @@ const killsEnv = "PROACTIVEDP_DIST_KILLS"
 // Clients, and the server with its broker, are killed at random times; every second client
 // right after it wrote a release to its journal, when the server has not acknowledged it.
 func TestRandomKills(t *testing.T) {
-	kills, set := asked.Times(t, killsEnv, 4)
+	kills, set := testkit.Times(t, killsEnv, 4)
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}

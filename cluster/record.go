@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
@@ -150,7 +150,7 @@ func (r *record) openRun(p *train.Prepared) error {
 
 // writeJSON writes a file as a whole.
 func writeJSON(path string, v any) error {
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := files.Write(path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(v)
@@ -216,7 +216,7 @@ func (r *record) readClients() error {
 
 // writeAddress writes down where clients reach the broker.
 func (r *record) writeAddress(url string) error {
-	err := atomicfile.Write(r.path(addressFile), func(w io.Writer) error {
+	err := files.Write(r.path(addressFile), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, url)
 		return err
 	})
@@ -293,7 +293,7 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("dist: %w", err)
 	}
-	err = atomicfile.Write(r.path(stateFile), func(w io.Writer) error {
+	err = files.Write(r.path(stateFile), func(w io.Writer) error {
 		return stateFormat.Write(w, header, r.key, machine.Save)
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp"
-	"proactivedp/internal/asked"
+	"proactivedp/internal/testkit"
 )
 
 // rollbacksEnv says how many rollbacks TestARollbackReleasesWithFreshNoise makes, each after four
@@ -33,7 +33,7 @@ const rollbacksEnv = "PROACTIVEDP_DIST_ROLLBACKS"
 // P(χ²_d ≤ d/2) ≤ (√e/2)^(d/2) = e^(−0.0966·d). For d = 600 that is 7e-26, and 10^6 pairs give a
 // false alarm with a probability below 1e-19.
 func TestARollbackReleasesWithFreshNoise(t *testing.T) {
-	rollbacks, set := asked.Times(t, rollbacksEnv, 2)
+	rollbacks, set := testkit.Times(t, rollbacksEnv, 2)
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}

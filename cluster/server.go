@@ -15,7 +15,7 @@ import (
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp"
 	"proactivedp/internal/broker"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/models"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -96,7 +96,7 @@ func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 		return nil, fmt.Errorf("dist: %w", err)
 	}
 	var report *Report
-	err := lockfile.InFolder(o.Dir, func() (err error) {
+	err := files.InFolder(o.Dir, func() (err error) {
 		report, err = serve(ctx, o)
 		return err
 	})

@@ -24,8 +24,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	_ "proactivedp/internal/only64bit"
 )
 
 // Adjacency says when two data sets are neighbours.

@@ -3,12 +3,12 @@ package dp
 import (
 	"testing"
 
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release), new(Sampling), Compose,
 			ParseAdjacency, ParseSampling, ParseSizes, SchemeOf, Unamplified,

@@ -13,7 +13,7 @@ import (
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -113,7 +113,7 @@ func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOpt
 		return s.compare(ctx, source, o)
 	}
 	var r *DelayReport
-	err := lockfile.InFolder(o.Out, func() (err error) {
+	err := files.InFolder(o.Out, func() (err error) {
 		r, err = s.compare(ctx, source, o)
 		return err
 	})

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/internal/report"
-	"proactivedp/internal/wrap"
 	"proactivedp/train"
 )
 
@@ -57,6 +57,6 @@ func (r *DelayReport) majorityText() string {
 
 // wrapped breaks text into lines of the terminal's width.
 func wrapped(text string) string {
-	return strings.Join(wrap.Lines(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
+	return strings.Join(message.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
 		"\n")
 }

@@ -16,7 +16,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/plots/plotstest"
+	"proactivedp/internal/testkit"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -107,7 +107,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if oneOfEachKind(f.Name) {
-			plotstest.Golden(t, f.Name, func(w io.Writer) error {
+			testkit.Golden(t, f.Name, func(w io.Writer) error {
 				_, err := w.Write(text)
 				return err
 			})

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -112,7 +112,7 @@ func noFigure(name string, all []Figure) error {
 	for i, f := range all {
 		names[i] = f.Name
 	}
-	if like := nearest.Name(name, names); like != "" {
+	if like := message.Nearest(name, names); like != "" {
 		return fmt.Errorf("experiments: figure = %q is none of the %d: did you mean %s?", name, len(all), like)
 	}
 	return fmt.Errorf("experiments: figure = %q matches none of: %s", name, strings.Join(names, ", "))

@@ -13,7 +13,6 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -196,8 +195,8 @@ func finalAccuracy(curves []*pool.Curve) string {
 	for _, c := range curves {
 		ends = append(ends, c.Accuracy[len(c.Accuracy)-1])
 	}
-	mean, sd := spread.Of(ends)
-	return spread.Text(mean, sd, len(ends))
+	mean, sd := report.Spread(ends)
+	return report.SpreadText(mean, sd, len(ends))
 }
 
 // averageCurves returns the mean over seeds with a band of one standard deviation.
@@ -216,7 +215,7 @@ func averageCurves(m member, curves []*pool.Curve) plots.Line {
 // addMean appends the mean of y at x with a band of one standard deviation: that
 // of y, with a variance within each of y's members on top.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
-	mean, sd := spread.Of(y)
+	mean, sd := report.Spread(y)
 	sd = math.Sqrt(sd*sd + within)
 	l.Add(x, mean, mean-sd, mean+sd)
 }

@@ -7,7 +7,7 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 )
 
 // equalFigure shows, at the certified ε of the paper's plan, the accuracy of other
@@ -59,10 +59,10 @@ func (s setting) atEqualEpsilon(ctx context.Context, f *frame) ([]priced, error)
 func equalRows(all []priced) [][]string {
 	rows := [][]string{{"", "clients", "s", "T", "σ", "gradients", "test accuracy", "certified"}}
 	for _, p := range all {
-		mean, sd := spread.Of(p.accuracy)
+		mean, sd := report.Spread(p.accuracy)
 		rows = append(rows, []string{p.Series, strconv.Itoa(p.Train.Clients), p.Train.SampleSize,
 			strconv.Itoa(p.Privacy.PerClient.Rounds), decimal.Up(p.Train.NoiseMultiplier, 4),
-			strconv.Itoa(p.gradients), spread.Text(mean, sd, len(p.accuracy)),
+			strconv.Itoa(p.gradients), report.SpreadText(mean, sd, len(p.accuracy)),
 			epsilonAtMost(p.Privacy.Certified.PerRecord.EpsilonUpper)})
 	}
 	return rows

@@ -11,7 +11,6 @@ import (
 
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -117,7 +116,7 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 		for what := range comparisons {
 			var texts []string
 			for runner := range both {
-				mean, sd := spread.Of(of[runner][what])
+				mean, sd := report.Spread(of[runner][what])
 				texts = append(texts, comparedText(what, mean, sd, f.seeds))
 				if what < len(panels) {
 					addMean(&panels[what].Lines[runner], float64(i), of[runner][what], 0)
@@ -154,7 +153,7 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 func comparedText(what int, mean, sd float64, seeds int) string {
 	switch what {
 	case comparedAccuracy:
-		return spread.Text(mean, sd, seeds)
+		return report.SpreadText(mean, sd, seeds)
 	case comparedTime:
 		return fmt.Sprintf("%.3g s", mean)
 	case comparedLag:

@@ -12,7 +12,6 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -163,7 +162,7 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 			}
 			results = results[f.seeds:]
 			addMean(&line, float64(i), rates, 0)
-			mean, _ := spread.Of(rates)
+			mean, _ := report.Spread(rates)
 			p.YMax = max(p.YMax, 1.1*mean)
 			row = append(row, report.Fixed(mean, 0))
 			spec, err := l.rateTraining(f, of, clients)

@@ -12,7 +12,6 @@ import (
 	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -164,11 +163,11 @@ func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	for _, u := range bySeed {
 		norms, accuracies = append(norms, u.Norm), append(accuracies, u.Accuracy)
 	}
-	norm, _ := spread.Of(norms)
-	accuracy, sd := spread.Of(accuracies)
+	norm, _ := report.Spread(norms)
+	accuracy, sd := report.Spread(accuracies)
 	addLeft(l, norm, bySeed, 0)
 	end := len(l.Y) - 1
-	return []string{report.Fixed(norm, 1), spread.Text(accuracy, sd, len(bySeed)),
+	return []string{report.Fixed(norm, 1), report.SpreadText(accuracy, sd, len(bySeed)),
 		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
 }
 

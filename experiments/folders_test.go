@@ -10,7 +10,7 @@ import (
 
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/train"
 )
 
@@ -60,7 +60,7 @@ func TestDamagedManifestsAreSeen(t *testing.T) {
 // Two calls do not write to one folder: the second is refused by name.
 func TestFoldersBelongToOneCall(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := lockfile.Folder(dir)
+	lock, err := files.LockFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 		"Make":    Make(t.Context(), figures, options(t, dir)),
 		"Compare": compared,
 	} {
-		if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
+		if !errors.Is(err, files.ErrHeld) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

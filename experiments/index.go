@@ -11,7 +11,7 @@ import (
 
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/verdict"
 )
@@ -89,7 +89,7 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
+	return files.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
 		if _, err := fmt.Fprint(w,
 			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
 				"was made.\nWhat the paper states of them stands beside ours with a verdict: a mean over seeds ± one\n"+

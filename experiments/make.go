@@ -19,7 +19,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/sim/realclock"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -131,7 +131,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := checkIndex(o.Out, figures); err != nil {
 		return err
 	}
-	return lockfile.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
+	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
 func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {

@@ -12,7 +12,7 @@ import (
 
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -35,7 +35,7 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 		return nil, err
 	}
 	var drawn []string
-	err := lockfile.InFolder(o.Out, func() error {
+	err := files.InFolder(o.Out, func() error {
 		var errs []error
 		sources := map[string]*train.Source{}
 		for _, fig := range figures {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -56,7 +56,7 @@ func newContest(all []contender, runs [][]pool.Timed) *contest {
 	c := &contest{all: all, runs: runs}
 	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
 	if len(ended) > 0 {
-		mean, sd := spread.Of(finals(ended))
+		mean, sd := report.Spread(finals(ended))
 		c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
 	}
 	for i, accuracy := range finals(runs[0]) {
@@ -124,7 +124,7 @@ func (c *contest) times(i int) (seconds []float64, reached int) {
 func (c *contest) standing(i int, base []float64) Standing {
 	runs := c.runs[i]
 	s := Standing{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
-	s.Accuracy, s.AccuracySD = spread.Of(finals(runs))
+	s.Accuracy, s.AccuracySD = report.Spread(finals(runs))
 	whole := 0.0
 	for _, r := range runs {
 		if r.Diverged {
@@ -155,12 +155,12 @@ func (c *contest) standing(i int, base []float64) Standing {
 	if s.Reached = reached; reached < len(runs) {
 		return s
 	}
-	mean, _ := spread.Of(seconds)
+	mean, _ := report.Spread(seconds)
 	s.ToTarget = &mean
 	if slices.Min(seconds) == 0 {
 		return s // the target is met from the start: there is nothing to be faster at
 	}
-	baseMean, _ := spread.Of(base)
+	baseMean, _ := report.Spread(base)
 	up, least := baseMean/mean, math.Inf(1)
 	for seed := range seconds {
 		least = min(least, base[seed]/seconds[seed])

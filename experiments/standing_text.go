@@ -11,7 +11,6 @@ import (
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -126,7 +125,7 @@ func (c *contest) rows() [][]string {
 }
 
 func (s Standing) row(seeds int) []string {
-	accuracy := spread.Text(s.Accuracy, s.AccuracySD, seeds)
+	accuracy := report.SpreadText(s.Accuracy, s.AccuracySD, seeds)
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
 	}

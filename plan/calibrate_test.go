@@ -14,7 +14,7 @@ import (
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 )
 
 // counted counts the questions put to an accountant.
@@ -51,7 +51,7 @@ func natural(t Target) Target {
 // they have: ours is within 1e-3 of it, and a σ smaller by 1e-3 is proved to be
 // too small.
 func TestCalibrateAgainstPeers(t *testing.T) {
-	noises, err := oracle.Noises()
+	noises, err := testkit.Noises()
 	if err != nil {
 		t.Fatal(err)
 	}

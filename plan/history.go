@@ -17,7 +17,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -243,7 +243,7 @@ func refuseMisspelt(text []byte) error {
 	}
 	const filter = "filter"
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.EqualFold(key, filter) && nearest.Name(key, []string{filter}) != "" {
+		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
 			return fmt.Errorf("the key %.40q, must be %q if that is meant, or another", key, filter)
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Calibration), new(Frontier), new(History), new(Infeasible), new(Method), new(Next),
 			new(NextRequest), new(Plan), new(Request), new(Target), Calibrate, CheckBudget, CheckEpsilon,

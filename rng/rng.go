@@ -30,8 +30,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-
-	_ "proactivedp/internal/only64bit"
 )
 
 // Purpose says what a stream is for. The numbers are part of the meaning of a

@@ -7,7 +7,6 @@ import (
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
 
-	"proactivedp/internal/soonest"
 	"proactivedp/models"
 )
 
@@ -18,7 +17,7 @@ import (
 // it, and may begin others then.
 type crew struct {
 	pool  *pool.Pool
-	queue *soonest.Queue[*task]
+	queue *soonestQueue[*task]
 	tasks []task // the task of each client
 }
 
@@ -33,7 +32,7 @@ type task struct {
 func newCrew(workers int, model models.Model, clients int) *crew {
 	c := &crew{
 		pool:  pool.New(),
-		queue: soonest.New[*task](),
+		queue: newSoonestQueue[*task](),
 		tasks: make([]task, clients),
 	}
 	for i := range c.tasks {
@@ -42,7 +41,7 @@ func newCrew(workers int, model models.Model, clients int) *crew {
 	for range workers {
 		c.pool.Go(func() {
 			ws := NewWorkspace(model)
-			for t, ok := c.queue.Take(); ok; t, ok = c.queue.Take() {
+			for t, ok := c.queue.take(); ok; t, ok = c.queue.take() {
 				t.compute(ws)
 				// The event loop, if it waits for this round, may now start the next ones.
 				runtime.Gosched()
@@ -64,7 +63,7 @@ func (t *task) compute(ws *Workspace) {
 func (c *crew) start(client *Client, u *Vector, ends Time) {
 	t := &c.tasks[client.id]
 	t.client, t.u = client, u
-	c.queue.Put(t, int64(ends))
+	c.queue.put(t, int64(ends))
 }
 
 // join waits for the client's round and returns its release, or nil if no
@@ -83,6 +82,6 @@ func (c *crew) join(client *Client) (*Vector, error) {
 // wait ends the workers after the rounds that they are at; those that no worker has begun
 // are dropped.
 func (c *crew) wait() {
-	c.queue.Close()
+	c.queue.close()
 	c.pool.Wait()
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
-
-	"proactivedp/internal/shared"
 )
 
 // Hogwild runs a configuration as in the paper: every client is a goroutine
@@ -43,7 +41,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		observe:    observe,
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
-		workspaces: shared.New(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
+		workspaces: newShared(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
 		// The server has one broadcast, too: there are never more.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
@@ -87,9 +85,9 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update               // carries updates from clients to the server
-	returned   chan *Vector              // carries broadcasts that all have read, for the server to use again
-	workspaces *shared.Things[Workspace] // what clients compute in
+	updates    chan Update        // carries updates from clients to the server
+	returned   chan *Vector       // carries broadcasts that all have read, for the server to use again
+	workspaces *sharedThings[Workspace] // what clients compute in
 }
 
 // node is a client with its channels.
@@ -245,12 +243,12 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 
 // compute computes the client's round in a free workspace.
 func (h *hogwild) compute(ctx context.Context, c *Client, u []float32) error {
-	ws, err := h.workspaces.Take(func(c <-chan *Workspace) (*Workspace, error) { return receive(ctx, c) })
+	ws, err := h.workspaces.take(func(c <-chan *Workspace) (*Workspace, error) { return receive(ctx, c) })
 	if err != nil {
 		return err
 	}
 	err = c.Compute(u, ws)
-	h.workspaces.Give(ws)
+	h.workspaces.give(ws)
 	return err
 }
 

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Adapt), new(Checkpoint), new(Client), new(Config), new(Exploration), new(Server), new(StepSize),
 			new(Virtual), CheckMomentum, Hogwild, NewClient, NewServer, NewVirtual, OpenCheckpoint,

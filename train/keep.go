@@ -11,8 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"proactivedp/internal/atomicfile"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/models"
 	"proactivedp/sim"
 )
@@ -57,7 +56,7 @@ func (k Keep) Forget() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, atomicfile.Sweep(k.Path))
+	return errors.Join(err, files.Sweep(k.Path))
 }
 
 // pause returns the time to the next checkpoint after one that took so long to
@@ -175,14 +174,14 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
 		if k.Path != "" && !k.Aside {
 			// What a process left that was killed at its very end; another user's may not be ours to remove.
-			_ = errors.Join(lockfile.Sweep(k.Path), atomicfile.Sweep(k.Path))
+			_ = errors.Join(files.SweepLock(k.Path), files.Sweep(k.Path))
 		}
 		return k.run.Run(ctx)
 	}
 	if k.Aside { // its folder is locked by whoever owns it
 		return k.trainLocked(ctx)
 	}
-	lock, err := lockfile.File(k.Path)
+	lock, err := files.LockFile(k.Path)
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint: %w", err)
 	}
@@ -194,7 +193,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 	k.alarm = time.AfterFunc(pause(0), func() { k.due.Store(true) })
 	defer k.alarm.Stop()
 	if !k.Aside {
-		if err := atomicfile.Sweep(k.Path); err != nil {
+		if err := files.Sweep(k.Path); err != nil {
 			return nil, err
 		}
 		if k.From == nil { // another process may have begun since the first look
@@ -258,7 +257,7 @@ func (k *keeper) write(finished bool) error {
 	}
 	start := time.Now()
 	write := func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }
-	if err := atomicfile.Write(k.Path, write); err != nil {
+	if err := files.Write(k.Path, write); err != nil {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	k.next = k.run.Updates() + k.Every

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"proactivedp/data"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -338,7 +338,7 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 		if first {
 			first = false
 			_, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path})
-			if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), path) {
+			if !errors.Is(err, files.ErrHeld) || !strings.Contains(err.Error(), path) {
 				t.Errorf("a second run beside the first: %v", err)
 			}
 			cancel(errors.New("enough"))
@@ -348,12 +348,12 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 		t.Fatal("the run was not stopped")
 	}
 	from := opened(t, path)
-	lock, err := lockfile.File(path)
+	lock, err := files.LockFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from})
-	if !errors.Is(err, lockfile.ErrHeld) {
+	if !errors.Is(err, files.ErrHeld) {
 		t.Errorf("going on while another process has the file: %v", err)
 	}
 	if err := lock.Release(); err != nil {

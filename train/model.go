@@ -8,7 +8,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 	"proactivedp/models"
 	"proactivedp/models/alexnet"
 	"proactivedp/models/convnet"
@@ -146,7 +146,7 @@ func kindOf(name string) (modelKind, error) {
 	}
 	hint := ""
 	base, _, _ := strings.Cut(name, ":")
-	if like := nearest.Name(base, ModelNames()); like != "" {
+	if like := message.Nearest(base, ModelNames()); like != "" {
 		hint = ": did you mean " + like + "?"
 	}
 	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),

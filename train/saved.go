@@ -13,8 +13,8 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/sealed"
 	"proactivedp/internal/strictjson"
@@ -144,7 +144,7 @@ func (s Saved) Write(path string, params []float32) error {
 
 // writeHeader writes the file of a model.
 func writeHeader(path string, header []byte, params []float32) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return files.Write(path, func(w io.Writer) error {
 		return savedFormat.Write(w, header, nil, func(w io.Writer) error {
 			return binary.Write(w, binary.LittleEndian, params)
 		})

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
 			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint, OpenKeyedCheckpoint,

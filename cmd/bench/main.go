@@ -26,8 +26,8 @@ import (
 	"syscall"
 	"time"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 )
 
@@ -50,7 +50,7 @@ func main() {
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:
-		err = atomicfile.Write(*out, func(w io.Writer) error {
+		err = files.Write(*out, func(w io.Writer) error {
 			return report.WriteMarkdown(w, func(w io.Writer) error { return bench(w, *runs) })
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"proactivedp/internal/plots/plotstest"
+	"proactivedp/internal/testkit"
 	"proactivedp/train"
 )
 
@@ -57,6 +57,6 @@ func TestScaleFiguresAreDrawn(t *testing.T) {
 	points := append(lawfulPoints(law), scalePoint{Runner: train.HogwildRunner, Model: train.Ridge, Clients: 5,
 		Params: 69, Nanoseconds: 1e3, Least: 900, Most: 2000, MiB: 20})
 	for name, q := range map[string]scaleQuantity{"scale-time": timeCost, "scale-memory": memoryCost} {
-		plotstest.Golden(t, name, func(w io.Writer) error { return q.draw(w, points, law, "caption") })
+		testkit.Golden(t, name, func(w io.Writer) error { return q.draw(w, points, law, "caption") })
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/version"
 	"proactivedp/train"
@@ -57,7 +57,7 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) })
 		}},
 	} {
-		if err := atomicfile.Write(filepath.Join(dir, f.name), f.write); err != nil {
+		if err := files.Write(filepath.Join(dir, f.name), f.write); err != nil {
 			return err
 		}
 	}

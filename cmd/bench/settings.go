@@ -7,7 +7,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 	"proactivedp/plan"
 	"proactivedp/rng"
 )
@@ -21,7 +21,7 @@ type setting struct {
 // oracleSettings returns each setting that public accountants have answered,
 // under add-or-remove adjacency with Poisson sampling, once.
 func oracleSettings() ([]setting, error) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func randomSettings(n int, seed uint64) []setting {
 // oracleTargets returns each budget that public libraries have calibrated σ for,
 // once, and the least σ that any of them has found.
 func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err error) {
-	noises, err := oracle.Noises()
+	noises, err := testkit.Noises()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,25 +60,25 @@ func completions() map[string]cobra.CompletionFunc {
 		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
 		"probe":          probes,
-		"clients-file":   files("json"),
+		"clients-file":   filesOf("json"),
 		"dir":            folders,
 		"data-dir":       folders,
 		"out":            outputs,
-		"events":         files("json", "csv"),
-		"event-log":      files("jsonl", "log"),
-		"after":          files("json", "csv"),
-		"record":         files("json"),
+		"events":         filesOf("json", "csv"),
+		"event-log":      filesOf("jsonl", "log"),
+		"after":          filesOf("json", "csv"),
+		"record":         filesOf("json"),
 		"root":           oneOf("seed:"),
 		"orders":         oneOf(),
-		"csv":            files("csv"),
-		"png":            files("png"),
-		"trace":          files("json"),
-		"checkpoint":     files(),
-		"resume":         files(),
-		"checkpoint-key": files(),
-		"plan":           files("json"),
-		"creds":          files("creds"),
-		"key":            files(),
+		"csv":            filesOf("csv"),
+		"png":            filesOf("png"),
+		"trace":          filesOf("json"),
+		"checkpoint":     filesOf(),
+		"resume":         filesOf(),
+		"checkpoint-key": filesOf(),
+		"plan":           filesOf("json"),
+		"creds":          filesOf("creds"),
+		"key":            filesOf(),
 		"keys":           folders,
 		"at":             oneOf("nats://127.0.0.1:4222", "tls://"),
 		"broker":         oneOf("nats://127.0.0.1:4222", "tls://"),
@@ -90,7 +90,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"listen":         oneOf("127.0.0.1:4222"),
 		"workers-at":     oneOf("nats://127.0.0.1:4222", "tls://"),
 		"metrics":        oneOf("127.0.0.1:9090"),
-		"records":        files(),
+		"records":        filesOf(),
 		"sync":           oneOf("always", "1s", "2m"),
 		"resend":         oneOf(),
 		"rounds":         oneOf(),
@@ -98,9 +98,9 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-column":   oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
-		"test":           files(),
-		"columns":        files("csv", "tsv"),
-		"save":           files(),
+		"test":           filesOf(),
+		"columns":        filesOf("csv", "tsv"),
+		"save":           filesOf(),
 	}
 }
 
@@ -166,8 +166,8 @@ func orFile(values ...string) cobra.CompletionFunc {
 	}
 }
 
-// files offers the files with these extensions, all files without one.
-func files(extensions ...string) cobra.CompletionFunc {
+// filesOf offers the files with these extensions, all files without one.
+func filesOf(extensions ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(extensions) == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -184,7 +184,7 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 // outputs offers folders, or files where a command writes one.
 func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what == "file" {
-		return files()(cmd, args, typed)
+		return filesOf()(cmd, args, typed)
 	}
 	return folders(cmd, args, typed)
 }

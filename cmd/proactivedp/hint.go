@@ -9,7 +9,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/fetch"
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 )
 
 // hint names the command or the flag that helps on after an error, or is "".
@@ -72,7 +72,7 @@ func goOn(cmd *cobra.Command) string {
 		}
 		for _, flag := range []string{"checkpoint", "resume"} {
 			if file := cmd.Flags().Lookup(flag).Value.String(); file != "" {
-				return "go on with proactivedp train --resume " + shell.Word(file) + unkept(cmd)
+				return "go on with proactivedp train --resume " + message.Word(file) + unkept(cmd)
 			}
 		}
 		if cmd.Flags().Lookup("seed-from-os").Value.String() == "true" {
@@ -99,7 +99,7 @@ func unkept(cmd *cobra.Command) string {
 		case f.Value.Type() == "bool":
 			text.WriteString(" --" + name)
 		default:
-			text.WriteString(" --" + name + " " + shell.Word(f.Value.String()))
+			text.WriteString(" --" + name + " " + message.Word(f.Value.String()))
 		}
 	}
 	return text.String()

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"proactivedp/internal/asked"
+	"proactivedp/internal/testkit"
 )
 
 // loopFlags are of loops of several stages, that end without satisfaction.
@@ -48,7 +48,7 @@ func (f *firstStage) Write(text []byte) (int, error) {
 // or by SIGTERM, after which they keep the stage under way, go on to the journal, model
 // and report of a loop that was never ended.
 func TestKilledLoopsGoOnToTheSameBits(t *testing.T) {
-	kills, _ := asked.Times(t, killsEnv, 4)
+	kills, _ := testkit.Times(t, killsEnv, 4)
 	draw := rand.New(rand.NewPCG(6, 0))
 	loop := func(dir string, flags []string) (*exec.Cmd, *bytes.Buffer, *firstStage) {
 		cmd := exec.Command("proactivedp", append([]string{"auto", "--json", "--dir", "run"}, flags...)...)

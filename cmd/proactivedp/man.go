@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/version"
 )
 
@@ -59,7 +59,7 @@ func writeManual(cmd *cobra.Command, folder string) error {
 		Source: "proactivedp " + version.Get().Version, Manual: "ProactiveDP",
 	}
 	path := filepath.Join(folder, name+".1")
-	return atomicfile.Write(path, func(w io.Writer) error { return doc.GenMan(cmd, header, w) })
+	return files.Write(path, func(w io.Writer) error { return doc.GenMan(cmd, header, w) })
 }
 
 // escaped keeps what would be markup as it is.

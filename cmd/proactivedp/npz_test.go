@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"proactivedp/internal/npytest"
+	"proactivedp/internal/testkit"
 )
 
 // writeArrays is "npz FILE CSV LABEL [TEST]": writes the archive that NumPy would of the columns
@@ -20,7 +20,7 @@ func writeArrays(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 || len(args) > 4 {
 		ts.Fatalf("usage: npz FILE CSV LABEL [TEST]")
 	}
-	var members []npytest.Member
+	var members []testkit.Member
 	ends := []string{""}
 	if len(args) == 4 {
 		ends = []string{"_train", "_test"}
@@ -31,18 +31,18 @@ func writeArrays(ts *testscript.TestScript, _ bool, args []string) {
 			file = args[3]
 		}
 		x, y := arraysOf(ts, file, args[2])
-		members = append(members, npytest.Member{Name: "x" + end, Content: x.Bytes()})
+		members = append(members, testkit.Member{Name: "x" + end, Content: x.Bytes()})
 		if args[2] != "" {
-			members = append(members, npytest.Member{Name: "y" + end, Content: y.Bytes()})
+			members = append(members, testkit.Member{Name: "y" + end, Content: y.Bytes()})
 		}
 	}
-	file, err := npytest.Archive(len(ends) > 1, members...)
+	file, err := testkit.Archive(len(ends) > 1, members...)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), file, 0o666))
 }
 
 // arraysOf returns the numbers and the labels of a CSV file.
-func arraysOf(ts *testscript.TestScript, file, label string) (x, y npytest.Array) {
+func arraysOf(ts *testscript.TestScript, file, label string) (x, y testkit.Array) {
 	lines, err := csv.NewReader(strings.NewReader(ts.ReadFile(file))).ReadAll()
 	ts.Check(err)
 	at := slices.Index(lines[0], label)
@@ -60,5 +60,5 @@ func arraysOf(ts *testscript.TestScript, file, label string) (x, y npytest.Array
 		}
 	}
 	rows := len(lines) - 1
-	return npytest.Of("<f8", []int{rows, len(numbers) / rows}, numbers...), npytest.Texts(10, labels...)
+	return testkit.Of("<f8", []int{rows, len(numbers) / rows}, numbers...), testkit.Texts(10, labels...)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )
@@ -42,7 +42,7 @@ from where it is copied.`,
 			if out == "" {
 				return cli.Usage(errors.New("--out is missing: give the file that the page is written to"))
 			}
-			if err := atomicfile.Check(out); err != nil {
+			if err := files.Check(out); err != nil {
 				return err
 			}
 			page, from, err := makePage(cmd.Context())
@@ -53,7 +53,7 @@ from where it is copied.`,
 				_, err := w.Write(page)
 				return err
 			}
-			if err := atomicfile.Write(out, write); err != nil {
+			if err := files.Write(out, write); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s: %d bytes, %s\n", out, len(page), from)

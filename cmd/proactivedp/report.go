@@ -10,7 +10,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments/overview"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 )
 
 func newReport() *cobra.Command {
@@ -33,7 +33,7 @@ prints. Symbolic links in the folder are not followed.`,
 			if err != nil {
 				return err
 			}
-			if err := atomicfile.Write(out, page.Write); err != nil {
+			if err := files.Write(out, page.Write); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: report in %s\n", out)

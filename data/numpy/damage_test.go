@@ -14,7 +14,7 @@ import (
 
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/memory"
-	"proactivedp/internal/npytest"
+	"proactivedp/internal/testkit"
 )
 
 // Headers that NumPy would read are read, and all others refused.
@@ -54,13 +54,13 @@ func TestHeaders(t *testing.T) {
 
 // An array that is cut anywhere, or goes on, or is none, is refused.
 func TestDamagedArrays(t *testing.T) {
-	whole := npytest.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
+	whole := testkit.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
 	for n := range len(whole) {
 		if _, err := parse(t, "f.npy", whole[:n], Options{Unlabelled: true}); err == nil {
 			t.Errorf("an array of %d bytes of %d was read", n, len(whole))
 		}
 	}
-	long := npytest.WithHeader(2, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }"+
+	long := testkit.WithHeader(2, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }"+
 		strings.Repeat(" ", 20_000))
 	for want, content := range map[string][]byte{
 		"25 bytes of content, must be the 24":  append(bytes.Clone(whole), 0),
@@ -85,7 +85,7 @@ func TestDamagedArrays(t *testing.T) {
 // An archive of which any bit of an array or of its name is another, or that is cut, is refused
 // or gives the same records: those bits that nothing looks at, such as times, decide nothing.
 func TestDamagedArchives(t *testing.T) {
-	x := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+	x := testkit.Of("<f4", []int{3, 2}, rows3x2...)
 	for _, compressed := range []bool{false, true} {
 		whole := packed(t, compressed, member("x", x), member("y", zeroOne(3)))
 		want, err := parse(t, "f.npz", whole, Options{})
@@ -114,11 +114,11 @@ func TestDamagedArchives(t *testing.T) {
 }
 
 func TestArchivesThatAreNot(t *testing.T) {
-	x, y := member("x", npytest.Of("<f4", []int{3, 2}, rows3x2...)), member("y", zeroOne(3))
+	x, y := member("x", testkit.Of("<f4", []int{3, 2}, rows3x2...)), member("y", zeroOne(3))
 	other := func(method, flags uint16) []byte {
 		var out bytes.Buffer
 		z := zip.NewWriter(&out)
-		for _, m := range []npytest.Member{x, y} {
+		for _, m := range []testkit.Member{x, y} {
 			w, err := z.CreateRaw(&zip.FileHeader{Name: m.Name + ".npy", Method: method, Flags: flags, CRC32: 1,
 				CompressedSize64: uint64(len(m.Content)), UncompressedSize64: uint64(len(m.Content))})
 			if err == nil {
@@ -154,10 +154,10 @@ func TestArchivesThatAreNot(t *testing.T) {
 }
 
 // named returns empty members of these names.
-func named(names ...string) []npytest.Member {
-	var all []npytest.Member
+func named(names ...string) []testkit.Member {
+	var all []testkit.Member
 	for _, name := range names {
-		all = append(all, npytest.Member{Name: name})
+		all = append(all, testkit.Member{Name: name})
 	}
 	return all
 }
@@ -174,7 +174,7 @@ func listed(n int) []string {
 // What a file claims takes no memory before it is there: neither rows that a header counts nor
 // sizes that an archive tells.
 func TestClaimsTakeNoMemory(t *testing.T) {
-	header := npytest.WithHeader(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (268435456, 4096), }")
+	header := testkit.WithHeader(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (268435456, 4096), }")
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	content := append(bytes.Clone(header), make([]byte, 1000)...)
@@ -203,7 +203,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	}
 	// Zeros that are really there, a thousand times as many as bytes of the file, must fit the
 	// memory.
-	bomb := npytest.Array{Descr: "|b1", Shape: []int{1 << 20, 32}, Content: make([]byte, 32<<20)}
+	bomb := testkit.Array{Descr: "|b1", Shape: []int{1 << 20, 32}, Content: make([]byte, 32<<20)}
 	file := packed(t, true, member("x", bomb), member("y", zeroOne(1)))
 	if len(file) > 1<<20 {
 		t.Fatalf("%d bytes", len(file))
@@ -232,10 +232,10 @@ func TestListIsBounded(t *testing.T) {
 // Whatever a file holds, what is read of it is a valid data set, or an error: as an array, as an
 // archive, and as an archive's features or labels.
 func FuzzParseFile(f *testing.F) {
-	x, y := npytest.Of("<f4", []int{3, 2}, rows3x2...), zeroOne(3)
+	x, y := testkit.Of("<f4", []int{3, 2}, rows3x2...), zeroOne(3)
 	halves := blank(">f2", 12, 3, 2)
 	halves.Fortran, halves.Version = true, 3
-	for _, a := range []npytest.Array{x, y, npytest.Texts(2, "0", "1", "no"), halves, blank("|u1", 48, 3, 4, 4),
+	for _, a := range []testkit.Array{x, y, testkit.Texts(2, "0", "1", "no"), halves, blank("|u1", 48, 3, 4, 4),
 		blank("|O", 0, 3, 2)} {
 		for as := range byte(4) {
 			f.Add(as, a.Bytes())
@@ -254,9 +254,9 @@ func FuzzParseFile(f *testing.F) {
 		case 0:
 			name, o.Unlabelled = "f.npy", true
 		case 2:
-			content = packed(t, true, npytest.Member{Name: "x", Content: content}, member("y", y))
+			content = packed(t, true, testkit.Member{Name: "x", Content: content}, member("y", y))
 		case 3:
-			content = packed(t, false, member("x", x), npytest.Member{Name: "y", Content: content})
+			content = packed(t, false, member("x", x), testkit.Member{Name: "y", Content: content})
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, content, 0o666); err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/npytest"
+	"proactivedp/internal/testkit"
 )
 
 // written returns the path of a file with the content.
@@ -35,14 +35,14 @@ func labels(t testing.TB, text string) *data.Labels {
 }
 
 // member is an array of an archive.
-func member(name string, a npytest.Array) npytest.Member {
-	return npytest.Member{Name: name, Content: a.Bytes()}
+func member(name string, a testkit.Array) testkit.Member {
+	return testkit.Member{Name: name, Content: a.Bytes()}
 }
 
 // packed returns the file of an archive.
-func packed(t testing.TB, compressed bool, members ...npytest.Member) []byte {
+func packed(t testing.TB, compressed bool, members ...testkit.Member) []byte {
 	t.Helper()
-	file, err := npytest.Archive(compressed, members...)
+	file, err := testkit.Archive(compressed, members...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,17 +50,17 @@ func packed(t testing.TB, compressed bool, members ...npytest.Member) []byte {
 }
 
 // zeroOne returns n labels 0, 1, 0, …
-func zeroOne(n int) npytest.Array {
+func zeroOne(n int) testkit.Array {
 	values := make([]int64, n)
 	for i := range values {
 		values[i] = int64(i % 2)
 	}
-	return npytest.Of("<i8", []int{n}, values...)
+	return testkit.Of("<i8", []int{n}, values...)
 }
 
 // blank returns an array of elements of so many bytes, all 0.
-func blank(descr string, size int, shape ...int) npytest.Array {
-	return npytest.Array{Descr: descr, Shape: shape, Content: make([]byte, size)}
+func blank(descr string, size int, shape ...int) testkit.Array {
+	return testkit.Array{Descr: descr, Shape: shape, Content: make([]byte, size)}
 }
 
 // rows3x2 are the elements of a matrix of 3 rows and 2 columns.
@@ -77,15 +77,15 @@ func parse(t testing.TB, name string, content []byte, o Options) (*data.Dataset,
 // Every version of the format, stored or deflated, in either order of rows and columns, gives
 // the same records.
 func TestParseFile(t *testing.T) {
-	c := npytest.Of("<f4", []int{3, 2}, rows3x2...)
-	f := npytest.Of("<f4", []int{3, 2}, 1, 3.5, 1024, -2, 0, float32(0.25))
+	c := testkit.Of("<f4", []int{3, 2}, rows3x2...)
+	f := testkit.Of("<f4", []int{3, 2}, 1, 3.5, 1024, -2, 0, float32(0.25))
 	f.Fortran = true
-	for _, x := range []npytest.Array{c, f} {
+	for _, x := range []testkit.Array{c, f} {
 		for _, version := range []byte{1, 2, 3} {
 			for _, compressed := range []bool{false, true} {
 				x.Version = version
 				d, err := parse(t, "f.NPZ", packed(t, compressed, member("x", x), member("y", zeroOne(3)),
-					npytest.Member{Name: "other", Content: []byte("no array")}), Options{Features: 2})
+					testkit.Member{Name: "other", Content: []byte("no array")}), Options{Features: 2})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func TestTypes(t *testing.T) {
 			slices.Reverse(little[i*size : (i+1)*size])
 		}
 		for order, content := range map[string][]byte{">": want.big, "<": little} {
-			x := npytest.Array{Descr: order + descr, Shape: []int{len(want.value), 1}, Content: content}
+			x := testkit.Array{Descr: order + descr, Shape: []int{len(want.value), 1}, Content: content}
 			d, err := parse(t, "f.npz", packed(t, true, member("data", x), member("target",
 				zeroOne(len(want.value)))), Options{})
 			if err != nil {
@@ -169,27 +169,27 @@ func TestFloat16(t *testing.T) {
 
 // TestLabels reads labels of each kind as what they say.
 func TestLabels(t *testing.T) {
-	bytesOf := npytest.Array{Descr: "|S3", Shape: []int{3}, Content: []byte("no\x00yesno\x00")}
+	bytesOf := testkit.Array{Descr: "|S3", Shape: []int{3}, Content: []byte("no\x00yesno\x00")}
 	column := zeroOne(3)
 	column.Shape = []int{3, 1}
-	swapped := npytest.Texts(3, "no", "yes", "no")
+	swapped := testkit.Texts(3, "no", "yes", "no")
 	swapped.Descr = ">U3"
 	for i := range len(swapped.Content) / 4 {
 		slices.Reverse(swapped.Content[4*i : 4*i+4])
 	}
-	for text, y := range map[string]npytest.Array{
+	for text, y := range map[string]testkit.Array{
 		"0,1":      zeroOne(3),
 		" 0 , +1 ": column,
-		"0.0,1":    npytest.Of("<f8", []int{3}, 0, 1, math.Copysign(0, -1)),
-		"1,2":      npytest.Of("<f4", []int{3}, 1, 2, float32(1)),
-		"0=0,1=1":  npytest.Of("|b1", []int{3}, 0, 1, uint8(0)),
-		"5,-7":     npytest.Of("|i1", []int{3}, 5, 256-7, uint8(5)),
-		"no,yes":   npytest.Texts(3, "no", "yes", "no"),
-		"größer,ä": npytest.Texts(7, "größer", "ä", "größer"),
+		"0.0,1":    testkit.Of("<f8", []int{3}, 0, 1, math.Copysign(0, -1)),
+		"1,2":      testkit.Of("<f4", []int{3}, 1, 2, float32(1)),
+		"0=0,1=1":  testkit.Of("|b1", []int{3}, 0, 1, uint8(0)),
+		"5,-7":     testkit.Of("|i1", []int{3}, 5, 256-7, uint8(5)),
+		"no,yes":   testkit.Texts(3, "no", "yes", "no"),
+		"größer,ä": testkit.Texts(7, "größer", "ä", "größer"),
 		"no , yes": bytesOf,
 		"no,yes,x": swapped,
 	} {
-		x := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+		x := testkit.Of("<f4", []int{3, 2}, rows3x2...)
 		d, err := parse(t, "f.npz", packed(t, false, member("X", x), member("labels", y)),
 			Options{Labels: labels(t, text)})
 		if err != nil || !reflect.DeepEqual(d.Label, []int32{0, 1, 0}) {
@@ -200,14 +200,14 @@ func TestLabels(t *testing.T) {
 
 // The test set is a second pair of arrays, or that of a second file.
 func TestTestSet(t *testing.T) {
-	x, y := member("x_train", npytest.Of("<f4", []int{3, 2}, rows3x2...)), member("y_train", zeroOne(3))
-	testX, testY := member("x_test", npytest.Of("<f8", []int{1, 2}, 7, float64(8))), member("y_test", zeroOne(1))
-	plainX, plainY := member("X", npytest.Of("<f4", []int{1, 2}, 7, float32(8))), member("labels", zeroOne(1))
+	x, y := member("x_train", testkit.Of("<f4", []int{3, 2}, rows3x2...)), member("y_train", zeroOne(3))
+	testX, testY := member("x_test", testkit.Of("<f8", []int{1, 2}, 7, float64(8))), member("y_test", zeroOne(1))
+	plainX, plainY := member("X", testkit.Of("<f4", []int{1, 2}, 7, float32(8))), member("labels", zeroOne(1))
 	want := slices.Concat(rows3x2, []float32{7, 8})
-	for name, c := range map[string]struct{ first, second []npytest.Member }{
-		"as Keras has it":  {[]npytest.Member{x, testX, y, testY}, nil},
-		"a second file":    {[]npytest.Member{x, y}, []npytest.Member{plainX, plainY}},
-		"its test records": {[]npytest.Member{x, y}, []npytest.Member{testX, testY}},
+	for name, c := range map[string]struct{ first, second []testkit.Member }{
+		"as Keras has it":  {[]testkit.Member{x, testX, y, testY}, nil},
+		"a second file":    {[]testkit.Member{x, y}, []testkit.Member{plainX, plainY}},
+		"its test records": {[]testkit.Member{x, y}, []testkit.Member{testX, testY}},
 	} {
 		o := Options{}
 		if c.second != nil {
@@ -220,20 +220,20 @@ func TestTestSet(t *testing.T) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	wide := member("X", npytest.Of("<f4", []int{1, 3}, 7, 8, float32(9)))
-	for text, c := range map[string]struct{ first, second []npytest.Member }{
-		"f.npz has a test set, x_test: no second file": {[]npytest.Member{x, testX, y, testY},
-			[]npytest.Member{plainX, plainY}},
-		"test.npz: arrays x_train and x_test, of which one": {[]npytest.Member{x, y},
-			[]npytest.Member{x, testX, y, testY}},
-		"test.npz: X: rows of 3 features, must be rows of 2 features as those of x_train": {[]npytest.Member{x, y},
-			[]npytest.Member{wide, plainY}},
+	wide := member("X", testkit.Of("<f4", []int{1, 3}, 7, 8, float32(9)))
+	for text, c := range map[string]struct{ first, second []testkit.Member }{
+		"f.npz has a test set, x_test: no second file": {[]testkit.Member{x, testX, y, testY},
+			[]testkit.Member{plainX, plainY}},
+		"test.npz: arrays x_train and x_test, of which one": {[]testkit.Member{x, y},
+			[]testkit.Member{x, testX, y, testY}},
+		"test.npz: X: rows of 3 features, must be rows of 2 features as those of x_train": {[]testkit.Member{x, y},
+			[]testkit.Member{wide, plainY}},
 		"no labels beside x_test: they must be named y_test, labels_test or target_test": {
-			[]npytest.Member{x, y, testX}, nil},
-		"labels y_test without features, which must be named x_test": {[]npytest.Member{x, y, testY}, nil},
-		"features x_train and labels labels, must have the same end": {[]npytest.Member{x, plainY}, nil},
+			[]testkit.Member{x, y, testX}, nil},
+		"labels y_test without features, which must be named x_test": {[]testkit.Member{x, y, testY}, nil},
+		"features x_train and labels labels, must have the same end": {[]testkit.Member{x, plainY}, nil},
 		`must be named x, X, features or data, _train behind it or nothing; there are "x_test", "y_test"`: {
-			[]npytest.Member{testX, testY}, nil},
+			[]testkit.Member{testX, testY}, nil},
 	} {
 		o := Options{}
 		if c.second != nil {
@@ -252,7 +252,7 @@ func TestImages(t *testing.T) {
 	const n, height, width = 2, 4, 5
 	pixel := func(i, y, x, c int) byte { return byte(100*i + 25*y + 5*x + c) }
 	for name, channels := range map[string]int{"HW": 1, "HW1": 1, "1HW": 1, "HWC": 3, "CHW": 3, "fortran": 3} {
-		a := npytest.Array{Descr: "|u1", Shape: []int{n, height, width, channels}, Fortran: name == "fortran"}
+		a := testkit.Array{Descr: "|u1", Shape: []int{n, height, width, channels}, Fortran: name == "fortran"}
 		strides := []int{height * width * channels, width * channels, channels, 1} // of i, y, x, c in the file
 		switch name {
 		case "HW":
@@ -299,7 +299,7 @@ func TestImages(t *testing.T) {
 
 // An array by itself has features and no labels.
 func TestArrayAlone(t *testing.T) {
-	x := npytest.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
+	x := testkit.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
 	d, err := parse(t, "f.npy", x, Options{Unlabelled: true})
 	if err != nil || !reflect.DeepEqual(d.Value, rows3x2) || d.Len() != 3 {
 		t.Errorf("%+v, %v", d, err)
@@ -307,7 +307,7 @@ func TestArrayAlone(t *testing.T) {
 	if _, err := parse(t, "f.npy", x, Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Error(err)
 	}
-	bare := packed(t, true, npytest.Member{Name: "x", Content: x})
+	bare := packed(t, true, testkit.Member{Name: "x", Content: x})
 	if _, err := parse(t, "f.npz", bare, Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Error(err)
 	}
@@ -323,15 +323,15 @@ func TestArrayAlone(t *testing.T) {
 
 func TestFaultsAreNamed(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	good := npytest.Of("<f4", []int{3, 2}, rows3x2...)
+	good := testkit.Of("<f4", []int{3, 2}, rows3x2...)
 	y := zeroOne(3)
-	for want, a := range map[string]npytest.Array{
+	for want, a := range map[string]testkit.Array{
 		"x: row 1: column 2: NaN, must be a finite number in the range of float32\n" +
-			"x: row 2: column 1: -Inf, must be": npytest.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
-		"x: row 3: column 2: -3.5e+38, must be a finite": npytest.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
+			"x: row 2: column 1: -Inf, must be": testkit.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
+		"x: row 3: column 2: -3.5e+38, must be a finite": testkit.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
 		"x: row 1: column 1: NaN, must be": {Descr: "<f2", Shape: []int{3, 1},
 			Content: []byte{1, 0x7c, 0, 0, 0, 0}},
-		"x: row 2: column 1: 2, must be": npytest.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
+		"x: row 2: column 1: 2, must be": testkit.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
 		"x: elements are Python's objects, which are pickled and never read": {Descr: "|O", Shape: []int{3, 2},
 			Content: []byte("\x80\x04pickle")},
 		`x: elements of the type "<c8", must be bool, int`: blank("<c8", 48, 3, 2),
@@ -340,16 +340,16 @@ func TestFaultsAreNamed(t *testing.T) {
 		`x: elements of the type "<i3", must be`:           blank("<i3", 9, 3, 1),
 		`x: elements of the type "<M8[ns]", must be`:       blank("<M8[ns]", 24, 3, 1),
 		`x: elements of the type "<U2000", must be`:        blank("<U2000", 8000, 1),
-		`x: texts (<U3), must be numbers`:                  npytest.Texts(3, "a", "b", "c"),
-		"x: shape (3,), must be (N, d)":                    npytest.Of("<f4", []int{3}, 1, 2, float32(3)),
-		"x: shape (), must be (N, d)":                      npytest.Of("<f4", nil, float32(3)),
-		"x: shape (3, 0), must have no 0":                  npytest.Of[float32]("<f4", []int{3, 0}),
+		`x: texts (<U3), must be numbers`:                  testkit.Texts(3, "a", "b", "c"),
+		"x: shape (3,), must be (N, d)":                    testkit.Of("<f4", []int{3}, 1, 2, float32(3)),
+		"x: shape (), must be (N, d)":                      testkit.Of("<f4", nil, float32(3)),
+		"x: shape (3, 0), must have no 0":                  testkit.Of[float32]("<f4", []int{3, 0}),
 		"x: shape (3, 1, 2) of elements <f4, must be uint8 if these are images, or rows: x.reshape": blank("<f4", 24,
 			3, 1, 2),
 		"x: shape (3, 1, 1, 1), must be (N, d)":                 blank("|u1", 3, 3, 1, 1, 1),
 		"x: shape (3, 2, 2, 2), must be (N, d)":                 blank("|u1", 24, 3, 2, 2, 2),
 		"x: images of 1×5000 pixels, each must be in [1, 4096]": blank("|u1", 5000, 1, 1, 5000),
-		"y: 3 labels, must be as many as the 2 records of x":    npytest.Of("<f4", []int{2, 2}, rows3x2[:4]...),
+		"y: 3 labels, must be as many as the 2 records of x":    testkit.Of("<f4", []int{2, 2}, rows3x2[:4]...),
 		"x: 24 bytes of content, must be the 32 of (4, 2)":      blank("<f4", 24, 4, 2),
 		"x: 24 bytes of content, must be the 16 of (2, 2)":      blank("<f4", 24, 2, 2),
 		// A header that claims 2^62 rows, and one whose number of bytes is no number.
@@ -361,19 +361,19 @@ func TestFaultsAreNamed(t *testing.T) {
 		says(t, err, want)
 	}
 	surrogates := strings.Repeat("\x00\xd8\x00\x00", 3)
-	of := func(descr, content string) npytest.Array {
-		return npytest.Array{Descr: descr, Shape: []int{3}, Content: []byte(content)}
+	of := func(descr, content string) testkit.Array {
+		return testkit.Array{Descr: descr, Shape: []int{3}, Content: []byte(content)}
 	}
-	numbers := func(elements ...float32) npytest.Array { return npytest.Of("<f4", []int{3}, elements...) }
-	whole := func(elements ...int64) npytest.Array { return npytest.Of("<i8", []int{3}, elements...) }
-	for want, y := range map[string]npytest.Array{
+	numbers := func(elements ...float32) testkit.Array { return testkit.Of("<f4", []int{3}, elements...) }
+	whole := func(elements ...int64) testkit.Array { return testkit.Of("<i8", []int{3}, elements...) }
+	for want, y := range map[string]testkit.Array{
 		"row 2: label \"2\", must be one of those that were given: 0, 1":   whole(0, 2, 1),
 		"row 1: label 9007199254740993, must be a whole number below 2^53": whole(1<<53+1, 0, 1),
 		"row 1: label 0.5, must be a whole number":                         numbers(0.5, 1, 1),
 		"row 3: label NaN, must be a whole number":                         numbers(0, 1, nan),
 		"row 3: label -Inf, must be a whole number":                        numbers(0, 1, inf),
 		"row 3: label 2, must be a whole number":                           of("|b1", "\x00\x01\x02"),
-		"row 1: label \"no\", must be one of":                              npytest.Texts(2, "no", "1", "0"),
+		"row 1: label \"no\", must be one of":                              testkit.Texts(2, "no", "1", "0"),
 		"a label with the character 0xd800":                                of("<U1", surrogates),
 		"row 2: label \"\\xff\", must be UTF-8":                            of("|S1", "0\xff1"),
 		"y: shape (3, 2), must be (3,): one label a record":                blank("<i8", 48, 3, 2),
@@ -392,7 +392,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	for i := range many {
 		many[i] = nan
 	}
-	wide := npytest.Of("<f4", []int{1, len(many)}, many...)
+	wide := testkit.Of("<f4", []int{1, len(many)}, many...)
 	_, err = parse(t, "f.npz", packed(t, false, member("x", wide), member("y", zeroOne(1))), Options{})
 	if n := strings.Count(err.Error(), "must be a finite"); n != mostFaults {
 		t.Errorf("%d columns with a fault are reported, must be %d", n, mostFaults)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"proactivedp/internal/message"
-	"proactivedp/internal/nearest"
 )
 
 // names takes the header.
@@ -163,7 +162,7 @@ func (p *parser) featuresOf(i int) []string {
 
 // meant returns the question whether the column that is written most like name was meant, or "".
 func meant(name string, columns []string) string {
-	if like := nearest.Name(name, columns); like != "" {
+	if like := message.Nearest(name, columns); like != "" {
 		return fmt.Sprintf(": did you mean %q?", like)
 	}
 	return ""

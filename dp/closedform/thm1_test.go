@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 )
 
 func randomMoments(r *rand.Rand) Moments {
@@ -239,7 +239,7 @@ func TestMomentsAllowLargerSizes(t *testing.T) {
 // No ε here is below what a tight accountant proves to be needed or, where
 // there is no such row, finds with a fine grid.
 func TestAboveTightAccountants(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,12 @@ package closedform
 import (
 	"testing"
 
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting), CheckDelta,
 			Conditions, Epsilon, Gamma, GammaAt, Grow, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,

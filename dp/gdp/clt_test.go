@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 )
 
 // The CLT rows of TensorFlow Privacy's gdp_accountant, which have 10 digits.
 func TestAgainstTensorFlowPrivacy(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

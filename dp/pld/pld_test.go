@@ -11,7 +11,7 @@ import (
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/gdp"
 	"proactivedp/dp/rdp"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 )
 
 func event(q, sigma float64, rounds int) dp.Event {
@@ -55,7 +55,7 @@ func draw(r *rand.Rand) (q, sigma float64, rounds int, delta float64) {
 // The intervals of prv_accountant, and dp_accounting's PLD, whose pessimistic
 // grid of interval h may be too high by up to h·√T or so, at every setting.
 func TestOracle(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 )
 
@@ -36,7 +36,7 @@ func undivided(f *Filter, spent []float64) float64 {
 // public libraries answer, at the best of their orders, and for random releases in
 // any pieces.
 func TestFilterAtOneOrderIsComposition(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

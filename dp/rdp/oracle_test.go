@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
-	"proactivedp/internal/oracle"
+	"proactivedp/internal/testkit"
 )
 
 // The orders of other accountants: Opacus 1.5.4, dp_accounting 0.6.0 and, for
@@ -33,7 +33,7 @@ func integers(orders []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(orders), func(x float64) bool { return x != math.Floor(x) })
 }
 
-func eventOf(r oracle.Row) dp.Event {
+func eventOf(r testkit.Row) dp.Event {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: r.Sigma, Count: r.T}
 	if r.N > 0 {
 		e.SampleSize, e.DatasetSize = r.S, r.N
@@ -44,7 +44,7 @@ func eventOf(r oracle.Row) dp.Event {
 }
 
 // deltaOf is the δ of a row before it was rounded to ten digits.
-func deltaOf(r oracle.Row) float64 {
+func deltaOf(r testkit.Row) float64 {
 	if r.N > 0 {
 		return 1 / float64(r.N)
 	}
@@ -66,7 +66,7 @@ func epsilonOf(t *testing.T, a Accountant, e dp.Event, delta float64) float64 {
 // At fractional orders dp_accounting 0.6.0 adds the absolute values of an
 // alternating series up, so that it is between all its orders and the integers.
 func TestPoissonAgainstPeers(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestPoissonAgainstPeers(t *testing.T) {
 // Replacing a record of a Poisson sample costs more than the PLD of the same
 // pair says, but no more than a conversion from RDP loses.
 func TestReplaceOneAgainstPLD(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func withoutReplacement(q, sigma float64, n int, even []float64) float64 {
 // which is never worse. Their sensitivity is 1: half of ours, with half of the
 // noise.
 func TestFixedSizeAgainstPeers(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,12 @@ package rdp
 import (
 	"testing"
 
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{
 			new(Accountant), new(Filter), new(Limits), new(Selection), CheckOrder, Delta, Divergence, Epsilon,
 			NewFilter, PlannedOrder,

@@ -3,12 +3,12 @@ package tradeoff
 import (
 	"testing"
 
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{new(Curve), new(Curves), new(Paper), Alphas, Training},
 	}.Check(t)
 }

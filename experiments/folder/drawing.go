@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/plots"
 )
 
@@ -76,14 +76,14 @@ func (d Drawing) Write(dir string, picture Picture, table [][]string, m any) err
 // Redraw writes a figure's pictures to its folder anew, and the manifest, unless that is nil:
 // all or nothing.
 func (d Drawing) Redraw(dir string, picture Picture, m any) error {
-	var pictures []atomicfile.Output
+	var pictures []files.Output
 	for _, format := range d.formats() {
-		pictures = append(pictures, atomicfile.Output{Path: filepath.Join(dir, pictureName(format)),
+		pictures = append(pictures, files.Output{Path: filepath.Join(dir, pictureName(format)),
 			Write: func(w io.Writer) error { return picture(w, format, d.Style) }})
 	}
 	if m == nil {
-		return atomicfile.WriteSet(pictures[1:], pictures[0])
+		return files.WriteSet(pictures[1:], pictures[0])
 	}
-	return atomicfile.WriteSet(pictures, atomicfile.Output{Path: filepath.Join(dir, manifest.File),
+	return files.WriteSet(pictures, files.Output{Path: filepath.Join(dir, manifest.File),
 		Write: func(w io.Writer) error { return manifest.Write(w, m) }})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/train"
 )
 
@@ -55,13 +55,13 @@ func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("folder: %w", err)
 	}
-	var files []atomicfile.Output
+	var outputs []files.Output
 	for name, draw := range pictures {
-		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: draw})
+		outputs = append(outputs, files.Output{Path: filepath.Join(dir, name), Write: draw})
 	}
-	files = append(files, atomicfile.Output{Path: filepath.Join(dir, manifest.TableFile),
+	outputs = append(outputs, files.Output{Path: filepath.Join(dir, manifest.TableFile),
 		Write: func(w io.Writer) error { return manifest.WriteTable(w, table) }})
-	return atomicfile.WriteSet(files, atomicfile.Output{
+	return files.WriteSet(outputs, files.Output{
 		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})
 }

@@ -19,7 +19,6 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -121,7 +120,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 		for _, c := range curves {
 			at.BySeed = append(at.BySeed, c.Accuracy[j])
 		}
-		at.Accuracy, at.SD = spread.Of(at.BySeed)
+		at.Accuracy, at.SD = report.Spread(at.BySeed)
 		l.Points = append(l.Points, at)
 	}
 	last := l.Points[len(l.Points)-1]
@@ -144,7 +143,7 @@ func (l *Curve) WriteText(w io.Writer) error {
 	every := max(1, (len(l.Points)-1)/shownPoints)
 	for i := len(l.Points) - 1; i >= 0; i-- {
 		if at := l.Points[len(l.Points)-1-i]; i%every == 0 {
-			fmt.Fprintf(t, "%d\t%s\t\n", at.GradComps, spread.Text(at.Accuracy, at.SD, l.Seeds))
+			fmt.Fprintf(t, "%d\t%s\t\n", at.GradComps, report.SpreadText(at.Accuracy, at.SD, l.Seeds))
 		}
 	}
 	if err := errors.Join(t.Flush(), report.WriteNotes(w, l.Notes)); err != nil {

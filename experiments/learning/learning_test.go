@@ -11,7 +11,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/dp"
 	"proactivedp/experiments/folder"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -79,7 +79,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 		}
 		ends = append(ends, trials[0].Accuracy)
 	}
-	mean, sd := spread.Of(ends)
+	mean, sd := report.Spread(ends)
 	if math.Abs(l.TestAccuracy-mean) > 1e-12 || math.Abs(l.TestSD-sd) > 1e-12 || l.Seeds != 3 {
 		t.Errorf("%v ± %v, must be %v ± %v", l.TestAccuracy, l.TestSD, mean, sd)
 	}
@@ -102,7 +102,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	}
 	var text strings.Builder
 	if err := l.WriteText(&text); err != nil || !strings.Contains(text.String(), "privacy of ONE of the 3 trainings") ||
-		!strings.Contains(text.String(), spread.Text(mean, sd, 3)) {
+		!strings.Contains(text.String(), report.SpreadText(mean, sd, 3)) {
 		t.Errorf("%s (%v)", &text, err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 )
 
 // end is how the runs of a series of a figure ended.
@@ -74,8 +74,8 @@ func ends(header []string, rows [][]string) []end {
 				values = append(values, last[r])
 			}
 		}
-		mean, sd := spread.Of(values)
-		of[name].Accuracy = spread.Text(mean, sd, len(values))
+		mean, sd := report.Spread(values)
+		of[name].Accuracy = report.SpreadText(mean, sd, len(values))
 		all = append(all, *of[name])
 	}
 	return all

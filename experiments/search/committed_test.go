@@ -12,7 +12,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -83,7 +83,7 @@ func committed(t *testing.T, s Spec, table string) []found {
 			all[i].trials = append(all[i].trials, pool.Trial{Accuracy: accuracy,
 				Diverged: row[column["diverged"]] == "true"})
 		}
-		all[i].mean, all[i].sd = spread.Of(accuracies)
+		all[i].mean, all[i].sd = report.Spread(accuracies)
 	}
 	return all
 }

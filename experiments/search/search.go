@@ -16,7 +16,7 @@ import (
 
 	"proactivedp/experiments"
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -199,7 +199,7 @@ func (s Spec) search(ctx context.Context, source *train.Source, o pool.Options) 
 		for _, t := range f.trials {
 			accuracy = append(accuracy, t.Accuracy)
 		}
-		f.mean, f.sd = spread.Of(accuracy)
+		f.mean, f.sd = report.Spread(accuracy)
 	}
 	return all, spent, nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/experiments/manifest"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -237,13 +237,13 @@ func TestSearchRefusesRepeats(t *testing.T) {
 // Two calls do not write to one folder: the second is refused by name.
 func TestFoldersBelongToOneCall(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := lockfile.Folder(dir)
+	lock, err := files.LockFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Run(t.Context(), Paper("", "synth-mnist:350"), train.NewSource(synth.Digits(rng.New(1), 350)),
 		Options{Out: dir})
-	if !errors.Is(err, lockfile.ErrHeld) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, files.ErrHeld) || !strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}
 	if err := lock.Release(); err != nil {

@@ -14,9 +14,8 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -50,7 +49,7 @@ func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report,
 		return nil, err
 	}
 	var r *Report
-	err := lockfile.InFolder(o.Out, func() (err error) {
+	err := files.InFolder(o.Out, func() (err error) {
 		r, err = runAndWrite(ctx, s, source, o)
 		return err
 	})
@@ -70,14 +69,14 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 		Command: o.command(s), Config: s, Data: manifest.DataOf(source.Data(), source.Hash()),
 		Origin: manifest.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
-	err = atomicfile.WriteSet([]atomicfile.Output{
+	err = files.WriteSet([]files.Output{
 		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
 			_, err := io.WriteString(w, mark+s.readme(all, source.Data(), o))
 			return err
 		}},
 		{Path: filepath.Join(o.Out, tableFile),
 			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
-	}, atomicfile.Output{
+	}, files.Output{
 		Path: filepath.Join(o.Out, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
 	})
 	if err != nil {

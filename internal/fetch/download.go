@@ -16,7 +16,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/report"
 )
@@ -135,7 +135,7 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	if n := response.ContentLength; n > limit {
 		return 0, backoff.Permanent(fmt.Errorf("%d bytes, more than the limit of %d", n, limit))
 	}
-	temp, err := atomicfile.Create(path)
+	temp, err := files.Create(path)
 	if err != nil {
 		return 0, backoff.Permanent(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/dp"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 )
@@ -68,7 +68,7 @@ func Make(ctx context.Context, o Options) error {
 	if err := checkFolder(o.Out); err != nil {
 		return err
 	}
-	return lockfile.InFolder(o.Out, func() error {
+	return files.InFolder(o.Out, func() error {
 		a, err := auditAll(ctx, o)
 		if err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
-	"proactivedp/internal/oracle"
 	"proactivedp/internal/paper"
+	"proactivedp/internal/testkit"
 )
 
 // audited is the audit by pld at its default accuracy, computed once.
@@ -208,7 +208,7 @@ func TestTheoremColumns(t *testing.T) {
 
 // Runs of the tables against the tightest figure of another PLD accountant.
 func TestAccountantColumnsAgainstOracle(t *testing.T) {
-	rows, err := oracle.Accountants()
+	rows, err := testkit.Accountants()
 	if err != nil {
 		t.Fatal(err)
 	}

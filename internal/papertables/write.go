@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"proactivedp/dp"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/files"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 	"proactivedp/internal/version"
@@ -87,9 +87,9 @@ func (a *audit) write(dir string) error {
 		Command: "proactivedp tables", Accountant: a.accountant,
 		Version: version.Get().Source(), Go: runtime.Version(), Arch: cpu.Arch(),
 	}
-	var files []atomicfile.Output
+	var outputs []files.Output
 	add := func(name string, write func(io.Writer) error) {
-		files = append(files, atomicfile.Output{Path: filepath.Join(dir, name), Write: func(w io.Writer) error {
+		outputs = append(outputs, files.Output{Path: filepath.Join(dir, name), Write: func(w io.Writer) error {
 			sum := sha256.New()
 			if err := write(io.MultiWriter(w, sum)); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (a *audit) write(dir string) error {
 		add(curvePicture(c.Case), picture.WritePNG)
 	}
 	// The manifest is written last, when the digests of the others are known.
-	return atomicfile.WriteSet(files, atomicfile.Output{Path: filepath.Join(dir, manifestFile),
+	return files.WriteSet(outputs, files.Output{Path: filepath.Join(dir, manifestFile),
 		Write: func(w io.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")

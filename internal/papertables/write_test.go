@@ -14,8 +14,8 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
-	"proactivedp/internal/plots/plotstest"
 	"proactivedp/internal/report"
+	"proactivedp/internal/testkit"
 )
 
 // failing is an accountant that breaks down.
@@ -87,7 +87,7 @@ func TestMakeTablesIsReproducible(t *testing.T) {
 			t.Errorf("%s holds NaN or a format that failed", name)
 		}
 	}
-	plotstest.Golden(t, "epsilon-over-s", func(w io.Writer) error {
+	testkit.Golden(t, "epsilon-over-s", func(w io.Writer) error {
 		_, err := w.Write(a["epsilon-over-s-10000.png"])
 		return err
 	})

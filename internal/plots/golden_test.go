@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"proactivedp/internal/plots/plotstest"
+	"proactivedp/internal/testkit"
 )
 
 // rising is a line with a band that widens.
@@ -66,7 +66,7 @@ func TestPicturesAreTheGoldenOnes(t *testing.T) {
 			}},
 		},
 	} {
-		t.Run(name, func(t *testing.T) { plotstest.Golden(t, name, p.WritePNG) })
+		t.Run(name, func(t *testing.T) { testkit.Golden(t, name, p.WritePNG) })
 	}
 }
 

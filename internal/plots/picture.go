@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"proactivedp/internal/wrap"
+	"proactivedp/internal/message"
 )
 
 // Picture is a line plot in the project's one style: lines with a band around
@@ -376,7 +376,7 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 // and returns what is left above it.
 func (l *layout) drawCaption(c draw.Canvas) draw.Canvas {
 	style := l.captionStyle()
-	lines := wrap.Lines(l.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
+	lines := message.Wrap(l.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
 	if len(lines) == 0 || l.Caption == "" {
 		return c
 	}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-
-	"proactivedp/internal/terminal"
 )
 
 // Bar shows how far an amount of work has come: on a terminal as a bar with the
@@ -34,13 +32,13 @@ const barWidth, besideBar = 30, 50
 // NewBar returns a bar over an amount of work, shown on w; nil shows nothing. What
 // is done stands beside the bar and in each line.
 func NewBar(w io.Writer, what string, work int64) *Bar {
-	return newBar(w, terminal.Columns(w), what, max(work, 1))
+	return newBar(w, Columns(w), what, max(work, 1))
 }
 
 // NewByteBar returns a bar over a number of bytes, -1 if it is not known: then a
 // log gets no lines.
 func NewByteBar(w io.Writer, what string, size int64) *Bar {
-	return newBar(w, terminal.Columns(w), what, size, progressbar.OptionShowBytes(true))
+	return newBar(w, Columns(w), what, size, progressbar.OptionShowBytes(true))
 }
 
 // newBar returns a bar on a terminal of so many columns; 0: in a log.

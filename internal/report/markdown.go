@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/wrap"
+	"proactivedp/internal/message"
 )
 
 // columns is how wide the text of a Markdown page is.
@@ -42,7 +42,7 @@ func Markdown(text string) string {
 			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
 			mark = indent
 		}
-		for i, broken := range wrap.Lines(joinMarks(line[len(mark):]), func(s string) bool {
+		for i, broken := range message.Wrap(joinMarks(line[len(mark):]), func(s string) bool {
 			return len(indent)+utf8.RuneCountInString(s) <= columns
 		}) {
 			if i > 0 {

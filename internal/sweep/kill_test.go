@@ -17,8 +17,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/experiments"
-	"proactivedp/internal/asked"
 	"proactivedp/internal/broker"
+	"proactivedp/internal/testkit"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -162,7 +162,7 @@ const killsEnv = "PROACTIVEDP_SWEEP_KILLS"
 // Workers, the coordinator and the broker are killed, of any kind, each time some more cells
 // are finished: pictures, data and cells are those of one process, byte by byte.
 func TestASweepOutlivesKills(t *testing.T) {
-	kills, set := asked.Times(t, killsEnv, 3)
+	kills, set := testkit.Times(t, killsEnv, 3)
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}

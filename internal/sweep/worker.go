@@ -17,9 +17,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/broker"
+	"proactivedp/internal/files"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/models"
@@ -326,7 +326,7 @@ func (h *hand) fetch(ctx context.Context) {
 		return // there is none
 	}
 	defer object.Close()
-	if err := atomicfile.Write(h.file, func(to io.Writer) error {
+	if err := files.Write(h.file, func(to io.Writer) error {
 		_, err := io.Copy(to, bounded.Reader(object, maxSaved))
 		return err
 	}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/paper"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 )
 
 // series is the runs of one setting of a figure.
@@ -105,7 +105,7 @@ func (t *table) ends() (seriesList, error) {
 		for _, seed := range slices.Sorted(maps.Keys(last[name])) {
 			s.ends = append(s.ends, last[name][seed])
 		}
-		s.mean, s.sd = spread.Of(s.ends)
+		s.mean, s.sd = report.Spread(s.ends)
 		all = append(all, *s)
 	}
 	return all, nil
@@ -191,7 +191,7 @@ func (t *table) fractions(clip float64) (fractions, error) {
 	}
 	var all fractions
 	for _, sigma := range slices.Sorted(maps.Keys(values)) {
-		mean, sd := spread.Of(values[sigma])
+		mean, sd := report.Spread(values[sigma])
 		n := len(values[sigma])
 		all = append(all, fraction{sigma, mean, math.Sqrt(sd*sd + within[sigma]/float64(n)), n})
 	}

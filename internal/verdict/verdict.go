@@ -16,7 +16,6 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 )
 
 // Verdict says whether a statement holds in a folder of results.
@@ -218,7 +217,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if err := f.of(own); err != nil {
 			return f, err
 		}
-		f.Ours = spread.Text(own.mean, own.sd, len(own.ends))
+		f.Ours = report.SpreadText(own.mean, own.sd, len(own.ends))
 		off := own.mean - c.Value.Value()
 		switch margin := rounding + deviations*own.sd; {
 		case math.Abs(off) <= margin:
@@ -246,7 +245,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if loss < 0 {
 			side = "more"
 		}
-		f.Ours = fmt.Sprintf("%s %s than %s", spread.Text(math.Abs(loss), sd, len(of.ends)), side,
+		f.Ours = fmt.Sprintf("%s %s than %s", report.SpreadText(math.Abs(loss), sd, len(of.ends)), side,
 			report.Fixed(plain.mean, 4))
 		f.bound(c.Value.Value()-loss, sd)
 	case paper.Fails:
@@ -261,8 +260,8 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if err := f.of(small, large); err != nil {
 			return f, err
 		}
-		f.Ours = fmt.Sprintf("%s, largest s %s", spread.Text(small.mean, small.sd, len(small.ends)),
-			spread.Text(large.mean, large.sd, len(large.ends)))
+		f.Ours = fmt.Sprintf("%s, largest s %s", report.SpreadText(small.mean, small.sd, len(small.ends)),
+			report.SpreadText(large.mean, large.sd, len(large.ends)))
 		f.more(large, small)
 	case paper.Best:
 		low, high, err := all.apart(c.Size)

@@ -8,7 +8,6 @@ import (
 
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
-	"proactivedp/internal/spread"
 )
 
 // unknown begins the reason of what has none that was found.
@@ -117,6 +116,6 @@ func (t *table) borne(c paper.Claim, own float64) (string, error) {
 }
 
 func mean(values []float64) float64 {
-	m, _ := spread.Of(values)
+	m, _ := report.Spread(values)
 	return m
 }

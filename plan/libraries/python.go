@@ -10,7 +10,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/wrap"
+	"proactivedp/internal/message"
 )
 
 // The code for each library. Strings keep package embed's file system out of the planner page.
@@ -251,5 +251,5 @@ const docWidth = 88
 
 func wrapped(text string) string {
 	fits := func(line string) bool { return utf8.RuneCountInString(line) <= docWidth }
-	return strings.Join(wrap.Lines(text, fits), "\n")
+	return strings.Join(message.Wrap(text, fits), "\n")
 }

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"proactivedp/dp/gdp"
-	"proactivedp/internal/zerotest"
+	"proactivedp/internal/testkit"
 )
 
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
-	zerotest.Package{
+	testkit.Package{
 		Exported: []any{All, OfEvents, OfPlan, ParseFormat, Read, Write},
 		Given:    []any{gdp.Accountant{}},
 	}.Check(t)

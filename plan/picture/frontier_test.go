@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/plots/plotstest"
+	"proactivedp/internal/testkit"
 	"proactivedp/plan"
 )
 
@@ -18,7 +18,7 @@ func TestDrawFrontier(t *testing.T) {
 			{SampleSize: 100, Rounds: 500, ClosedForm: at(30), AddOrRemove: at(8)},
 			{SampleSize: 1000, Rounds: 50, AddOrRemove: at(25), ReplaceOne: at(120)},
 		}}
-	plotstest.Golden(t, "frontier", func(w io.Writer) error { return Frontier(w, frontier) })
+	testkit.Golden(t, "frontier", func(w io.Writer) error { return Frontier(w, frontier) })
 	frontier.Rows = frontier.Rows[:1]
 	if err := Frontier(io.Discard, frontier); err == nil || !strings.Contains(err.Error(), "N = 10000") {
 		t.Errorf("a frontier without any σ: %v, want an error that says so", err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"proactivedp/dp/tradeoff"
-	"proactivedp/internal/plots/plotstest"
+	"proactivedp/internal/testkit"
 )
 
 func TestDrawTradeoff(t *testing.T) {
@@ -16,6 +16,6 @@ func TestDrawTradeoff(t *testing.T) {
 		func(a float64) float64 { return (1 - a) / 2 }, alphas)
 	for name, curves := range map[string]tradeoff.Curves{"tradeoff-of-one": {perfect},
 		"tradeoff-of-two": {perfect, half}} {
-		plotstest.Golden(t, name, func(w io.Writer) error { return Tradeoff(w, curves, "caption") })
+		testkit.Golden(t, name, func(w io.Writer) error { return Tradeoff(w, curves, "caption") })
 	}
 }

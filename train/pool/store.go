@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/strictjson"
 	"proactivedp/train"
 )
@@ -32,7 +32,7 @@ func (s store) make() error {
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return fmt.Errorf("grid: %w", err)
 	}
-	return atomicfile.SweepFolder(s.dir)
+	return files.SweepFolder(s.dir)
 }
 
 // kept says in words what becomes of finished cells.
@@ -103,7 +103,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grid: cell: %w", err)
 	}
-	err = atomicfile.Write(s.path(key), func(w io.Writer) error {
+	err = files.Write(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(whole)
 		return err
 	})
@@ -159,7 +159,7 @@ func (s store) setTook(key string, took time.Duration) error {
 	if s.dir == "" {
 		return nil
 	}
-	return atomicfile.Write(s.timePath(key), func(w io.Writer) error {
+	return files.Write(s.timePath(key), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"proactivedp/internal/f32"
-	"proactivedp/internal/spread"
+	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -105,7 +105,7 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 			accuracy[draw] = judge(noisy)
 		}
 		progress(training + (1-training)*float64(i+1)/float64(len(s.Sigmas)))
-		mean, sd := spread.Of(accuracy)
+		mean, sd := report.Spread(accuracy)
 		u.Points = append(u.Points, UtilityPoint{
 			Sigma: sigma, Fraction: mean / u.Accuracy, FractionSD: sd / u.Accuracy, MeanAccuracy: mean,
 		})

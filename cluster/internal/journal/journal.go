@@ -40,7 +40,7 @@ import (
 	"slices"
 
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
 
@@ -77,7 +77,7 @@ type Stretch struct{ Size, Rounds int }
 // Journal is a client's journal, held by one process. Not safe for concurrent use.
 type Journal struct {
 	path   string
-	lock   *lockfile.Lock
+	lock   *files.Lock
 	file   *os.File
 	params int    // the length of every vector; 0: not known yet
 	end    int64  // where the next record begins
@@ -133,7 +133,7 @@ func Open(dir string, key []byte) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	lock, err := lockfile.Folder(dir)
+	lock, err := files.LockFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"proactivedp/cluster/internal/journal"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
 
@@ -359,7 +359,7 @@ func TestKeysAreAsked(t *testing.T) {
 func TestOneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, nil)
-	if _, err := journal.Open(dir, nil); !errors.Is(err, lockfile.ErrHeld) {
+	if _, err := journal.Open(dir, nil); !errors.Is(err, files.ErrHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
 	j.Close()

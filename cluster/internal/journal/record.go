@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
 
@@ -448,7 +448,7 @@ func (j *Journal) rewrite() error {
 		return err
 	}
 	copied := Journal{life: l}
-	out, err := atomicfile.Create(j.path)
+	out, err := files.Create(j.path)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

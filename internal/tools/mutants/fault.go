@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 )
 
 // fault is a fault of one line, kept by the texts of the line and not by its number,
@@ -62,7 +62,7 @@ func readList(file string) (list, error) {
 }
 
 func (l list) write(file string) error {
-	return atomicfile.Write(file, func(w io.Writer) error {
+	return files.Write(file, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", " ")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/checkout"
+	"proactivedp/internal/files"
 )
 
 // home is the path without a public home, which renaming leads back to.
@@ -137,7 +137,7 @@ func write(dir string, names []string, old, renamed tree) error {
 type replacement struct {
 	path string
 	old  []byte
-	file *atomicfile.File
+	file *files.File
 }
 
 // commit puts all replacements in their places. If one cannot be, those before
@@ -161,12 +161,12 @@ func commit(all []replacement) error {
 }
 
 // stage writes what is to take the place of the file, with its mode.
-func stage(path string, content []byte) (*atomicfile.File, error) {
+func stage(path string, content []byte) (*files.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := atomicfile.Create(path)
+	f, err := files.Create(path)
 	if err != nil {
 		return nil, err
 	}

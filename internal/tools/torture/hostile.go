@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"proactivedp/internal/npytest"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 )
 
@@ -148,11 +148,11 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 
 // arrays returns a right file of NumPy's.
 func arrays(r *rng.Stream) ([]byte, error) {
-	x := npytest.Of("<f4", []int{20, 3}, make([]float32, 60)...)
-	y := npytest.Of("<i8", []int{20}, make([]int64, 20)...)
+	x := testkit.Of("<f4", []int{20, 3}, make([]float32, 60)...)
+	y := testkit.Of("<i8", []int{20}, make([]int64, 20)...)
 	for i := range x.Shape[0] {
 		x.Content[12*i+2], y.Content[8*i] = byte(r.IntN(256)), byte(i%2) // in the middle of a fraction
 	}
-	return npytest.Archive(r.IntN(2) == 0, npytest.Member{Name: "x", Content: x.Bytes()},
-		npytest.Member{Name: "y", Content: y.Bytes()})
+	return testkit.Archive(r.IntN(2) == 0, testkit.Member{Name: "x", Content: x.Bytes()},
+		testkit.Member{Name: "y", Content: y.Bytes()})
 }

@@ -17,7 +17,6 @@ import (
 	"proactivedp/internal/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
-	"proactivedp/internal/nearest"
 	"proactivedp/rng"
 )
 
@@ -117,7 +116,7 @@ func CheckData(name string) error {
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
-			strings.Join(AllDataNames(), ", "), Meant(nearest.Name(name, AllDataNames())))
+			strings.Join(AllDataNames(), ", "), Meant(message.Nearest(name, AllDataNames())))
 	}
 	return nil
 }

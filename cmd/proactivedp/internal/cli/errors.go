@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 )
 
 // UsageError marks an error of the command line.
@@ -99,10 +99,10 @@ func likeFlag(word string, names []string) string {
 	if name := abroad(word, names); name != "" {
 		return name
 	}
-	if name := nearest.Name(word, names); name != "" {
+	if name := message.Nearest(word, names); name != "" {
 		return name
 	}
-	if like := nearest.Name(word, slices.Sorted(maps.Keys(elsewhere))); 3*len(word) >= 2*len(like) {
+	if like := message.Nearest(word, slices.Sorted(maps.Keys(elsewhere))); 3*len(word) >= 2*len(like) {
 		return abroad(like, names)
 	}
 	return ""
@@ -151,7 +151,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 				names = append(names, c.Name())
 			}
 		}
-		like := Meant(nearest.Name(args[0], names))
+		like := Meant(message.Nearest(args[0], names))
 		return Usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), like))
 	}
 	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 	"proactivedp/plan/libraries"
 )
 
@@ -57,7 +57,7 @@ func (o *OutputFlags) Check() error {
 	}
 	if names := FormatNames(); o.Format != "" && !slices.Contains(names, o.Format) {
 		errs = append(errs, fmt.Errorf("--format = %q, must be one of %s%s", o.Format, strings.Join(names, ", "),
-			Meant(nearest.Name(o.Format, names))))
+			Meant(message.Nearest(o.Format, names))))
 	}
 	return errors.Join(errs...)
 }

@@ -13,7 +13,7 @@ import (
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 )
 
 // OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
@@ -93,7 +93,7 @@ func (o *OwnFlags) Text() string {
 	text := ""
 	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns} {
 		if value != "" {
-			text += " --" + OwnFlagNames[i] + " " + shell.Word(value)
+			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
 		}
 	}
 	return text

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/npytest"
+	"proactivedp/internal/testkit"
 )
 
 // Arrays and a CSV file of the same numbers are one data set, whatever the type of the numbers,
@@ -43,7 +43,7 @@ func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
 		},
 	} {
 		size := int(descr[2] - '0')
-		x := npytest.Array{Descr: descr, Shape: []int{rows, columns}}
+		x := testkit.Array{Descr: descr, Shape: []int{rows, columns}}
 		var text strings.Builder
 		text.WriteString("a,b,c,label\n")
 		var labels []string
@@ -56,9 +56,9 @@ func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
 			labels = append(labels, fmt.Sprint("kind ", i%3))
 			text.WriteString(labels[i] + "\n")
 		}
-		y := npytest.Texts(8, labels...)
-		file, err := npytest.Archive(true, npytest.Member{Name: "features", Content: x.Bytes()},
-			npytest.Member{Name: "target", Content: y.Bytes()})
+		y := testkit.Texts(8, labels...)
+		file, err := testkit.Archive(true, testkit.Member{Name: "features", Content: x.Bytes()},
+			testkit.Member{Name: "target", Content: y.Bytes()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +88,9 @@ func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
 // Images are normalised by constants of each channel, and by nothing else.
 func TestPixelsAreNormalised(t *testing.T) {
 	dir := t.TempDir()
-	x := npytest.Array{Descr: "|u1", Shape: []int{2, 4, 5, 3}, Content: make([]byte, 2*4*5*3)}
-	file, err := npytest.Archive(true, npytest.Member{Name: "x", Content: x.Bytes()},
-		npytest.Member{Name: "y", Content: npytest.Of("<i8", []int{2}, 0, int64(1)).Bytes()})
+	x := testkit.Array{Descr: "|u1", Shape: []int{2, 4, 5, 3}, Content: make([]byte, 2*4*5*3)}
+	file, err := testkit.Archive(true, testkit.Member{Name: "x", Content: x.Bytes()},
+		testkit.Member{Name: "y", Content: testkit.Of("<i8", []int{2}, 0, int64(1)).Bytes()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 	"proactivedp/models/mlp"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -259,7 +259,7 @@ func FlagsText(spec, usual train.Spec, stated ...string) string {
 	for _, f := range specFlags {
 		value, other := flagValue(f.field(&spec)), flagValue(f.field(&usual))
 		if value != other && !slices.Contains(stated, f.name) {
-			fmt.Fprintf(&text, " --%s %s", f.name, shell.Word(fmt.Sprint(value)))
+			fmt.Fprintf(&text, " --%s %s", f.name, message.Word(fmt.Sprint(value)))
 		}
 	}
 	return text.String()

@@ -13,7 +13,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 )
 
 // accountantFlags chooses accountants.
@@ -58,7 +58,7 @@ func (a *accountantFlags) one() (dp.Accountant, error) {
 	i := slices.Index(answer.AccountantNames(), a.name)
 	if i < 0 {
 		return nil, errors.Join(a.checkAccuracy(), fmt.Errorf("--accountant = %q, must be one of %s%s",
-			a.name, strings.Join(a.choices, ", "), cli.Meant(nearest.Name(a.name, a.choices))))
+			a.name, strings.Join(a.choices, ", "), cli.Meant(message.Nearest(a.name, a.choices))))
 	}
 	if a.flags.Changed("accuracy") && a.name != (pld.Accountant{}).Name() {
 		return nil, fmt.Errorf("--accuracy is of pld alone, must not be given with --accountant %s", a.name)

@@ -12,7 +12,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
-	"proactivedp/internal/nearest"
+	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
@@ -104,7 +104,7 @@ func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 	if cmd.Flags().Changed("solve") {
 		if !slices.Contains(Solvable, solve) {
 			return "", fmt.Errorf("--solve = %q, must be one of %s%s",
-				solve, strings.Join(Solvable, ", "), cli.Meant(nearest.Name(solve, Solvable)))
+				solve, strings.Join(Solvable, ", "), cli.Meant(message.Nearest(solve, Solvable)))
 		}
 		return solve, nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 )
 
 // fileFlags names the files that a table of numbers is written to.
@@ -23,7 +23,7 @@ func (f *fileFlags) writable() error {
 	var errs []error
 	for _, path := range []string{f.csv, f.png} {
 		if path != "" {
-			errs = append(errs, atomicfile.Check(path))
+			errs = append(errs, files.Check(path))
 		}
 	}
 	return errors.Join(errs...)
@@ -38,7 +38,7 @@ func (f *fileFlags) write(csv, png func(io.Writer) error) error {
 		if file.path == "" {
 			continue
 		}
-		if err := atomicfile.Write(file.path, file.fill); err != nil {
+		if err := files.Write(file.path, file.fill); err != nil {
 			return err
 		}
 	}

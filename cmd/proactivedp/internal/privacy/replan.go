@@ -14,9 +14,8 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/plan"
 )
 
@@ -60,7 +59,7 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, rdp.CheckOrder(order))
 	}
 	if l.record != "" {
-		errs = append(errs, atomicfile.Check(l.record))
+		errs = append(errs, files.Check(l.record))
 	}
 	return errors.Join(errs...)
 }
@@ -72,9 +71,9 @@ func (l *legFlags) alone(do func() error) error {
 	if info, err := os.Stat(l.record); l.record == "" || err == nil && !info.Mode().IsRegular() {
 		return do()
 	}
-	lock, err := lockfile.File(l.record)
+	lock, err := files.LockFile(l.record)
 	switch {
-	case errors.Is(err, lockfile.ErrHeld):
+	case errors.Is(err, files.ErrHeld):
 		return fmt.Errorf("--record: %w", err)
 	case err != nil:
 		return do()
@@ -126,7 +125,7 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 	if err := l.keepFilter(record.Bytes()); err != nil {
 		return cli.Usage(err)
 	}
-	if err := atomicfile.Write(l.record, h.WriteJSON); err != nil {
+	if err := files.Write(l.record, h.WriteJSON); err != nil {
 		return err
 	}
 	if _, unnamed := dp.Names(h.Events); unnamed {

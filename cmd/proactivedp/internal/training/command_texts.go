@@ -9,7 +9,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/experiments/presets"
 	"proactivedp/experiments/search"
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -45,7 +45,7 @@ func delayCommand(s experiments.DelaySpec) string {
 	}
 	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
 	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model,
-		shell.Word(s.Train.Data), delays, s.Seeds) +
+		message.Word(s.Train.Data), delays, s.Seeds) +
 		cli.FlagsText(s.Train, usual, "model", "data", "seed")
 }
 
@@ -54,7 +54,7 @@ func delayCommand(s experiments.DelaySpec) string {
 func searchCommand(s search.Spec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
 		"--schedule %s --scale %v --proxy %v --seeds %d",
-		shell.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
+		message.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := search.Paper(s.Models[0], s.Train.Data).Train
 	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
@@ -65,7 +65,7 @@ func searchCommand(s search.Spec) string {
 // said, and what else differs from the paper's.
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
-		shell.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
+		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
 	return text + cli.FlagsText(s, presets.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
 		"beta", "schedule")
 }
@@ -74,14 +74,14 @@ func trainCommand(s train.Spec) string {
 func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d",
-		shell.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
+		message.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
 	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "clip", "sigma")
 }
 
 // proposeCommand makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(presets.Train(r.Base.Model, r.Base.Data), r.Epsilon)
-	text := fmt.Sprintf("proactivedp propose --data %s --model %s", shell.Word(r.Base.Data), r.Base.Model)
+	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments/learning"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -87,7 +87,7 @@ func (c *curveFlags) run(
 		err = work()
 	} else {
 		o.Folder = filepath.Join(c.out, pool.Folder)
-		err = lockfile.InFolder(c.out, work)
+		err = files.InFolder(c.out, work)
 	}
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
-	"proactivedp/internal/shell"
+	"proactivedp/internal/message"
 	"proactivedp/train"
 )
 
@@ -134,7 +134,7 @@ func (o *ownFigures) name() string {
 
 // text states the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
-	text := " --data " + shell.Word(o.spec.Data) + " --model " + o.spec.Model +
+	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
 		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "sigma") + where.Own.Text()
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)

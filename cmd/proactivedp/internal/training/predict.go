@@ -16,8 +16,8 @@ import (
 	"proactivedp/data/numpy"
 	"proactivedp/data/table"
 	"proactivedp/dp/claim"
-	"proactivedp/internal/atomicfile"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )
@@ -215,7 +215,7 @@ func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error
 // print writes the labels, and says of them what there is to say where it is not in the way.
 func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 	if f.out != "" {
-		if err := atomicfile.Write(f.out, p.writeCSV); err != nil {
+		if err := files.Write(f.out, p.writeCSV); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/experiments/folder"
 	"proactivedp/experiments/presets"
-	"proactivedp/internal/lockfile"
+	"proactivedp/internal/files"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -224,7 +224,7 @@ func (f *proposeFlags) inFolder(work func() error) error {
 	if f.out == "" {
 		return work()
 	}
-	return lockfile.InFolder(f.out, work)
+	return files.InFolder(f.out, work)
 }
 
 // fillUsual sets what was not given to what is usual for the model.

@@ -5,7 +5,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/train"
 )
 
@@ -26,7 +26,7 @@ func (s saveFlag) check() error {
 	if s.path == "" {
 		return nil
 	}
-	return atomicfile.Check(s.path)
+	return files.Check(s.path)
 }
 
 // saved is a report with the model that it is of.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"proactivedp/internal/atomicfile"
+	"proactivedp/internal/files"
 	"proactivedp/train"
 )
 
@@ -37,7 +37,7 @@ func (t *traceFlag) run(
 		return run()
 	}
 	var runErr error
-	err = atomicfile.Write(t.path, func(w io.Writer) error {
+	err = files.Write(t.path, func(w io.Writer) error {
 		p.Trace = train.NewTrace(w, p.Config.Clients())
 		if r, runErr = run(); r == nil {
 			return runErr

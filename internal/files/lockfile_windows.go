@@ -1,0 +1,44 @@
+package files
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+const (
+	errorSharingViolation = syscall.Errno(32)
+	fileFlagDeleteOnClose = 0x04000000
+)
+
+// open opens the file for nobody else; it is removed when the process ends.
+func openLock(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL|fileFlagDeleteOnClose, 0)
+	if errors.Is(err, errorSharingViolation) {
+		return nil, ErrHeld
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(handle), path), nil
+}
+
+// TryLock reports true: a file that is open cannot be removed by others, which is all
+// that a lock is for.
+func TryLock(*os.File) (bool, error) { return true, nil }
+
+func removeLock(f *os.File, _ string) error { return f.Close() }
+
+// RemoveUnheld removes the file at path unless it is open.
+func RemoveUnheld(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, errorSharingViolation) {
+		return nil
+	}
+	return gone(err)
+}

@@ -1,0 +1,20 @@
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd || windows)
+
+package files
+
+import (
+	"errors"
+	"os"
+)
+
+func openLock(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+}
+
+// TryLock reports that there are no locks here.
+func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+
+func removeLock(f *os.File, path string) error { return errors.Join(f.Close(), os.Remove(path)) }
+
+// RemoveUnheld removes nothing: who holds a file cannot be told here.
+func RemoveUnheld(string) error { return nil }

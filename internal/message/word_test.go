@@ -1,0 +1,24 @@
+package message
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// A shell reads every word as it was, whatever it is made of, and a plain one stands as it is.
+func TestWordsAreReadBack(t *testing.T) {
+	for _, word := range []string{"seed:1", "a b", "it's", "$(id)", "`id`", `a\b"c`, "*;&|<>#~!", "ε", ""} {
+		written := Word(word)
+		if word == "seed:1" && written != word {
+			t.Errorf("%q is written %q", word, written)
+		}
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			t.Skip("no shell")
+		}
+		out, err := exec.CommandContext(t.Context(), sh, "-c", "printf %s "+written).Output()
+		if err != nil || string(out) != word {
+			t.Errorf("%q is written %q and read %q, %v", word, written, out, err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package npytest writes arrays and archives as NumPy does, for tests: by the description of the
+// format in numpy.lib.format, and not by what reads it here.
+package testkit
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Array is an array as NumPy saves it.
+type Array struct {
+	Version byte   // of the format, its first number; 0: 1
+	Descr   string // type of the elements, such as <f4
+	Fortran bool
+	Shape   []int
+	Content []byte // the elements in the order of the file
+}
+
+// alignment is what the length of all before the content is a multiple of.
+const alignment = 64
+
+// Bytes returns the file of the array.
+func (a Array) Bytes() []byte {
+	version := max(a.Version, 1)
+	order := "False"
+	if a.Fortran {
+		order = "True"
+	}
+	shape := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(a.Shape)), ", "), "[]")
+	if len(a.Shape) == 1 {
+		shape += ","
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", a.Descr, order, shape)
+	return append(WithHeader(version, text), a.Content...)
+}
+
+// WithHeader returns what stands before the content: magic, version, and the text of the header
+// with blanks and the end of a line behind it.
+func WithHeader(version byte, text string) []byte {
+	out := append([]byte("\x93NUMPY"), version, 0)
+	width := 2
+	if version > 1 {
+		width = 4
+	}
+	for (len(out)+width+len(text)+1)%alignment != 0 {
+		text += " "
+	}
+	text += "\n"
+	if width == 2 {
+		out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))
+	} else {
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(text)))
+	}
+	return append(out, text...)
+}
+
+// Of returns an array of these elements, little-endian, in C's order.
+func Of[T int64 | uint8 | float32 | float64](descr string, shape []int, elements ...T) Array {
+	content, err := binary.Append(nil, binary.LittleEndian, elements)
+	if err != nil {
+		panic(err) // of these types there is none
+	}
+	return Array{Descr: descr, Shape: shape, Content: content}
+}
+
+// Texts returns a vector of texts of at most width characters, as NumPy keeps those of Python.
+func Texts(width int, texts ...string) Array {
+	a := Array{Descr: fmt.Sprintf("<U%d", width), Shape: []int{len(texts)}}
+	for _, text := range texts {
+		characters := append([]rune(text), make([]rune, width)...)[:width]
+		for _, c := range characters {
+			a.Content = binary.LittleEndian.AppendUint32(a.Content, uint32(c))
+		}
+	}
+	return a
+}
+
+// Member is an array of an archive, or what stands in its place.
+type Member struct {
+	Name    string
+	Content []byte
+}
+
+// Archive returns the file of an archive as np.savez writes it, or np.savez_compressed.
+func Archive(compressed bool, members ...Member) ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	method := zip.Store
+	if compressed {
+		method = zip.Deflate
+	}
+	for _, m := range members {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: method})
+		if err == nil {
+			_, err = w.Write(m.Content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("npytest: %s: %w", m.Name, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, fmt.Errorf("npytest: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,105 @@
+// Package oracle holds what other accountants answer, for tests to compare
+// with. The figures were computed with the public libraries that each row
+// names: dp_accounting 0.6.0 (Google), prv_accountant 0.2.0 (Microsoft),
+// Opacus 1.5.4 (Meta) and the gdp_accountant of TensorFlow Privacy.
+package testkit
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed accountants.csv
+var accountants string
+
+//go:embed calibrate.csv
+var calibrate string
+
+// Row is one library's ε of T rounds at rate q with noise multiplier σ.
+//
+// Accountant is one of
+//   - dp_accounting-PLD(h): pessimistic, with discretisation interval h, that
+//     is an upper bound; too coarse at h = 1e-4 where ε < 0.1;
+//   - prv_accountant-lower|estimate|upper(eps_error=e): the true ε is between
+//     the lower and the upper;
+//   - dp_accounting-RDP(orders), opacus-RDP, dp_accounting-RDP-WOR (fixed-size
+//     samples);
+//   - tf_privacy-CLT-uniform|poisson: an approximation.
+type Row struct {
+	Setting             string
+	N, S                int // data set and sample size; 0 where the row has only the rate
+	Q, Sigma            float64
+	T                   int
+	Delta               float64
+	Accountant          string
+	Adjacency, Sampling string
+	Epsilon             float64
+}
+
+// Accountants returns every library's answers to every setting.
+func Accountants() ([]Row, error) {
+	var rows []Row
+	err := each(accountants, func(f fields) {
+		rows = append(rows, Row{
+			f["setting"], f.int("N"), f.int("s"), f.float("q"), f.float("sigma"), f.int("T"), f.float("delta"),
+			f["accountant"], f["adjacency"], f["sampling"], f.float("epsilon"),
+		})
+	})
+	return rows, err
+}
+
+// Noise is the least noise multiplier that a library's search finds for a
+// target ε, add-or-remove adjacency, Poisson sampling.
+type Noise struct {
+	Epsilon, Delta, Q float64
+	T                 int
+	Method            string
+	Sigma, Achieved   float64
+}
+
+// Noises returns every library's answers to every budget.
+func Noises() ([]Noise, error) {
+	var rows []Noise
+	err := each(calibrate, func(f fields) {
+		rows = append(rows, Noise{
+			f.float("target_epsilon"), f.float("delta"), f.float("q"), f.int("T"), f["method"], f.float("sigma"),
+			f.float("achieved_epsilon"),
+		})
+	})
+	return rows, err
+}
+
+type fields map[string]string
+
+func (f fields) float(name string) float64 {
+	x, err := strconv.ParseFloat(f[name], 64)
+	if err != nil {
+		panic(fmt.Sprintf("oracle: %s = %q is no number", name, f[name]))
+	}
+	return x
+}
+
+func (f fields) int(name string) int {
+	if f[name] == "" {
+		return 0
+	}
+	return int(f.float(name))
+}
+
+func each(text string, add func(fields)) error {
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return fmt.Errorf("oracle: %w", err)
+	}
+	for _, record := range records[1:] {
+		f := fields{}
+		for i, name := range records[0] {
+			f[name] = record[i]
+		}
+		add(f)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"container/heap"
+	"sync"
+)
+
+// soonestQueue hands work to workers, first the work that is wanted soonest. Make it with newSoonestQueue. It is safe for concurrent use.
+type soonestQueue[T any] struct {
+	lock    sync.Mutex
+	changed sync.Cond // there is more, or no more will come
+	waiting soonestEntries[T]
+	puts    uint64 // how many were put in
+	closed  bool
+}
+
+// newSoonestQueue returns an empty queue.
+func newSoonestQueue[T any]() *soonestQueue[T] {
+	q := new(soonestQueue[T])
+	q.changed.L = &q.lock
+	return q
+}
+
+// put adds what is wanted at a time; of what is wanted at the same, what came first goes
+// first. What is put into a closed queue is dropped.
+func (q *soonestQueue[T]) put(x T, at int64) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.closed {
+		return
+	}
+	heap.Push(&q.waiting, soonestEntry[T]{at, q.puts, x})
+	q.puts++
+	q.changed.Signal()
+}
+
+// take removes what is wanted soonest, and waits for it if there is nothing. It reports
+// false if the queue is closed.
+func (q *soonestQueue[T]) take() (x T, ok bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for !q.closed && len(q.waiting) == 0 {
+		q.changed.Wait()
+	}
+	if q.closed {
+		return x, false
+	}
+	return heap.Pop(&q.waiting).(soonestEntry[T]).x, true
+}
+
+// close drops what waits, and lets all who take go.
+func (q *soonestQueue[T]) close() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.closed, q.waiting = true, nil
+	q.changed.Broadcast()
+}
+
+// soonestEntry is one thing that waits: when it is wanted, and its number in the order of put.
+type soonestEntry[T any] struct {
+	at     int64
+	number uint64
+	x      T
+}
+
+// soonestEntries is a heap for container/heap.
+type soonestEntries[T any] []soonestEntry[T]
+
+func (e soonestEntries[T]) Len() int { return len(e) }
+
+func (e soonestEntries[T]) Less(i, j int) bool {
+	if e[i].at != e[j].at {
+		return e[i].at < e[j].at
+	}
+	return e[i].number < e[j].number
+}
+
+func (e soonestEntries[T]) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+
+func (e *soonestEntries[T]) Push(x any) { *e = append(*e, x.(soonestEntry[T])) }
+
+func (e *soonestEntries[T]) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	(*e)[last] = soonestEntry[T]{} // so that memory is not held
+	*e = (*e)[:last]
+	return x
+}
