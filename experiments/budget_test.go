@@ -11,9 +11,9 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -55,7 +55,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 	for name, want := range map[string]struct{ series, trainings int }{
 		"phishing-equal-epsilon": {6, 6}, "phishing-budget": {2, 6 + len(budgetEpsilons)},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, name, manifest.TableFile))
+		text, err := os.ReadFile(filepath.Join(dir, name, results.TableFile))
 		if err != nil {
 			t.Fatal(err)
 		}

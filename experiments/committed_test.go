@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 )
 
 // make results makes the committed figures, each by the command that its manifest has, and no
@@ -55,12 +55,12 @@ func TestMakeResultsMakesWhatIsCommitted(t *testing.T) {
 	}
 	committed := map[string]string{}
 	for _, pattern := range []string{"../results/*", "../results/*/*"} {
-		paths, err := filepath.Glob(filepath.Join(pattern, manifest.File))
+		paths, err := filepath.Glob(filepath.Join(pattern, results.ManifestFile))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			text, err := manifest.Text(filepath.Dir(path), "")
+			text, err := results.ManifestText(filepath.Dir(path), "")
 			if err != nil {
 				t.Fatal(err)
 			}

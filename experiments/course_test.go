@@ -13,7 +13,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/experiments/course"
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -76,7 +76,7 @@ func TestFigureOfACourse(t *testing.T) {
 	if got := asked.Load(); got != int64(o.Seeds) {
 		t.Errorf("asked for %d courses, want one for each of %d seeds", got, o.Seeds)
 	}
-	text, err := os.ReadFile(filepath.Join(o.Out, "phishing-course", manifest.TableFile))
+	text, err := os.ReadFile(filepath.Join(o.Out, "phishing-course", results.TableFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -74,7 +73,7 @@ type DelayOptions struct {
 	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
-	Drawing  folder.Drawing // how the pictures are drawn
+	Drawing  results.Drawing // how the pictures are drawn
 	// Command returns what makes the comparison again, for the manifests; nil:
 	// nothing is said of that.
 	Command func(DelaySpec) string
@@ -137,18 +136,18 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
 	}
-	results, spent, err := pool.Run(ctx, cells, pool.Options{Folder: o.cells(), Workers: o.Workers,
+	trained, spent, err := pool.Run(ctx, cells, pool.Options{Folder: o.cells(), Workers: o.Workers,
 		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
 	if err != nil {
 		return nil, err
 	}
-	c, err := decodeContest(all, results[:runs])
+	c, err := decodeContest(all, trained[:runs])
 	if err != nil {
 		return nil, err
 	}
 	if o.Out != "" {
-		origin := manifest.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
-		if err := s.write(ctx, o, f, c, results[runs:], origin); err != nil {
+		origin := results.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
+		if err := s.write(ctx, o, f, c, trained[runs:], origin); err != nil {
 			return nil, err
 		}
 	}
@@ -187,7 +186,7 @@ func (o DelayOptions) cells() string {
 
 // write writes the pictures, a folder each, as figures are.
 func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage,
-	origin manifest.Origin) error {
+	origin results.Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		seeds       int
@@ -215,7 +214,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *conte
 		m := Manifest{
 			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config,
 			Seeds: picture.seeds,
-			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: folder.DataOf(f.source),
+			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: results.SourceData(f.source),
 			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
 		}
 		if err := made.write(filepath.Join(o.Out, picture.name), m); err != nil {

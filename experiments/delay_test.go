@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -295,7 +295,7 @@ func TestCompareDelays(t *testing.T) {
 	}
 	var m Manifest
 	for name, want := range map[string]int{"timeline": 1, "time": 2} { // a timeline is of the first seed
-		if m = (Manifest{}); manifest.Read(dir, name, &m) != nil || m.Seeds != want {
+		if m = (Manifest{}); results.ReadManifest(dir, name, &m) != nil || m.Seeds != want {
 			t.Errorf("%s: manifest of %d seeds, want %d", name, m.Seeds, want)
 		}
 	}
@@ -365,14 +365,14 @@ func TestDelaySpecReportsEveryProblem(t *testing.T) {
 // checkFigureFolder wants a whole picture, data and a manifest.
 func checkFigureFolder(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, manifest.PictureFile))
+	text, err := os.ReadFile(filepath.Join(dir, results.PictureFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := png.Decode(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{manifest.TableFile, manifest.File} {
+	for _, name := range []string{results.TableFile, results.ManifestFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
 			t.Errorf("%s of %s: %v", name, dir, err)
 		}
@@ -428,13 +428,13 @@ func TestDelaysOnARealClock(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
 	}
-	table, err := os.ReadFile(filepath.Join(dir, "time", manifest.TableFile))
+	table, err := os.ReadFile(filepath.Join(dir, "time", results.TableFile))
 	if err != nil || !strings.Contains(string(table), "real_clock_seconds") || strings.Contains(string(table),
 		"virtual") {
 		t.Errorf("error %v, table %.200s", err, table)
 	}
 	var m Manifest
-	if err := manifest.Read(dir, "timeline", &m); err != nil || m.Computed != 6 {
+	if err := results.ReadManifest(dir, "timeline", &m); err != nil || m.Computed != 6 {
 		t.Errorf("error %v, %d cells computed, must be 3 runs and the 3 windows", err, m.Computed)
 	}
 	if m.Runner != train.HogwildRunner || m.TimeScale != 10 {

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 	"proactivedp/internal/testkit"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -102,7 +102,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if !strings.Contains(string(index), row) {
 			t.Errorf("the index lacks %s", row)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, f.Name, manifest.PictureFile))
+		text, err := os.ReadFile(filepath.Join(dir, f.Name, results.PictureFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 				return err
 			})
 		}
-		text, err = os.ReadFile(filepath.Join(dir, f.Name, manifest.TableFile))
+		text, err = os.ReadFile(filepath.Join(dir, f.Name, results.TableFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 		if strings.HasSuffix(f.Name, "sample-size") {
 			checkCertifiedColumns(t, rows)
 		}
-		text, err = os.ReadFile(filepath.Join(dir, f.Name, manifest.File))
+		text, err = os.ReadFile(filepath.Join(dir, f.Name, results.ManifestFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
@@ -18,18 +17,18 @@ import (
 func TestDamagedManifestsAreSeen(t *testing.T) {
 	var text bytes.Buffer
 	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05}
-	if err := manifest.Write(&text, m); err != nil {
+	if err := results.WriteManifest(&text, m); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, m.Figure), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, m.Figure, manifest.File)
+	path := filepath.Join(dir, m.Figure, results.ManifestFile)
 	if err := os.WriteFile(path, bytes.Replace(text.Bytes(), []byte("0.05"), []byte("0.06"), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) || !strings.Contains(err.Error(), path) {
+	if err := checkIndex(dir, nil); !errors.Is(err, results.ErrDamaged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a folder with a damaged manifest: %v", err)
 	}
 	figures, err := Select([]string{m.Figure})
@@ -43,7 +42,7 @@ func TestDamagedManifestsAreSeen(t *testing.T) {
 	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	table := filepath.Join(dir, m.Figure, manifest.TableFile)
+	table := filepath.Join(dir, m.Figure, results.TableFile)
 	lost := []byte("clip,seed,sigma,fraction\n0.1,1,0,1\n0.1,1,20,1\n0.1,2,0,1\n")
 	if err := os.WriteFile(table, lost, 0o666); err != nil {
 		t.Fatal(err)
@@ -96,23 +95,23 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := folder.Manifest{Title: "Settings | ranked", Command: "proactivedp propose --data 'a|b.csv'", Seeds: 1,
-		Data: []manifest.Data{{Name: "a|b.csv", Rows: 7, Note: "some | left out"},
+	m := results.Manifest{Title: "Settings | ranked", Command: "proactivedp propose --data 'a|b.csv'", Seeds: 1,
+		Data: []results.Data{{Name: "a|b.csv", Rows: 7, Note: "some | left out"},
 			{Name: "synth-phishing", Rows: 1, Synthetic: true}},
-		Files: folder.Drawing{Formats: []string{"pdf", "svg"}}.Files()}
+		Files: results.Drawing{Formats: []string{"pdf", "svg"}}.Files()}
 	var text bytes.Buffer
-	if err := manifest.Write(&text, m); err != nil {
+	if err := results.WriteManifest(&text, m); err != nil {
 		t.Fatal(err)
 	}
 	proposed := text.String()
 	write("proposed/manifest.json", proposed)
 	text.Reset() // of a file of one's own, made by an earlier command
-	if err := manifest.Write(&text, Manifest{Title: "U", Command: "make own", Scale: 0.05, Runner: "hogwild",
-		Data: manifest.Data{Name: "own.csv", Rows: 3}, Files: folder.Drawing{}.Files()}); err != nil {
+	if err := results.WriteManifest(&text, Manifest{Title: "U", Command: "make own", Scale: 0.05, Runner: "hogwild",
+		Data: results.Data{Name: "own.csv", Rows: 3}, Files: results.Drawing{}.Files()}); err != nil {
 		t.Fatal(err)
 	}
 	write("own-utility/manifest.json", text.String())
-	write("searched/README.md", folder.OurMark+"search. -->\n# Search\n")
+	write("searched/README.md", results.OurMark+"search. -->\n# Search\n")
 	write("measured/manifest.json", `{"command": "make scale"}`)
 	write("measured/README.md", "# Scale\n")
 	write("app/manifest.json", `{"name": "an app", "title": "My app", "files": ["x.png"]}`)
@@ -146,7 +145,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		t.Errorf("the index ends with\n%s\nwant\n%s", got, want)
 	}
 	write("proposed/manifest.json", strings.Replace(proposed, "7", "8", 1))
-	if err := writeIndex(dir, nil); !errors.Is(err, manifest.ErrDamaged) {
+	if err := writeIndex(dir, nil); !errors.Is(err, results.ErrDamaged) {
 		t.Errorf("a damaged manifest of proposals: %v", err)
 	}
 }
@@ -161,7 +160,7 @@ func TestIndexOfNoFiles(t *testing.T) {
 	}
 	text := `{"figure": "` + name + `", "title": "T | U", "command": "make 'a|b'", "runner": "hogwild", "files": [],
 		"data": {"name": "a|b.csv", "rows": 2, "note": "short"}}`
-	if err := os.WriteFile(filepath.Join(dir, name, manifest.File), []byte(text), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name, results.ManifestFile), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeIndex(dir, nil); err != nil {

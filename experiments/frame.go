@@ -10,10 +10,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
@@ -26,15 +25,15 @@ type outcome struct {
 
 // write writes the content to a figure's folder, drawn as the manifest says.
 func (out *outcome) write(dir string, m Manifest) (err error) {
-	if m.Table, err = manifest.Digest(out.table); err != nil {
+	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
 	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
 // asPicture returns a picture as a folder's is written.
-func asPicture(p plots.Picture) folder.Picture {
-	return func(w io.Writer, format string, s folder.Style) error { return p.Write(w, format, plots.Style(s)) }
+func asPicture(p plots.Picture) results.Picture {
+	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
 // frame is what a figure is made within: its data and how much of the full size

@@ -9,17 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
-	"proactivedp/internal/verdict"
+	"proactivedp/internal/results"
 )
 
 // indexFile lists the figures of a folder. Its first line tells it from a file
 // that somebody wrote.
 const (
-	indexFile = folder.PageFile
+	indexFile = results.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
@@ -37,7 +35,7 @@ func checkIndex(dir string, figures []Figure) error {
 	for _, f := range figures {
 		anew = append(anew, f.Name)
 	}
-	if _, err = verdict.Read(dir, anew...); err != nil {
+	if _, err = results.ReadFindings(dir, anew...); err != nil {
 		return fmt.Errorf("%w; make the figure again, or remove it", err)
 	}
 	return nil
@@ -53,7 +51,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 			continue
 		}
 		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
-		err := manifest.Read(dir, fig.Name, &m)
+		err := results.ReadManifest(dir, fig.Name, &m)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -81,7 +79,7 @@ func writeIndex(dir string, figures []Figure) error {
 	for _, m := range made {
 		names = append(names, m.Figure)
 	}
-	pictures, pages, err := folder.Beside(dir, names)
+	pictures, pages, err := results.Beside(dir, names)
 	if err != nil {
 		return err
 	}
@@ -101,7 +99,7 @@ func writeIndex(dir string, figures []Figure) error {
 			return err
 		}
 		for _, m := range made {
-			row := folder.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: manifest.Sets{m.Data},
+			row := results.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: results.Sets{m.Data},
 				Scale: m.Scale, Runner: m.Runner, Files: m.Files}
 			if err := row.WriteRow(w, stated[m.Figure]); err != nil {
 				return err
@@ -112,7 +110,7 @@ func writeIndex(dir string, figures []Figure) error {
 }
 
 // writeBesides writes what else is in the folder than the figures that are listed.
-func writeBesides(w io.Writer, pictures []folder.Entry, pages []string) error {
+func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
 		text.WriteString("\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file " +
@@ -135,7 +133,7 @@ func writeBesides(w io.Writer, pictures []folder.Entry, pages []string) error {
 
 // statedOf returns what the paper states of each figure in dir, with ours and a verdict.
 func statedOf(dir string) (map[string]string, error) {
-	all, err := verdict.Read(dir)
+	all, err := results.ReadFindings(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +143,7 @@ func statedOf(dir string) (map[string]string, error) {
 			texts[f.Figure] += "<br>"
 		}
 		texts[f.Figure] += fmt.Sprintf("%s: %s, **%s**", f.Says, f.Ours, f.Verdict)
-		if f.Verdict == verdict.Undecided {
+		if f.Verdict == results.Undecided {
 			texts[f.Figure] += ", " + f.Why
 		}
 		if f.Epsilon != "" {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 	"proactivedp/train/pool"
 )
 
@@ -14,28 +14,28 @@ import (
 type kept struct {
 	Manifest
 	config json.RawMessage // of the manifest
-	table  manifest.Table
+	table  results.Table
 }
 
 // readKept reads the content of a figure's folder, given by its name within dir.
 func readKept(dir, folder string) (*kept, error) {
-	text, err := manifest.Text(dir, folder)
+	text, err := results.ManifestText(dir, folder)
 	if err != nil {
 		return nil, err
 	}
 	k := &kept{}
 	k.Config = &k.config
 	if err := json.Unmarshal(text, &k.Manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", manifest.File, err)
+		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 	}
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale), checkSizes(k.Sizes)); err != nil {
-		return nil, fmt.Errorf("%s: %w", manifest.File, err)
+		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 	}
-	table, err := manifest.ReadTable(dir, folder, k.Table)
+	table, err := results.ReadTable(dir, folder, k.Table)
 	if err != nil {
 		return nil, err
 	}
-	k.table, err = manifest.ParseTable(table)
+	k.table, err = results.ParseTable(table)
 	return k, err
 }
 
@@ -54,7 +54,7 @@ func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results(runs, func(r manifest.Table) (pool.Curve, error) {
+	return rawResults(runs, func(r results.Table) (pool.Curve, error) {
 		var target, at, accuracy []float64
 		err := r.Columns(map[string]*[]float64{"grad_computations": &target,
 			"broadcast_grad_computations": &at, "test_accuracy": &accuracy})
@@ -62,8 +62,8 @@ func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
 	})
 }
 
-// results returns the results of runs, as finished cells have them.
-func results[T any](runs []manifest.Table, of func(manifest.Table) (T, error)) ([]json.RawMessage, error) {
+// rawResults returns the results of runs, as finished cells have them.
+func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, r := range runs {
 		result, err := of(r)
@@ -86,7 +86,7 @@ func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results(runs, func(r manifest.Table) (pool.Utility, error) {
+	return rawResults(runs, func(r results.Table) (pool.Utility, error) {
 		var clip, sigma, fraction, sd, mean, accuracy, norm []float64
 		if err := r.Columns(map[string]*[]float64{"clip": &clip, "sigma": &sigma, "fraction": &fraction,
 			"fraction_sd": &sd, "test_accuracy": &mean, "wstar_accuracy": &accuracy,
@@ -106,10 +106,10 @@ func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
 func keptPriced(k *kept) ([]priced, error) {
 	var all []priced
 	if err := json.Unmarshal(k.config, &all); err != nil {
-		return nil, fmt.Errorf("%s: config: %w", manifest.File, err)
+		return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
 	}
 	if want := len(all) * k.Seeds; len(k.table.Rows) != want || want == 0 {
-		return nil, fmt.Errorf("%s has %d rows, must have the %d of the manifest's settings", manifest.TableFile,
+		return nil, fmt.Errorf("%s has %d rows, must have the %d of the manifest's settings", results.TableFile,
 			len(k.table.Rows), want)
 	}
 	var accuracy, gradients []float64
@@ -126,9 +126,9 @@ func keptPriced(k *kept) ([]priced, error) {
 
 // redrawn returns the figure with a way to draw it anew: from the results of its n cells, as
 // they are read from its folder.
-func (fig Figure) redrawn(n func(f *frame) int, results func(k *kept, n int) ([]json.RawMessage, error)) Figure {
+func (fig Figure) redrawn(n func(f *frame) int, cells func(k *kept, n int) ([]json.RawMessage, error)) Figure {
 	fig.redraw = func(ctx context.Context, f *frame, k *kept) (*outcome, error) {
-		all, err := results(k, n(f))
+		all, err := cells(k, n(f))
 		if err != nil {
 			return nil, err
 		}

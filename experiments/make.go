@@ -17,9 +17,8 @@ import (
 	"time"
 
 	"proactivedp/data"
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 	"proactivedp/sim/realclock"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -37,7 +36,7 @@ type MakeOptions struct {
 	// takes TimeScale.
 	Runner    string
 	TimeScale float64
-	Drawing   folder.Drawing // how the pictures are drawn
+	Drawing   results.Drawing // how the pictures are drawn
 	Progress  io.Writer
 	// Command returns what makes a figure again, for its manifest: from data that
 	// are a stand-in, or not. nil: nothing is said of that.
@@ -74,14 +73,14 @@ type Manifest struct {
 	Sizes   []int   `json:"sizes,omitempty"` // those of MakeOptions, of figures that compare sample sizes
 	// Runner and TimeScale are those of MakeOptions; "" and 0: the virtual runner, or what the
 	// figure says itself. What hogwild has made no other run repeats.
-	Runner    string        `json:"runner,omitempty"`
-	TimeScale float64       `json:"time_scale,omitempty"`
-	Data      manifest.Data `json:"data"`
-	manifest.Origin
-	Drawing folder.Drawing `json:"drawing,omitzero"`
-	Files   []string       `json:"files"`                  // the first is a picture
-	Table   string         `json:"table_sha256,omitempty"` // see manifest.Digest; "" of an older version
-	SHA256  string         `json:"manifest_sha256"`        // see manifest.Write
+	Runner    string       `json:"runner,omitempty"`
+	TimeScale float64      `json:"time_scale,omitempty"`
+	Data      results.Data `json:"data"`
+	results.Origin
+	Drawing results.Drawing `json:"drawing,omitzero"`
+	Files   []string        `json:"files"`                  // the first is a picture
+	Table   string          `json:"table_sha256,omitempty"` // see manifest.Digest; "" of an older version
+	SHA256  string          `json:"manifest_sha256"`        // see manifest.WriteManifest
 }
 
 // command returns what makes the figure again, if that can be said.
@@ -169,17 +168,17 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	}
 	how := o.Trials()
 	how.Scale = o.Scale
-	results, spent, err := pool.Run(ctx, cells, how)
+	trained, spent, err := pool.Run(ctx, cells, how)
 	if err != nil {
 		return err
 	}
-	origin := manifest.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
+	origin := results.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
 	for i, fig := range figures {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
 		}
 		f := frames[fig.Data]
-		out, err := fig.finish(ctx, f, results[from[i]:from[i+1]])
+		out, err := fig.finish(ctx, f, trained[from[i]:from[i+1]])
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
@@ -191,7 +190,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return writeIndex(o.Out, figures)
 }
 
-func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin manifest.Origin) Manifest {
+func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin results.Origin) Manifest {
 	seeds := f.seeds
 	if fig.first {
 		seeds = 1
@@ -199,7 +198,7 @@ func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin mani
 	m := Manifest{
 		Figure: fig.Name, Title: fig.Title, Command: o.command(fig, f.data().Synthetic), Config: config,
 		Seeds: seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
-		Data: folder.DataOf(f.source), Origin: origin,
+		Data: results.SourceData(f.source), Origin: origin,
 		Drawing: o.Drawing, Files: o.Drawing.Files(),
 	}
 	if fig.Sizes {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -93,7 +93,7 @@ func TestFigureOfANetwork(t *testing.T) {
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, figures[0].Name, manifest.File))
+	text, err := os.ReadFile(filepath.Join(dir, figures[0].Name, results.ManifestFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
@@ -26,7 +26,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 			want         []float64
 		}{{"-utility", "sigma", s.Sigmas}, {"-sample-size", "sample_size", sizes}} {
 			var made Manifest
-			if err := manifest.Read(filepath.Join("..", "results"), s.name()+c.kind, &made); err != nil {
+			if err := results.ReadManifest(filepath.Join("..", "results"), s.name()+c.kind, &made); err != nil {
 				t.Fatal(err)
 			}
 			if made.Sizes != nil {
@@ -45,7 +45,7 @@ func TestPresetsAreOfTheCommittedResults(t *testing.T) {
 // columnOf returns the different numbers of a column of a committed figure's data.
 func columnOf(t *testing.T, figure, column string) []float64 {
 	t.Helper()
-	file, err := os.Open(filepath.Join("..", "results", figure, manifest.TableFile))
+	file, err := os.Open(filepath.Join("..", "results", figure, results.TableFile))
 	if err != nil {
 		t.Fatal(err)
 	}

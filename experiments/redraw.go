@@ -10,10 +10,9 @@ import (
 	"reflect"
 	"slices"
 
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
@@ -49,7 +48,7 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 			drawn = append(drawn, fig.Name)
 		}
 		err := errors.Join(errs...)
-		if len(drawn) == 0 || errors.Is(err, manifest.ErrDamaged) {
+		if len(drawn) == 0 || errors.Is(err, results.ErrDamaged) {
 			return err // which an index would say again
 		}
 		return errors.Join(err, writeIndexAgain(o.Out, figures))
@@ -80,7 +79,7 @@ func checkOut(out string) error {
 // Made returns those of the figures that have been made into a folder.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
-		_, err := os.Stat(filepath.Join(out, fig.Name, manifest.File))
+		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))
 		return errors.Is(err, fs.ErrNotExist)
 	})
 }
@@ -114,23 +113,23 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return err
 	}
 	if other := k.table.Differs(out.table); other != "" {
-		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", manifest.TableFile, other)
+		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", results.TableFile, other)
 	}
-	other, err := manifest.OtherSettings(k.config, out.config)
+	other, err := results.OtherSettings(k.config, out.config)
 	if err != nil {
 		return err
 	}
 	if other != "" {
-		return fmt.Errorf("%s %s, as is asked for now: the figure must be made anew", manifest.File, other)
+		return fmt.Errorf("%s %s, as is asked for now: the figure must be made anew", results.ManifestFile, other)
 	}
 	return k.replace(dir, o.Drawing, out)
 }
 
 // replace writes the pictures, and the manifest if it says another style than before.
-func (k *kept) replace(dir string, d folder.Drawing, out *outcome) error {
+func (k *kept) replace(dir string, d results.Drawing, out *outcome) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, asPicture(out.picture), nil)
 	}
-	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which manifest.Write fills in
+	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which manifest.WriteManifest fills in
 	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
 }

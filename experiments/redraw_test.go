@@ -16,8 +16,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/folder"
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/train/pool"
 )
@@ -126,7 +125,7 @@ func TestRedraw(t *testing.T) {
 		t.Error("something was trained")
 	}
 
-	again.Drawing = folder.Drawing{Formats: []string{"svg"}, Style: folder.Style{Bare: true, Width: 3.25}}
+	again.Drawing = results.Drawing{Formats: []string{"svg"}, Style: results.Style{Bare: true, Width: 3.25}}
 	if _, err := Redraw(t.Context(), able, again); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestRedraw(t *testing.T) {
 		t.Errorf("%d files, want a picture more for each figure than %d", len(bare), len(after))
 	}
 	for name, text := range after {
-		if filepath.Base(name) != manifest.File && bare[name] != text {
+		if filepath.Base(name) != results.ManifestFile && bare[name] != text {
 			t.Errorf("%s has changed", name)
 		}
 	}
@@ -151,8 +150,8 @@ func TestRedraw(t *testing.T) {
 			t.Errorf("the manifest of %s says %+v, %q", fig.Name, is.Drawing, is.Files)
 		}
 		// All else in it is what it was, line by line.
-		has := strings.Split(bare[fig.Name+"/"+manifest.File], "\n")
-		for line := range strings.SplitSeq(before[fig.Name+"/"+manifest.File], "\n") {
+		has := strings.Split(bare[fig.Name+"/"+results.ManifestFile], "\n")
+		for line := range strings.SplitSeq(before[fig.Name+"/"+results.ManifestFile], "\n") {
 			if !slices.Contains(has, line) && !strings.Contains(line, "manifest_sha256") && !strings.Contains(line,
 				"figure.png") {
 				t.Errorf("the manifest of %s no longer has %s", fig.Name, line)
@@ -168,7 +167,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	t.Helper()
 	o.Drawing.Width = 5
 	curves := figures[slices.IndexFunc(figures, func(f Figure) bool { return strings.HasSuffix(f.Name, "-epsilon") })]
-	table := curves.Name + "/" + manifest.TableFile
+	table := curves.Name + "/" + results.TableFile
 	lines := strings.SplitAfter(files[table], "\n")
 	write := func(file, text string) {
 		t.Helper()
@@ -177,7 +176,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		}
 	}
 	write(table, strings.Replace(files[table], ",0.1,", ",0.2,", 1))
-	if _, err := Redraw(t.Context(), []Figure{curves}, o); !errors.Is(err, manifest.ErrDamaged) {
+	if _, err := Redraw(t.Context(), []Figure{curves}, o); !errors.Is(err, results.ErrDamaged) {
 		t.Errorf("other data than the manifest's: error %v", err)
 	}
 	write(table, files[table])
@@ -189,15 +188,15 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		m, text := k.Manifest, bytes.Buffer{}
 		m.SHA256 = ""
 		change(&m)
-		if err := manifest.Write(&text, m); err != nil {
+		if err := results.WriteManifest(&text, m); err != nil {
 			t.Fatal(err)
 		}
 		return text.String()
 	}
 	// The manifest of an older version has no digest of the data.
 	files = maps.Clone(files)
-	files[curves.Name+"/"+manifest.File] = resealed(func(m *Manifest) { m.Table = "" })
-	write(curves.Name+"/"+manifest.File, files[curves.Name+"/"+manifest.File])
+	files[curves.Name+"/"+results.ManifestFile] = resealed(func(m *Manifest) { m.Table = "" })
+	write(curves.Name+"/"+results.ManifestFile, files[curves.Name+"/"+results.ManifestFile])
 	for name, c := range map[string]struct{ file, text, want string }{
 		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "rows of run"},
 		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have the"},
@@ -206,9 +205,9 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		"no number": {table, strings.Replace(files[table], lines[1], strings.Replace(lines[1], ",0,", ",x,", 1), 1),
 			`has sigma = x`},
 		"no table": {table, "", "no header"},
-		"manifest": {curves.Name + "/" + manifest.File, files[curves.Name+"/"+manifest.File][:100], manifest.File},
-		"changed": {curves.Name + "/" + manifest.File,
-			strings.Replace(files[curves.Name+"/"+manifest.File], `"seeds": 2`, `"seeds": 3`, 1), "damaged"},
+		"manifest": {curves.Name + "/" + results.ManifestFile, files[curves.Name+"/"+results.ManifestFile][:100], results.ManifestFile},
+		"changed": {curves.Name + "/" + results.ManifestFile,
+			strings.Replace(files[curves.Name+"/"+results.ManifestFile], `"seeds": 2`, `"seeds": 3`, 1), "damaged"},
 	} {
 		if c.text == files[c.file] {
 			t.Fatalf("%s: nothing was spoilt", name)
@@ -232,11 +231,11 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		if bytes.Equal(config, k.config) {
 			t.Fatalf("%s: nothing was changed", from)
 		}
-		write(curves.Name+"/"+manifest.File, resealed(func(m *Manifest) { m.Config = config }))
+		write(curves.Name+"/"+results.ManifestFile, resealed(func(m *Manifest) { m.Config = config }))
 		if _, err := Redraw(t.Context(), []Figure{curves}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", from, err, want)
 		}
-		write(curves.Name+"/"+manifest.File, files[curves.Name+"/"+manifest.File])
+		write(curves.Name+"/"+results.ManifestFile, files[curves.Name+"/"+results.ManifestFile])
 	}
 	other := o
 	other.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(4), 800), nil }

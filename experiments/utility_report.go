@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -108,7 +108,7 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 
 // Write writes the graph as a figure to a folder: the picture as d says, data and manifest.
 func (r *UtilityReport) Write(
-	dir, command string, d folder.Drawing, source *train.Source, took time.Duration,
+	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {
 	s := r.Spec.Train
 	p := plots.Picture{
@@ -118,7 +118,7 @@ func (r *UtilityReport) Write(
 			"point; mean and one standard deviation over these. Judged by %s of the %s. The graph looks at the data "+
 			"without noise and is covered by no (ε, δ).", decimal.Many(s.Clients, "client"), s.SampleSize, s.GradComps,
 			s.StepText(), decimal.Many(r.Spec.Draws, "draw"), decimal.Many(r.TestRows, "row"), r.JudgedOn),
-		Banner: folder.Banner(s, r.Synthetic),
+		Banner: results.Banner(s, r.Synthetic),
 	}
 	table := [][]string{{"data", "model", "clip", "sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy",
 		"wstar_norm"}}
@@ -132,6 +132,6 @@ func (r *UtilityReport) Write(
 				report.Number(u.Accuracy), report.Number(u.Norm)})
 		}
 	}
-	return folder.Write(dir, asPicture(p), table, folder.Manifest{Title: p.Title, Command: command,
+	return results.WriteFigure(dir, asPicture(p), table, results.Manifest{Title: p.Title, Command: command,
 		Config: r.Spec, Seeds: 1, Drawing: d}, []*train.Source{source}, took)
 }

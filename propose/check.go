@@ -14,11 +14,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -352,9 +352,9 @@ func (r *CheckReport) table() [][]string {
 
 // Write writes the scores as a figure to a folder: the picture as d says, data and manifest.
 func (r *CheckReport) Write(
-	dir, command string, d folder.Drawing, cases []Case, sources []*train.Source, seeds int, took time.Duration,
+	dir, command string, d results.Drawing, cases []Case, sources []*train.Source, seeds int, took time.Duration,
 ) error {
-	return folder.Write(dir, asPicture(r.picture(seeds)), r.table(), folder.Manifest{
+	return results.WriteFigure(dir, asPicture(r.picture(seeds)), r.table(), results.Manifest{
 		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,
 	}, sources, took)
 }

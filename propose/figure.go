@@ -7,27 +7,27 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
 // Write writes the proposals as a figure to a folder: the frontier of accuracy, ε and
 // gradients with the proposals in it, drawn as d says, all of it as CSV, and a manifest.
 func (r *Report) Write(
-	dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration,
+	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
-	return folder.Write(dir, asPicture(r.picture()), r.table(), folder.Manifest{
+	return results.WriteFigure(dir, asPicture(r.picture()), r.table(), results.Manifest{
 		Title: fmt.Sprintf("Settings for %s on %s", train.ModelTitle(r.Model), r.Data), Command: command, Config: r,
 		Seeds: len(r.Proposals[0].Seeds), Drawing: d,
 	}, sources, took)
 }
 
 // asPicture returns a picture as a folder's is written.
-func asPicture(p plots.Picture) folder.Picture {
-	return func(w io.Writer, format string, s folder.Style) error { return p.Write(w, format, plots.Style(s)) }
+func asPicture(p plots.Picture) results.Picture {
+	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
 // picture draws accuracy against ε, a line for each noise multiplier, as that decides the

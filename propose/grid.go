@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -288,9 +288,9 @@ func (r *GridReport) rows() [][]string {
 
 // Write writes the comparison as a figure to a folder: the picture as d says, data and manifest.
 func (r *GridReport) Write(
-	dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration,
+	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
-	return folder.Write(dir, asPicture(r.picture()), r.table(), folder.Manifest{
+	return results.WriteFigure(dir, asPicture(r.picture()), r.table(), results.Manifest{
 		Title:   fmt.Sprintf("A proposal beside the best of a grid, %s on %s", train.ModelTitle(r.Model), r.Data),
 		Command: command, Config: r, Seeds: r.Seeds, Drawing: d,
 	}, sources, took)

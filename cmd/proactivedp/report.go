@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/overview"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 )
 
 func newReport() *cobra.Command {
@@ -26,10 +26,10 @@ prints. Symbolic links in the folder are not followed.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if kind := strings.ToLower(filepath.Ext(out)); slices.Contains(overview.Kinds(), kind) {
+			if kind := strings.ToLower(filepath.Ext(out)); slices.Contains(results.Kinds(), kind) {
 				return cli.Usage(fmt.Errorf("--out = %s, must not end in %s, as files of results do", out, kind))
 			}
-			page, err := overview.Read(args[0])
+			page, err := results.ReadPage(args[0])
 			if err != nil {
 				return err
 			}

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -159,14 +159,14 @@ func (l *Curve) WriteText(w io.Writer) error {
 }
 
 // Write writes the curve as a figure to a folder: the picture as d says, data and manifest.
-func (l *Curve) Write(dir, command string, d folder.Drawing) error {
-	return folder.Write(dir, l.draw, l.table(), folder.Manifest{
+func (l *Curve) Write(dir, command string, d results.Drawing) error {
+	return results.WriteFigure(dir, l.draw, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
 		Command: command, Config: l.Spec, Seeds: l.Seeds, Drawing: d,
 	}, []*train.Source{l.source}, l.took)
 }
 
-func (l *Curve) draw(w io.Writer, format string, s folder.Style) error {
+func (l *Curve) draw(w io.Writer, format string, s results.Style) error {
 	return l.picture().Write(w, format, plots.Style(s))
 }
 
@@ -182,7 +182,7 @@ func (l *Curve) picture() plots.Picture {
 			decimal.Many(l.Spec.Clients, "client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier),
 			l.Spec.Clip, l.Spec.StepText(), "mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"),
 			decimal.Many(l.TestRows, "row"), l.JudgedOn, epsilonText(l.Privacy)),
-		Banner: folder.Banner(l.Spec, l.Synthetic),
+		Banner: results.Banner(l.Spec, l.Synthetic),
 	}
 	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
 	return p

@@ -10,8 +10,8 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp"
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -89,7 +89,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := l.Write(dir, "proactivedp train", folder.Drawing{}); err != nil {
+	if err := l.Write(dir, "proactivedp train", results.Drawing{}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(filepath.Join(dir, "data.csv"))

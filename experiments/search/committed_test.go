@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -28,7 +28,7 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 	}
 	for _, folder := range folders {
 		m := Manifest{Config: Spec{Proxy: 1}} // what was run before there were proxies
-		if err := manifest.Read(folder, "", &m); err != nil {
+		if err := results.ReadManifest(folder, "", &m); err != nil {
 			t.Fatal(err)
 		}
 		page, err := os.ReadFile(filepath.Join(folder, readmeFile))

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -153,7 +153,7 @@ func TestSearch(t *testing.T) {
 	if _, err := Run(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(read(manifest.File)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
+	if err := json.Unmarshal([]byte(read(results.ManifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
 		m.Config.Train.Holdout != 0.2 {
 		t.Errorf("error %v, manifest %+v: every run should be found finished", err, m)
 	}

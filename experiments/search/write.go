@@ -12,11 +12,11 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/manifest"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -30,11 +30,11 @@ const (
 
 // Manifest is how a search was made, beside its tables.
 type Manifest struct {
-	Command string        `json:"command"`
-	Config  Spec          `json:"config"`
-	Data    manifest.Data `json:"data"`
-	manifest.Origin
-	SHA256 string `json:"manifest_sha256"` // see manifest.Write
+	Command string       `json:"command"`
+	Config  Spec         `json:"config"`
+	Data    results.Data `json:"data"`
+	results.Origin
+	SHA256 string `json:"manifest_sha256"` // see manifest.WriteManifest
 }
 
 // Run runs a search, returns what it has found, and writes its tables, its
@@ -66,8 +66,8 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 		return nil, err
 	}
 	m := Manifest{
-		Command: o.command(s), Config: s, Data: manifest.DataOf(source.Data(), source.Hash()),
-		Origin: manifest.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
+		Command: o.command(s), Config: s, Data: results.DataOf(source.Data(), source.Hash()),
+		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
 	err = files.WriteSet([]files.Output{
 		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
@@ -77,7 +77,7 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 		{Path: filepath.Join(o.Out, tableFile),
 			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
 	}, files.Output{
-		Path: filepath.Join(o.Out, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
+		Path: filepath.Join(o.Out, results.ManifestFile), Write: func(w io.Writer) error { return results.WriteManifest(w, m) },
 	})
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
 			decimal.Many(s.Seeds, "seed")),
-		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, manifest.File, made),
+		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, results.ManifestFile, made),
 	})
 	for _, note := range s.Train.Notes() {
 		p.Text("Note: %s.", note)

@@ -15,8 +15,7 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"proactivedp/experiments/manifest"
-	"proactivedp/internal/verdict"
+	"proactivedp/internal/results"
 )
 
 // card is a figure on the page of results.
@@ -26,7 +25,7 @@ type card struct {
 	Width, Height          int // of the thumbnail
 	Report, Picture, Table string
 	Manifest               string
-	Findings               []verdict.Finding
+	Findings               []results.Finding
 }
 
 // prose is a page of the results that is no figure.
@@ -37,17 +36,17 @@ var cardsText string
 
 // resultsPage is what the page of results says.
 var resultsPage = template.Must(template.New("results").Funcs(template.FuncMap{
-	"class": func(v verdict.Verdict) string {
-		return map[verdict.Verdict]string{verdict.Reproduced: "yes", verdict.Exceeded: "yes",
-			verdict.NotReproduced: "no"}[v]
+	"class": func(v results.Verdict) string {
+		return map[results.Verdict]string{results.Reproduced: "yes", results.Exceeded: "yes",
+			results.NotReproduced: "no"}[v]
 	},
 }).Parse(cardsText))
 
 // addResults adds the page of the committed results, with thumbnails.
 func (s *site) addResults(dir string) {
-	findings, err := verdict.Read(dir)
+	findings, err := results.ReadFindings(dir)
 	s.fail(resultsAt, err)
-	count := map[verdict.Verdict]int{}
+	count := map[results.Verdict]int{}
 	for _, f := range findings {
 		count[f.Verdict]++
 	}
@@ -84,8 +83,8 @@ func (s *site) addResults(dir string) {
 	s.fail(resultsAt, resultsPage.Execute(&body, map[string]any{
 		"Cards": cards, "Pages": pages, "Report": relative(resultsAt, reportAt),
 		"Guide": relative(resultsAt, "docs/figures.html"), "Statements": len(findings),
-		"Reproduced": count[verdict.Reproduced] + count[verdict.Exceeded], "Not": count[verdict.NotReproduced],
-		"Undecided": count[verdict.Undecided],
+		"Reproduced": count[results.Reproduced] + count[results.Exceeded], "Not": count[results.NotReproduced],
+		"Undecided": count[results.Undecided],
 	}))
 	s.add(page{at: resultsAt, title: "Results", from: "results", body: template.HTML(body.String()),
 		contents: []heading{{2, "Searches, audits, measurements and tables", "pages"}, {2, "Figures", "figures"}}})
@@ -99,7 +98,7 @@ func (s *site) proseOf(name string) prose {
 
 // cardOf reads a figure; nil if the folder is none: if its manifest has no title.
 func (s *site) cardOf(dir, folder string) (*card, error) {
-	text, err := manifest.Text(dir, folder)
+	text, err := results.ManifestText(dir, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (s *site) cardOf(dir, folder string) (*card, error) {
 	c := &card{Name: folder, Title: made.Title, Command: made.Command,
 		Report: relative(resultsAt, reportAt) + "#figure-" + folder}
 	for file, to := range map[string]*string{made.Files[i]: &c.Picture, "data.csv": &c.Table,
-		manifest.File: &c.Manifest} {
+		results.ManifestFile: &c.Manifest} {
 		place, err := s.placeOf(at(file))
 		if err != nil {
 			return nil, err

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"proactivedp/experiments/overview"
 	"proactivedp/internal/checkout"
+	"proactivedp/internal/results"
 )
 
 // Pages of the site that are made of no Markdown.
@@ -85,7 +85,7 @@ type site struct {
 }
 
 // made returns the files of the site, by their paths with slashes.
-func made(tree checkout.Tree, results string, planner []byte) (checkout.Tree, error) {
+func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, error) {
 	s := &site{tree: tree, out: checkout.Tree{stylePage: style, plannerAt: planner}}
 	if s.module = modfile.ModulePath(tree["go.mod"]); s.module == "" {
 		return nil, errors.New("go.mod is missing, or names no module")
@@ -93,14 +93,14 @@ func made(tree checkout.Tree, results string, planner []byte) (checkout.Tree, er
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(results)
+	s.addResults(folder)
 	s.addAPI()
 	for len(s.queue) > 0 { // what is linked may link on
 		name := s.queue[0]
 		s.queue = s.queue[1:]
 		s.addFile(name)
 	}
-	whole, err := overview.Read(results)
+	whole, err := results.ReadPage(folder)
 	if err == nil {
 		var out bytes.Buffer
 		err = whole.Write(&out)

@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
 )
 
 // drawingFlags are the flags that say how pictures are drawn.
 type drawingFlags struct {
-	is    folder.Drawing
+	is    results.Drawing
 	width string // a length; "": the usual one
 }
 
 func newDrawingFlags() *drawingFlags {
-	return &drawingFlags{is: folder.Drawing{Formats: []string{"png"}}}
+	return &drawingFlags{is: results.Drawing{Formats: []string{"png"}}}
 }
 
 func (d *drawingFlags) add(f *pflag.FlagSet) {
@@ -54,7 +54,7 @@ func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
 }
 
 // drawing returns what the flags of cmd say; that it is png alone is not said.
-func (d *drawingFlags) drawing(cmd *cobra.Command) (folder.Drawing, error) {
+func (d *drawingFlags) drawing(cmd *cobra.Command) (results.Drawing, error) {
 	is := d.is
 	if err := cli.RefuseZeros(cmd, "font-size", "dpi"); err != nil {
 		return is, err
@@ -74,7 +74,7 @@ func (d *drawingFlags) drawing(cmd *cobra.Command) (folder.Drawing, error) {
 }
 
 // drawingText states the flags of a drawing, each after a blank.
-func drawingText(d folder.Drawing) string {
+func drawingText(d results.Drawing) string {
 	var text strings.Builder
 	if len(d.Formats) > 0 {
 		fmt.Fprintf(&text, " --format %s", strings.Join(d.Formats, ","))

@@ -16,9 +16,9 @@ import (
 	"proactivedp/cmd/proactivedp/internal/machines"
 	"proactivedp/data"
 	"proactivedp/experiments"
-	"proactivedp/experiments/folder"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/fetch"
+	"proactivedp/internal/results"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -147,7 +147,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if !isOwn {
 		stated = " with what the paper states of them"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s%s\n", o.Out, folder.PageFile, stated)
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s%s\n", o.Out, results.PageFile, stated)
 	return nil
 }
 

@@ -14,9 +14,9 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
-	"proactivedp/experiments/folder"
 	"proactivedp/experiments/presets"
 	"proactivedp/internal/files"
+	"proactivedp/internal/results"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -244,7 +244,7 @@ func fillUsual(cmd *cobra.Command, r *propose.Request) {
 
 // answered is what a search for settings comes to.
 type answered interface {
-	Write(dir, command string, d folder.Drawing, sources []*train.Source, took time.Duration) error
+	Write(dir, command string, d results.Drawing, sources []*train.Source, took time.Duration) error
 	WriteText(w io.Writer) error
 }
 

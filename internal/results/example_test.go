@@ -1,4 +1,4 @@
-package folder_test
+package results_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"proactivedp/experiments/folder"
+	"proactivedp/internal/results"
 )
 
 // A picture with its data: whatever is wrong, the folder has all of it or nothing.
@@ -22,8 +22,8 @@ func ExampleWriteFiles() {
 		return err
 	}
 	table := [][]string{{"sigma", "accuracy"}, {"2", "0.9"}}
-	err = folder.WriteFiles(dir, map[string]func(io.Writer) error{"figure.svg": picture}, table,
-		folder.Manifest{Title: "Accuracy over σ", Seeds: 1})
+	err = results.WriteFiles(dir, map[string]func(io.Writer) error{"figure.svg": picture}, table,
+		results.Manifest{Title: "Accuracy over σ", Seeds: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

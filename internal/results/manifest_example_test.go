@@ -1,4 +1,4 @@
-package manifest_test
+package results_test
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"proactivedp/experiments/manifest"
+	"proactivedp/internal/results"
 )
 
 // A manifest of one's own has the origin of what was made, and a key for its digest.
 func Example() {
 	type result struct {
 		Title string `json:"title"`
-		manifest.Origin
+		results.Origin
 		SHA256 string `json:"manifest_sha256"`
 	}
 	dir, err := os.MkdirTemp("", "manifest")
@@ -22,20 +22,20 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, manifest.File)
+	path := filepath.Join(dir, results.ManifestFile)
 	f, err := os.Create(path)
 	if err != nil {
 		log.Fatal(err)
 	}
-	origin := manifest.NewOrigin(3, 1, time.Second, 3*time.Second)
-	if err := manifest.Write(f, result{Title: "accuracy", Origin: origin}); err != nil {
+	origin := results.NewOrigin(3, 1, time.Second, 3*time.Second)
+	if err := results.WriteManifest(f, result{Title: "accuracy", Origin: origin}); err != nil {
 		log.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		log.Fatal(err)
 	}
 	var read result
-	if err := manifest.Read(dir, "", &read); err != nil {
+	if err := results.ReadManifest(dir, "", &read); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s: %d of %d trainings computed in %v s\n", read.Title, read.Computed, read.Cells, read.Seconds)

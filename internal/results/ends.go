@@ -1,4 +1,4 @@
-package overview
+package results
 
 import (
 	"slices"
@@ -51,7 +51,7 @@ func ends(header []string, rows [][]string) []end {
 			switch {
 			case columns[i] < 0:
 			case known:
-				*to = larger(*to, row[columns[i]])
+				*to = largerText(*to, row[columns[i]])
 			default:
 				*to = row[columns[i]]
 			}
@@ -115,9 +115,9 @@ func naming(header []string, rows [][]string, series int, budgets bool) func(row
 	}
 }
 
-// larger returns the larger of two ε as tables write them, where anything but a number, such
+// largerText returns the larger of two ε as tables write them, where anything but a number, such
 // as "", says that none is claimed.
-func larger(a, b string) string {
+func largerText(a, b string) string {
 	x, err := strconv.ParseFloat(a, 64)
 	y, failed := strconv.ParseFloat(b, 64)
 	switch {

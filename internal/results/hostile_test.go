@@ -1,6 +1,6 @@
 //go:build unix
 
-package overview
+package results
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestFoldersOfOthersLeadNowhere(t *testing.T) {
 		if err := errors.Join(os.Remove(at), c.make(at)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := Read(dir)
+		p, err := ReadPage(dir)
 		if err == nil {
 			var out bytes.Buffer
 			if err := p.Write(&out); err != nil {
@@ -76,7 +76,7 @@ func TestLinkedFolders(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "a-figure"), at); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir); !errors.Is(err, bounded.ErrNotPlain) {
+	if _, err := ReadPage(dir); !errors.Is(err, bounded.ErrNotPlain) {
 		t.Errorf("%v, want that a link to a folder is not followed", err)
 	}
 }
@@ -90,10 +90,10 @@ func TestPicturesArePictures(t *testing.T) {
 		for _, at := range []string{"a-figure/figure.png", "search-a/curve.png"} {
 			dir := results(t)
 			write(t, content, dir, at)
-			if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, at)) {
+			if _, err := ReadPage(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, at)) {
 				t.Errorf("%s as %s: %v, want an error that names it", name, at, err)
 			}
-			if _, err := Read(dir); errors.Is(err, fs.ErrNotExist) {
+			if _, err := ReadPage(dir); errors.Is(err, fs.ErrNotExist) {
 				t.Error(err)
 			}
 		}
@@ -128,7 +128,7 @@ func TestControlCharactersAreRefused(t *testing.T) {
 			t.Fatalf("%s: nothing was changed", name)
 		}
 		write(t, changed, at)
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "printable") ||
+		if _, err := ReadPage(dir); err == nil || !strings.Contains(err.Error(), "printable") ||
 			!strings.Contains(err.Error(), filepath.Base(filepath.Dir(at))) {
 			t.Errorf("%s: %v, want an error that names the file and says what characters may be", name, err)
 		}
@@ -140,7 +140,7 @@ func TestNamesArePrintable(t *testing.T) {
 	for _, name := range []string{"be\u202ench.md", "sea\x1b[2Jrch/README.md"} {
 		dir := results(t)
 		write(t, "# Bench\n", dir, name)
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "printable") {
+		if _, err := ReadPage(dir); err == nil || !strings.Contains(err.Error(), "printable") {
 			t.Errorf("%q: %v, want that it is refused", name, err)
 		}
 	}

@@ -1,15 +1,15 @@
-package overview_test
+package results_test
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"proactivedp/experiments/overview"
+	"proactivedp/internal/results"
 )
 
 // A folder without results is no page.
-func ExampleRead() {
+func ExampleReadPage() {
 	dir, err := os.MkdirTemp("", "results")
 	if err != nil {
 		fmt.Println(err)
@@ -21,7 +21,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
-	page, err := overview.Read(dir)
+	page, err := results.ReadPage(dir)
 	fmt.Println(page != nil, err)
 	// Output: true <nil>
 }

@@ -1,4 +1,4 @@
-package folder
+package results
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
 	"proactivedp/internal/plots"
 )
@@ -61,7 +60,7 @@ func (d Drawing) Files() []string {
 	for _, format := range d.formats() {
 		names = append(names, pictureName(format))
 	}
-	return append(names, manifest.TableFile, manifest.File)
+	return append(names, TableFile, ManifestFile)
 }
 
 // Write writes a figure to a folder: pictures, table and manifest, all or nothing.
@@ -84,6 +83,6 @@ func (d Drawing) Redraw(dir string, picture Picture, m any) error {
 	if m == nil {
 		return files.WriteSet(pictures[1:], pictures[0])
 	}
-	return files.WriteSet(pictures, files.Output{Path: filepath.Join(dir, manifest.File),
-		Write: func(w io.Writer) error { return manifest.Write(w, m) }})
+	return files.WriteSet(pictures, files.Output{Path: filepath.Join(dir, ManifestFile),
+		Write: func(w io.Writer) error { return WriteManifest(w, m) }})
 }

@@ -5,7 +5,7 @@
 //	page, err := overview.Read("results")
 //	…
 //	err = page.Write(w)
-package overview
+package results
 
 import (
 	"bytes"
@@ -22,19 +22,17 @@ import (
 	"strings"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/message"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
-	"proactivedp/internal/verdict"
 )
 
 // Page is a folder of results, read.
 type Page struct {
 	figures   []figure
 	texts     []prose
-	findings  []verdict.Finding
+	findings  []Finding
 	revisions []revision
 }
 
@@ -45,14 +43,14 @@ type figure struct {
 	TimeScale            float64
 	Seeds                int
 	Scale                float64
-	Data                 []manifest.Data
-	Origin               manifest.Origin
+	Data                 []Data
+	Origin               Origin
 	Digest               string
 	Pictures             []picture
 	Table                sample
 	Ends                 []end
 	Statements           []string
-	Findings             []verdict.Finding
+	Findings             []Finding
 }
 
 // picture is a file that is shown.
@@ -99,9 +97,9 @@ const (
 	maxPixels  = 1 << 25
 )
 
-// Read reads the folder. What is damaged is an error; folders that are neither a figure's
+// ReadPage reads the folder. What is damaged is an error; folders that are neither a figure's
 // nor have a README.md are left out.
-func Read(dir string) (*Page, error) {
+func ReadPage(dir string) (*Page, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("overview: %w", err)
@@ -111,7 +109,7 @@ func Read(dir string) (*Page, error) {
 	}
 	p := &Page{}
 	var errs []error
-	if p.findings, err = verdict.Read(dir); err != nil {
+	if p.findings, err = ReadFindings(dir); err != nil {
 		errs = append(errs, err)
 	}
 	for _, e := range entries {
@@ -151,8 +149,8 @@ func Read(dir string) (*Page, error) {
 }
 
 // of returns the findings about a figure.
-func (p *Page) of(figure string) []verdict.Finding {
-	var own []verdict.Finding
+func (p *Page) of(figure string) []Finding {
+	var own []Finding
 	for _, f := range p.findings {
 		if f.Figure == figure {
 			own = append(own, f)
@@ -176,21 +174,21 @@ func (p *Page) countRevisions() {
 
 // made is what all manifests of figures say, whatever kind they are.
 type made struct {
-	Title     string        `json:"title"`
-	Command   string        `json:"command"`
-	Seeds     int           `json:"seeds"`
-	Scale     *float64      `json:"scale"`
-	Runner    string        `json:"runner"`
-	TimeScale float64       `json:"time_scale"`
-	Data      manifest.Sets `json:"data"`
-	Config    any           `json:"config"`
-	SHA256    string        `json:"manifest_sha256"`
-	manifest.Origin
+	Title     string   `json:"title"`
+	Command   string   `json:"command"`
+	Seeds     int      `json:"seeds"`
+	Scale     *float64 `json:"scale"`
+	Runner    string   `json:"runner"`
+	TimeScale float64  `json:"time_scale"`
+	Data      Sets     `json:"data"`
+	Config    any      `json:"config"`
+	SHA256    string   `json:"manifest_sha256"`
+	Origin
 }
 
 // readFigure reads a figure; nil if the folder is none: if it has no manifest with a title.
 func readFigure(dir, name string) (*figure, error) {
-	text, err := manifest.Text(dir, name)
+	text, err := ManifestText(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -279,7 +277,7 @@ func statement(v any) (string, error) {
 func readPictures(dir, folder, title string, files []string) ([]picture, error) {
 	old := len(files) == 0
 	if old {
-		files = []string{manifest.PictureFile}
+		files = []string{PictureFile}
 	}
 	var all []picture
 	for _, name := range files {
@@ -335,13 +333,13 @@ const shownRows = 40
 
 // readTable reads the figure's data, of a digest.
 func (f *figure) readTable(dir, digest string) error {
-	content, err := manifest.ReadTable(dir, f.Name, digest)
+	content, err := ReadTable(dir, f.Name, digest)
 	if err != nil {
 		return err
 	}
 	header, rows, err := report.ParseCSV(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, f.Name, manifest.TableFile), err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, f.Name, TableFile), err)
 	}
 	f.Table = sample{Header: header, Rows: rows[:min(len(rows), shownRows)], More: max(0, len(rows)-shownRows),
 		Whole: embedded("text/csv", content)}

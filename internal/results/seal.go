@@ -1,4 +1,4 @@
-package manifest
+package results
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 // emptySeal is how a manifest's own digest stands in it while it is taken.
 const emptySeal = `"manifest_sha256": ""`
 
-// Write writes a manifest, which has the key manifest_sha256: the SHA-256
+// WriteManifest writes a manifest, which has the key manifest_sha256: the SHA-256
 // of the file with that key empty. It tells a manifest that was damaged, not one
 // that somebody made.
-func Write(w io.Writer, manifest any) error {
+func WriteManifest(w io.Writer, manifest any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
@@ -45,30 +45,30 @@ var ErrDamaged = errors.New("damaged: its content is not of the SHA-256 that was
 // maxBytes bounds a manifest, in bytes.
 const maxBytes = 16 << 20
 
-// Read reads the manifest of a folder, by its name within dir, into one of the kind that was written, which may have
+// ReadManifest reads the manifest of a folder, by its name within dir, into one of the kind that was written, which may have
 // defaults, and reports one that is not as it was written, by ErrDamaged or by a key that
 // is unknown. One without a digest is of an older version of this program and is taken as
 // it is.
-func Read(dir, folder string, into any) error {
-	text, err := bounded.Within(dir, filepath.Join(folder, File), maxBytes)
+func ReadManifest(dir, folder string, into any) error {
+	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(strictjson.Decode(text, into), check(text)); err != nil {
-		return fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, File), err)
+		return fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, ManifestFile), err)
 	}
 	return nil
 }
 
-// Text returns the text of the manifest, of any kind, of a folder, given by its name within dir, or
+// ManifestText returns the text of the manifest, of any kind, of a folder, given by its name within dir, or
 // ErrDamaged. Links are not followed, because somebody else may have made the folder.
-func Text(dir, folder string) ([]byte, error) {
-	text, err := bounded.Within(dir, filepath.Join(folder, File), maxBytes)
+func ManifestText(dir, folder string) ([]byte, error) {
+	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {
 		return nil, err
 	}
 	if err := check(text); err != nil {
-		return nil, fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, File), err)
+		return nil, fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, ManifestFile), err)
 	}
 	return text, nil
 }

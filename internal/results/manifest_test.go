@@ -1,4 +1,4 @@
-package manifest
+package results
 
 import (
 	"bytes"
@@ -22,21 +22,21 @@ type result struct {
 // One flipped bit in a manifest is seen, and so is a key that no manifest of its kind has.
 func TestFlippedBitsAreSeen(t *testing.T) {
 	var text bytes.Buffer
-	if err := Write(&text, result{Title: "T", Scale: 0.05, Config: map[string]int{"b": 1, "a": 2}}); err != nil {
+	if err := WriteManifest(&text, result{Title: "T", Scale: 0.05, Config: map[string]int{"b": 1, "a": 2}}); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), File)
+	path := filepath.Join(t.TempDir(), ManifestFile)
 	reads := func(text []byte, into *result) error {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		return Read(filepath.Dir(path), "", into)
+		return ReadManifest(filepath.Dir(path), "", into)
 	}
 	var read result
 	if err := reads(text.Bytes(), &read); err != nil || read.Title != "T" || read.Config["a"] != 2 {
 		t.Fatalf("read %+v, error %v", read, err)
 	}
-	if whole, err := Text(filepath.Dir(path), ""); err != nil || !bytes.Equal(whole, text.Bytes()) {
+	if whole, err := ManifestText(filepath.Dir(path), ""); err != nil || !bytes.Equal(whole, text.Bytes()) {
 		t.Errorf("text %s, error %v", whole, err)
 	}
 	flipped := bytes.Clone(text.Bytes())
@@ -57,15 +57,15 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 }
 
 func TestReadNamesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), File)
+	path := filepath.Join(t.TempDir(), ManifestFile)
 	var read result
-	if err := Read(filepath.Dir(path), "", &read); !errors.Is(err, fs.ErrNotExist) {
+	if err := ReadManifest(filepath.Dir(path), "", &read); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v of a file that is not there", err)
 	}
 	if err := os.WriteFile(path, []byte(`{"manifest_sha256": "0"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	err := Read(filepath.Dir(path), "", &read)
+	err := ReadManifest(filepath.Dir(path), "", &read)
 	if !errors.Is(err, ErrDamaged) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
 		t.Errorf("error %v, must be of damage and name %s", err, path)
 	}
@@ -77,7 +77,7 @@ func TestWriteNeedsOneDigest(t *testing.T) {
 		Inner  result `json:"inner"`
 		SHA256 string `json:"manifest_sha256"`
 	}{}} {
-		if err := Write(new(bytes.Buffer), bad); err == nil {
+		if err := WriteManifest(new(bytes.Buffer), bad); err == nil {
 			t.Errorf("%T is written", bad)
 		}
 	}

@@ -1,4 +1,4 @@
-package folder
+package results
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
@@ -18,13 +17,13 @@ import (
 
 // Entry is a folder with a figure, as an index of figures lists it.
 type Entry struct {
-	Folder  string        `json:"-"`
-	Title   string        `json:"title"`
-	Command string        `json:"command"`
-	Data    manifest.Sets `json:"data"`
-	Scale   float64       `json:"scale"` // 0 where a manifest does not say it, which is 1
-	Runner  string        `json:"runner"`
-	Files   []string      `json:"files"`
+	Folder  string   `json:"-"`
+	Title   string   `json:"title"`
+	Command string   `json:"command"`
+	Data    Sets     `json:"data"`
+	Scale   float64  `json:"scale"` // 0 where a manifest does not say it, which is 1
+	Runner  string   `json:"runner"`
+	Files   []string `json:"files"`
 }
 
 // PageFile is the page of a folder that has one, as those of searches.
@@ -71,8 +70,8 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 // program's.
 func readEntry(dir, name string) (Entry, error) {
 	b := Entry{Folder: name}
-	text, err := manifest.Text(dir, name)
-	if errors.Is(err, manifest.ErrDamaged) {
+	text, err := ManifestText(dir, name)
+	if errors.Is(err, ErrDamaged) {
 		return b, err
 	}
 	if err != nil || json.Unmarshal(text, &b) != nil || b.Command == "" {
@@ -145,7 +144,7 @@ func (e Entry) links() string {
 		return ""
 	}
 	return fmt.Sprintf("[picture](%[1]s/%[2]s), [data](%[1]s/%[3]s), [manifest](%[1]s/%[4]s)", e.Folder, e.Files[0],
-		manifest.TableFile, manifest.File)
+		TableFile, ManifestFile)
 }
 
 // inCell returns a text as it stands in one cell of a table.

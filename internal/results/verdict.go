@@ -1,6 +1,6 @@
 // Package verdict holds what the paper's text states of its figures against a folder of
 // results: ours beside each number, with seeds, spread and certified ε, and a verdict.
-package verdict
+package results
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
@@ -59,9 +58,9 @@ var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its roun
 	"a stand-in, and what is held against such a run. The deviations of a utility graph are over seeds and draws of "+
 	"the noise.", rounding, deviations)
 
-// Read returns a finding for every statement about a figure that the folder has, in the
+// ReadFindings returns a finding for every statement about a figure that the folder has, in the
 // order of the paper, but for the figures named.
-func Read(dir string, but ...string) ([]Finding, error) {
+func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	var all []Finding
 	tables := map[string]*table{}
 	var errs []error
@@ -129,7 +128,7 @@ func readTable(dir, figure string) (*table, error) {
 			Synthetic bool   `json:"synthetic"`
 		} `json:"data"`
 	}{}
-	text, err := manifest.Text(dir, figure)
+	text, err := ManifestText(dir, figure)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -147,7 +146,7 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Scale != nil {
 		t.scale = *m.Scale
 	}
-	if text, err = manifest.ReadTable(dir, figure, m.Table); err != nil {
+	if text, err = ReadTable(dir, figure, m.Table); err != nil {
 		return nil, fmt.Errorf("verdict: %w", err)
 	}
 	if t.rows, err = report.ParseRows(text); err != nil {

@@ -1,6 +1,6 @@
 // Package manifest says how a result was made, beside it: by which build, on what machine
 // and from which data, with a digest that tells a manifest that was damaged.
-package manifest
+package results
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ import (
 
 // The files in the folder of a figure.
 const (
-	File        = "manifest.json" // how it was made, as in the folder of any result
-	PictureFile = "figure.png"    // the picture, if it is drawn as PNG
-	TableFile   = "data.csv"      // its data in long form
+	ManifestFile = "manifest.json" // how it was made, as in the folder of any result
+	PictureFile  = "figure.png"    // the picture, if it is drawn as PNG
+	TableFile    = "data.csv"      // its data in long form
 )
 
 // Origin says by what a result was made, and when.

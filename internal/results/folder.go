@@ -1,6 +1,6 @@
 // Package folder writes the folder of a figure: pictures, their data as a table, and the
 // manifest, all of it or nothing; and lists such folders in an index.
-package folder
+package results
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/files"
 	"proactivedp/train"
 )
@@ -17,37 +16,39 @@ import (
 // Manifest is how a figure was made that is not in the registry, beside the
 // figure. What is made sets the data, the origin and the files.
 type Manifest struct {
-	Title   string          `json:"title"`
-	Command string          `json:"command"`
-	Config  any             `json:"config"`
-	Seeds   int             `json:"seeds"`
-	Data    []manifest.Data `json:"data"`
-	manifest.Origin
+	Title   string `json:"title"`
+	Command string `json:"command"`
+	Config  any    `json:"config"`
+	Seeds   int    `json:"seeds"`
+	Data    []Data `json:"data"`
+	Origin
 	Drawing Drawing  `json:"drawing,omitzero"` // how the picture is drawn
 	Files   []string `json:"files"`            // the first is a picture
 	Table   string   `json:"table_sha256"`     // see manifest.Digest
-	SHA256  string   `json:"manifest_sha256"`  // see manifest.Write
+	SHA256  string   `json:"manifest_sha256"`  // see manifest.WriteManifest
 }
 
-// Write writes a figure made from the sources elsewhere to a folder as experiments.Make does:
+// WriteFigure writes a figure made from the sources elsewhere to a folder as experiments.Make does:
 // the picture as m.Drawing says, the data in long form, the header first, and the manifest.
-func Write(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
+func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
 	took time.Duration) error {
 	m.Data = nil
 	for _, source := range sources {
-		m.Data = append(m.Data, DataOf(source))
+		m.Data = append(m.Data, SourceData(source))
 	}
-	m.Origin = manifest.NewOrigin(0, 0, took, 0)
+	m.Origin = NewOrigin(0, 0, took, 0)
 	m.Files = m.Drawing.Files()
 	var err error
-	if m.Table, err = manifest.Digest(table); err != nil {
+	if m.Table, err = Digest(table); err != nil {
 		return err
 	}
 	return m.Drawing.Write(dir, picture, table, m)
 }
 
-// DataOf returns what a manifest says of a source.
-func DataOf(source *train.Source) manifest.Data { return manifest.DataOf(source.Data(), source.Hash()) }
+// SourceData returns what a manifest says of a source.
+func SourceData(source *train.Source) Data {
+	return DataOf(source.Data(), source.Hash())
+}
 
 // WriteFiles writes pictures, by the names of their files, with a table, the header first, and
 // a manifest, which is written last: all or nothing.
@@ -59,9 +60,9 @@ func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][
 	for name, draw := range pictures {
 		outputs = append(outputs, files.Output{Path: filepath.Join(dir, name), Write: draw})
 	}
-	outputs = append(outputs, files.Output{Path: filepath.Join(dir, manifest.TableFile),
-		Write: func(w io.Writer) error { return manifest.WriteTable(w, table) }})
+	outputs = append(outputs, files.Output{Path: filepath.Join(dir, TableFile),
+		Write: func(w io.Writer) error { return WriteTable(w, table) }})
 	return files.WriteSet(outputs, files.Output{
-		Path: filepath.Join(dir, manifest.File), Write: func(w io.Writer) error { return manifest.Write(w, m) },
+		Path: filepath.Join(dir, ManifestFile), Write: func(w io.Writer) error { return WriteManifest(w, m) },
 	})
 }

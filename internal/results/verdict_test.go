@@ -1,4 +1,4 @@
-package verdict
+package results
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/manifest"
 	"proactivedp/internal/paper"
 )
 
@@ -54,7 +53,7 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 		"ε 0.04945,2,26,19.3,0.1,0.03,0.01,0.04945", "ε 0.04945,2,26,19.3,0.89,0.03,0.01,0.04945",
 		"ε 0.1,1,55,13,0.1,0.07,0.02,0.1", "ε 0.1,1,55,13,0.70,0.07,0.02,0.1",
 		"ε 0.1,2,55,13,0.1,0.07,0.02,0.1", "ε 0.1,2,55,13,0.72,0.07,0.02,0.1")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 func TestVerdictSaysWhatIsGained(t *testing.T) {
 	dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "0.05", header,
 		"plain,1,26,0,0.55,,,", "ε,1,26,19,0.66,0.03,0.01,0.04945", "ε 0.1,1,55,13,0.65,0.07,0.02,0.1")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +108,7 @@ func TestVerdictsOnSizesAndParts(t *testing.T) {
 		"a,1,50,6,0.2,0.1,0.05,", "b,1,300,6,0.6,0.1,0.05,", "c,1,689,6,0.7,0.1,0.05,")
 	folder(t, dir, "mnist-lenet-sample-size", "1", header, "a,1,10,12,0.2,0.1,0.05,", "b,1,370,12,0.92,0.1,0.05,")
 	folder(t, dir, "mnist-lenet-epsilon", "1", header, "plain,1,370,0,0.98,,,", "x,1,370,12,0.92,0.1,0.05,0.15007")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func TestVerdictsOnSizesAndParts(t *testing.T) {
 func TestVerdictsNeedWhatTheyAreOf(t *testing.T) {
 	dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", `1, "data": {"synthetic": true}`, header,
 		"a,1,10,12,0.2,0.1,0.05,", "b,1,370,12,0.92,0.1,0.05,")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d findings, error %v", len(all), err)
 	}
@@ -145,7 +144,7 @@ func TestVerdictsOnUtilityGraphs(t *testing.T) {
 	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
 		"0.025,1,0,1,0", "0.025,1,10,0.95,0.01", "0.025,1,14,0.75,0.01", "0.05,1,0,1,0",
 		"0.05,1,10,1,0", "0.05,1,14,1,0")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +161,7 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 		"0.025,1,0,1,0,22", "0.025,1,12,0.15,0.01,22", "0.025,2,0,1,0,26", "0.025,2,12,0.15,0.01,26", "0.05,1,0,1,0,5",
 		"0.05,1,12,1,0,5")
 	says := "C = 0.025 keeps 90 % up to σ = 12"
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +180,7 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 24.0"}},
 	} {
 		folder(t, dir, "mnist-lenet-wstar", "1", append(slices.Clone(rows), c.more)...)
-		all, err := Read(dir)
+		all, err := ReadFindings(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,13 +191,13 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 		}
 	}
 	folder(t, dir, "mnist-lenet-wstar", "1", rows[0], "own,1,1,0.05,12,0.1,0.98,20")
-	all, err = Read(dir)
+	all, err = ReadFindings(dir)
 	const none = unknown + "mnist-lenet-wstar has no w* of C = 0.025 at σ = 12"
 	if err != nil || found(t, all, says).Why != none {
 		t.Errorf("of another clipping norm: error %v, %q, want %q", err, found(t, all, says).Why, none)
 	}
 	folder(t, dir, "mnist-lenet-wstar", "1", rows[0], "own,1,1,0.025,x,0.1,0.98,20")
-	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "mnist-lenet-wstar") {
+	if _, err := ReadFindings(dir); err == nil || !strings.Contains(err.Error(), "mnist-lenet-wstar") {
 		t.Errorf("a damaged experiment: error %v", err)
 	}
 }
@@ -208,7 +207,7 @@ func TestDamagedFiguresAreNamed(t *testing.T) {
 	dir := folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd", "0.025,1,x,1,0")
 	folder(t, dir, "phishing-logreg-epsilon", "1", header, "plain,1,26,0,0.93,,,")
 	folder(t, dir, "cifar10-alexnet-utility", "no number", "clip")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	for _, want := range []string{"mnist-lenet-utility", "cifar10-alexnet-utility", "no series for the stated ε = " +
 		"0.04945"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -218,12 +217,12 @@ func TestDamagedFiguresAreNamed(t *testing.T) {
 	if f := found(t, all, "93 % without noise"); f.Verdict != Reproduced {
 		t.Errorf("%s", f.Verdict)
 	}
-	all, err = Read(dir, "mnist-lenet-utility", "cifar10-alexnet-utility", "phishing-logreg-epsilon")
+	all, err = ReadFindings(dir, "mnist-lenet-utility", "cifar10-alexnet-utility", "phishing-logreg-epsilon")
 	if err != nil || len(all) != 0 {
 		t.Errorf("but for all of them: %d findings, error %v", len(all), err)
 	}
 	folder(t, dir, "mnist-lenet-utility", `1, "figure": "mnist-lenet-epsilon"`, "clip,seed,sigma,fraction,fraction_sd")
-	if _, err = Read(dir); err == nil || !strings.Contains(err.Error(), "its manifest is that of mnist-lenet-epsilon") {
+	if _, err = ReadFindings(dir); err == nil || !strings.Contains(err.Error(), "its manifest is that of mnist-lenet-epsilon") {
 		t.Errorf("a folder with another's manifest: error %v", err)
 	}
 }
@@ -231,7 +230,7 @@ func TestDamagedFiguresAreNamed(t *testing.T) {
 // Every statement of the paper is about a figure of the committed results, and has a
 // verdict; what is not reproduced has a reason, or that none is known.
 func TestCommittedResults(t *testing.T) {
-	all, err := Read("../../results")
+	all, err := ReadFindings("../../results")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +257,7 @@ func TestVerdictsNeedTheirSizes(t *testing.T) {
 		{"cifar10-alexnet-sample-size", "a,1,50,6,0.2,0.1,0.05,", "no series of sizes from 300 on"},
 		{"mnist-lenet-sample-size", "a,1,10,12,0.2,0.1,0.05,", "no series of sizes above 10"},
 	} {
-		all, err := Read(folder(t, t.TempDir(), c.figure, "1", header, c.row))
+		all, err := ReadFindings(folder(t, t.TempDir(), c.figure, "1", header, c.row))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.row, err, c.want)
 		}
@@ -284,7 +283,7 @@ func TestVerdictsOfOtherSizes(t *testing.T) {
 		{"[300]", []string{large}, 0, ""},
 		{"[50, 300]", []string{large}, 0, "no rows of s = 50"},
 	} {
-		all, err := Read(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", `1, "sizes": `+c.sizes,
+		all, err := ReadFindings(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", `1, "sizes": `+c.sizes,
 			append([]string{header}, c.rows...)...))
 		wrong := (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want)
 		if wrong || len(all) != c.says {
@@ -324,7 +323,7 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 	for _, rows := range [][]string{{low, high}, {high, low}, {low, high, plain, other, low, high}} {
 		rows = slices.Concat([]string{header, plain, other}, rows)
 		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", rows...)
-		all, err := Read(dir)
+		all, err := ReadFindings(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +341,7 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 		"x,2,26.5,x19.3,0.87,0.03,0.01,0.049": "26.5",
 	} {
 		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header, plain, other, low, row)
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadFindings(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", row, err, want)
 		}
 	}
@@ -362,7 +361,7 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 		{"1", `1, "data": {"synthetic": true}`, "mnist-lenet-epsilon, which this is held against, is of other data"},
 	} {
 		dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", c.own, sizes...)
-		all, err := Read(folder(t, dir, "mnist-lenet-epsilon", c.base, plain...))
+		all, err := ReadFindings(folder(t, dir, "mnist-lenet-epsilon", c.base, plain...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +377,7 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 		"0.025,1,12,0.1,0")
 	folder(t, dir, "mnist-lenet-wstar", "0.05", "series,length,seed,clip,sigma,fraction,wstar_accuracy,wstar_norm",
 		"own,1,1,0.025,12,0.1,0.98,20")
-	all, err := Read(dir)
+	all, err := ReadFindings(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +394,7 @@ func TestComparisonsOfSizes(t *testing.T) {
 		small string
 		want  Verdict
 	}{{"0.5", NotReproduced}, {"0.6", NotReproduced}, {"0.4", Reproduced}} {
-		all, err := Read(folder(t, t.TempDir(), "mnist-lenet-sample-size", "1", header,
+		all, err := ReadFindings(folder(t, t.TempDir(), "mnist-lenet-sample-size", "1", header,
 			"a,1,10,12,"+c.small+",0.01,0.005,", "b,1,370,12,0.5,0.1,0.05,", "b,2,370,12,0.5,0.1,0.05,"))
 		if err != nil {
 			t.Fatal(err)
@@ -408,7 +407,7 @@ func TestComparisonsOfSizes(t *testing.T) {
 			t.Errorf("%s beside 0.5: no reason", c.small)
 		}
 	}
-	all, err := Read(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", "1", header,
+	all, err := ReadFindings(folder(t, t.TempDir(), "cifar10-alexnet-sample-size", "1", header,
 		"a,1,50,6,0.2,0.1,0.05,", "b,1,689,6,0.2,0.3,0.2,"))
 	if err != nil {
 		t.Fatal(err)
@@ -439,7 +438,7 @@ func TestTablesAreWhole(t *testing.T) {
 			`test_accuracy = "93", must be in [0, 1]`},
 		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,NaN,,,"}, `test_accuracy = "NaN"`},
 	} {
-		all, err := Read(folder(t, t.TempDir(), c.figure, c.scale, c.rows...))
+		all, err := ReadFindings(folder(t, t.TempDir(), c.figure, c.scale, c.rows...))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.figure) ||
 			len(all) != 0 {
 			t.Errorf("%s: %d findings, error %v, want one with %q", c.figure, len(all), err, c.want)
@@ -455,9 +454,9 @@ func TestDataAreTheManifests(t *testing.T) {
 		if !own {
 			sum[3]++
 		}
-		all, err := Read(folder(t, t.TempDir(), "mnist-lenet-utility", fmt.Sprintf(`1, "table_sha256": "%x"`, sum),
+		all, err := ReadFindings(folder(t, t.TempDir(), "mnist-lenet-utility", fmt.Sprintf(`1, "table_sha256": "%x"`, sum),
 			strings.TrimSuffix(rows, "\n")))
-		if errors.Is(err, manifest.ErrDamaged) == own || len(all) == 1 != own {
+		if errors.Is(err, ErrDamaged) == own || len(all) == 1 != own {
 			t.Errorf("of its own digest %v: %d findings, error %v", own, len(all), err)
 		}
 	}
@@ -465,7 +464,7 @@ func TestDataAreTheManifests(t *testing.T) {
 
 // A line that never falls below the part says nothing of larger σ.
 func TestLinesThatDoNotFallSaySo(t *testing.T) {
-	all, err := Read(folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
+	all, err := ReadFindings(folder(t, t.TempDir(), "mnist-lenet-utility", "1", "clip,seed,sigma,fraction,fraction_sd",
 		"0.025,1,0,1,0", "0.025,1,12,0.95,0.01", "0.025,1,14,0.92,0.01"))
 	if err != nil {
 		t.Fatal(err)

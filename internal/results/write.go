@@ -1,4 +1,4 @@
-package overview
+package results
 
 import (
 	_ "embed"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/verdict"
 )
 
 //go:embed page.html
@@ -17,11 +16,11 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"many": decimal.Many,
-	"class": func(v verdict.Verdict) string {
+	"class": func(v Verdict) string {
 		switch v {
-		case verdict.Reproduced, verdict.Exceeded:
+		case Reproduced, Exceeded:
 			return "yes"
-		case verdict.NotReproduced:
+		case NotReproduced:
 			return "no"
 		}
 		return "open"
@@ -33,14 +32,14 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 
 // Write writes the page. It has no address of anything outside.
 func (p *Page) Write(w io.Writer) error {
-	count := map[verdict.Verdict]int{}
+	count := map[Verdict]int{}
 	for _, f := range p.findings {
 		count[f.Verdict]++
 	}
 	err := pageTemplate.Execute(w, map[string]any{
-		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions, "Rule": verdict.Rule,
-		"Reproduced": count[verdict.Reproduced] + count[verdict.Exceeded], "Not": count[verdict.NotReproduced],
-		"Undecided": count[verdict.Undecided],
+		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions, "Rule": Rule,
+		"Reproduced": count[Reproduced] + count[Exceeded], "Not": count[NotReproduced],
+		"Undecided": count[Undecided],
 	})
 	if err != nil {
 		return fmt.Errorf("overview: %w", err)

@@ -1,4 +1,4 @@
-package overview
+package results
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func pixel(t *testing.T) string {
 	return out.String()
 }
 
-const table = `series,seed,sigma,sample_size,test_accuracy,certified_epsilon_per_record
+const tableText = `series,seed,sigma,sample_size,test_accuracy,certified_epsilon_per_record
 plain,1,0,26,0.5,
 plain,1,0,26,0.9,
 plain,2,0,26,0.8,
@@ -53,7 +53,7 @@ func results(t *testing.T) string {
 "version": "v1",
 	"made": "2026-01-01"}`,
 		dir, "a-figure", "manifest.json")
-	write(t, table, dir, "a-figure", "data.csv")
+	write(t, tableText, dir, "a-figure", "data.csv")
 	write(t, pixel(t), dir, "a-figure", "figure.png")
 	write(t, "# Search\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![a curve](curve.png)\n\n<script>alert(1)</script>\n\n"+
 		"[elsewhere](https://example.com) and [here](other.csv), [both\nlines](https://example.com/2 \"a title\")\n",
@@ -68,7 +68,7 @@ func results(t *testing.T) string {
 // text returns the page of a folder.
 func text(t *testing.T, dir string) string {
 	t.Helper()
-	p, err := Read(dir)
+	p, err := ReadPage(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,18 +146,18 @@ func TestBadFolders(t *testing.T) {
 	} {
 		dir := results(t)
 		c.spoil(dir)
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadPage(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
-	if _, err := Read(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := ReadPage(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a folder that is not there is read")
 	}
 }
 
 // The page of the committed results has every figure, search and table. How long it takes
 // is told, and not tested: it is a matter of the machine.
-func TestCommittedResults(t *testing.T) {
+func TestCommittedResultsAreAPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all results, and does one thing at a time")
 	}
@@ -180,7 +180,7 @@ func TestCommittedResults(t *testing.T) {
 	}
 }
 
-// A table of budgets that lacks a column is read without it: files of others are no reason
+// A tableText of budgets that lacks a column is read without it: files of others are no reason
 // to panic.
 func TestTablesThatLackColumns(t *testing.T) {
 	header := []string{"series", "seed", "sigma", "sample_size", "gradients_of_all_clients",
@@ -244,7 +244,7 @@ func TestPagesShowWhatWasMade(t *testing.T) {
 "data": {"name": "cifar10", "rows": 7, "note": "the test set is short"}}`,
 			dir, "a-figure", "manifest.json")
 	}
-	write(t, table, dir, "a-figure", "data.csv")
+	write(t, tableText, dir, "a-figure", "data.csv")
 	write(t, pixel(t), dir, "a-figure", "figure.png")
 	made(`"figure.png", "data.csv", "manifest.json"`)
 	page := text(t, dir)
@@ -260,7 +260,7 @@ func TestPagesShowWhatWasMade(t *testing.T) {
 	}
 	for _, bad := range []string{`"../figure.png"`, `"other.png"`} {
 		made(bad)
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), strings.Trim(bad, `"./`)) {
+		if _, err := ReadPage(dir); err == nil || !strings.Contains(err.Error(), strings.Trim(bad, `"./`)) {
 			t.Errorf("files %s: error %v", bad, err)
 		}
 	}
@@ -271,7 +271,7 @@ func TestPagesShowWhatWasMade(t *testing.T) {
 func TestUnusualNamesAndLinks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results [old]*")
 	write(t, `{"title": "x", "command": "c", "seeds": 1, "data": {"name": "d"}}`, dir, "a [1]", "manifest.json")
-	write(t, table, dir, "a [1]", "data.csv")
+	write(t, tableText, dir, "a [1]", "data.csv")
 	write(t, pixel(t), dir, "a [1]", "figure.png")
 	write(t, pixel(t), dir, "b", "my curve & axes.png")
 	write(t, "# B\n\n![c](<my curve & axes.png>)\n\n[one](https://example.com \"a > title\"), [two\nlines](https://"+
