@@ -11,12 +11,12 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // guess is a Chooser that counts how often it is asked.
@@ -93,7 +93,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 
 // A tight plan has a sixteenth of the gradients in as many rounds.
 func TestTightPlan(t *testing.T) {
-	s := mnistSetting(presets.MNIST(train.LeNet)).Train
+	s := mnistSetting(pool.MNIST(train.LeNet)).Train
 	lean, err := tight(s)
 	if err != nil {
 		t.Fatal(err)

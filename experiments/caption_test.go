@@ -6,7 +6,6 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/presets"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -15,7 +14,7 @@ import (
 // A caption says who holds a record as the partition deals it: what a record pays for hangs
 // on that, and with shards it is the rounds of one client.
 func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
-	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
 	d, err := synth.Make("synth-phishing", rng.New(1))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +40,7 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 
 // A caption says the δ that its ε are of.
 func TestCaptionsSayTheirDelta(t *testing.T) {
-	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
 	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
 	for delta, want := range map[float64]string{0: ", δ = 1/N, ", 1e-3: ", δ = 0.001, ",
 		1.23456e-7: ", δ = 1.235e-07, "} {
@@ -55,7 +54,7 @@ func TestCaptionsSayTheirDelta(t *testing.T) {
 
 // A caption says in words which delay the runs had, a number of rounds or not.
 func TestCaptionsSayTheirDelay(t *testing.T) {
-	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
 	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
 	for delay, want := range map[string]string{
 		"1": ", at most 1 round behind, ", "0": ", at most 0 rounds behind, ", "16": ", at most 16 rounds behind, ",

@@ -12,7 +12,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/course"
 	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -20,13 +19,13 @@ import (
 )
 
 // courseOf is a course of three stages: client 0 is away in the second.
-func courseOf(r LoopRequest) course.Course {
-	c := course.Course{Probe: "nothing", Accountant: "none"}
+func courseOf(r LoopRequest) Course {
+	c := Course{Probe: "nothing", Accountant: "none"}
 	for _, client := range r.Clients {
-		c.Clients = append(c.Clients, course.End{EpsilonUpper: client.Epsilon, Delta: 1e-3, TestAccuracy: 0.9})
+		c.Clients = append(c.Clients, CourseEnd{EpsilonUpper: client.Epsilon, Delta: 1e-3, TestAccuracy: 0.9})
 	}
 	for number := range 3 {
-		s := course.Stage{SampleSize: 4, Rounds: 10, Clip: 1, Eta0: 0.1}
+		s := CourseStage{SampleSize: 4, Rounds: 10, Clip: 1, Eta0: 0.1}
 		for range r.Clients {
 			s.Sigma, s.HeldOut, s.Used = append(s.Sigma, 2), append(s.HeldOut, 0.88), append(s.Used, 0.2)
 		}
@@ -54,17 +53,17 @@ func TestFigureOfACourse(t *testing.T) {
 	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "loop = nil") {
 		t.Errorf("without a Loop: error %v", err)
 	}
-	o.Loop = func(context.Context, *train.Source, LoopRequest, sim.Perf) (course.Course, error) {
-		return course.Course{}, nil
+	o.Loop = func(context.Context, *train.Source, LoopRequest, sim.Perf) (Course, error) {
+		return Course{}, nil
 	}
 	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "0 clients and 0 stages") {
 		t.Errorf("of a course without stages: error %v", err)
 	}
 	var asked atomic.Int64
-	o.Loop = func(_ context.Context, _ *train.Source, r LoopRequest, _ sim.Perf) (course.Course, error) {
+	o.Loop = func(_ context.Context, _ *train.Source, r LoopRequest, _ sim.Perf) (Course, error) {
 		asked.Add(1)
 		if len(r.Clients) != r.Train.Clients || r.Train.Holdout == 0 || r.Train.Partition != string(data.Shard) {
-			return course.Course{}, errors.New("not what a loop of shards needs")
+			return Course{}, errors.New("not what a loop of shards needs")
 		}
 		return courseOf(r), nil
 	}
@@ -85,7 +84,7 @@ func TestFigureOfACourse(t *testing.T) {
 		t.Fatalf("%d rows of data, error %v; want a header and 3 stages of %d clients for %d seeds", len(rows), err,
 			len(courseClients), o.Seeds)
 	}
-	// Client 0 is away in stage 1, and its target of 0.85 is below 0.88; client 4's is above.
+	// CourseClient 0 is away in stage 1, and its target of 0.85 is below 0.88; client 4's is above.
 	second, fifth := strings.Join(rows[1+len(courseClients)], " "), strings.Join(rows[2*len(courseClients)], " ")
 	if want := "1 tight 1 20 4 10 1 0.1 0 0.3 0.85 false  0.88 true 0.2"; second != want {
 		t.Errorf("%q, want %q", second, want)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/train"
@@ -34,7 +33,7 @@ var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 // the usual one with the other: the paper's parameters, and compute times with
 // stragglers.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
-	return DelaySpec{Train: withStragglers(presets.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
+	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
 }
 
 // UsualTimeScale is the time scale of comparisons by hogwild where nothing is said: a round

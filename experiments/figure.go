@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/message"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -55,7 +54,7 @@ func Figures() []Figure {
 			all = append(all, s.wstarFigure())
 		}
 	}
-	return append(all, convexSetting(presets.Convex(train.Ridge, "phishing")).courseFigures()...)
+	return append(all, convexSetting(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 
 // delayFigures returns the laboratory's figures, in the order of the index.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"proactivedp/data"
-	"proactivedp/experiments/course"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -20,18 +19,18 @@ import (
 type LoopRequest struct {
 	// Train is the training, with records held out, which the clients judge by. Its noise is
 	// the loop's.
-	Train    train.Spec      `json:"config"`
-	Strategy string          `json:"strategy"` // how stages are planned, see auto.Strategy
-	Clients  []course.Client `json:"clients"`  // as many as Train.Clients
+	Train    train.Spec `json:"config"`
+	Strategy string     `json:"strategy"` // how stages are planned, see auto.Strategy
+	Clients  []CourseClient   `json:"clients"`  // as many as Train.Clients
 }
 
 // Loop runs the proactive loop, from budgets and target accuracies to a model. Equal
 // requests on the same data have equal courses, whatever perf is.
-type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (course.Course, error)
+type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
 // courseClients have budgets and targets for a course in which clients stop, and one comes to the
 // end of its budget.
-var courseClients = []course.Client{
+var courseClients = []CourseClient{
 	{Epsilon: 0.3, Accuracy: 0.85}, {Epsilon: 0.5, Accuracy: 0.89}, {Epsilon: 1, Accuracy: 0.9},
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
@@ -67,14 +66,14 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			if err != nil {
 				return nil, err
 			}
-			courses, err := pool.DecodeAll[course.Course](results)
+			courses, err := pool.DecodeAll[Course](results)
 			if err != nil {
 				return nil, err
 			}
-			table := course.Table(r.Strategy, r.Clients, courses)
+			table := CourseTable(r.Strategy, r.Clients, courses)
 			return &outcome{picture: coursePicture(f, r, courses), table: table, config: struct {
-				Request LoopRequest     `json:"request"` // but for the seed
-				Courses []course.Course `json:"courses"` // of seeds from 1 on
+				Request LoopRequest `json:"request"` // but for the seed
+				Courses []Course    `json:"courses"` // of seeds from 1 on
 			}{r, courses}}, nil
 		},
 	}
@@ -93,7 +92,7 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 }
 
 // coursePicture draws the first of courses: accuracy, noise and budget over rounds.
-func coursePicture(f *frame, r LoopRequest, courses []course.Course) plots.Picture {
+func coursePicture(f *frame, r LoopRequest, courses []Course) plots.Picture {
 	c := courses[0]
 	accuracy := plots.Picture{YLabel: "held-out accuracy"}
 	noise := plots.Picture{YLabel: "σ while taking part"}
@@ -132,9 +131,9 @@ func coursePicture(f *frame, r LoopRequest, courses []course.Course) plots.Pictu
 	accuracy.Title = fmt.Sprintf("%s: course of the proactive loop, strategy %s", f.data().Name, r.Strategy)
 	accuracy.XLabel, accuracy.Banner = "rounds of all stages", f.banner()
 	accuracy.Below = []plots.Picture{noise, budget}
-	accuracy.Rows = course.Rows(r.Clients, courses)
+	accuracy.Rows = CourseRows(r.Clients, courses)
 	accuracy.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
-		f.note(), course.Caption(courses))
+		f.note(), Caption(courses))
 	return accuracy
 }
 
@@ -162,7 +161,7 @@ func (f *frame) courseCell(r LoopRequest) (pool.Cell, error) {
 			return c, c.Validate(len(r.Clients))
 		},
 		Check: func(text json.RawMessage) error {
-			c, err := pool.Decode[course.Course](text)
+			c, err := pool.Decode[Course](text)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
@@ -38,7 +37,7 @@ func (s setting) ways() []way {
 	lengths := []float64{0.2, 1, 4}
 	less := own
 	less.Lambda = 1e-5
-	plain := presets.Convex(train.Plain, own.Data).WithoutNoise()
+	plain := pool.Convex(train.Plain, own.Data).WithoutNoise()
 	faster := plain
 	faster.Eta0 *= 5
 	return []way{{"ridge, as in the utility graph", own, lengths}, {"ridge, λ = 1e-5", less, lengths},

@@ -10,10 +10,10 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // outcome is a figure's content, ready to be written.
@@ -87,7 +87,7 @@ func (f *frame) banner() string {
 			synth.StandsInFor(f.data().Name)))
 	}
 	if f.scale < 1 {
-		parts = append(parts, fmt.Sprintf("SCALE %g: that part of %s", f.scale, presets.WhoseK(f.set)))
+		parts = append(parts, fmt.Sprintf("SCALE %g: that part of %s", f.scale, pool.WhoseK(f.set)))
 	}
 	if f.runner == train.HogwildRunner {
 		parts = append(parts, "RUNNER hogwild: another run of this command gives another result")

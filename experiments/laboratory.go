@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // laboratory is a setting in which delays are compared on the virtual clock.
@@ -53,8 +53,8 @@ const networkPart = 0.25
 
 // laboratories lists the settings that there are delay figures of.
 func laboratories() []laboratory {
-	return []laboratory{convexSetting(presets.Convex(train.Ridge, "phishing")).laboratory(),
-		mnistSetting(presets.MNIST(presets.MNISTModel)).laboratory()}
+	return []laboratory{convexSetting(pool.Convex(train.Ridge, "phishing")).laboratory(),
+		mnistSetting(pool.MNIST(pool.MNISTModel)).laboratory()}
 }
 
 // laboratory returns the setting's laboratory.

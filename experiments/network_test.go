@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // Tables "Basic parameter setting for non-convex problem with MNIST data set" and
@@ -30,20 +30,20 @@ func TestPaperSettings(t *testing.T) {
 		{"", "", train.Ridge, "phishing", 50_000, "26", 19.29962, 0.1},
 		{"", "own.libsvm", train.Ridge, "own.libsvm", 50_000, "26", 19.29962, 0.1},
 		{train.Plain, "mushrooms", train.Plain, "mushrooms", 50_000, "26", 19.29962, 0.1},
-		{"", "mnist", presets.MNISTModel, "mnist", 360_000, "370", 12.10881, 0.025},
+		{"", "mnist", pool.MNISTModel, "mnist", 360_000, "370", 12.10881, 0.025},
 		{train.LeNetReLU, "", train.LeNetReLU, "mnist", 360_000, "370", 12.10881, 0.025},
 		{train.LeNet, "synth-mnist:700", train.LeNet, "synth-mnist:700", 360_000, "370", 12.10881, 0.025},
 		{train.AlexNet, "", train.AlexNet, "cifar10", 350_000, "689", 6.572, 0.025},
 		{"", "synth-cifar10", train.AlexNet, "synth-cifar10", 350_000, "689", 6.572, 0.025},
 		{"tree", "", "tree", "phishing", 50_000, "26", 19.29962, 0.1},
 	} {
-		s := presets.Train(c.model, c.data)
+		s := pool.Train(c.model, c.data)
 		if s.Model != c.wantModel || s.Data != c.wantData || s.GradComps != c.k || s.SampleSize != c.size ||
 			s.NoiseMultiplier != c.sigma || s.Clip != c.clip || s.Clients != 5 || s.Delay != "1" || s.Delta != 0 {
 			t.Errorf("model %q, data %q: %+v", c.model, c.data, s)
 		}
 	}
-	if s := presets.Train(train.AlexNet, ""); s.Schedule != string(sim.SqrtDecay) {
+	if s := pool.Train(train.AlexNet, ""); s.Schedule != string(sim.SqrtDecay) {
 		t.Errorf("AlexNet: schedule %s, want that of the non-convex case", s.Schedule)
 	}
 }
@@ -56,17 +56,17 @@ func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
 		figure Figure
 		cells  int
 	}{
-		{mnistSetting(presets.MNIST(train.LeNet)).sampleSizeFigure(), 7 * 2},
-		{mnistSetting(presets.MNIST(train.LeNet)).epsilonFigure(), 8 * 2},
-		{mnistSetting(presets.MNIST(train.LeNet)).utilityFigure(), 4 * 2},
-		{cifarSetting(presets.CIFAR(train.AlexNet)).sampleSizeFigure(), 7 * 2},
-		{cifarSetting(presets.CIFAR(train.AlexNet)).epsilonFigure(), 8 * 2},
+		{mnistSetting(pool.MNIST(train.LeNet)).sampleSizeFigure(), 7 * 2},
+		{mnistSetting(pool.MNIST(train.LeNet)).epsilonFigure(), 8 * 2},
+		{mnistSetting(pool.MNIST(train.LeNet)).utilityFigure(), 4 * 2},
+		{cifarSetting(pool.CIFAR(train.AlexNet)).sampleSizeFigure(), 7 * 2},
+		{cifarSetting(pool.CIFAR(train.AlexNet)).epsilonFigure(), 8 * 2},
 	} {
 		if cells, err := c.figure.cells(t.Context(), f); err != nil || len(cells) != c.cells {
 			t.Errorf("%s: %d cells, error %v; want %d", c.figure.Name, len(cells), err, c.cells)
 		}
 	}
-	cells, err := mnistSetting(presets.MNIST(train.LeNet)).sampleSizeFigure().cells(t.Context(), f)
+	cells, err := mnistSetting(pool.MNIST(train.LeNet)).sampleSizeFigure().cells(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}

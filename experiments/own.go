@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/paper"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // OwnSpec returns sensible parameters for a model on data of one's own, of which a client
@@ -60,9 +60,9 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
 		name = "own-" + name
 	}
-	s := convexSetting(presets.Convex(train.Ridge, spec.Data))
+	s := convexSetting(pool.Convex(train.Ridge, spec.Data))
 	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
-	s.Plain = presets.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
+	s.Plain = pool.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
 	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
 	s.paper.Basic.Epsilon = "0" // nothing is stated
 	s.WStar, s.sizes = spec.GradComps*spec.Clients, nil

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"testing"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/results"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The figures in results were made with the grids that the presets have: σ of the
@@ -76,7 +76,7 @@ func columnOf(t *testing.T, figure, column string) []float64 {
 func TestModelsBesideThePaperTakeTheDataSetsSetting(t *testing.T) {
 	for dataset, like := range map[string]string{"mnist": train.LeNet, "cifar10": train.AlexNet,
 		"phishing": train.Ridge} {
-		got, want := presets.Train(train.Softmax, dataset), presets.Train(like, dataset)
+		got, want := pool.Train(train.Softmax, dataset), pool.Train(like, dataset)
 		if want.Model = train.Softmax; got != want {
 			t.Errorf("%s: %+v, want %+v", dataset, got, want)
 		}

@@ -11,10 +11,10 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/mnist"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/fetch"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 const realSeeds = 5
@@ -55,7 +55,7 @@ func TestPhishingFollowsThePaper(t *testing.T) {
 		{"s 1", train.Ridge, "1", 19.29962, 0, 0.70},
 		{"plain, s 26", train.Plain, "26", 19.29962, 0.865, 1},
 	} {
-		spec := presets.Convex(c.model, "phishing").Train
+		spec := pool.Convex(c.model, "phishing").Train
 		spec.SampleSize, spec.NoiseMultiplier = c.size, c.sigma
 		got := meanAccuracy(t, d, spec)
 		accuracy[c.name] = got
@@ -103,7 +103,7 @@ func TestMNISTIsLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mnistSetting(presets.MNIST(presets.MNISTModel))
+	s := mnistSetting(pool.MNIST(pool.MNISTModel))
 	accuracy := func(spec train.Spec) float64 {
 		spec.GradComps /= 20
 		p, err := spec.Prepare(d, nil)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -64,7 +63,7 @@ func TestForetoldTimes(t *testing.T) {
 func TestFiguresByHogwild(t *testing.T) {
 	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 0.01, runner: train.HogwildRunner, timeScale: 3}
 	virtual := &frame{source: f.source, seeds: 1, scale: 0.01}
-	s := convexSetting(presets.Convex(train.Ridge, "phishing"))
+	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
 	for _, fig := range []Figure{s.utilityFigure(), s.epsilonFigure(), s.laboratory().delayFigure(),
 		s.laboratory().timelineFigure()} {
 		ours, err := fig.cells(t.Context(), f)

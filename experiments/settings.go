@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/paper"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -9,7 +8,7 @@ import (
 
 // setting is one of the paper's experiments, with what its figures show.
 type setting struct {
-	presets.Setting
+	pool.Setting
 	paper paper.Case // what the paper prints for it
 	sizes []int      // the sample sizes of the sweep
 
@@ -33,7 +32,7 @@ func (s setting) name() string {
 // settings returns those of the registry, in the order of the index.
 func settings() []setting {
 	var all []setting
-	for _, p := range presets.Settings() {
+	for _, p := range pool.Settings() {
 		switch p.Train.Data {
 		case "mnist":
 			all = append(all, mnistSetting(p))
@@ -47,7 +46,7 @@ func settings() []setting {
 }
 
 // convexSetting returns the figures' setting of logistic regression.
-func convexSetting(p presets.Setting) setting {
+func convexSetting(p pool.Setting) setting {
 	return setting{
 		Setting: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
 		points: 50, yMin: 0.4, yMax: 1,
@@ -56,28 +55,28 @@ func convexSetting(p presets.Setting) setting {
 }
 
 // mnistSetting returns the figures' setting of a network on MNIST.
-func mnistSetting(p presets.Setting) setting {
+func mnistSetting(p pool.Setting) setting {
 	return setting{
 		Setting: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
 		points: 25, yMin: 0, yMax: 1, long: true,
-		models: []train.Spec{presets.Network(p.Train.Model, "mnist"), presets.Features("mnist")},
+		models: []train.Spec{pool.Network(p.Train.Model, "mnist"), pool.Features("mnist")},
 	}
 }
 
 // cifarSetting returns the figures' setting of a network on CIFAR-10.
-func cifarSetting(p presets.Setting) setting {
+func cifarSetting(p pool.Setting) setting {
 	return setting{
 		Setting: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
 		points: 20, yMin: 0, yMax: 0.8, long: true,
-		models: []train.Spec{presets.Features("cifar10")}, heavy: true,
+		models: []train.Spec{pool.Features("cifar10")}, heavy: true,
 	}
 }
 
 // PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
-// [presets.Train] does: what each line needs but its clipping norm, and the
+// [pool.Train] does: what each line needs but its clipping norm, and the
 // clipping norms.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
-	s := presets.Of(model, dataset)
+	s := pool.Of(model, dataset)
 	train := s.WithoutNoise()
 	train.GradComps = s.WStar / train.Clients
 	return pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
@@ -64,7 +63,7 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 		noise = "no noise"
 	}
 	part := ""
-	if paper := presets.Train(spec.Model, spec.Data).GradComps; spec.GradComps != paper && presets.Has(spec.Data) {
+	if paper := pool.Train(spec.Model, spec.Data).GradComps; spec.GradComps != paper && pool.Has(spec.Data) {
 		part = fmt.Sprintf(" (%.3g of the paper's)", float64(spec.GradComps)/float64(paper))
 	}
 	text := fmt.Sprintf("%s, K = %d each%s, s = %s, %s, C = %g, step size %s, partition %s; %s%s.\n"+

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -39,7 +38,7 @@ type Case struct {
 // Checks returns the cases that are held against trainings.
 func Checks() []Case {
 	one := func(model, dataset string) train.Spec {
-		spec := presets.Train(model, dataset)
+		spec := pool.Train(model, dataset)
 		spec.Clients = 1
 		return spec
 	}
@@ -50,8 +49,8 @@ func Checks() []Case {
 	}
 	convex := []float64{0.05, 0.2, 1}
 	return []Case{
-		{"phishing", presets.Train("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
-		{"mushrooms", presets.Train("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
+		{"phishing", pool.Train("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
+		{"mushrooms", pool.Train("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
 			0.3},
 		{"MNIST, HOG", features("mnist", "hog:4:8"), []float64{0.1, 1}, []float64{1, 2}, []float64{6, 24}, 500, 0.1},
 		{"CIFAR-10, HOG", features("cifar10", "hog:4:9"), []float64{0.3, 3}, []float64{1, 2}, []float64{6, 24}, 500,

@@ -16,7 +16,6 @@ import (
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/fetch"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
@@ -111,7 +110,7 @@ func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte) (*pro
 	if !slices.Contains(proposedSets(), ask.Data) {
 		return nil, fmt.Errorf("data = %q, must be one of %s", ask.Data, strings.Join(proposedSets(), ", "))
 	}
-	base := presets.Train("logreg", ask.Data)
+	base := pool.Train("logreg", ask.Data)
 	base.Delta = ask.Delta
 	base.Clients = cmp.Or(ask.Clients, base.Clients)
 	r := propose.DefaultRequest(base, ask.Epsilon)

@@ -5,7 +5,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/presets"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -38,7 +37,7 @@ func prepared(t *testing.T, s train.Spec, d *data.Dataset) *train.Prepared {
 
 // smallLeNet is a training of LeNet on few digits that takes no time.
 func smallLeNet() train.Spec {
-	s := presets.Train("", "synth-mnist:350")
+	s := Train("", "synth-mnist:350")
 	s.GradComps, s.SampleSize = 60, "20"
 	return s
 }

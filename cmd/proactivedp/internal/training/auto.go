@@ -13,7 +13,6 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/experiments/presets"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -226,7 +225,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
-	if err := f.train.Fill(cmd, presets.Train); err != nil {
+	if err := f.train.Fill(cmd, pool.Train); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
 	f.train.DrawExactly(cmd)

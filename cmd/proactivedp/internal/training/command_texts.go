@@ -7,8 +7,6 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/experiments/presets"
-	"proactivedp/experiments/search"
 	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -51,12 +49,12 @@ func delayCommand(s experiments.DelaySpec) string {
 
 // searchCommand makes a search again: with all that is always said, and what else
 // differs from the paper's.
-func searchCommand(s search.Spec) string {
+func searchCommand(s experiments.SearchSpec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
 		"--schedule %s --scale %v --proxy %v --seeds %d",
 		message.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
-	usual := search.Paper(s.Models[0], s.Train.Data).Train
+	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
 	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
 		"seed")
 }
@@ -66,7 +64,7 @@ func searchCommand(s search.Spec) string {
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
 		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
-	return text + cli.FlagsText(s, presets.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
+	return text + cli.FlagsText(s, pool.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
 		"beta", "schedule")
 }
 
@@ -80,7 +78,7 @@ func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 
 // proposeCommand makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
-	usual := propose.DefaultRequest(presets.Train(r.Base.Model, r.Base.Data), r.Epsilon)
+	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)

@@ -10,10 +10,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/experiments"
-	"proactivedp/experiments/presets"
-	"proactivedp/experiments/search"
 	"proactivedp/propose"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // The command of a figure says what of its size and its data is not the usual.
@@ -54,7 +53,7 @@ func TestDelayCommand(t *testing.T) {
 
 // The stated command says all that a flag has changed.
 func TestSearchCommand(t *testing.T) {
-	spec := search.Paper("", "mnist")
+	spec := experiments.PaperSearch("", "mnist")
 	plain := searchCommand(spec)
 	for _, word := range []string{"--clients", "--grad-computations", "--delay", "--partition", "--sampling",
 		"--runner", "--compute-time", "--latency"} {
@@ -77,7 +76,7 @@ func TestSearchCommand(t *testing.T) {
 // The command that trains a winner says all that the search decided, and what a flag has
 // changed; each is read as it was meant.
 func TestTrainCommand(t *testing.T) {
-	spec := presets.Train(train.LeNetReLU, "synth-mnist:350")
+	spec := pool.Train(train.LeNetReLU, "synth-mnist:350")
 	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --sigma 12.10881 --eta0 0.015 " +
 		"--beta 1e-05 --schedule linear"
 	if got := trainCommand(spec); got != plain {
@@ -106,13 +105,13 @@ func TestTrainCommand(t *testing.T) {
 // Names with blanks stand in the stated commands as a shell takes them.
 func TestStatedNamesAreQuoted(t *testing.T) {
 	const data, quoted = "my records.csv", "--data 'my records.csv' "
-	spec := presets.Train("logreg", data)
+	spec := pool.Train("logreg", data)
 	spec.Compute = "trace:my times.csv"
 	utility, clips := experiments.PaperUtilitySpec("logreg", data)
 	utility.Train.Data = data
 	delays := experiments.DefaultDelaySpec("logreg", data)
 	delays.Train.Data = data
-	searched := search.Paper("logreg", data)
+	searched := experiments.PaperSearch("logreg", data)
 	searched.Train.Data = data
 	for _, got := range []string{trainCommand(spec), utilityCommand(utility, clips), delayCommand(delays),
 		searchCommand(searched), proposeCommand(propose.DefaultRequest(spec, 1), "", 0)} {

@@ -7,7 +7,6 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/synth"
 	"proactivedp/experiments"
-	"proactivedp/experiments/course"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -16,7 +15,7 @@ import (
 // runLoop runs the loop of a figure, whose utility graph looks at drawn records. It is a
 // simulation, from a numbered seed, whose ledgers are kept nowhere.
 func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
-	c course.Course, err error,
+	c experiments.Course, err error,
 ) {
 	var wishes []auto.Client
 	for _, w := range r.Clients {
@@ -47,11 +46,11 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 }
 
 // courseOf returns how the loop of a report went. With shards each client has an account.
-func courseOf(r *auto.Report) course.Course {
+func courseOf(r *auto.Report) experiments.Course {
 	p := r.Privacy
-	c := course.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
+	c := experiments.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
 	for i, client := range r.Clients {
-		c.Clients = append(c.Clients, course.End{
+		c.Clients = append(c.Clients, experiments.CourseEnd{
 			EpsilonUpper: p.Accounts[i].EpsilonUpper, Delta: p.Accounts[i].Delta,
 			Satisfied: client.Satisfied, TestAccuracy: client.TestAccuracy, Refused: client.Refused,
 		})
@@ -61,7 +60,7 @@ func courseOf(r *auto.Report) course.Course {
 		for _, part := range s.Parts {
 			sigma[part.Client] = part.NoiseMultiplier
 		}
-		c.Stages = append(c.Stages, course.Stage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
+		c.Stages = append(c.Stages, experiments.CourseStage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
 			Eta0: s.Eta0, Sigma: sigma, HeldOut: s.HeldOut, Used: s.Used})
 	}
 	return c

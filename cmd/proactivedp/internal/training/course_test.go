@@ -8,7 +8,6 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/experiments"
-	"proactivedp/experiments/course"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -20,7 +19,7 @@ func TestCourseOfALoop(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Clients, spec.Partition, spec.Holdout = 2, string(data.Shard), 0.1
 	r := experiments.LoopRequest{Train: spec, Strategy: string(auto.Tight),
-		Clients: []course.Client{{Epsilon: 0.5, Accuracy: 0.5}, {Epsilon: 2, Accuracy: 1}}}
+		Clients: []experiments.CourseClient{{Epsilon: 0.5, Accuracy: 0.5}, {Epsilon: 2, Accuracy: 1}}}
 	source := train.NewSource(synth.OneHot(rng.New(3), 2400))
 	c, err := runLoop(t.Context(), source, r, sim.Perf{Workers: 1})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/learning"
+	"proactivedp/experiments"
 	"proactivedp/internal/files"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -52,7 +52,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 	if !c.given {
 		return nil
 	}
-	return learning.Check(s, c.seeds)
+	return experiments.CheckLearning(s, c.seeds)
 }
 
 // run trains and shows the curve. What each seed costs is held against what from says.
@@ -73,9 +73,9 @@ func (c *curveFlags) run(
 	if err := from.holdsOfSeeds(cmd.Context(), p.Source(), spec, c.seeds); err != nil {
 		return cli.Usage(err)
 	}
-	var l *learning.Curve
+	var l *experiments.LearningCurve
 	work := func() (err error) {
-		if l, err = learning.Train(cmd.Context(), p.Source(), spec, c.seeds, o); err != nil || c.out == "" {
+		if l, err = experiments.TrainCurve(cmd.Context(), p.Source(), spec, c.seeds, o); err != nil || c.out == "" {
 			return err
 		}
 		spec := spec

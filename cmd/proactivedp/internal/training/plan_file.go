@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/bounded"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // maxPlanBytes bounds the file of a plan.
@@ -61,9 +61,9 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 // model and the data, and what the file says.
 func (p *planFileFlags) usual(model, dataset string) train.Spec {
 	if p.setting == nil {
-		return presets.Train(model, dataset)
+		return pool.Train(model, dataset)
 	}
-	return p.setting.Over(presets.Train(model, dataset))
+	return p.setting.Over(pool.Train(model, dataset))
 }
 
 // fits reports that the run is not the one that was planned, which it gives what is to be noted

@@ -14,7 +14,6 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/propose"
@@ -127,7 +126,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("fresh") {
 		return cli.Usage(errors.New("--fresh is for --check, which is not given"))
 	}
-	if err := f.train.Fill(cmd, presets.Train); err != nil {
+	if err := f.train.Fill(cmd, pool.Train); err != nil {
 		return err
 	}
 	f.request.Base = f.train.Spec

@@ -11,7 +11,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
-	"proactivedp/experiments/search"
+	"proactivedp/experiments"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -21,13 +21,13 @@ type searchFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags
 	train   cli.TrainFlags
-	spec    search.Spec
-	options search.Options
+	spec    experiments.SearchSpec
+	options experiments.SearchOptions
 	asJSON  bool
 }
 
 func newSearch() *cobra.Command {
-	f := searchFlags{spec: search.Paper("", "mnist"), options: search.Options{Workers: runtime.GOMAXPROCS(0)}}
+	f := searchFlags{spec: experiments.PaperSearch("", "mnist"), options: experiments.SearchOptions{Workers: runtime.GOMAXPROCS(0)}}
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "search",
@@ -93,13 +93,13 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
 	own := f.where.Own.Text() // without which the same file would be read as others are
-	o.Command = func(s search.Spec) string { return searchCommand(s) + own }
+	o.Command = func(s experiments.SearchSpec) string { return searchCommand(s) + own }
 	o.TrainCommand = func(s train.Spec) string { return trainCommand(s) + own }
 	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.sweep.Close()) }()
-	r, err := search.Run(cmd.Context(), f.spec, train.NewSource(d), *o)
+	r, err := experiments.Search(cmd.Context(), f.spec, train.NewSource(d), *o)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 		if changed("models") && len(given.Models) > 0 {
 			model = given.Models[0]
 		}
-		*spec = search.Paper(model, dataset)
+		*spec = experiments.PaperSearch(model, dataset)
 		return spec.Train
 	}); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package course
+package experiments
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func TestReturnsOfACourse(t *testing.T) {
 			if slices.Contains(c.in, number) {
 				sigma = 2
 			}
-			course.Stages = append(course.Stages, Stage{Sigma: []float64{sigma}})
+			course.Stages = append(course.Stages, CourseStage{Sigma: []float64{sigma}})
 		}
 		if got := course.returns(0); got != c.want {
 			t.Errorf("in stages %v: %d returns, want %d", c.in, got, c.want)
@@ -31,7 +31,7 @@ func TestReturnsOfACourse(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.in, got, c.text)
 		}
 	}
-	if err := (&Course{Clients: make([]End, 1), Stages: []Stage{{Rounds: 1}}}).Validate(1); err == nil {
+	if err := (&Course{Clients: make([]CourseEnd, 1), Stages: []CourseStage{{Rounds: 1}}}).Validate(1); err == nil {
 		t.Error("a stage without the client's σ was accepted")
 	}
 }

@@ -1,4 +1,4 @@
-package learning
+package experiments
 
 import (
 	"encoding/csv"
@@ -24,7 +24,7 @@ func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Split = "drawn", 520, 2, train.RecordSplit
 	source := train.NewSource(synth.OneHot(rng.New(3), 300))
 	const seeds = 6
-	l, err := Train(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
+	l, err := TrainCurve(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 		t.Fatalf("the first seed costs %v, must be below another's, %v, or nothing is tested", first, stated)
 	}
 	spec.TargetEpsilon = (first + stated) / 2
-	_, err = Train(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
+	_, err = TrainCurve(t.Context(), source, spec, seeds, pool.Options{Workers: 2})
 	if err == nil || !strings.Contains(err.Error(), "must be at most the target") {
 		t.Errorf("a target that one seed exceeds: %v", err)
 	}
@@ -65,7 +65,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Seed = "drawn", 1040, 2, 5
 	source := train.NewSource(synth.OneHot(rng.New(3), 600))
 	o := pool.Options{Workers: 2, Folder: t.TempDir()}
-	l, err := Train(t.Context(), source, spec, 3, o)
+	l, err := TrainCurve(t.Context(), source, spec, 3, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 func TestCheckSaysAll(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.SeedFromOS, spec.Average = true, "tail:0.5"
-	err := Check(spec, 0)
+	err := CheckLearning(spec, 0)
 	for _, want := range []string{"seeds = 0, must be in", "numbered seeds", "average = "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
@@ -123,7 +123,7 @@ func TestCheckSaysAll(t *testing.T) {
 func TestCheckTakesNoAverage(t *testing.T) {
 	spec := train.DefaultSpec()
 	for _, spec.Average = range []string{"", "none"} {
-		if err := Check(spec, 1); err != nil {
+		if err := CheckLearning(spec, 1); err != nil {
 			t.Errorf("average %q: %v", spec.Average, err)
 		}
 	}
@@ -132,8 +132,8 @@ func TestCheckTakesNoAverage(t *testing.T) {
 // A picture of a training without noise speaks of no ε, and one with noise says of what it is.
 func TestCaptionsClaimWhatThereIs(t *testing.T) {
 	epsilon := 0.1
-	l := Curve{Spec: train.DefaultSpec(), Seeds: 2, TestRows: 3,
-		Points: []Point{{Accuracy: 0.5, BySeed: []float64{0.5, 0.5}}}}
+	l := LearningCurve{Spec: train.DefaultSpec(), Seeds: 2, TestRows: 3,
+		Points: []LearningPoint{{Accuracy: 0.5, BySeed: []float64{0.5, 0.5}}}}
 	l.Privacy.Delta, l.Privacy.Adjacency, l.Privacy.Sampling = 0.001, dp.AddOrRemove, dp.Poisson
 	l.Privacy.Certified.PerRecord.Accountant = "pld"
 	for _, c := range []struct {

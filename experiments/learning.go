@@ -1,7 +1,7 @@
 // Package learning shows how the accuracy of one training grows, over several seeds.
 //
 //	curve, err := learning.Train(ctx, source, spec, 5, grid.Options{Workers: 2})
-package learning
+package experiments
 
 import (
 	"context"
@@ -23,29 +23,29 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Curve is how the accuracy of the broadcast models grew in trainings of one spec
+// LearningCurve is how the accuracy of the broadcast models grew in trainings of one spec
 // with several seeds.
-type Curve struct {
-	TestAccuracy float64      `json:"test_accuracy"`    // at the end, mean of the seeds
-	TestSD       float64      `json:"test_accuracy_sd"` // its standard deviation over the seeds; 0 of one
-	TestRows     int          `json:"test_rows"`
-	JudgedOn     string       `json:"judged_on"`
-	Seeds        int          `json:"seeds"` // from the spec's on
-	Points       []Point      `json:"points"`
-	Privacy      claim.Report `json:"privacy"` // of the training that costs most; all together cost more
-	Synthetic    bool         `json:"synthetic_data"`
-	DataNote     string       `json:"data_note,omitempty"`
-	Notes        []string     `json:"notes,omitempty"` // what is to be known of the setting
-	DataSHA256   string       `json:"data_sha256"`
-	Spec         train.Spec   `json:"config"`
+type LearningCurve struct {
+	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean of the seeds
+	TestSD       float64         `json:"test_accuracy_sd"` // its standard deviation over the seeds; 0 of one
+	TestRows     int             `json:"test_rows"`
+	JudgedOn     string          `json:"judged_on"`
+	Seeds        int             `json:"seeds"` // from the spec's on
+	Points       []LearningPoint `json:"points"`
+	Privacy      claim.Report    `json:"privacy"` // of the training that costs most; all together cost more
+	Synthetic    bool            `json:"synthetic_data"`
+	DataNote     string          `json:"data_note,omitempty"`
+	Notes        []string        `json:"notes,omitempty"` // what is to be known of the setting
+	DataSHA256   string          `json:"data_sha256"`
+	Spec         train.Spec      `json:"config"`
 
 	source *train.Source
 	took   time.Duration
 }
 
-// Point is the accuracy of the first broadcast that holds so many gradients of
+// LearningPoint is the accuracy of the first broadcast that holds so many gradients of
 // every client.
-type Point struct {
+type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // of a client
 	Accuracy  float64   `json:"accuracy"`          // mean of the seeds
 	SD        float64   `json:"accuracy_sd"`
@@ -55,14 +55,14 @@ type Point struct {
 // mostPoints is how many points a curve has after its first.
 const mostPoints = 50
 
-// maxSeeds bounds how many trainings a curve is of.
-const maxSeeds = 10_000
+// maxLearningSeeds bounds how many trainings a curve is of.
+const maxLearningSeeds = 10_000
 
-// Check reports why no curves can be made of so many trainings of a spec.
-func Check(spec train.Spec, seeds int) error {
+// CheckLearning reports why no curves can be made of so many trainings of a spec.
+func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
-	if seeds < 1 || seeds > maxSeeds {
-		errs = append(errs, fmt.Errorf("learning: seeds = %d, must be in [1, %d]", seeds, maxSeeds))
+	if seeds < 1 || seeds > maxLearningSeeds {
+		errs = append(errs, fmt.Errorf("learning: seeds = %d, must be in [1, %d]", seeds, maxLearningSeeds))
 	}
 	if spec.SeedFromOS {
 		errs = append(errs, errors.New("learning: learning curves are of numbered seeds, must not be of the operating "+
@@ -75,12 +75,12 @@ func Check(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// Train trains the spec with so many seeds, from its own on, and returns how their accuracy
+// TrainCurve trains the spec with so many seeds, from its own on, and returns how their accuracy
 // grew. Finished trainings are kept, as those of [pool.Trials].
-func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
-	*Curve, error,
+func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
+	*LearningCurve, error,
 ) {
-	if err := errors.Join(Check(spec, seeds), spec.Validate()); err != nil {
+	if err := errors.Join(CheckLearning(spec, seeds), spec.Validate()); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -111,12 +111,12 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 		return nil, err
 	}
 	d := source.Data()
-	l := &Curve{
+	l := &LearningCurve{
 		TestRows: p.Test.Len(), JudgedOn: spec.JudgedOn(), Seeds: seeds, Privacy: privacy, Synthetic: d.Synthetic,
 		DataNote: d.Note, Notes: spec.Notes(), DataSHA256: source.Hash(), Spec: spec, source: source,
 	}
 	for j, target := range curves[0].Target {
-		at := Point{GradComps: target}
+		at := LearningPoint{GradComps: target}
 		for _, c := range curves {
 			at.BySeed = append(at.BySeed, c.Accuracy[j])
 		}
@@ -132,7 +132,7 @@ func Train(ctx context.Context, source *train.Source, spec train.Spec, seeds int
 const shownPoints = 10
 
 // WriteText writes the curve for people to read, and what one of the trainings guarantees.
-func (l *Curve) WriteText(w io.Writer) error {
+func (l *LearningCurve) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,
 		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,
 			"seed")); err != nil {
@@ -159,18 +159,18 @@ func (l *Curve) WriteText(w io.Writer) error {
 }
 
 // Write writes the curve as a figure to a folder: the picture as d says, data and manifest.
-func (l *Curve) Write(dir, command string, d results.Drawing) error {
+func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.draw, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
 		Command: command, Config: l.Spec, Seeds: l.Seeds, Drawing: d,
 	}, []*train.Source{l.source}, l.took)
 }
 
-func (l *Curve) draw(w io.Writer, format string, s results.Style) error {
+func (l *LearningCurve) draw(w io.Writer, format string, s results.Style) error {
 	return l.picture().Write(w, format, plots.Style(s))
 }
 
-func (l *Curve) picture() plots.Picture {
+func (l *LearningCurve) picture() plots.Picture {
 	line := plots.Line{Name: epsilonName(l.Privacy)}
 	for _, at := range l.Points {
 		line.Add(float64(at.GradComps), at.Accuracy, at.Accuracy-at.SD, at.Accuracy+at.SD)
@@ -181,7 +181,7 @@ func (l *Curve) picture() plots.Picture {
 		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. %s",
 			decimal.Many(l.Spec.Clients, "client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier),
 			l.Spec.Clip, l.Spec.StepText(), "mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"),
-			decimal.Many(l.TestRows, "row"), l.JudgedOn, epsilonText(l.Privacy)),
+			decimal.Many(l.TestRows, "row"), l.JudgedOn, learningEpsilon(l.Privacy)),
 		Banner: results.Banner(l.Spec, l.Synthetic),
 	}
 	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
@@ -199,8 +199,8 @@ func epsilonName(r claim.Report) string {
 	return "training, no ε claimed"
 }
 
-// epsilonText says what a caption's ε is of, or that there is none.
-func epsilonText(r claim.Report) string {
+// learningEpsilon says what a caption's ε is of, or that there is none.
+func learningEpsilon(r claim.Report) string {
 	if r.NoiseMultiplier == 0 || r.Certified.PerRecord.EpsilonUpper == nil {
 		return "No ε is claimed."
 	}
@@ -209,7 +209,7 @@ func epsilonText(r claim.Report) string {
 		r.Certified.PerRecord.Accountant, decimal.Up(r.Delta, 5), r.Adjacency, r.Sampling)
 }
 
-func (l *Curve) table() [][]string {
+func (l *LearningCurve) table() [][]string {
 	rows := [][]string{{"data", "model", "seed", "grad_computations", "accuracy"}}
 	for i := range l.Seeds {
 		for _, at := range l.Points {

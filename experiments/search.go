@@ -4,7 +4,7 @@
 //	spec := search.Paper("", "mnist")
 //	…
 //	report, err := search.Run(ctx, spec, source, search.Options{Out: dir})
-package search
+package experiments
 
 import (
 	"cmp"
@@ -14,18 +14,16 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/experiments"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-// Spec is a grid search over what the paper does not give of its networks:
+// SearchSpec is a grid search over what the paper does not give of its networks:
 // the model's variant and the step size. Every point is trained with each noise
 // multiplier, by proxies where there is noise, and judged by records held out of the
 // training set, never by the test set.
-type Spec struct {
+type SearchSpec struct {
 	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout > 0
 	Models []string   `json:"models"`
 	Eta0   []float64  `json:"eta0"`
@@ -45,11 +43,11 @@ const (
 	usualSeeds = 3
 )
 
-// Paper returns the search for a data set of the paper's networks, over all
+// PaperSearch returns the search for a data set of the paper's networks, over all
 // models for it if none is named.
-func Paper(model, dataset string) Spec {
-	s := presets.Of(model, dataset)
-	spec := Spec{
+func PaperSearch(model, dataset string) SearchSpec {
+	s := pool.Of(model, dataset)
+	spec := SearchSpec{
 		Train: s.Train, Models: []string{s.Train.Model}, Eta0: s.Eta0, Beta: s.Beta,
 		Sigmas: []float64{s.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
 	}
@@ -65,9 +63,9 @@ const maxRuns = 100_000
 
 // Validate reports every problem that shows without the data, some of them more
 // than once.
-func (s Spec) Validate() error {
-	parts := errors.Join(experiments.CheckPart("scale", s.Scale), experiments.CheckPart("proxy", s.Proxy))
-	errs := []error{experiments.CheckSeeds(s.Seeds), parts, s.Train.Validate()}
+func (s SearchSpec) Validate() error {
+	parts := errors.Join(CheckPart("scale", s.Scale), CheckPart("proxy", s.Proxy))
+	errs := []error{CheckSeeds(s.Seeds), parts, s.Train.Validate()}
 	if s.Train.Holdout == 0 {
 		errs = append(errs, errors.New("search: holdout = 0, must be in (0, 1): a search is never judged by the test set"))
 	}
@@ -90,8 +88,8 @@ func (s Spec) Validate() error {
 		}
 		runs = min(runs*n, maxRuns+1)
 	}
-	errs = append(errs, experiments.CheckOnce("models", s.Models), experiments.CheckOnce("eta0", s.Eta0),
-		experiments.CheckOnce("beta", s.Beta), experiments.CheckOnce("sigmas", s.Sigmas))
+	errs = append(errs, CheckOnce("models", s.Models), CheckOnce("eta0", s.Eta0),
+		CheckOnce("beta", s.Beta), CheckOnce("sigmas", s.Sigmas))
 	with("models", len(s.Models), func(t *train.Spec, i int) { t.Model = s.Models[i] })
 	with("eta0", len(s.Eta0), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
@@ -103,13 +101,13 @@ func (s Spec) Validate() error {
 }
 
 // whole returns the training with as many gradients as the search's scale says.
-func (s Spec) whole(t train.Spec) train.Spec {
+func (s SearchSpec) whole(t train.Spec) train.Spec {
 	t.GradComps = int(math.Round(float64(t.GradComps) * s.Scale))
 	return t
 }
 
 // trained returns what is trained to judge a whole training: its proxy if it has noise.
-func (s Spec) trained(whole train.Spec) (train.Spec, error) {
+func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 	if whole.NoiseMultiplier == 0 {
 		return whole, nil
 	}
@@ -123,7 +121,7 @@ func (s Spec) trained(whole train.Spec) (train.Spec, error) {
 
 // points lists the grid but for the seeds, noise multipliers outermost, with what is
 // run for each point.
-func (s Spec) points() ([]found, error) {
+func (s SearchSpec) points() ([]found, error) {
 	var out []found
 	for _, sigma := range s.Sigmas {
 		for _, model := range s.Models {
@@ -174,7 +172,7 @@ func (f found) how() string {
 }
 
 // search runs the grid.
-func (s Spec) search(ctx context.Context, source *train.Source, o pool.Options) (
+func (s SearchSpec) search(ctx context.Context, source *train.Source, o pool.Options) (
 	all []found, spent pool.Spent, err error,
 ) {
 	all, err = s.points()

@@ -1,4 +1,4 @@
-package search
+package experiments
 
 import (
 	"encoding/csv"
@@ -27,7 +27,7 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 		t.Fatalf("%d searches are committed (%v)", len(folders), err)
 	}
 	for _, folder := range folders {
-		m := Manifest{Config: Spec{Proxy: 1}} // what was run before there were proxies
+		m := SearchManifest{Config: SearchSpec{Proxy: 1}} // what was run before there were proxies
 		if err := results.ReadManifest(folder, "", &m); err != nil {
 			t.Fatal(err)
 		}
@@ -35,8 +35,8 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Command: func(Spec) string { return m.Command }}
-		if found := trainWhole.FindStringSubmatch(oneLine(string(page))); found != nil {
+		o := SearchOptions{Command: func(SearchSpec) string { return m.Command }}
+		if found := trainWhole.FindStringSubmatch(searchLine(string(page))); found != nil {
 			o.TrainCommand = func(train.Spec) string { return found[1] }
 		}
 		// They held out the last records of the training set, which nothing does any more.
@@ -45,15 +45,15 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 		m.Config.Train.Holdout = train.UsualHoldout
 		all := committed(t, m.Config, filepath.Join(folder, tableFile))
 		d := &data.Dataset{Name: m.Data.Name, Synthetic: m.Data.Synthetic}
-		want := strings.ReplaceAll(oneLine(mark+m.Config.readme(all, d, o)), m.Config.heldOut(), last)
-		if want != oneLine(string(page)) {
+		want := strings.ReplaceAll(searchLine(mark+m.Config.readme(all, d, o)), m.Config.heldOut(), last)
+		if want != searchLine(string(page)) {
 			t.Errorf("%s: the program writes\n%s", filepath.Join(folder, readmeFile), want)
 		}
 	}
 }
 
 // committed returns the points of a search with the trials of its table.
-func committed(t *testing.T, s Spec, table string) []found {
+func committed(t *testing.T, s SearchSpec, table string) []found {
 	t.Helper()
 	f, err := os.Open(table)
 	if err != nil {

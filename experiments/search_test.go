@@ -1,4 +1,4 @@
-package search
+package experiments
 
 import (
 	"encoding/csv"
@@ -24,15 +24,15 @@ import (
 
 // The page says which part of the paper's K was really run.
 func TestSearchSaysHowMuchItRan(t *testing.T) {
-	spec := Paper("", "mnist")
+	spec := PaperSearch("", "mnist")
 	spec.Train.Clients, spec.Train.GradComps, spec.Scale = 4, 3600, 0.5
 	spec.Train.SampleSize, spec.Train.NoiseMultiplier, spec.Sigmas = "90", 8, []float64{8, 0}
 	all, err := spec.points()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Command: func(Spec) string { return "the command" }}
-	text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
+	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
+	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
 	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
 		"Each point was trained by proxies at f = 0.06667: s = 6, K = 120, σ times f, η₀ over f, in as many rounds.",
 		"Each point was trained whole, K = 1800: what has no noise has no proxy.", "how it was made: `the command`"} {
@@ -40,7 +40,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if text := oneLine(spec.readme(all, synth.Digits(rng.New(1), 70), Options{})); !strings.Contains(text,
+	if text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), SearchOptions{})); !strings.Contains(text,
 		"how it was made ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
@@ -50,7 +50,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := oneLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
+	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
 		" of its records, picked by a hash of each (fold 2), by a proxy") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
@@ -73,15 +73,15 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 // A search ranks by the held-out records, keeps diverged runs at the bottom, and
 // goes on where it was.
 func TestSearch(t *testing.T) {
-	spec := Paper("", "synth-mnist:350")
+	spec := PaperSearch("", "synth-mnist:350")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 0.2
 	spec.Models, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = []string{train.LeNetReLU}, []float64{1e-9, 0.1, 1e28},
 		[]float64{0}, []float64{0, 12}, 2
 	dir := t.TempDir()
-	o := Options{Out: dir, Workers: 2, TrainCommand: func(s train.Spec) string {
+	o := SearchOptions{Out: dir, Workers: 2, TrainCommand: func(s train.Spec) string {
 		return fmt.Sprintf("train %v %v %v", s.NoiseMultiplier, s.Eta0, s.Holdout)
 	}}
-	r, err := Run(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o)
+	r, err := Search(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,15 +142,15 @@ func TestSearch(t *testing.T) {
 	if best < 0.3 || worst == 0 {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
-	readme := oneLine(read(readmeFile))
+	readme := searchLine(read(readmeFile))
 	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at",
 		"Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**", "records: `train 0 0.1 0`"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)
 		}
 	}
-	var m Manifest
-	if _, err := Run(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o); err != nil {
+	var m SearchManifest
+	if _, err := Search(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)), o); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(read(results.ManifestFile)), &m); err != nil || m.Computed != 0 || m.Cells != 12 ||
@@ -172,14 +172,14 @@ func TestSearch(t *testing.T) {
 // 0.853 against 0.875; and the same search gives the same. Seeds repeat, so that this is
 // no test of chance.
 func TestProxiesFindTheWinner(t *testing.T) {
-	spec := Paper(train.Ridge, "synth-drawn")
+	spec := PaperSearch(train.Ridge, "synth-drawn")
 	spec.Train.SampleSize, spec.Train.GradComps, spec.Train.Clients = "64", 64*200, 1
 	spec.Eta0, spec.Beta, spec.Sigmas = []float64{0.01, 0.5, 50}, []float64{1e-4, 1}, []float64{8}
 	source := train.NewSource(synth.OneHot(rng.New(3), 4000))
 	spec.Train.Holdout = 0.15
-	search := func(proxy float64) Ranking {
+	search := func(proxy float64) SearchRanking {
 		spec.Proxy = proxy
-		r, err := Run(t.Context(), spec, source, Options{Out: t.TempDir(), Workers: 2})
+		r, err := Search(t.Context(), spec, source, SearchOptions{Out: t.TempDir(), Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,17 +201,17 @@ func TestProxiesFindTheWinner(t *testing.T) {
 
 // What has no proxy is named before anything is trained, with what can be done.
 func TestSearchesWithoutProxies(t *testing.T) {
-	spec := Paper(train.Ridge, "phishing")
+	spec := PaperSearch(train.Ridge, "phishing")
 	spec.Train.SampleSize = "7"
 	const want = "search: proxy = 0.0625 at scale = 1 (a proxy of 1 runs whole trainings): train: proxy: " +
 		"part = 0.0625 of the 7 records sampled in round 0"
 	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
-	for name, change := range map[string]func(*Spec){
-		"whole":         func(s *Spec) { s.Proxy = 1 },
-		"without noise": func(s *Spec) { s.Sigmas = []float64{0} },
-		"larger":        func(s *Spec) { s.Proxy = 0.1 },
+	for name, change := range map[string]func(*SearchSpec){
+		"whole":         func(s *SearchSpec) { s.Proxy = 1 },
+		"without noise": func(s *SearchSpec) { s.Sigmas = []float64{0} },
+		"larger":        func(s *SearchSpec) { s.Proxy = 0.1 },
 	} {
 		s := spec
 		change(&s)
@@ -222,7 +222,7 @@ func TestSearchesWithoutProxies(t *testing.T) {
 }
 
 func TestSearchRefusesRepeats(t *testing.T) {
-	spec := Paper("", "mnist")
+	spec := PaperSearch("", "mnist")
 	spec.Sigmas, spec.Eta0, spec.Beta = make([]float64, 3001), []float64{1, 1}, []float64{2, 1, 2}
 	spec.Models = append(spec.Models, spec.Models[0])
 	err := spec.Validate()
@@ -235,14 +235,14 @@ func TestSearchRefusesRepeats(t *testing.T) {
 }
 
 // Two calls do not write to one folder: the second is refused by name.
-func TestFoldersBelongToOneCall(t *testing.T) {
+func TestSearchFoldersBelongToOneCall(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := files.LockFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Run(t.Context(), Paper("", "synth-mnist:350"), train.NewSource(synth.Digits(rng.New(1), 350)),
-		Options{Out: dir})
+	_, err = Search(t.Context(), PaperSearch("", "synth-mnist:350"), train.NewSource(synth.Digits(rng.New(1), 350)),
+		SearchOptions{Out: dir})
 	if !errors.Is(err, files.ErrHeld) || !strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}
@@ -251,5 +251,5 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 	}
 }
 
-// oneLine returns a text on one line, wherever its lines were broken.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// searchLine returns a text on one line, wherever its lines were broken.
+func searchLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,4 +1,4 @@
-package course
+package experiments
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Table is the data of courses, of seeds from 1 on: a row for each client of each stage, the
+// CourseTable is the data of courses, of seeds from 1 on: a row for each client of each stage, the
 // header first.
-func Table(strategy string, clients []Client, courses []Course) [][]string {
+func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
 		"part_of_budget_spent"}}
@@ -36,9 +36,9 @@ func Table(strategy string, clients []Client, courses []Course) [][]string {
 	return table
 }
 
-// Rows says what became of each client, in the first course and in all,
+// CourseRows says what became of each client, in the first course and in all,
 // for people to read, the header first.
-func Rows(clients []Client, courses []Course) [][]string {
+func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
 		"test", "satisfied at end", "in all courses"}}
 	drawn := courses[0]

@@ -1,4 +1,4 @@
-package learning_test
+package experiments_test
 
 import (
 	"context"
@@ -6,17 +6,17 @@ import (
 	"log"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/learning"
+	"proactivedp/experiments"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-func Example() {
+func ExampleTrainCurve() {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier = "drawn", 2600, 1
 	source := train.NewSource(synth.OneHot(rng.New(3), 1000))
-	curve, err := learning.Train(context.Background(), source, spec, 3, pool.Options{Workers: 2})
+	curve, err := experiments.TrainCurve(context.Background(), source, spec, 3, pool.Options{Workers: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

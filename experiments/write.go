@@ -1,4 +1,4 @@
-package search
+package experiments
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/experiments/presets"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
@@ -28,27 +27,27 @@ const (
 	mark       = "<!-- Written by proactivedp search. -->\n"
 )
 
-// Manifest is how a search was made, beside its tables.
-type Manifest struct {
+// SearchManifest is how a search was made, beside its tables.
+type SearchManifest struct {
 	Command string       `json:"command"`
-	Config  Spec         `json:"config"`
+	Config  SearchSpec   `json:"config"`
 	Data    results.Data `json:"data"`
 	results.Origin
 	SHA256 string `json:"manifest_sha256"` // see manifest.WriteManifest
 }
 
-// Run runs a search, returns what it has found, and writes its tables, its
+// Search runs a search, returns what it has found, and writes its tables, its
 // winners and how it was made to the folder. Finished runs are kept there in
 // .cells, so that an interrupted call goes on where it was. One call at a time
 // writes there.
-func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
+func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	if _, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search"); err != nil {
 		return nil, err
 	}
-	var r *Report
+	var r *SearchReport
 	err := files.InFolder(o.Out, func() (err error) {
 		r, err = runAndWrite(ctx, s, source, o)
 		return err
@@ -56,7 +55,7 @@ func Run(ctx context.Context, s Spec, source *train.Source, o Options) (*Report,
 	return r, err
 }
 
-func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (*Report, error) {
+func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	start := time.Now()
 	all, spent, err := s.search(ctx, source, pool.Options{
 		Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
@@ -65,7 +64,7 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	m := Manifest{
+	m := SearchManifest{
 		Command: o.command(s), Config: s, Data: results.DataOf(source.Data(), source.Hash()),
 		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
@@ -85,14 +84,14 @@ func runAndWrite(ctx context.Context, s Spec, source *train.Source, o Options) (
 	return s.report(all, source, o)
 }
 
-// Options says how a search is run.
-type Options struct {
+// SearchOptions says how a search is run.
+type SearchOptions struct {
 	Out      string // the folder to write to
 	Workers  int    // how many runs go on at the same time, if the memory allows
 	Progress io.Writer
 	// Command returns what makes the search again, for the manifest; nil: nothing
 	// is said of that.
-	Command func(Spec) string
+	Command func(SearchSpec) string
 	// TrainCommand returns what trains a setting, which is said of the winners; nil:
 	// nothing is said of that.
 	TrainCommand func(train.Spec) string
@@ -103,7 +102,7 @@ type Options struct {
 }
 
 // command returns what makes the search again, if that can be said.
-func (o Options) command(s Spec) string {
+func (o SearchOptions) command(s SearchSpec) string {
 	if o.Command == nil {
 		return ""
 	}
@@ -112,7 +111,7 @@ func (o Options) command(s Spec) string {
 
 // winner returns what trains the winner whole, on the records held out for the search
 // as well, if that can be said and it did not diverge.
-func (o Options) winner(f found) string {
+func (o SearchOptions) winner(f found) string {
 	if o.TrainCommand == nil || diverged(f.trials) == len(f.trials) {
 		return ""
 	}
@@ -121,11 +120,11 @@ func (o Options) winner(f found) string {
 }
 
 // paper returns what the search trains unless it is said otherwise.
-func (s Spec) paper() train.Spec { return Paper(s.Models[0], s.Train.Data).Train }
+func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
 // part says which part of the paper's K a training is; nothing of data that the paper has not.
-func (s Spec) part(t train.Spec) string {
-	if !presets.Has(t.Data) {
+func (s SearchSpec) part(t train.Spec) string {
+	if !pool.Has(t.Data) {
 		return ""
 	}
 	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
@@ -150,7 +149,7 @@ func records(all []found) [][]string {
 }
 
 // readme tells what was searched and what was found.
-func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
+func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
 	made := ""
 	if command := o.command(s); command != "" {
 		made = ": `" + command + "`"
@@ -208,15 +207,15 @@ func (s Spec) readme(all []found, d *data.Dataset, o Options) string {
 }
 
 // why begins the sentence that says what is searched: of the paper's data by the paper's word.
-func (s Spec) why() string {
-	if !presets.Has(s.Train.Data) {
+func (s SearchSpec) why() string {
+	if !pool.Has(s.Train.Data) {
 		return "Each"
 	}
 	return "The paper mentions a grid search without its result. Here it is done again: each"
 }
 
 // heldOut says which records judge.
-func (s Spec) heldOut() string {
+func (s SearchSpec) heldOut() string {
 	return fmt.Sprintf("a part of about %.4g of its records, picked by a hash of each (fold %d)", s.Train.Holdout,
 		s.Train.Fold)
 }

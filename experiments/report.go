@@ -1,4 +1,4 @@
-package search
+package experiments
 
 import (
 	"fmt"
@@ -12,36 +12,36 @@ import (
 	"proactivedp/train"
 )
 
-// Report is what a search has found, noise multiplier by noise multiplier.
-type Report struct {
-	Data          string    `json:"data"`
-	DataSHA256    string    `json:"data_sha256"` // of the parsed content
-	Synthetic     bool      `json:"synthetic_data"`
-	HeldOutRows   int       `json:"held_out_rows"`     // training records that judge, mean over the seeds
-	MajorityShare float64   `json:"majority_share"`    // accuracy of guessing their majority class, mean
-	GradComps     int       `json:"grad_computations"` // per client, of a whole training
-	Seeds         int       `json:"seeds"`
-	Rankings      []Ranking `json:"rankings"` // in the order of the spec's noise multipliers
-	Notes         []string  `json:"notes,omitempty"`
-	PrivacyReason string    `json:"privacy_reason"`
-	Command       string    `json:"command"` // that makes the search again
+// SearchReport is what a search has found, noise multiplier by noise multiplier.
+type SearchReport struct {
+	Data          string          `json:"data"`
+	DataSHA256    string          `json:"data_sha256"` // of the parsed content
+	Synthetic     bool            `json:"synthetic_data"`
+	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over the seeds
+	MajorityShare float64         `json:"majority_share"`    // accuracy of guessing their majority class, mean
+	GradComps     int             `json:"grad_computations"` // per client, of a whole training
+	Seeds         int             `json:"seeds"`
+	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
+	Notes         []string        `json:"notes,omitempty"`
+	PrivacyReason string          `json:"privacy_reason"`
+	Command       string          `json:"command"` // that makes the search again
 }
 
-// Ranking is the candidates with one noise multiplier.
-type Ranking struct {
+// SearchRanking is the candidates with one noise multiplier.
+type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
 	// Proxy is the f of what was run for each candidate: near the search's, as sample
 	// sizes are whole, or 1 for whole trainings.
-	Proxy      float64     `json:"proxy"`
-	RunComps   int         `json:"run_grad_computations"` // per client and run
-	Winner     Candidate   `json:"winner"`                // the first of the candidates
-	Candidates []Candidate `json:"candidates"`            // the best first
+	Proxy      float64           `json:"proxy"`
+	RunComps   int               `json:"run_grad_computations"` // per client and run
+	Winner     SearchCandidate   `json:"winner"`                // the first of the candidates
+	Candidates []SearchCandidate `json:"candidates"`            // the best first
 	how        string
 }
 
-// Candidate is a model with the step size of a whole training, and how its runs
+// SearchCandidate is a model with the step size of a whole training, and how its runs
 // were judged.
-type Candidate struct {
+type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
 	Eta0     float64 `json:"eta0"`
@@ -58,7 +58,7 @@ const privacyReason = "the search trains on the same records again and again and
 	"covered by no privacy statement"
 
 // report tells what was found.
-func (s Spec) report(all []found, source *train.Source, o Options) (*Report, error) {
+func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	d := source.Data()
 	share, held := 0.0, 0.0
 	for seed := range s.Seeds {
@@ -71,7 +71,7 @@ func (s Spec) report(all []found, source *train.Source, o Options) (*Report, err
 		share += p.Test.MajorityShare() / float64(s.Seeds)
 		held += float64(p.Test.Len()) / float64(s.Seeds)
 	}
-	r := Report{
+	r := SearchReport{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
@@ -79,9 +79,9 @@ func (s Spec) report(all []found, source *train.Source, o Options) (*Report, err
 	for _, sigma := range s.Sigmas {
 		ranked := best(all, sigma)
 		w := ranked[0]
-		ranking := Ranking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
+		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
 		for _, f := range ranked {
-			ranking.Candidates = append(ranking.Candidates, Candidate{
+			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
 				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta,
 				Accuracy: f.mean, SD: f.sd, Diverged: diverged(f.trials), step: f.spec.StepText(),
 			})
@@ -97,7 +97,7 @@ func (s Spec) report(all []found, source *train.Source, o Options) (*Report, err
 const shownCandidates = 5
 
 // WriteText writes the winners, and the best that they have won against.
-func (r *Report) WriteText(w io.Writer) error {
+func (r *SearchReport) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "search on %s: judged by about %d held-out training records, not by the test set\n",
 		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)

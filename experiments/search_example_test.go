@@ -1,4 +1,4 @@
-package search_test
+package experiments_test
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"os"
 
 	"proactivedp/data/synth"
-	"proactivedp/experiments/search"
+	"proactivedp/experiments"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
 
 // Step sizes are ranked by records held out of the training set.
-func ExampleRun() {
-	spec := search.Paper(train.Ridge, "synth-drawn")
+func ExampleSearch() {
+	spec := experiments.PaperSearch(train.Ridge, "synth-drawn")
 	spec.Train.Clients, spec.Train.GradComps, spec.Train.Holdout, spec.Seeds = 1, 5200, 0.15, 1
 	spec.Eta0, spec.Beta, spec.Sigmas = []float64{1e-9, 1}, []float64{0.001}, []float64{0}
 	dir, err := os.MkdirTemp("", "search")
@@ -23,7 +23,7 @@ func ExampleRun() {
 	}
 	defer os.RemoveAll(dir)
 	source := train.NewSource(synth.OneHot(rng.New(3), 400))
-	r, err := search.Run(context.Background(), spec, source, search.Options{Out: dir})
+	r, err := experiments.Search(context.Background(), spec, source, experiments.SearchOptions{Out: dir})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package course holds how a proactive loop went, stage by stage and client by client, as
 // data and in words: held-out accuracy, noise and spent budget.
-package course
+package experiments
 
 import (
 	"fmt"
@@ -8,24 +8,24 @@ import (
 	"proactivedp/dp"
 )
 
-// Client is what a client wants.
-type Client struct {
+// CourseClient is what a client wants.
+type CourseClient struct {
 	Epsilon  float64 `json:"epsilon"`         // target epsilon of all that is released of its records
 	Accuracy float64 `json:"target_accuracy"` // with which it is satisfied, on its held-out records
 }
 
 // Course is how a loop went.
 type Course struct {
-	Clients    []End        `json:"clients"`
-	Stages     []Stage      `json:"stages"`
+	Clients    []CourseEnd        `json:"clients"`
+	Stages     []CourseStage      `json:"stages"`
 	Probe      string       `json:"probe"` // what its utility graph looked at, in words
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 }
 
-// End is what became of a client.
-type End struct {
+// CourseEnd is what became of a client.
+type CourseEnd struct {
 	EpsilonUpper float64 `json:"epsilon_upper"` // guaranteed of all releases, per record
 	Delta        float64 `json:"delta"`
 	Satisfied    bool    `json:"satisfied"`
@@ -33,8 +33,8 @@ type End struct {
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// Stage is a stage of the loop. Lists are by client.
-type Stage struct {
+// CourseStage is a stage of the loop. Lists are by client.
+type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`
 	Clip       float64   `json:"clip"`
@@ -60,7 +60,7 @@ func (c *Course) Validate(n int) error {
 }
 
 // satisfied reports whether the client with this number has its target accuracy at a stage's end.
-func (c Client) satisfied(s Stage, client int) bool { return s.HeldOut[client] >= c.Accuracy }
+func (c CourseClient) satisfied(s CourseStage, client int) bool { return s.HeldOut[client] >= c.Accuracy }
 
 // returns is how often a client took part again after it had stopped.
 func (c *Course) returns(client int) int {
