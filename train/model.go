@@ -10,7 +10,6 @@ import (
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
 	"proactivedp/models"
-	"proactivedp/models/alexnet"
 	"proactivedp/models/convnet"
 	"proactivedp/models/lenet"
 	"proactivedp/models/logreg"
@@ -63,8 +62,8 @@ var modelKinds = []modelKind{
 	}},
 	{LeNet, "LeNet (tanh, average pooling)", true, false, network(lenet.New)},
 	{LeNetReLU, "LeNet (ReLU, max pooling)", true, false, network(lenet.NewReLU)},
-	{AlexNet, "AlexNet", true, true, network(alexnet.New)},
-	{AlexNetDropout, "AlexNet with dropout", true, true, network(alexnet.NewDropout)},
+	{AlexNet, "AlexNet", true, true, network(convnet.AlexNet)},
+	{AlexNetDropout, "AlexNet with dropout", true, true, network(convnet.AlexNetDropout)},
 	{ConvNet, "small convolutional network", true, true, func(d *data.Dataset, _ float64) (models.Model, error) {
 		p := d.Images
 		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {

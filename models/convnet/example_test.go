@@ -7,7 +7,7 @@ import (
 	"proactivedp/nn"
 )
 
-func Example() {
+func ExampleNew() {
 	model, err := convnet.New(nn.Shape{Channels: 3, Height: 32, Width: 32}, 10)
 	if err != nil {
 		fmt.Println(err)

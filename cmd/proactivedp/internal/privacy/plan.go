@@ -18,7 +18,6 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
-	"proactivedp/plan/picture"
 )
 
 // These defaults, with those of the flags, are the paper's setting on LIBSVM data.
@@ -169,7 +168,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", solved.NoFrontier)
 	}
 	if solved.Frontier != nil {
-		draw := func(w io.Writer) error { return picture.Frontier(w, solved.Frontier) }
+		draw := func(w io.Writer) error { return Frontier(w, solved.Frontier) }
 		if err := f.files.write(solved.Frontier.WriteCSV, draw); err != nil {
 			return err
 		}

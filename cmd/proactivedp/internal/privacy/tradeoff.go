@@ -11,7 +11,6 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
-	"proactivedp/plan/picture"
 )
 
 func newTradeoff() *cobra.Command {
@@ -77,7 +76,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if err != nil {
 				return err
 			}
-			draw := func(w io.Writer) error { return picture.Tradeoff(w, s.Lines, s.Statement) }
+			draw := func(w io.Writer) error { return Tradeoff(w, s.Lines, s.Statement) }
 			if err := files.write(s.Lines.WriteCSV, draw); err != nil {
 				return err
 			}

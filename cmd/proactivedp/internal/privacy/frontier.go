@@ -1,5 +1,5 @@
 // Package picture draws what plans and accountants say: a frontier, and trade-off curves.
-package picture
+package privacy
 
 import (
 	"errors"

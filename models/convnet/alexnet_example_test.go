@@ -1,13 +1,13 @@
-package alexnet_test
+package convnet_test
 
 import (
 	"fmt"
 
-	"proactivedp/models/alexnet"
+	"proactivedp/models/convnet"
 )
 
-func Example() {
-	model := alexnet.New()
+func ExampleAlexNet() {
+	model := convnet.AlexNet()
 	fmt.Println(model.Name(), "has", model.NumParams(), "parameters")
 	// Output: alexnet has 23272266 parameters
 }

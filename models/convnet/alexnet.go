@@ -16,25 +16,25 @@
 //	dense                     10             40,970            40,960
 //
 // with a ReLU behind every layer but the last.
-package alexnet
+package convnet
 
 import (
 	"proactivedp/models"
 	"proactivedp/nn"
 )
 
-// New returns "alexnet", without dropout: its gradient is a function of the
+// AlexNet returns "alexnet", without dropout: its gradient is a function of the
 // parameters and the batch alone.
-func New() *models.Network { return build("alexnet", 1, 1) }
+func AlexNet() *models.Network { return buildAlexNet("alexnet", 1, 1) }
 
-// NewDropout returns "alexnet-dropout", with dropout at rate ½ behind the first
+// AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ behind the first
 // two dense layers, as in 2012. See models.Stochastic.
-func NewDropout() *models.Network {
-	return build("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
+func AlexNetDropout() *models.Network {
+	return buildAlexNet("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
 }
 
-// build divides the widths of the convolutions and of the dense layers.
-func build(name string, thinner, thinnerDense int, dropout ...nn.Layer) *models.Network {
+// buildAlexNet divides the widths of the convolutions and of the dense layers.
+func buildAlexNet(name string, thinner, thinnerDense int, dropout ...nn.Layer) *models.Network {
 	var layers []nn.Layer
 	conv := func(out, stride int, behind ...nn.Layer) {
 		layers = append(layers, nn.Conv{Out: out / thinner, Kernel: 3, Stride: stride, Pad: 1}, nn.ReLU{})

@@ -1,4 +1,4 @@
-package alexnet
+package convnet
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func TestConform(t *testing.T) {
 		t.Skip("takes a minute without vector instructions; package nn compares those kernels with a reference")
 	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
-	modeltest.Conform(t, modeltest.Case{Model: build("thin", 4, 64), Data: d, GradTolerance: 5e-3})
+	modeltest.Conform(t, modeltest.Case{Model: buildAlexNet("thin", 4, 64), Data: d, GradTolerance: 5e-3})
 }
 
 // The same in bf16x3, whose products are off by more: the sensitivity of its sums holds
@@ -32,20 +32,20 @@ func TestConformInBF16x3(t *testing.T) {
 	if !f32.Tiled() {
 		t.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
 	}
-	m, err := build("thin", 4, 64).WithPrecision(nn.BF16x3)
+	m, err := buildAlexNet("thin", 4, 64).WithPrecision(nn.BF16x3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
 	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 5e-3})
-	if _, err := build("thin", 4, 64).WithPrecision("bf16"); err == nil {
+	if _, err := buildAlexNet("thin", 4, 64).WithPrecision("bf16"); err == nil {
 		t.Error("a precision that is none")
 	}
 }
 
 func TestGradientsMeanTheseBits(t *testing.T) {
 	d := modeltest.Images(70, 3, 32, 32, 10)
-	modeltest.Golden(t, build("thin", 4, 64), d, "817b8c3a956169bf", "9fab7d975761bb76")
+	modeltest.Golden(t, buildAlexNet("thin", 4, 64), d, "817b8c3a956169bf", "9fab7d975761bb76")
 }
 
 // The table in the package's description: 23,272,266 parameters.
@@ -58,7 +58,7 @@ func TestLayers(t *testing.T) {
 		{"384×4×4", 663_936, 10_616_832}, {"256×4×4", 884_992, 14_155_776}, {"256×4×4", 590_080, 9_437_184},
 		{"4096", 4_198_400, 4_194_304}, {"4096", 16_781_312, 16_777_216}, {"10", 40_970, 40_960},
 	}
-	for _, m := range []*models.Network{New(), NewDropout()} {
+	for _, m := range []*models.Network{AlexNet(), AlexNetDropout()} {
 		i, params, pooled := 0, 0, nn.Shape{}
 		for _, l := range m.Net().Layers() {
 			if l.Layer == (nn.MaxPool{}) {
@@ -88,7 +88,7 @@ func TestFullSize(t *testing.T) {
 	if testing.Short() || f32.Kernels() == cpu.Portable {
 		t.Skip("23 million parameters")
 	}
-	m := NewDropout()
+	m := AlexNetDropout()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
 	b := data.Batch{Data: modeltest.Images(3, 3, 32, 32, 10), Rows: []int32{2}}
@@ -122,11 +122,11 @@ func TestFullSize(t *testing.T) {
 }
 
 // BenchmarkDPStep is the private step.
-func BenchmarkDPStep(b *testing.B) { benchmarkSteps(b, New()) }
+func BenchmarkDPStep(b *testing.B) { benchmarkSteps(b, AlexNet()) }
 
 // BenchmarkPrivacy is what privacy adds to a step.
 func BenchmarkPrivacy(b *testing.B) {
-	m, d := New(), modeltest.Images(500, 3, 32, 32, 10)
+	m, d := AlexNet(), modeltest.Images(500, 3, 32, 32, 10)
 	for _, size := range sizes {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) { modeltest.BenchmarkPrivacy(b, m, d, size) })
 	}
@@ -137,7 +137,7 @@ func BenchmarkBF16x3Step(b *testing.B) {
 	if !f32.Tiled() {
 		b.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
 	}
-	m, err := New().WithPrecision(nn.BF16x3)
+	m, err := AlexNet().WithPrecision(nn.BF16x3)
 	if err != nil {
 		b.Fatal(err)
 	}
