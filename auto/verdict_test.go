@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
-	"proactivedp/internal/fetch"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
 	"proactivedp/dp"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/message"
 	"proactivedp/rng"
 	"proactivedp/sim"

@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 )
 
 // secure lets the run meet at a TLS port, with keys for all.

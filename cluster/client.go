@@ -14,10 +14,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp"
-	"proactivedp/internal/broker"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"

@@ -16,7 +16,7 @@ import (
 
 	nats "github.com/nats-io/nats-server/v2/server"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // cluster is brokers that know each other, of the configuration in deploy.

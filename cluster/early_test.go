@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 )
 
 // Clients send each short release past the stream, in order and once; others they give the

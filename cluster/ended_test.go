@@ -8,9 +8,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )

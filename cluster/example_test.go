@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/rng"
 	"proactivedp/train"
 )

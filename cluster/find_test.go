@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // A client that says which run it means finds it beside a server of another version, which

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 )
 
 // A lost folder is counted though the server does not remember it, as one that is restored from an

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // The subjects. RUN is the run's id.

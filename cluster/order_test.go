@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 	"proactivedp/sim"
 	"proactivedp/train"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // wall is a network between a client and the broker that can be cut: then bytes are taken and

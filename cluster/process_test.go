@@ -22,11 +22,11 @@ import (
 	"testing"
 	"time"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/train"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // silenceServer returns a server that expels after five seconds by a clock of the test's, without

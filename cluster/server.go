@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/files"
 	"proactivedp/models"
 	"proactivedp/sim"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // Clients whose server is there no more, or never was, end and say what they have released;

@@ -15,11 +15,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"

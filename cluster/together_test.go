@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
-	"proactivedp/internal/broker"
 )
 
 // serveAlone serves a run without clients until stop is called or the test ends.

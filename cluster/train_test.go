@@ -9,9 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/dp/claim"
-	"proactivedp/internal/broker"
 	"proactivedp/train"
 )
 

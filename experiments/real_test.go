@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/mnist"
-	"proactivedp/internal/fetch"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"

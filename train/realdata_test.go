@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
-	"proactivedp/internal/fetch"
 )
 
 // realData loads a set from the folder that PROACTIVEDP_DATA names.

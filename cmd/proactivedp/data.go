@@ -11,9 +11,9 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/synth"
 	"proactivedp/internal/decimal"
-	"proactivedp/internal/fetch"
 	"proactivedp/internal/message"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 	"proactivedp/internal/message"
 )
 

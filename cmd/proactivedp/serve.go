@@ -16,7 +16,7 @@ import (
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/propose"

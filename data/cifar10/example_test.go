@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"proactivedp/data/cifar10"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 // The images are read from the user's cache, or downloaded into it.

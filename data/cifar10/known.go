@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )

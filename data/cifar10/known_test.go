@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 // toy is a data set of two training batches and a test batch, of 3 records each,

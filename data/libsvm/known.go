@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 // Known describes a published data set: what it must be, and where it is from.

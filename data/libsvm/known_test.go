@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 func TestLookup(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"proactivedp/data/fetch"
 	"proactivedp/data/mnist"
-	"proactivedp/internal/fetch"
 )
 
 // The images are read from the user's cache, or downloaded into it.

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"proactivedp/data"
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )

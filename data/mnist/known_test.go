@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/fetch"
+	"proactivedp/data/fetch"
 )
 
 // toy is a database that tests can serve: some images for training, and one.

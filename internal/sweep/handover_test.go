@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"

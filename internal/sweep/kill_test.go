@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/data"
 	"proactivedp/experiments"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/testkit"
 	"proactivedp/train"
 	"proactivedp/train/pool"

@@ -27,7 +27,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"

@@ -15,9 +15,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"

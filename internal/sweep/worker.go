@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/files"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"

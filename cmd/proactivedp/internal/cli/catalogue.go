@@ -11,10 +11,10 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/cifar10"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
-	"proactivedp/internal/fetch"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
 	"proactivedp/rng"

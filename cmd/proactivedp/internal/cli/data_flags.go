@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/synth"
 	"proactivedp/dp"
-	"proactivedp/internal/fetch"
 	"proactivedp/train"
 )
 

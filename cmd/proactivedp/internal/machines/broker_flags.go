@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/message"
 )
 

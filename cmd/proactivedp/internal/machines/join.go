@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/data/synth"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/plan"

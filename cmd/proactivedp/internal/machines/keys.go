@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/sweep"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cluster"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/broker"
 	"proactivedp/train"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/audit"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/sweep"
 	"proactivedp/train/pool"
 )

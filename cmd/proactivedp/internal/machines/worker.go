@@ -12,8 +12,8 @@ import (
 
 	"proactivedp/audit"
 	"proactivedp/auto"
+	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/broker"
 	"proactivedp/internal/sweep"
 	"proactivedp/train"
 )

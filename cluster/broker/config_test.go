@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // A nats-server that is configured by the file knows the users and lets each do what it may.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
-	"proactivedp/internal/fetch"
 )
 
 // A folder that is named is looked in alone: what is not there is not replaced.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"proactivedp/internal/broker"
+	"proactivedp/cluster/broker"
 )
 
 // A broker in this process, that listens on loopback, and somebody who reaches it there.
