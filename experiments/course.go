@@ -1,5 +1,6 @@
-// Package course holds how a proactive loop went, stage by stage and client by client, as
+// This file holds how a proactive loop went, stage by stage and client by client, as
 // data and in words: held-out accuracy, noise and spent budget.
+
 package experiments
 
 import (
@@ -16,12 +17,12 @@ type CourseClient struct {
 
 // Course is how a loop went.
 type Course struct {
-	Clients    []CourseEnd        `json:"clients"`
-	Stages     []CourseStage      `json:"stages"`
-	Probe      string       `json:"probe"` // what its utility graph looked at, in words
-	Accountant string       `json:"accountant"`
-	Adjacency  dp.Adjacency `json:"adjacency"`
-	Sampling   dp.Sampling  `json:"sampling"`
+	Clients    []CourseEnd   `json:"clients"`
+	Stages     []CourseStage `json:"stages"`
+	Probe      string        `json:"probe"` // what its utility graph looked at, in words
+	Accountant string        `json:"accountant"`
+	Adjacency  dp.Adjacency  `json:"adjacency"`
+	Sampling   dp.Sampling   `json:"sampling"`
 }
 
 // CourseEnd is what became of a client.
@@ -60,7 +61,9 @@ func (c *Course) Validate(n int) error {
 }
 
 // satisfied reports whether the client with this number has its target accuracy at a stage's end.
-func (c CourseClient) satisfied(s CourseStage, client int) bool { return s.HeldOut[client] >= c.Accuracy }
+func (c CourseClient) satisfied(s CourseStage, client int) bool {
+	return s.HeldOut[client] >= c.Accuracy
+}
 
 // returns is how often a client took part again after it had stopped.
 func (c *Course) returns(client int) int {

@@ -19,9 +19,9 @@ import (
 type LoopRequest struct {
 	// Train is the training, with records held out, which the clients judge by. Its noise is
 	// the loop's.
-	Train    train.Spec `json:"config"`
-	Strategy string     `json:"strategy"` // how stages are planned, see auto.Strategy
-	Clients  []CourseClient   `json:"clients"`  // as many as Train.Clients
+	Train    train.Spec     `json:"config"`
+	Strategy string         `json:"strategy"` // how stages are planned, see auto.Strategy
+	Clients  []CourseClient `json:"clients"`  // as many as Train.Clients
 }
 
 // Loop runs the proactive loop, from budgets and target accuracies to a model. Equal

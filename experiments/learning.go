@@ -1,6 +1,7 @@
-// Package learning shows how the accuracy of one training grows, over several seeds.
+// This file shows how the accuracy of one training grows, over several seeds.
 //
-//	curve, err := learning.Train(ctx, source, spec, 5, grid.Options{Workers: 2})
+//	curve, err := experiments.TrainCurve(ctx, source, spec, 5, pool.Options{Workers: 2})
+
 package experiments
 
 import (

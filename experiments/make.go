@@ -18,8 +18,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/files"
+	"proactivedp/internal/realclock"
 	"proactivedp/internal/results"
-	"proactivedp/sim/realclock"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )

@@ -1,9 +1,10 @@
-// Package search finds what the paper does not give of its networks, the model's variant
+// This file finds what the paper does not give of its networks, the model's variant
 // and the step size, by trainings judged on records held out of the training set.
 //
-//	spec := search.Paper("", "mnist")
+//	spec := experiments.PaperSearch("", "mnist")
 //	…
-//	report, err := search.Run(ctx, spec, source, search.Options{Out: dir})
+//	report, err := experiments.Search(ctx, spec, source, experiments.SearchOptions{Out: dir})
+
 package experiments
 
 import (

@@ -26,11 +26,11 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/realclock"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
-	"proactivedp/sim/realclock"
 )
 
 // The runners by name.

@@ -1,4 +1,4 @@
-// Package atomicfile writes whole files: a reader sees the old file or the new
+// Package files writes whole files: a reader sees the old file or the new
 // one, never a part. The bytes go to a temporary file in the same folder, which
 // is flushed to disk and then renamed over the target; on any failure it is
 // removed and the target is left as it was. A temporary file is locked while it

@@ -1,4 +1,4 @@
-// Package lockfile keeps two processes from the same files. A lock is a file that
+// This file keeps two processes from the same files. A lock is a file that
 // its holder has open and locked by the operating system, so it ends with the
 // process, however that ends; a lock file that was left by a killed process is
 // taken as if it were not there.
@@ -6,6 +6,7 @@
 // Linux, macOS and the BSDs lock by flock(2), Windows by opening the file for
 // nobody else. Elsewhere, and on file systems that know no locks, nothing is
 // locked: there it is for the user not to start two processes on the same files.
+
 package files
 
 import (

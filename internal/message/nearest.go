@@ -1,4 +1,5 @@
-// Package nearest finds the name that somebody meant who wrote another.
+// This file finds the name that somebody meant who wrote another.
+
 package message
 
 import "strings"

@@ -1,4 +1,5 @@
-// Package shell writes commands that a shell takes as they are meant.
+// This file writes commands that a shell takes as they are meant.
+
 package message
 
 import "strings"

@@ -1,4 +1,5 @@
-// Package wrap breaks text into lines.
+// This file breaks text into lines.
+
 package message
 
 import "strings"

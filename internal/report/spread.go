@@ -1,4 +1,5 @@
-// Package spread tells how far apart equal runs with different seeds end.
+// This file tells how far apart equal runs with different seeds end.
+
 package report
 
 import (

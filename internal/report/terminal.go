@@ -1,4 +1,5 @@
-// Package terminal tells whether what is written is seen by somebody at a terminal.
+// This file tells whether what is written is seen by somebody at a terminal.
+
 package report
 
 import (

@@ -1,5 +1,6 @@
-// Package folder writes the folder of a figure: pictures, their data as a table, and the
+// This file writes the folder of a figure: pictures, their data as a table, and the
 // manifest, all of it or nothing; and lists such folders in an index.
+
 package results
 
 import (

@@ -1,5 +1,6 @@
-// Package manifest says how a result was made, beside it: by which build, on what machine
+// This file says how a result was made, beside it: by which build, on what machine
 // and from which data, with a digest that tells a manifest that was damaged.
+
 package results
 
 import (

@@ -1,10 +1,11 @@
-// Package overview makes one page of a folder of results: every figure with its data,
+// This file makes one page of a folder of results: every figure with its data,
 // command and origin, what the paper states of it with a verdict, and the pages that
 // searches, audits, measurements and tables have. The page needs nothing beside it.
 //
-//	page, err := overview.Read("results")
+//	page, err := results.ReadPage("results")
 //	…
 //	err = page.Write(w)
+
 package results
 
 import (

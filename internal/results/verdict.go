@@ -1,5 +1,6 @@
-// Package verdict holds what the paper's text states of its figures against a folder of
+// This file holds what the paper's text states of its figures against a folder of
 // results: ours beside each number, with seeds, spread and certified ε, and a verdict.
+
 package results
 
 import (

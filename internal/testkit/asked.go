@@ -1,5 +1,6 @@
-// Package asked says how often a test does what takes long: a few times, or as often as an
+// This file says how often a test does what takes long: a few times, or as often as an
 // environment variable asks.
+
 package testkit
 
 import (

@@ -1,5 +1,6 @@
-// Package plotstest holds pictures against golden ones, as tests do that must not
+// This file holds pictures against golden ones, as tests do that must not
 // accept a blank sheet.
+
 package testkit
 
 import (

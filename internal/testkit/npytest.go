@@ -1,5 +1,6 @@
-// Package npytest writes arrays and archives as NumPy does, for tests: by the description of the
+// This file writes arrays and archives as NumPy does, for tests: by the description of the
 // format in numpy.lib.format, and not by what reads it here.
+
 package testkit
 
 import (

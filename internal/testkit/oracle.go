@@ -1,7 +1,8 @@
-// Package oracle holds what other accountants answer, for tests to compare
+// This file holds what other accountants answer, for tests to compare
 // with. The figures were computed with the public libraries that each row
 // names: dp_accounting 0.6.0 (Google), prv_accountant 0.2.0 (Microsoft),
 // Opacus 1.5.4 (Meta) and the gdp_accountant of TensorFlow Privacy.
+
 package testkit
 
 import (

@@ -1,4 +1,5 @@
-// Package zerotest calls what returns an error with zero values, for tests.
+// Package testkit has what tests of several packages share: how often a slow test repeats, golden
+// pictures, NumPy archives, answers of other accountants, and zero values.
 package testkit
 
 import (

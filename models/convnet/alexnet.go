@@ -1,4 +1,4 @@
-// Package alexnet is AlexNet (A. Krizhevsky, I. Sutskever and G. Hinton,
+// This file is AlexNet (A. Krizhevsky, I. Sutskever and G. Hinton,
 // "ImageNet Classification with Deep Convolutional Neural Networks", NIPS 2012)
 // cut down to colour images of 32×32 in ten classes, with 23,272,266 parameters:
 //
@@ -16,6 +16,7 @@
 //	dense                     10             40,970            40,960
 //
 // with a ReLU behind every layer but the last.
+
 package convnet
 
 import (

@@ -1,4 +1,4 @@
-// Package grid runs grids of trainings: pieces of work, each with an identity, that are
+// Package pool runs grids of trainings: pieces of work, each with an identity, that are
 // computed once, side by side as the memory allows, here or in other processes, and kept
 // when they are finished, so that an interrupted call goes on where it was. Trainings are
 // watched in one of five ways: at their end, along their gradients, on a clock, in their

@@ -1,5 +1,6 @@
-// Package presets has the paper's settings: for a model on a data set the parameters of
+// This file has the paper's settings: for a model on a data set the parameters of
 // its trainings, the lines of its utility graph, and the step sizes that are searched.
+
 package pool
 
 import (

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/realclock"
 	"proactivedp/models"
 	"proactivedp/sim"
-	"proactivedp/sim/realclock"
 	"proactivedp/train"
 )
 

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"proactivedp/internal/realclock"
 	"proactivedp/internal/timeline"
 	"proactivedp/sim"
-	"proactivedp/sim/realclock"
 	"proactivedp/train"
 )
 

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"proactivedp/data/numpy"
 	"proactivedp/data/table"
+	"proactivedp/internal/numpy"
 )
 
 // FileKind is what a file of the user's own is.

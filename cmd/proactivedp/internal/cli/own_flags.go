@@ -9,11 +9,11 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
-	"proactivedp/data/numpy"
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
+	"proactivedp/internal/numpy"
 )
 
 // OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,

@@ -1,4 +1,5 @@
-// Package picture draws what plans and accountants say: a frontier, and trade-off curves.
+// This file draws what plans and accountants say: a frontier, and trade-off curves.
+
 package privacy
 
 import (

@@ -13,11 +13,11 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
-	"proactivedp/data/numpy"
 	"proactivedp/data/table"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
+	"proactivedp/internal/numpy"
 	"proactivedp/internal/report"
 	"proactivedp/train"
 )

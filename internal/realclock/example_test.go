@@ -9,11 +9,11 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dp"
+	"proactivedp/internal/realclock"
 	"proactivedp/models/logreg"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
-	"proactivedp/sim/realclock"
 )
 
 // What the virtual clock foretells is the least that a real one measures.

@@ -5,7 +5,7 @@ import (
 	"log"
 
 	"proactivedp/data"
-	"proactivedp/data/numpy"
+	"proactivedp/internal/numpy"
 )
 
 // An archive that np.savez("flowers.npz", x=sizes, y=kinds) has written, of four flowers.
