@@ -353,7 +353,7 @@ func (c *Client) keep(v *Vector) {
 //     others: the client sends U′ = G′ + Z.
 //  4. Whoever has both updates computes U − U′ = G − G′, without noise.
 //
-// So write a round down before any of its update is sent, as package dist does.
+// So write a round down before any of its update is sent, as package cluster does.
 func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	if err := c.made(); err != nil {
 		return err
