@@ -10,19 +10,19 @@ import (
 	"proactivedp/train"
 )
 
-// Wish is what a Chooser is asked for.
-type Wish struct {
+// ChoiceRequest is what a Chooser is asked for.
+type ChoiceRequest struct {
 	Spec    train.Spec // what is given: all but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // what a record may cost, certified, at the spec's δ
 	Free    bool       // whether sample size, rounds and clients are to be chosen as well
 }
 
-// Chooser returns a setting that fulfils a wish, chosen without the test set; equal
-// wishes have equal answers.
-type Chooser func(ctx context.Context, source *train.Source, w Wish) (train.Spec, error)
+// Chooser returns a training for a request, chosen without the test set. Equal requests have
+// equal answers.
+type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
-// choice returns what the frame's Chooser answers, whom it asks once.
-func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
+// choice returns the answer of the Chooser, which is asked once for each request.
+func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec, error) {
 	if spec, done := f.chosen[w]; done {
 		return spec, nil
 	}
@@ -35,33 +35,33 @@ func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
 		return train.Spec{}, err
 	}
 	if f.chosen == nil {
-		f.chosen = map[Wish]train.Spec{}
+		f.chosen = map[ChoiceRequest]train.Spec{}
 	}
 	f.chosen[w] = spec
 	return spec, nil
 }
 
-// approach is a way to come to a training for a budget.
-type approach struct {
+// method is one of the compared methods to choose a training for a budget.
+type method struct {
 	name string
 	// spec returns the training for what a record may cost, certified.
-	spec func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error)
+	spec func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error)
 }
 
-// chosen is the approach of asking the Chooser.
-func chosen(name string, spec train.Spec, free bool) approach {
-	return approach{name, func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error) {
+// chosen is the method that asks the Chooser.
+func chosen(name string, spec train.Spec, free bool) method {
+	return method{name, func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
 		spec, err := f.part(spec)
 		if err != nil {
 			return spec, err
 		}
-		return f.choice(ctx, Wish{spec, epsilon, free})
+		return f.choice(ctx, ChoiceRequest{spec, epsilon, free})
 	}}
 }
 
-// part returns the spec with the part of its gradients that the figure runs, one round at
-// least.
-func (f *frame) part(spec train.Spec) (train.Spec, error) {
+// part returns the spec with the part of its gradients that the figure runs, at least one
+// round.
+func (f *figureConfig) part(spec train.Spec) (train.Spec, error) {
 	sizes, err := dp.ParseSizes(spec.SampleSize)
 	if err != nil {
 		return spec, err
@@ -99,12 +99,12 @@ func common(s train.Spec, n, epochs int) train.Spec {
 	return s
 }
 
-// approaches returns what is compared at an equal ε, for the n records of a client.
-func (s setting) approaches(n int) ([]approach, error) {
-	var all []approach
+// methods returns the methods that are compared at an equal ε, for the n records of a client.
+func (s experiment) methods(n int) ([]method, error) {
+	var all []method
 	if !s.heavy {
-		all = append(all, approach{s.label(s.Train) + "the paper's plan and step size",
-			func(_ context.Context, f *frame, _ float64) (train.Spec, error) { return f.part(s.Train) }})
+		all = append(all, method{s.label(s.Train) + "the paper's plan and step size",
+			func(_ context.Context, f *figureConfig, _ float64) (train.Spec, error) { return f.part(s.Train) }})
 	}
 	for _, spec := range s.models {
 		lean, err := tight(spec)
@@ -123,7 +123,7 @@ func (s setting) approaches(n int) ([]approach, error) {
 }
 
 // label names the model before what is said of it, where the figure has several.
-func (s setting) label(spec train.Spec) string {
+func (s experiment) label(spec train.Spec) string {
 	if len(s.models) == 1 && s.models[0].Model == s.Train.Model {
 		return ""
 	}

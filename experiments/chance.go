@@ -16,7 +16,7 @@ var chanceColour = color.RGBA{150, 150, 150, 255}
 
 // addChance adds the accuracy of guessing the majority class as a line, where another one
 // ends near it or below.
-func addChance(p *plots.Picture, f *frame, spec train.Spec) error {
+func addChance(p *plots.Picture, f *figureConfig, spec train.Spec) error {
 	ready, err := f.source.Prepare(spec)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec compares permissible delays Υ for one training setting on the virtual
+// DelaySpec compares permissible delays Υ for one training on the virtual
 // clock, or, with the hogwild runner and a time scale, on a real one; each with the same
 // seeds. The synchronous delay, which the others are
 // measured by, is run first whether it is listed or not.
@@ -86,7 +86,7 @@ type DelayOptions struct {
 
 // DelayReport is what a comparison found.
 type DelayReport struct {
-	Delays     []Standing   `json:"delays"`           // how each delay did, the synchronous one first
+	Delays     []Summary    `json:"delays"`           // how each delay did, the synchronous one first
 	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the synchronous end
 	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
 	Rounds     int          `json:"rounds"`           // per client
@@ -100,7 +100,7 @@ type DelayReport struct {
 	Notes      []string     `json:"notes,omitempty"`
 	Spec       DelaySpec    `json:"config"`
 
-	contest *contest
+	comparison *comparison
 }
 
 // Compare runs the delays and, if there is a folder, writes its pictures. Finished
@@ -127,12 +127,12 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	s.Train = p.Spec // the spec now names the content of its traces
 	start := time.Now()
-	f := &frame{source: source, seeds: s.Seeds, scale: 1}
+	f := &figureConfig{source: source, seeds: s.Seeds, scale: 1}
 	if s.Train.Runner == train.HogwildRunner { // which pictures and manifests say
 		f.runner, f.timeScale = s.Train.Runner, s.Train.TimeScale
 	}
-	all := delayContenders(s.Train, s.Delays)
-	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), source)
+	all := delaySeries(s.Train, s.Delays)
+	cells := comparisonCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
@@ -142,7 +142,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if err != nil {
 		return nil, err
 	}
-	c, err := decodeContest(all, results[:runs])
+	c, err := decodeComparison(all, results[:runs])
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +158,10 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	d := source.Data()
 	return &DelayReport{
-		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
+		Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
 		TestRows: p.Test.Len(), Majority: p.Test.MajorityShare(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
-		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, contest: c,
+		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, comparison: c,
 	}, nil
 }
 
@@ -186,23 +186,23 @@ func (o DelayOptions) cells() string {
 }
 
 // write writes the pictures, a folder each, as figures are.
-func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage,
+func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c *comparison, windows []json.RawMessage,
 	origin manifest.Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		seeds       int
-		draw        func() (*outcome, error)
+		draw        func() (*content, error)
 	}{
 		{"time", "Accuracy against " + clockLabel(s.Train), s.Seeds,
-			func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
+			func() (*content, error) { return timeContent(ctx, f, c) }},
 		{"accuracy", "Accuracy against the permissible delay", s.Seeds,
-			func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
+			func() (*content, error) { return delayContent(ctx, f, c) }},
 		{"staleness", "Staleness against its bound", s.Seeds,
-			func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
+			func() (*content, error) { return stalenessContent(ctx, f, c) }},
 		{"idle", "Idle time of each client", s.Seeds,
-			func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
-		{"timeline", "Timeline of the first rounds", 1, func() (*outcome, error) {
-			return windowOutcome(f, c.all, windows)
+			func() (*content, error) { return idleContent(ctx, f, c) }},
+		{"timeline", "Timeline of the first rounds", 1, func() (*content, error) {
+			return windowContent(f, c.all, windows)
 		}},
 	} {
 		if err := context.Cause(ctx); err != nil {

@@ -29,37 +29,37 @@ type Figure struct {
 	Sizes bool
 
 	first  bool // whether it is of the first seed alone, however many are asked for
-	cells  func(ctx context.Context, f *frame) ([]pool.Cell, error)
-	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
+	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
+	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
 	// redraw returns what finish did, from what the figure's folder has; nil: that does not
 	// hold all of it.
-	redraw func(ctx context.Context, f *frame, k *kept) (*outcome, error)
+	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
 }
 
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.epsilonFigure())
 	}
-	for _, l := range laboratories() {
+	for _, l := range delayExperiments() {
 		all = append(all, l.delayFigures()...)
 	}
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		if s.Train.Model != train.Plain { // it differs from ridge by the penalty alone
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
 	}
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		if s.Train.Model == train.Ridge || s.Train.Data == "mnist" {
 			all = append(all, s.wstarFigure())
 		}
 	}
-	return append(all, convexSetting(presets.Convex(train.Ridge, "phishing")).courseFigures()...)
+	return append(all, convexExperiment(presets.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 
-// delayFigures returns the laboratory's figures, in the order of the index.
-func (l laboratory) delayFigures() []Figure {
+// delayFigures returns the figures of l, in the order of the index.
+func (l delayExperiment) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
 		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}
 	if train.IsNetwork(l.with.Model) {

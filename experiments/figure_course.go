@@ -37,17 +37,17 @@ var courseClients = []course.Client{
 }
 
 // courseFigures returns the courses of the loop, by strategy.
-func (s setting) courseFigures() []Figure {
+func (s experiment) courseFigures() []Figure {
 	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
 }
 
 // courseFigure shows how the loop goes for clients of unequal budgets and targets.
-func (s setting) courseFigure(suffix, strategy string) Figure {
+func (s experiment) courseFigure(suffix, strategy string) Figure {
 	return Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.Train.Data),
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			var cells []pool.Cell
 			for seed := range f.seeds {
 				r, err := s.courseRequest(f, strategy, uint64(seed+1))
@@ -62,7 +62,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			}
 			return cells, nil
 		},
-		finish: func(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 			r, err := s.courseRequest(f, strategy, 1)
 			if err != nil {
 				return nil, err
@@ -72,7 +72,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 				return nil, err
 			}
 			table := course.Table(r.Strategy, r.Clients, courses)
-			return &outcome{picture: coursePicture(f, r, courses), table: table, config: struct {
+			return &content{picture: coursePicture(f, r, courses), table: table, config: struct {
 				Request LoopRequest     `json:"request"` // but for the seed
 				Courses []course.Course `json:"courses"` // of seeds from 1 on
 			}{r, courses}}, nil
@@ -82,7 +82,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 
 // courseRequest is what the figure asks for: shards, so that a client's records pay for its
 // own rounds alone.
-func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequest, error) {
+func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64) (LoopRequest, error) {
 	if f.scale != 1 {
 		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)
 	}
@@ -93,7 +93,7 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 }
 
 // coursePicture draws the first of courses: accuracy, noise and budget over rounds.
-func coursePicture(f *frame, r LoopRequest, courses []course.Course) plots.Picture {
+func coursePicture(f *figureConfig, r LoopRequest, courses []course.Course) plots.Picture {
 	c := courses[0]
 	accuracy := plots.Picture{YLabel: "held-out accuracy"}
 	noise := plots.Picture{YLabel: "σ while taking part"}
@@ -144,8 +144,8 @@ type courseSpec struct {
 	Data    string      `json:"data_sha256"`
 }
 
-// courseCell is a loop by the frame's Loop.
-func (f *frame) courseCell(r LoopRequest) (pool.Cell, error) {
+// courseCell is a loop by the Loop of the configuration.
+func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
 		return pool.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
 	}

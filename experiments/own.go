@@ -60,7 +60,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
 		name = "own-" + name
 	}
-	s := convexSetting(presets.Convex(train.Ridge, spec.Data))
+	s := convexExperiment(presets.Convex(train.Ridge, spec.Data))
 	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
 	s.Plain = presets.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
 	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
@@ -83,6 +83,6 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}
 	return []Figure{s.utilityFigure(), s.sampleSizeFigure(),
-		s.curveFigure("epsilon", "Privacy budgets", func(*frame) []member { return members }),
-		s.laboratory().delayFigure()}, nil
+		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members }),
+		s.delayExperiment().delayFigure()}, nil
 }

@@ -90,7 +90,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return ErrNotRedrawn
 	}
 	dir := filepath.Join(o.Out, fig.Name)
-	k, err := readKept(o.Out, fig.Name)
+	k, err := readStored(o.Out, fig.Name)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…",
 			fig.Data, got, k.Data.SHA256)
 	}
-	f := &frame{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
+	f := &figureConfig{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
 		timeScale: k.TimeScale}
 	out, err := fig.redraw(ctx, f, k)
 	if err != nil {
@@ -127,7 +127,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 }
 
 // replace writes the pictures, and the manifest if it says another style than before.
-func (k *kept) replace(dir string, d folder.Drawing, out *outcome) error {
+func (k *storedFigure) replace(dir string, d folder.Drawing, out *content) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, asPicture(out.picture), nil)
 	}

@@ -7,9 +7,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// setting is one of the paper's experiments, with what its figures show.
-type setting struct {
-	presets.Setting
+// experiment is one of the paper's experiments, with what its figures show.
+type experiment struct {
+	presets.Experiment
 	paper paper.Case // what the paper prints for it
 	sizes []int      // the sample sizes of the sweep
 
@@ -22,52 +22,52 @@ type setting struct {
 	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
 }
 
-// name returns what the names of the setting's figures begin with.
-func (s setting) name() string {
+// name returns what the names of the experiment's figures begin with.
+func (s experiment) name() string {
 	if s.own != "" {
 		return s.own
 	}
 	return s.Train.Data + "-" + s.Train.Model
 }
 
-// settings returns those of the registry, in the order of the index.
-func settings() []setting {
-	var all []setting
-	for _, p := range presets.Settings() {
+// experimentList returns the experiments of the registry, in the order of the index.
+func experimentList() []experiment {
+	var all []experiment
+	for _, p := range presets.Experiments() {
 		switch p.Train.Data {
 		case "mnist":
-			all = append(all, mnistSetting(p))
+			all = append(all, mnistExperiment(p))
 		case "cifar10":
-			all = append(all, cifarSetting(p))
+			all = append(all, cifarExperiment(p))
 		default:
-			all = append(all, convexSetting(p))
+			all = append(all, convexExperiment(p))
 		}
 	}
 	return all
 }
 
-// convexSetting returns the figures' setting of logistic regression.
-func convexSetting(p presets.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
+// convexExperiment returns the experiment of logistic regression.
+func convexExperiment(p presets.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
 		points: 50, yMin: 0.4, yMax: 1,
 		models: []train.Spec{p.Train},
 	}
 }
 
-// mnistSetting returns the figures' setting of a network on MNIST.
-func mnistSetting(p presets.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
+// mnistExperiment returns the experiment of a network on MNIST.
+func mnistExperiment(p presets.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
 		points: 25, yMin: 0, yMax: 1, long: true,
 		models: []train.Spec{presets.Network(p.Train.Model, "mnist"), presets.Features("mnist")},
 	}
 }
 
-// cifarSetting returns the figures' setting of a network on CIFAR-10.
-func cifarSetting(p presets.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
+// cifarExperiment returns the experiment of a network on CIFAR-10.
+func cifarExperiment(p presets.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
 		points: 20, yMin: 0, yMax: 0.8, long: true,
 		models: []train.Spec{presets.Features("cifar10")}, heavy: true,
 	}
