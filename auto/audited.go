@@ -46,7 +46,7 @@ func Course(ctx context.Context) (audit.Course, error) {
 		Run: func(ctx context.Context, canary bool, seed uint64) (float64, error) {
 			t := task
 			t.Spec.Seed = seed
-			j := &Journal{Public: public, Seed: seed, Accounts: accounts, Tasks: []Entry{{
+			j := &Journal{Public: public, Seed: seed, Accounts: accounts, Tasks: []JournalTask{{
 				Task: t, SampleSize: auditedSize, Rounds: auditedRounds,
 				Outlook: Outlook{Points: []Point{{Clip: auditedClip, Sigma: 1, Eta0: 1e-9}}},
 			}}}
@@ -90,9 +90,9 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 		if s == nil || err != nil {
 			return ratio, err
 		}
-		spec := s.Spec(l.entry().Task)
+		spec := s.Spec(l.currentTask().Task)
 		spec.Holdout = 0 // the adversary judges
-		p, err := source.PrepareLeg(spec, train.Leg{Initial: params, Parts: s.Parts})
+		p, err := source.PrepareStage(spec, train.Stage{Initial: params, Participants: s.Participants})
 		if err != nil {
 			return 0, err
 		}
@@ -109,7 +109,7 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 			for i, v := range g {
 				x += v / auditedClip * float64(u[i]) / auditedClip
 			}
-			q, sigma := float64(auditedSize)/auditedRecords, s.Parts[0].NoiseMultiplier
+			q, sigma := float64(auditedSize)/auditedRecords, s.Participants[0].NoiseMultiplier
 			ratio += math.Log1p(q * math.Expm1((2*x-1)/(2*sigma*sigma)))
 			return nil
 		}

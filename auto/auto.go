@@ -1,6 +1,6 @@
 // Package auto is the whole loop of the paper's flow chart (Section "Towards Dynamically
 // Adapting DP-SGD Parameters"): from a budget and a target accuracy to a plan, a private
-// training, a look at the model that came of it, and the next leg, until every client is
+// training, a look at the model that came of it, and the next stage, until every client is
 // satisfied or may spend no more.
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
@@ -76,7 +76,7 @@ type Client struct {
 // Task is one learning task.
 type Task struct {
 	// Spec is the training: model, data, who holds which records, records held out, seed.
-	// The noise, and the parts of the seed, are the loop's: NoiseMultiplier and Run are 0.
+	// NoiseMultiplier and Run are 0: the loop finds the noise and numbers the releases.
 	// With SeedFromOS the samples and the noise of each stage come from a secret of its own,
 	// and the seed splits, deals and draws the default model alone.
 	Spec     train.Spec `json:"config"`
@@ -87,18 +87,18 @@ type Task struct {
 // NewTask returns the task of clients, as many as there are wishes, on a training whose
 // step sizes are for spec.Clients. Together they compute as many gradients as those would.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
-	part := float64(max(1, len(clients))) / float64(spec.Clients)
+	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
-	comps, ok := decimal.Whole(float64(spec.GradComps) / part)
+	comps, ok := decimal.Whole(float64(spec.GradComps) / share)
 	if !ok {
 		comps = math.MaxInt // more than a training may have, which Validate says
 	}
 	spec.GradComps = max(1, comps)
-	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/part of theirs
+	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/share of theirs
 	case sim.LinearDecay:
-		spec.Beta *= part
+		spec.Beta *= share
 	case sim.SqrtDecay:
-		spec.Beta *= math.Sqrt(part)
+		spec.Beta *= math.Sqrt(share)
 	}
 	return Task{Spec: spec, Strategy: strategy, Clients: clients}
 }

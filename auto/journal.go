@@ -25,15 +25,15 @@ import (
 // tasks, and the stages, each entered before it is run. A ledger is what its stages come
 // to, so that it never shrinks.
 type Journal struct {
-	Public   Public    `json:"public"`
-	Seed     uint64    `json:"seed"`
-	Accounts []Account `json:"accounts"`
-	Tasks    []Entry   `json:"tasks"`
-	Stages   []Stage   `json:"stages"`
+	Public   Public        `json:"public"`
+	Seed     uint64        `json:"seed"`
+	Accounts []Account     `json:"accounts"`
+	Tasks    []JournalTask `json:"tasks"`
+	Stages   []Stage       `json:"stages"`
 }
 
-// Entry is a task of the journal, with what was looked at before it.
-type Entry struct {
+// JournalTask is a task of the journal, with what was looked at before it.
+type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
 	SampleSize int     `json:"sample_size,omitempty"` // s and T of its stages; 0 for strategy Paper
@@ -173,9 +173,9 @@ func (j *Journal) validate() error {
 		if !s.trained() && i < len(j.Stages)-1 {
 			fail("stage %d is not trained, and there is another one", i)
 		}
-		for _, p := range s.Parts {
+		for _, p := range s.Participants {
 			if runs[p.Run] {
-				fail("stage %d: run = %d is another part's, and would share its noise", i, p.Run)
+				fail("stage %d: run = %d is another participant's, and would share its noise", i, p.Run)
 			}
 			runs[p.Run] = true
 		}
@@ -269,7 +269,7 @@ func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 func (j *Journal) nextRun() uint64 {
 	next := uint64(1)
 	for i := range j.Stages {
-		for _, p := range j.Stages[i].Parts {
+		for _, p := range j.Stages[i].Participants {
 			next = max(next, p.Run+1)
 		}
 	}

@@ -147,7 +147,7 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 	} else {
 		next.Accounts = accountsOf(t, o.Public)
 	}
-	e := Entry{Task: t}
+	e := JournalTask{Task: t}
 	q := Question{Task: t, Public: o.Public}
 	var err error
 	if q.SampleSize, q.Rounds, q.Least, err = sizes(ctx, t, next.Accounts, j != nil); err != nil {
@@ -231,7 +231,7 @@ func (d *driver) drive(ctx context.Context) error {
 	}
 	for {
 		s := d.pending()
-		if s == nil && d.entry().End == "" {
+		if s == nil && d.currentTask().End == "" {
 			var err error
 			if s, d.why, err = d.advance(ctx); err != nil {
 				return err
@@ -298,7 +298,7 @@ func (d *driver) stranded(ctx context.Context, err error) error {
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, part(used), l.Epsilon,
+		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, percentUsed(used), l.Epsilon,
 			l.Delta))
 	}
 	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the "+

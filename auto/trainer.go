@@ -75,14 +75,14 @@ const checkpointFile = "stage.checkpoint"
 
 func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]float32, error) {
 	task := t.task
-	leg := train.Leg{Initial: initial, Parts: s.Parts}
+	stage := train.Stage{Initial: initial, Participants: s.Participants}
 	var err error
 	if s.Root != "" {
-		if leg.Root, err = readSecret(t.dir, s.Root); err != nil {
+		if stage.Root, err = readSecret(t.dir, s.Root); err != nil {
 			return nil, err
 		}
 	}
-	p, err := t.source.PrepareLeg(s.Spec(task), leg)
+	p, err := t.source.PrepareStage(s.Spec(task), stage)
 	if err != nil {
 		return nil, err
 	}
